@@ -1,0 +1,52 @@
+# Every target does its own set-up: Python 3.11 and make are enough (g++ makes it fast).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/podium/kernels/native/*)
+
+.PHONY: demo test check docs bench soak clean
+
+demo: $(VENV)/installed
+	$(BIN)/podium demo
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tools.generate --check
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: $(VENV)/installed-dev
+	$(BIN)/python -m tools.generate --write
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks
+
+# The very large case counts; CI runs a tenth of them.
+soak: $(VENV)/installed-dev
+	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py
+	sh tests/fuzz/run 1000000
+
+clean:
+	rm -rf $(VENV) build site dist
+
+# Editable, so that a changed Python file needs no new install; a changed kernel does.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/installed
+
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@

@@ -1,0 +1,144 @@
+"""The error tree: every message says what was expected, what was got, and where.
+
+PodiumError
+├── DataError (ValueError)            the data is wrong; with file and line where it has them
+│   ├── MalformedLineError            a line that cannot be read
+│   ├── NonFiniteError                NaN or infinity where a finite number must be
+│   ├── NegativeLabelError            a label below 0 in training data
+│   ├── DuplicateFeatureError         one feature id twice on a line
+│   ├── FeatureIdError                a feature id outside 1..n_features
+│   ├── MissingValueError             NULL where missing values are not allowed
+│   ├── EmptyDataError                no document in it
+│   ├── TruncatedFileError            a compressed file that ends before its data does
+│   ├── CorruptFileError              a file that is not what its name says
+│   ├── LengthMismatchError           arrays that should be equally long are not
+│   ├── MemoryLimitError              a dense matrix larger than the stated limit
+│   ├── MissingTruthError             a top-k measure on data without top-k truth
+│   ├── MissingDocidsError            document ids are needed and there are none
+│   └── GainOverflowError             2^label does not fit a double
+├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
+│   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
+│   └── ConversionError               no exact way from one convention to the other
+├── MissingExtraError (ImportError)   an optional dependency is not installed
+└── BackendError (ImportError)        PODIUM_BACKEND asks for kernels that are not there
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class PodiumError(Exception):
+    """Anything podium raises on purpose."""
+
+
+class DataError(PodiumError, ValueError):
+    """The data is wrong; says in which file and line where it came from one."""
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
+        self.path, self.line = path, line
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message)
+
+
+class MalformedLineError(DataError):
+    """A line that cannot be read."""
+
+
+class NonFiniteError(DataError):
+    """NaN or infinity where a finite number must be."""
+
+
+class NegativeLabelError(DataError):
+    """A label below 0 in training data."""
+
+
+class DuplicateFeatureError(DataError):
+    """One feature id twice on a line."""
+
+
+class FeatureIdError(DataError):
+    """A feature id outside 1..n_features."""
+
+
+class MissingValueError(DataError):
+    """A NULL where missing values are not allowed."""
+
+
+class EmptyDataError(DataError):
+    """Not a single document."""
+
+
+class TruncatedFileError(DataError):
+    """A compressed file that ends before its data does."""
+
+
+class CorruptFileError(DataError):
+    """A file that is not what its name says."""
+
+
+class LengthMismatchError(DataError):
+    """Arrays that should be equally long are not."""
+
+
+class MemoryLimitError(DataError):
+    """A dense matrix would be larger than the stated limit."""
+
+
+class MissingTruthError(DataError):
+    """A top-k measure was asked of data without top-k truth."""
+
+
+class MissingDocidsError(DataError):
+    """Document ids are needed and the data has none."""
+
+
+class GainOverflowError(DataError):
+    """2^label does not fit a double."""
+
+
+class UsageError(PodiumError, ValueError):
+    """The request is wrong: a name, a parameter, a combination."""
+
+
+class UnknownNameError(UsageError):
+    """No such name; the message lists the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        lowered = {n.lower(): n for n in names}
+        near = [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")
+
+
+class ConversionError(UsageError):
+    """There is no exact way from one convention to the other."""
+
+
+class MissingExtraError(PodiumError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class BackendError(PodiumError, ImportError):
+    """PODIUM_BACKEND asks for kernels that are not there."""
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say which extra brings it.
+
+    Examples
+    --------
+    >>> require("json", "arrow", "reading JSON").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{purpose} needs {module.partition('.')[0]}, which is not installed; "
+            f"install it with: pip install 'podium-ltr[{extra}]'"
+        ) from error

@@ -1,0 +1,125 @@
+// Decimal numbers: text -> double and back, without locale, exactly rounded.
+#pragma once
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace podium {
+
+inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+// 10^0 .. 10^22 are exact doubles, so m / 10^e with m < 2^53 is rounded once (Clinger's fast path).
+inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Up to eight digits at once: find where they end, line them up at the top of a word, and add them up
+// pairwise in three multiplications. Appends them to the mantissa and moves p past them.
+inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantissa) {
+    static constexpr std::uint64_t kPowers[] = {1,       10,        100,        1'000,      10'000,
+                                                100'000, 1'000'000, 10'000'000, 100'000'000};
+    if constexpr (std::endian::native == std::endian::little) {
+        while (end - p >= 8) {
+            std::uint64_t word;
+            std::memcpy(&word, p, 8);
+            constexpr std::uint64_t high = 0xF0F0F0F0F0F0F0F0, zeros = 0x3030303030303030;
+            const std::uint64_t others =
+                ((word & high) ^ zeros) | (((word + 0x0606060606060606) & high) ^ zeros);
+            const int n = others ? std::countr_zero(others) / 8 : 8;
+            if (n == 0) return;
+            word <<= 8 * (8 - n);
+            word = (word & 0x0F0F0F0F0F0F0F0F) * 2561 >> 8;
+            word = (word & 0x00FF00FF00FF00FF) * 6553601 >> 16;
+            word = (word & 0x0000FFFF0000FFFF) * 42949672960001 >> 32;
+            if (n == 6) {  // LETOR's six decimals: a branch, so that the next number need not wait for n
+                mantissa = mantissa * 1'000'000 + word;
+                p += 6;
+                return;
+            }
+            mantissa = mantissa * kPowers[n] + word;
+            p += n;
+            if (n < 8) return;
+        }
+    }
+    for (; p < end && is_digit(*p); ++p) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p - '0');
+}
+
+// from_chars refuses what lies outside the range of a double: decide between 0 and infinity by the
+// decimal exponent of the leading digit.
+inline double out_of_range(const char* begin, const char* end) {
+    long magnitude = 0;
+    bool seen_point = false, seen_nonzero = false;
+    const char* p = begin;
+    for (; p < end && *p != 'e' && *p != 'E'; ++p) {
+        if (*p == '.') seen_point = true;
+        else {
+            if (*p != '0') seen_nonzero = true;
+            if (!seen_point && seen_nonzero) ++magnitude;
+            if (seen_point && !seen_nonzero) --magnitude;
+        }
+    }
+    long exponent = 0;
+    if (p < end) {
+        bool minus = *++p == '-';
+        if (*p == '-' || *p == '+') ++p;
+        for (; p < end; ++p)
+            if (exponent < 100'000'000) exponent = exponent * 10 + (*p - '0');
+        if (minus) exponent = -exponent;
+    }
+    return magnitude + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
+// What stood there: nothing that is a number; at most 15 digits, so certainly finite; or anything else.
+enum class Number { kNone, kShort, kLong };
+
+// A number whose mantissa is long or that has an exponent: [begin, p) is its mantissa without the sign.
+[[gnu::noinline]] inline Number parse_long_number(const char* begin, const char*& p, const char* end,
+                                                  bool negative, double& out) {
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        ++p;
+        if (p < end && (*p == '-' || *p == '+')) ++p;
+        if (p >= end || !is_digit(*p)) return Number::kNone;
+        while (p < end && is_digit(*p)) ++p;
+    }
+    double value = 0;
+    auto [stop, error] = std::from_chars(begin, p, value);
+    if (error == std::errc::result_out_of_range) value = out_of_range(begin, p);
+    out = negative ? -value : value;
+    return Number::kLong;
+}
+
+// [+-] digits [. digits] [e [+-] digits], at least one digit in the mantissa. Moves p past the number;
+// p stands anywhere where there is none. Overflow gives infinity.
+[[gnu::always_inline]] inline Number parse_number(const char*& p, const char* end, double& out) {
+    bool negative = false;
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    const char* begin = p;
+    std::uint64_t mantissa = 0;
+    for (; p < end && is_digit(*p); ++p) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p - '0');
+    long digits = p - begin;
+    long fraction = 0;
+    if (p < end && *p == '.') {
+        const char* point = ++p;
+        parse_digits(p, end, mantissa);
+        fraction = p - point;
+        digits += fraction;
+    }
+    if (digits == 0) return Number::kNone;
+    if (digits > 15 || (p < end && (*p | 0x20) == 'e'))
+        return parse_long_number(begin, p, end, negative, out);
+    const double value = static_cast<double>(mantissa) / kPowersOfTen[fraction];  // < 10^15 < 2^53
+    out = negative ? -value : value;
+    return Number::kShort;
+}
+
+// The shortest text that reads back as the same number ("1", "0.25", "1e-05").
+template <class T>
+char* format_number(T value, char* out, char* end) {
+    return std::to_chars(out, end, value).ptr;
+}
+
+}  // namespace podium

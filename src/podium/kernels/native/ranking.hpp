@@ -1,0 +1,202 @@
+// Lists of documents, one per query: their order by score, and the sums every ranking measure is made of.
+// A query is the rows [offsets[q], offsets[q + 1]); `order` holds row numbers, best first, query by query.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace podium {
+
+using Row = std::int64_t;
+
+// body(q) for every query; each writes only its own place, so the result does not depend on threads.
+template <class Body>
+void for_each_query(Row n_queries, Body body) {
+#pragma omp parallel for schedule(dynamic, 64)
+    for (Row q = 0; q < n_queries; ++q) body(q);
+}
+
+// Order-preserving map of doubles to integers, largest double first; -0 and +0 are one number.
+inline std::uint64_t descending_key(double score) {
+    auto bits = std::bit_cast<std::uint64_t>(score + 0.0);
+    auto ascending = bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
+    return ~ascending;
+}
+
+struct Keyed {
+    std::uint64_t key;
+    Row row;
+};
+
+inline bool operator<(const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : a.row < b.row;
+}
+
+// Rows by score descending, then by tie key ascending (where given), then by row.
+inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
+                  Row* out) {
+#pragma omp parallel
+    {
+        std::vector<Keyed> items;
+#pragma omp for schedule(dynamic, 64)
+        for (Row q = 0; q < n_queries; ++q) {
+            const Row first = offsets[q], n = offsets[q + 1] - first;
+            items.resize(static_cast<std::size_t>(n));
+            for (Row i = 0; i < n; ++i)
+                items[static_cast<std::size_t>(i)] = {descending_key(scores[first + i]), first + i};
+            if (tie_keys)
+                std::sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
+                    if (a.key != b.key) return a.key < b.key;
+                    if (tie_keys[a.row] != tie_keys[b.row]) return tie_keys[a.row] < tie_keys[b.row];
+                    return a.row < b.row;
+                });
+            else
+                std::sort(items.begin(), items.end());
+            for (Row i = 0; i < n; ++i) out[first + i] = items[static_cast<std::size_t>(i)].row;
+        }
+    }
+}
+
+// sum_i discount[i] * values[order[i]] over the first min(depth, n) places.
+inline void discounted_sum(const double* values, const Row* order, const Row* offsets, Row n_queries,
+                           const double* discount, Row depth, double* out) {
+    for_each_query(n_queries, [=](Row q) {
+        const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
+        double sum = 0;
+        for (Row i = 0; i < n; ++i) sum += discount[i] * values[order[first + i]];
+        out[q] = sum;
+    });
+}
+
+// The largest value of discounted_sum over all orders: the values sorted.
+inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, const double* discount,
+                      Row depth, double* out) {
+#pragma omp parallel
+    {
+        std::vector<double> top;
+#pragma omp for schedule(dynamic, 64)
+        for (Row q = 0; q < n_queries; ++q) {
+            const Row n = std::min(depth, offsets[q + 1] - offsets[q]);
+            top.resize(static_cast<std::size_t>(n));
+            std::partial_sort_copy(values + offsets[q], values + offsets[q + 1], top.begin(),
+                                   top.end(), std::greater<>());
+            double sum = 0;
+            for (Row i = 0; i < n; ++i) sum += discount[i] * top[static_cast<std::size_t>(i)];
+            out[q] = sum;
+        }
+    }
+}
+
+// sum over relevant places i <= depth of (relevant among the first i) / i.
+inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
+                          Row depth, double* out) {
+    for_each_query(n_queries, [=](Row q) {
+        const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
+        double sum = 0;
+        Row hits = 0;
+        for (Row i = 0; i < n; ++i)
+            if (relevant[order[first + i]]) sum += static_cast<double>(++hits) / static_cast<double>(i + 1);
+        out[q] = sum;
+    });
+}
+
+// The 1-based place of the first relevant document within depth, 0 where there is none.
+inline void first_place(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
+                        Row depth, Row* out) {
+    for_each_query(n_queries, [=](Row q) {
+        const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
+        Row i = 0;
+        while (i < n && !relevant[order[first + i]]) ++i;
+        out[q] = i < n ? i + 1 : 0;
+    });
+}
+
+// sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user who reads down and stops with probability stop.
+inline void cascade(const double* stop, const Row* order, const Row* offsets, Row n_queries, Row depth,
+                    double* out) {
+    for_each_query(n_queries, [=](Row q) {
+        const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
+        double sum = 0, reading = 1;
+        for (Row i = 0; i < n; ++i) {
+            const double s = stop[order[first + i]];
+            sum += reading * s / static_cast<double>(i + 1);
+            reading *= 1 - s;
+        }
+        out[q] = sum;
+    });
+}
+
+inline std::int64_t pairs(Row n) { return n * (n - 1) / 2; }
+
+// Pairs (i < j) with values[i] > values[j], counted while the values are merge-sorted, ascending.
+inline std::int64_t count_inversions(double* values, double* spare, Row n) {
+    if (n < 2) return 0;
+    const Row half = n / 2;
+    std::int64_t inversions = count_inversions(values, spare, half) +
+                              count_inversions(values + half, spare, n - half);
+    Row i = 0, j = half, k = 0;
+    while (i < half && j < n) {
+        if (values[j] < values[i]) {
+            inversions += half - i;
+            spare[k++] = values[j++];
+        } else {
+            spare[k++] = values[i++];
+        }
+    }
+    while (i < half) spare[k++] = values[i++];
+    while (j < n) spare[k++] = values[j++];
+    std::copy(spare, spare + n, values);
+    return inversions;
+}
+
+template <class Equal>
+std::int64_t tied_pairs(Row n, Equal equal) {
+    std::int64_t tied = 0;
+    for (Row i = 0, run = 1; i < n; ++i, ++run)
+        if (i + 1 == n || !equal(i, i + 1)) tied += pairs(run), run = 0;
+    return tied;
+}
+
+// Knight's method, O(n log n). Per query: pairs in the same order by both, in opposite order, tied in a
+// alone, tied in b alone (pairs tied in both are what is left).
+inline void pair_counts(const double* a, const double* b, const Row* offsets, Row n_queries,
+                        std::int64_t* out) {
+    for_each_query(n_queries, [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::vector<std::pair<double, double>> points(static_cast<std::size_t>(n));
+        for (Row i = 0; i < n; ++i) points[static_cast<std::size_t>(i)] = {a[first + i], b[first + i]};
+        std::sort(points.begin(), points.end());
+        const auto* p = points.data();
+        const std::int64_t ties_a = tied_pairs(n, [=](Row i, Row j) { return p[i].first == p[j].first; });
+        const std::int64_t ties_both = tied_pairs(n, [=](Row i, Row j) { return p[i] == p[j]; });
+        std::vector<double> values(static_cast<std::size_t>(n)), spare(static_cast<std::size_t>(n));
+        for (Row i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = p[i].second;
+        const std::int64_t discordant = count_inversions(values.data(), spare.data(), n);
+        const double* v = values.data();
+        const std::int64_t ties_b = tied_pairs(n, [=](Row i, Row j) { return v[i] == v[j]; });
+        std::int64_t* row = out + 4 * q;
+        row[0] = pairs(n) - ties_a - ties_b + ties_both - discordant;
+        row[1] = discordant;
+        row[2] = ties_a - ties_both;
+        row[3] = ties_b - ties_both;
+    });
+}
+
+// 2^label - 1; whole labels below 53 by shift, which is exact.
+inline void exp2_gain(const double* labels, Row n, double* out) {
+#pragma omp parallel for schedule(static)
+    for (Row i = 0; i < n; ++i) {
+        const double y = labels[i];
+        const auto whole = static_cast<std::int64_t>(y >= 0 && y < 53 ? y : -1);
+        out[i] = whole >= 0 && static_cast<double>(whole) == y
+                     ? static_cast<double>((std::int64_t{1} << whole) - 1)
+                     : std::exp2(y) - 1;
+    }
+}
+
+}  // namespace podium

@@ -1,0 +1,101 @@
+"""Lists of documents: their order by score, and the sums ranking measures are made of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def _queries(offsets: Rows) -> Iterator[tuple[int, int]]:
+    bounds = offsets.tolist()
+    return itertools.pairwise(bounds)
+
+
+def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
+    """Rows by score descending, then tie key ascending (where given), then row."""
+    out = np.empty(len(scores), dtype=np.int64)
+    for a, b in _queries(offsets):
+        keys = [-scores[a:b]] if tie_keys is None else [tie_keys[a:b], -scores[a:b]]
+        out[a:b] = a + np.lexsort(keys)
+    return out
+
+
+def discounted_sum(values: Floats, order: Rows, offsets: Rows, discount: Floats) -> Floats:
+    """sum_i discount[i] * values[order[i]], over the first len(discount) places."""
+    return np.array(
+        [
+            sum(d * v for d, v in zip(discount.tolist(), values[order[a:b]].tolist(), strict=False))
+            for a, b in _queries(offsets)
+        ],
+        dtype=np.float64,
+    )
+
+
+def ideal_sum(values: Floats, offsets: Rows, discount: Floats) -> Floats:
+    """The largest discounted_sum over all orders: the values sorted."""
+    return discounted_sum(values, order(values, None, offsets), offsets, discount)
+
+
+def precision_sum(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Floats:
+    """sum over relevant places i <= depth of (relevant among the first i) / i."""
+    out = []
+    for a, b in _queries(offsets):
+        hits, total = 0, 0.0
+        for place, row in enumerate(order[a:b][:depth].tolist(), start=1):
+            if relevant[row]:
+                hits += 1
+                total += hits / place
+        out.append(total)
+    return np.array(out, dtype=np.float64)
+
+
+def first_place(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Rows:
+    """The 1-based place of the first relevant document within depth, else 0."""
+    out = []
+    for a, b in _queries(offsets):
+        hits = np.flatnonzero(relevant[order[a:b][:depth]])
+        out.append(int(hits[0]) + 1 if len(hits) else 0)
+    return np.array(out, dtype=np.int64)
+
+
+def cascade(stop: Floats, order: Rows, offsets: Rows, depth: int) -> Floats:
+    """sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j)."""
+    out = []
+    for a, b in _queries(offsets):
+        total, reading = 0.0, 1.0
+        for place, s in enumerate(stop[order[a:b][:depth]].tolist(), start=1):
+            total += reading * s / place
+            reading *= 1 - s
+        out.append(total)
+    return np.array(out, dtype=np.float64)
+
+
+def pair_counts(a: Floats, b: Floats, offsets: Rows) -> Rows:
+    """Per query: concordant pairs, discordant pairs, tied in a alone, tied in b alone."""
+    out = np.zeros((len(offsets) - 1, 4), dtype=np.int64)
+    for q, (first, last) in enumerate(_queries(offsets)):
+        i, j = np.triu_indices(last - first, 1)
+        da, db = (_compare(v[first:last][i], v[first:last][j]) for v in (a, b))
+        out[q] = (
+            np.count_nonzero(da * db > 0),
+            np.count_nonzero(da * db < 0),
+            np.count_nonzero((da == 0) & (db != 0)),
+            np.count_nonzero((da != 0) & (db == 0)),
+        )
+    return out
+
+
+def _compare(x: Floats, y: Floats) -> Rows:
+    return (x > y).astype(np.int64) - (x < y)
+
+
+def exp2_gain(labels: Floats) -> Floats:
+    """2^label - 1."""
+    return np.exp2(labels) - 1
