@@ -1,0 +1,58 @@
+"""What a ranking problem is, and how it comes in and goes out."""
+
+from podium.data.checks import DENSE_LIMIT
+from podium.data.formats import detect_format, read_data, read_judged, read_scores
+from podium.data.groups import Groups
+from podium.data.letor import read_letor, write_letor
+from podium.data.parquet import read_parquet
+from podium.data.ranking_data import RankingData, concatenate
+from podium.data.scaling import SCALERS, scale_by_query
+from podium.data.splitting import Fold, kfold, rotate, shuffled_queries, split
+from podium.data.strings import Strings
+from podium.data.synthetic import SyntheticData, Truth, make_synthetic
+from podium.data.trec import (
+    Qrels,
+    Run,
+    match,
+    read_qrels,
+    read_run,
+    write_qrels,
+    write_run,
+)
+from podium.data.truth import draw_order, draw_truth, position_labels, top_k
+
+__all__ = [
+    "DENSE_LIMIT",
+    "Fold",
+    "Groups",
+    "Qrels",
+    "RankingData",
+    "Run",
+    "SCALERS",
+    "Strings",
+    "SyntheticData",
+    "Truth",
+    "concatenate",
+    "detect_format",
+    "draw_order",
+    "draw_truth",
+    "kfold",
+    "make_synthetic",
+    "match",
+    "position_labels",
+    "read_data",
+    "read_judged",
+    "read_letor",
+    "read_parquet",
+    "read_qrels",
+    "read_run",
+    "read_scores",
+    "rotate",
+    "scale_by_query",
+    "shuffled_queries",
+    "split",
+    "top_k",
+    "write_letor",
+    "write_qrels",
+    "write_run",
+]

@@ -1,0 +1,122 @@
+"""What must hold of ranking data, and what to say when it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.errors import (
+    DataError,
+    EmptyDataError,
+    LengthMismatchError,
+    MemoryLimitError,
+    NegativeLabelError,
+    NonFiniteError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from podium.data.ranking_data import RankingData
+
+DENSE_LIMIT = 8 << 30
+"""Bytes a feature matrix may take when sparse input is made dense (8 GiB)."""
+
+
+def check_memory(
+    n_rows: int, n_features: int, itemsize: int, max_bytes: int, path: str | None = None
+) -> None:
+    """Raise where a dense matrix of this shape would be larger than allowed."""
+    needed = n_rows * n_features * itemsize
+    if needed > max_bytes:
+        raise MemoryLimitError(
+            f"expected a dense matrix of at most {max_bytes / 2**30:.3g} GiB, got {n_rows:,} rows x "
+            f"{n_features:,} features = {needed / 2**30:.3g} GiB; raise max_bytes= if you have the "
+            "memory, or keep fewer features",
+            path=path,
+        )
+
+
+def check_shapes(data: RankingData) -> None:
+    """Raise unless every part is as long as the groups say."""
+    if data.X.ndim != 2 or data.y.ndim != 1:
+        raise DataError(
+            f"expected X with 2 dimensions and y with 1, got {data.X.ndim}, {data.y.ndim}"
+        )
+    if len(data.X) == 0:
+        raise EmptyDataError("expected at least one document, got none")
+    rows, queries = data.groups.n_rows, len(data.groups)
+    per_row: dict[str, Sized | None] = {"X": data.X, "y": data.y, "docid_column": data.docid_column}
+    per_row |= {"comment_column": data.comment_column, "source_rows": data.source_rows}
+    per_row |= {f"doc_text[{name!r}]": text for name, text in data.doc_text.items()}
+    per_query: dict[str, Sized | None] = {"qids": data.qids, "query_weight": data.query_weight}
+    per_query |= {"query_text": data.query_text}
+    for what, n, one in ((per_row, rows, "document"), (per_query, queries, "query")):
+        for name, values in what.items():
+            if values is not None and len(values) != n:
+                raise LengthMismatchError(
+                    f"expected {n} values in {name}, one for each {one}, got {len(values)}"
+                )
+    if data.feature_names is not None and len(data.feature_names) != data.n_features:
+        raise LengthMismatchError(
+            f"expected {data.n_features} feature names, got {len(data.feature_names)}"
+        )
+    if (data.groups.sizes == 0).any():
+        empty = data.qids[int(np.argmin(data.groups.sizes))]
+        raise EmptyDataError(f"expected documents for every query, got none for query {empty!r}")
+    if len(set(data.qids.tolist())) != queries:
+        raise DataError("expected every query once, got a query id twice")
+
+
+def check_values(data: RankingData) -> None:
+    """Raise at the first number that cannot be."""
+    if data.missing not in ("error", "nan"):
+        raise UsageError(f"expected missing='error' or 'nan', got {data.missing!r}")
+    # A sum is finite only if every term is: one pass and no mask, unless something is wrong.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(data.X.sum(dtype=np.float64))
+    if suspicious:
+        _check_features(data)
+    _check_labels(data)
+    if data.query_weight is not None:
+        good = np.isfinite(data.query_weight) & (data.query_weight >= 0)
+        if not good.all() or not data.query_weight.any():
+            raise DataError(
+                "expected query weights that are finite, 0 or more and not all 0, "
+                f"got {data.query_weight[np.argmin(good)]} for query {data.qids[np.argmin(good)]!r}"
+            )
+    if data.topk is not None and (data.topk < 1 or data.y.max() > data.topk):
+        raise DataError(
+            f"expected position labels 0..{data.topk} for top-{data.topk} truth, got {data.y.max():g}"
+        )
+
+
+def _check_features(data: RankingData) -> None:
+    bad = np.isinf(data.X) if data.missing == "nan" else ~np.isfinite(data.X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        hint = "" if np.isinf(data.X[row, column]) else "; missing='nan' allows missing values"
+        raise NonFiniteError(
+            f"expected finite features, got {data.X[row, column]} in feature "
+            f"{data.names()[column]} of row {row} (query {_query_of(data, row)!r}){hint}"
+        )
+
+
+def _check_labels(data: RankingData) -> None:
+    finite = np.isfinite(data.y)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise NonFiniteError(
+            f"expected finite labels, got {data.y[row]} in row {row} (query {_query_of(data, row)!r})"
+        )
+    if data.y.min() < 0:
+        row = int(np.argmin(data.y))
+        raise NegativeLabelError(
+            f"expected labels of 0 or more, got {data.y[row]:g} in row {row} "
+            f"(query {_query_of(data, row)!r})"
+        )
+
+
+def _query_of(data: RankingData, row: int) -> str:
+    return str(data.qids[np.searchsorted(data.groups.offsets, row, side="right") - 1])

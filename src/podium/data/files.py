@@ -1,0 +1,202 @@
+"""Text files, compressed or not: read in blocks of whole lines, written all or nothing."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from podium.errors import CorruptFileError, TruncatedFileError
+
+BLOCK = 1 << 20
+"""Bytes of text handed to a parser at a time: it should still be in the cache when parsed."""
+
+_CHUNK = 128 << 10  # compressed bytes at a time; bounds what a hostile file can make of one chunk
+
+
+class Decompressor(Protocol):
+    """What zlib, bz2, lzma and zstandard have in common."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the compressed stream has ended."""
+        ...
+
+    @property
+    def unused_data(self) -> bytes:
+        """What stood behind the end of the stream."""
+        ...
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """More text."""
+        ...
+
+
+_DECOMPRESSORS: dict[str, Callable[[], Decompressor]] = {
+    ".gz": lambda: zlib.decompressobj(wbits=31),
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": lzma.LZMADecompressor,
+    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+}
+
+_COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
+    # mtime=0 and no file name: the same data gives the same bytes.
+    ".gz": lambda raw: gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0),
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - closed by the writer
+    ".zst": lambda raw: zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False),
+}
+
+COMPRESSIONS = tuple(_COMPRESSORS)
+"""File name endings that mean compressed text."""
+
+_CORRUPT = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, ValueError)
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """The file name without its compression ending.
+
+    Examples
+    --------
+    >>> stem("fold1/train.txt.gz")
+    'train.txt'
+    """
+    path = Path(path)
+    return path.stem if path.suffix in COMPRESSIONS else path.name
+
+
+def decompress(path: str, file: IO[bytes], suffix: str) -> Iterator[bytes]:
+    """The text of a compressed file, piece by piece; several streams in a row are one text."""
+    engine: Decompressor | None = None
+    while data := file.read(_CHUNK):
+        while data:
+            if engine is None or engine.eof:
+                engine = _DECOMPRESSORS[suffix]()
+            try:
+                yield engine.decompress(data)
+            except _CORRUPT as error:
+                raise CorruptFileError(
+                    f"expected {suffix} compressed text, got something else ({error})", path=path
+                ) from error
+            data = engine.unused_data if engine.eof else b""
+    if engine is None or not engine.eof:
+        raise TruncatedFileError(
+            f"expected a complete {suffix} file, got one that ends too early; is the download whole?",
+            path=path,
+        )
+
+
+def read_first_line(path: str, prefix: bytes) -> bytes | None:
+    """The first line of a file if it starts with this prefix, else None."""
+    suffix = Path(path).suffix
+    with open(path, "rb") as file:
+        if suffix not in COMPRESSIONS:
+            return file.readline() if file.peek(len(prefix)).startswith(prefix) else None
+        text = b""
+        for piece in decompress(path, file, suffix):
+            text += piece
+            if len(text) >= len(prefix) and not text.startswith(prefix):
+                return None
+            if b"\n" in text:
+                break
+        return text.partition(b"\n")[0] if text.startswith(prefix) else None
+
+
+def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
+    """The text of a file in blocks of about 1 MB that end at line ends, the file's last line apart.
+
+    A block stays valid until `in_flight` more have been asked for: buffers are used in turn,
+    since fresh memory costs more than filling it.
+    """
+    suffix = Path(path).suffix
+    with open(path, "rb", buffering=0) as file:
+        fill: Callable[[memoryview], int | None] = file.readinto
+        if suffix in COMPRESSIONS:
+            fill = _fill_from(decompress(path, file, suffix))
+        buffers = [bytearray(BLOCK) for _ in range(in_flight + 1)]
+        rest, ended, turn = b"", False, 0
+        while not ended:
+            turn = (turn + 1) % len(buffers)
+            if len(buffers[turn]) < 2 * len(rest):  # a single line longer than a block
+                buffers[turn] = bytearray(2 * len(rest))
+            buffer = buffers[turn]
+            size, ended = _read_block(fill, buffer, rest)
+            end = size if ended else buffer.rfind(b"\n", 0, size) + 1
+            rest = bytes(memoryview(buffer)[end:size])
+            if end:
+                yield np.frombuffer(buffer, dtype=np.uint8, count=end)
+
+
+def _read_block(
+    fill: Callable[[memoryview], int | None], buffer: bytearray, rest: bytes
+) -> tuple[int, bool]:
+    """Fill the buffer behind what was left over: bytes in it, and whether the file has ended."""
+    buffer[: len(rest)] = rest
+    size = len(rest)
+    with memoryview(buffer) as view:
+        while size < len(view):
+            got = fill(view[size:])
+            if not got:
+                return size, True
+            size += got
+    return size, False
+
+
+def _fill_from(pieces: Iterator[bytes]) -> Callable[[memoryview], int]:
+    """readinto() for an iterator of pieces."""
+    rest = memoryview(b"")
+
+    def fill(view: memoryview) -> int:
+        nonlocal rest
+        while not rest:
+            piece = next(pieces, None)
+            if piece is None:
+                return 0
+            rest = memoryview(piece)
+        n = min(len(view), len(rest))
+        view[:n] = rest[:n]
+        rest = rest[n:]
+        return n
+
+    return fill
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path that becomes `path` on success and vanishes on failure."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp's own mode would hide the file from others
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def atomic_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[bytes], object]]:
+    """A write function for a file that appears whole or not at all, compressed by its ending."""
+    suffix = Path(path).suffix
+    with atomic_path(path) as temporary, open(temporary, "wb") as raw:
+        if suffix not in COMPRESSIONS:
+            yield raw.write
+        else:
+            with contextlib.closing(_COMPRESSORS[suffix](raw)) as compressed:
+                yield compressed.write

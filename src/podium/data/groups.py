@@ -1,0 +1,158 @@
+"""Which rows belong to which query: the only place that does index arithmetic on queries."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import kernels
+from podium.errors import DataError, LengthMismatchError
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Queries as contiguous runs of rows: query q is rows ``offsets[q]:offsets[q + 1]``.
+
+    Examples
+    --------
+    >>> groups = Groups.from_sizes([2, 3])
+    >>> groups.offsets.tolist(), len(groups), groups.n_rows
+    ([0, 2, 5], 2, 5)
+    >>> [rows.tolist() for rows in groups.split(np.array([10, 11, 20, 21, 22]))]
+    [[10, 11], [20, 21, 22]]
+    """
+
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
+        if (
+            offsets.ndim != 1
+            or len(offsets) == 0
+            or offsets[0] != 0
+            or (np.diff(offsets) < 0).any()
+        ):
+            raise DataError(
+                "offsets must be a vector that starts at 0 and never falls, "
+                f"got {np.array2string(offsets, threshold=6)}"
+            )
+        offsets.setflags(write=False)
+        object.__setattr__(self, "offsets", offsets)
+
+    @classmethod
+    def from_sizes(cls, sizes: ArrayLike) -> Groups:
+        """Queries of these many rows."""
+        return cls(np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))]))
+
+    @classmethod
+    def from_codes(
+        cls, codes: NDArray[np.int64], n: int
+    ) -> tuple[Groups, NDArray[np.int64] | None]:
+        """Rows with their query's number in 0..n-1, in any order.
+
+        Returns the groups and the stable permutation that makes each query's rows
+        contiguous, or None where they are so already.
+        """
+        groups = cls.from_sizes(np.bincount(codes, minlength=n))
+        if (np.diff(codes) >= 0).all():
+            return groups, None
+        return groups, np.argsort(codes, kind="stable")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Groups) and np.array_equal(self.offsets, other.offsets)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Groups({len(self)} queries, {self.n_rows} rows)"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in all queries."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each query."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The query number of each row."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The place of each row within its query, from 0."""
+        return np.arange(self.n_rows) - np.repeat(self.offsets[:-1], self.sizes)
+
+    def slices(self) -> Iterator[slice]:
+        """The rows of each query in turn."""
+        bounds = self.offsets.tolist()
+        return (slice(a, b) for a, b in itertools.pairwise(bounds))
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """The part of each query of values given per row."""
+        self.check(values, "values")
+        return [values[rows] for rows in self.slices()]
+
+    def check(self, values: NDArray[Any], what: str) -> None:
+        """Raise unless there is one value for each row."""
+        if values.ndim == 0 or len(values) != self.n_rows:
+            got = "a single value" if values.ndim == 0 else f"{len(values)}"
+            raise LengthMismatchError(
+                f"expected {self.n_rows} {what}, one for each document, got {got}"
+            )
+
+    def spread(self, per_query: NDArray[Any]) -> NDArray[Any]:
+        """One value per query -> one per row."""
+        return np.repeat(per_query, self.sizes, axis=0)
+
+    def reduce(self, ufunc: np.ufunc, values: NDArray[Any], empty: float = 0.0) -> NDArray[Any]:
+        """ufunc over the rows of each query; empty queries get `empty`.
+
+        Examples
+        --------
+        >>> Groups.from_sizes([2, 0, 1]).reduce(np.maximum, np.array([1.0, 3.0, 2.0])).tolist()
+        [3.0, 0.0, 2.0]
+        """
+        filled = self.sizes > 0
+        if filled.all() and len(self):
+            return np.asarray(ufunc.reduceat(values, self.offsets[:-1], axis=0))
+        out = np.full((len(self), *values.shape[1:]), empty, dtype=np.result_type(values, np.int64))
+        if filled.any():
+            out[filled] = ufunc.reduceat(values, self.offsets[:-1][filled], axis=0)
+        return out
+
+    def take(self, queries: Sequence[int] | NDArray[np.int64]) -> tuple[Groups, NDArray[np.int64]]:
+        """These queries in this order: their groups, and the rows they are made of."""
+        queries = np.asarray(queries, dtype=np.int64)
+        chosen = Groups.from_sizes(self.sizes[queries])
+        return chosen, np.asarray(chosen.spread(self.offsets[queries])) + chosen.places
+
+    def order(
+        self, scores: NDArray[np.float64], tie_keys: NDArray[np.float64] | None = None
+    ) -> NDArray[np.int64]:
+        """Rows best first, query by query; ties by tie key ascending, then by row.
+
+        Examples
+        --------
+        >>> Groups.from_sizes([3]).order(np.array([0.1, 0.9, 0.1])).tolist()
+        [1, 0, 2]
+        """
+        return kernels.order(scores, tie_keys, self.offsets)
+
+    def ranks(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The 1-based position of each row in its query's order."""
+        positions = np.empty(self.n_rows, dtype=np.int64)
+        positions[self.order(scores)] = self.places + 1
+        return positions

@@ -1,0 +1,422 @@
+"""LETOR / SVMlight text: ``label qid:id 1:value 2:value ... # comment``, one document a line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from podium import kernels
+from podium.data.checks import DENSE_LIMIT, check_memory
+from podium.data.files import atomic_writer, read_blocks, read_first_line
+from podium.data.groups import Groups
+from podium.data.ranking_data import Matrix, Missing, RankingData
+from podium.data.strings import Strings
+from podium.errors import (
+    CorruptFileError,
+    DataError,
+    DuplicateFeatureError,
+    EmptyDataError,
+    FeatureIdError,
+    MalformedLineError,
+    MissingValueError,
+    NegativeLabelError,
+    NonFiniteError,
+    UsageError,
+)
+
+MAX_FEATURE = 1_000_000
+"""Feature ids above this are taken for a mistake."""
+
+Path_ = str | os.PathLike[str]
+Progress = Callable[[int], object]
+
+_ERRORS: dict[str, type[DataError]] = {
+    "malformed": MalformedLineError,
+    "nonfinite": NonFiniteError,
+    "negative": NegativeLabelError,
+    "duplicate": DuplicateFeatureError,
+    "feature-id": FeatureIdError,
+    "null": MissingValueError,
+}
+
+# A first line of this kind keeps what LETOR text has no place for; other readers skip it.
+_HEADER = b"#podium "
+
+
+def read_letor(
+    *paths: Path_ | Sequence[Path_],
+    missing: Missing = "error",
+    n_features: int | None = None,
+    dtype: DTypeLike | None = None,
+    max_bytes: int = DENSE_LIMIT,
+    progress: Progress | None = None,
+) -> RankingData:
+    """Read LETOR / SVMlight text, plain or ``.gz .xz .bz2 .zst``; several files make one data set.
+
+    Comments give document ids (``#docid = GX008-86-4444840 ...``, or a comment that is one word)
+    and are kept. Features that do not stand on a line are 0. Rows of one query may lie apart.
+
+    Parameters
+    ----------
+    missing
+        What the literal NULL means: "error", or "nan" to keep it as NaN. It is never 0.
+    n_features
+        Number of features; by default the largest id met.
+    dtype
+        Float64 (default) or float32.
+    max_bytes
+        Size a dense matrix may have.
+    progress
+        Called with the number of bytes of text read since the last call.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:7 1:0.5 3:1 #docid = A\\n0 qid:7 2:0.25 #docid = B\\n")
+    >>> data = read_letor(path)
+    >>> data.X.tolist(), data.docids.tolist()
+    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], ['A', 'B'])
+    """
+    files = _flatten(paths)
+    if missing not in ("error", "nan"):
+        raise UsageError(f"expected missing='error' or 'nan', got {missing!r}")
+    if n_features is not None and not 1 <= n_features <= MAX_FEATURE:
+        raise UsageError(f"expected n_features from 1 to {MAX_FEATURE}, got {n_features}")
+    header = _read_header(files[0]) if len(files) == 1 else {}
+    options = _Options(
+        np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,
+        missing == "nan", max_bytes,
+    )  # fmt: skip
+    blocks: list[_Block] = []
+    for path in files:
+        blocks += _read_file(path, options, progress)
+    width = n_features or header.get("n_features") or max(b.max_id for b in blocks)
+    return _assemble(blocks, width, missing, header)
+
+
+def write_letor(data: RankingData, path: Path_) -> None:
+    """Write LETOR text, compressed by the path's ending; ``read_letor`` gives the same data back.
+
+    Every feature is written, NaN as NULL, and every number as the shortest text that reads back
+    the same. Comments are kept; document ids without comments become ``#docid = ...``. What LETOR
+    has no place for (feature names, query weights, texts, top-k truth, float32, ids that are no
+    single word) goes into a first line ``#podium {...}`` that other readers skip. The file appears
+    whole or not at all.
+    """
+    for qid in data.qids.tolist():
+        if not qid or any(c in qid for c in " \t\r\n#"):
+            raise DataError(f"expected query ids without spaces or '#', got {qid!r}")
+    qids, tails = Strings.of(data.qids.tolist()), _tails(data)
+    with atomic_writer(path) as write:
+        write(_header(data, tails))
+        for first, last in _batches(data.groups):
+            text = kernels.format_letor(
+                data.X, data.y, data.groups.offsets, first, last,
+                qids.bytes, qids.offsets, tails.bytes, tails.offsets,
+            )  # fmt: skip
+            write(text.tobytes())
+
+
+class _Options(NamedTuple):
+    dtype: np.dtype[Any]
+    max_feature: int
+    null_is_nan: bool
+    max_bytes: int
+
+
+class _Block(NamedTuple):
+    """The documents of one block of text."""
+
+    X: Matrix
+    y: NDArray[np.float64]
+    run_starts: NDArray[np.int64]  # the row at which each run of one query begins
+    run_ids: Strings
+    comments: Strings
+    docids: Strings
+    max_id: int
+    lines: int
+    problem: tuple[str, int, str, str] | None
+
+
+def _read_file(path: str, options: _Options, progress: Progress | None) -> list[_Block]:
+    """All blocks of a file, parsed side by side."""
+    blocks: list[_Block] = []
+    lines = rows = width = 0
+    for block in _parse_blocks(path, options, progress):
+        if block.problem is not None:
+            kind, line, expected, got = block.problem
+            hint = "; missing='nan' (--missing nan) keeps it as NaN" if kind == "null" else ""
+            raise _ERRORS[kind](
+                f"expected {expected}, got {got!r}{hint}", path=path, line=lines + line + 1
+            )
+        lines += block.lines
+        rows += len(block.y)
+        width = max(width, block.max_id)
+        check_memory(rows, width, options.dtype.itemsize, options.max_bytes, path)
+        if len(block.y):
+            blocks.append(block)
+    if not blocks:
+        raise EmptyDataError("expected at least one document, got an empty file", path=path)
+    return blocks
+
+
+def _parse_blocks(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
+    threads = _threads()
+    slab = _Slab(path, options)
+    pending: deque[tuple[int, Future[_Block]]] = deque()
+    width = None
+
+    def collect() -> _Block:
+        size, future = pending.popleft()
+        if progress is not None:
+            progress(size)
+        return future.result()
+
+    with ThreadPoolExecutor(threads) as pool:
+        for text in read_blocks(path, in_flight=threads + 1):
+            if width is None:
+                width = _first_width(text, options)
+            X = slab.rows(kernels.count_lines(text), width, len(text))
+            pending.append((len(text), pool.submit(_parse_block, text, X, path, options)))
+            if len(pending) > threads:
+                block = collect()
+                width = max(width, block.max_id)
+                yield block
+        while pending:
+            yield collect()
+
+
+class _Slab:
+    """Rows for one block after the other out of one large array.
+
+    Fresh memory is what reading costs most; a large array gets it cheaply, and blocks that lie
+    end to end in it need not be copied together afterwards.
+    """
+
+    def __init__(self, path: str, options: _Options) -> None:
+        self.path, self.options = path, options
+        self.bytes_left = os.path.getsize(path)
+        self.array: Matrix = np.empty((0, 0), dtype=options.dtype)
+        self.used = 0
+
+    def rows(self, n: int, width: int, n_bytes: int) -> Matrix:
+        """The next n rows, for a block of n_bytes."""
+        itemsize, max_bytes = self.options.dtype.itemsize, self.options.max_bytes
+        check_memory(n, width, itemsize, max_bytes, self.path)
+        if self.used + n > len(self.array) or width != self.array.shape[1]:
+            # As many rows as the rest of the file has if its lines are like these; compressed
+            # files have more. Memory that is not written to is never taken.
+            expected = n * max(1.0, 1.02 * self.bytes_left / n_bytes)
+            affordable = max_bytes // max(1, width * itemsize)
+            self.array = np.empty(
+                (max(n, min(int(expected), affordable)), width), self.options.dtype
+            )
+            self.used = 0
+        self.used += n
+        self.bytes_left -= n_bytes
+        return self.array[self.used - n : self.used]
+
+
+def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Options) -> _Block:
+    """The documents of a block; parsed again where a feature lies beyond the width of X."""
+    while True:
+        y, starts, ids, comments, docids, max_id, lines, problem = kernels.parse_letor(
+            text, X, options.max_feature, options.null_is_nan
+        )
+        if max_id <= X.shape[1]:
+            columns = Strings(*ids), Strings(*comments), Strings(*docids)
+            return _Block(X[: len(y)], y, starts, *columns, max_id, lines, problem)
+        check_memory(len(X), max_id, options.dtype.itemsize, options.max_bytes, path)
+        X = np.empty((len(X), max_id), dtype=options.dtype)
+
+
+def _first_width(text: NDArray[np.uint8], options: _Options) -> int:
+    """The largest feature id of the first line: in most files that of all lines."""
+    line = np.frombuffer(text[: 1 << 16].tobytes().partition(b"\n")[0], dtype=np.uint8)
+    X = np.empty((1, 0), dtype=options.dtype)
+    return int(kernels.parse_letor(line, X, options.max_feature, options.null_is_nan)[5])
+
+
+def _assemble(
+    blocks: list[_Block], width: int, missing: Missing, header: dict[str, Any]
+) -> RankingData:
+    """Blocks -> RankingData, each query's rows together."""
+    y = np.concatenate([b.y for b in blocks])
+    codes, qids = _number_runs(blocks)
+    comments = Strings.concatenate([b.comments for b in blocks])
+    docids = Strings.concatenate([b.docids for b in blocks])
+    X = _stack([b.X for b in blocks], len(y), width)
+    groups, rows = Groups.from_codes(codes, len(qids))
+    if rows is not None:
+        X, y, comments, docids = X[rows], y[rows], comments.take(rows), docids.take(rows)
+    known, said = _columns(docids, comments)
+    return RankingData(
+        X=X,
+        y=y,
+        groups=groups,
+        qids=qids,
+        missing=missing,
+        source_rows=rows,
+        **{"docid_column": known, "comment_column": said, **_header_fields(header)},
+    )
+
+
+def _stack(parts: list[Matrix], n_rows: int, width: int) -> Matrix:
+    """The parts below each other, narrow ones filled up with 0; no copy where they lie so already."""
+    slab = parts[0].base
+    if isinstance(slab, np.ndarray) and slab.shape[1] == width and _end_to_end(parts):
+        return slab[:n_rows]
+    out = np.empty((n_rows, width), dtype=parts[0].dtype)
+    row = 0
+    for part in parts:
+        rows = out[row : row + len(part)]
+        rows[:, : part.shape[1]] = part[:, :width]
+        rows[:, part.shape[1] :] = 0
+        row += len(part)
+    return out
+
+
+def _end_to_end(parts: list[Matrix]) -> bool:
+    """Whether the parts are adjacent rows from the start of one array."""
+    slab = parts[0].base
+    address = slab.ctypes.data if isinstance(slab, np.ndarray) else 0
+    for part in parts:
+        if part.base is not slab or part.ctypes.data != address:
+            return False
+        address += part.nbytes
+    return True
+
+
+def _number_runs(blocks: list[_Block]) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
+    """A query number for each row, in order of first appearance, and the query ids."""
+    numbers: dict[str, int] = {}
+    codes = []
+    for block in blocks:
+        run_codes = [numbers.setdefault(qid, len(numbers)) for qid in block.run_ids]
+        lengths = np.diff(block.run_starts, append=len(block.y))
+        codes.append(np.repeat(np.array(run_codes, dtype=np.int64), lengths))
+    qids = np.empty(len(numbers), dtype=object)
+    qids[:] = list(numbers)
+    return np.concatenate(codes), qids
+
+
+def _threads() -> int:
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
+
+
+def _flatten(paths: tuple[Path_ | Sequence[Path_], ...]) -> list[str]:
+    files: list[str] = []
+    for path in paths:
+        several = [path] if isinstance(path, str | os.PathLike) else path
+        files += [os.fspath(one) for one in several]
+    if not files:
+        raise UsageError("expected at least one path to read, got none")
+    return files
+
+
+def _tails(data: RankingData) -> Strings:
+    """What follows the features on each line: the comment, or one that names the document."""
+    if data.comment_column is not None:
+        tails = [f"#{c}" if c else "" for c in data.comment_column]
+    elif data.docid_column is not None:
+        tails = [f"#docid = {d}" if d else "" for d in data.docid_column]
+    else:
+        tails = [""] * len(data)
+    return Strings.of("" if "\n" in tail else tail for tail in tails)
+
+
+def _read_tails(tails: Strings) -> tuple[Strings | None, Strings | None]:
+    """The document ids and comments that reading these tails gives."""
+    text = "".join(f"0 qid:0 {tail}\n" for tail in tails).encode("utf-8", "surrogateescape")
+    block = kernels.parse_letor(
+        np.frombuffer(text, dtype=np.uint8), np.empty((len(tails), 0)), MAX_FEATURE, False
+    )
+    return _columns(Strings(*block[4]), Strings(*block[3]))
+
+
+def _columns(docids: Strings, comments: Strings) -> tuple[Strings | None, Strings | None]:
+    """Document ids and comments, None where they say nothing (beyond each other)."""
+    known, said = docids.offsets[-1] > 0, comments.offsets[-1] > 0
+    if known and _only_names(comments, docids):
+        return docids, None
+    return docids if known else None, comments if said else None
+
+
+def _only_names(comments: Strings, docids: Strings) -> bool:
+    """Whether every comment is exactly what write_letor makes of a document id."""
+    prefix = np.frombuffer(b"docid = ", dtype=np.uint8)
+    named = docids.lengths > 0
+    if not np.array_equal(comments.lengths, np.where(named, docids.lengths + len(prefix), 0)):
+        return False
+    starts = comments.offsets[:-1][named]
+    return bool((comments.bytes[starts[:, None] + np.arange(len(prefix))] == prefix).all())
+
+
+def _batches(groups: Groups) -> Iterator[tuple[int, int]]:
+    """Runs of queries of about 10,000 rows."""
+    edges = np.searchsorted(groups.offsets, np.arange(0, groups.n_rows, 10_000), side="left")
+    bounds = [*dict.fromkeys(edges.tolist()), len(groups)]
+    return ((a, b) for a, b in itertools.pairwise(bounds) if a < b)
+
+
+def _header(data: RankingData, tails: Strings) -> bytes:
+    """The first line for what LETOR text has no place for; nothing where there is nothing."""
+    kept: dict[str, Any] = {}
+    if _read_tails(tails) != (data.docid_column, data.comment_column):
+        kept["docids"] = None if data.docid_column is None else list(data.docid_column)
+        kept["comments"] = None if data.comment_column is None else list(data.comment_column)
+    if data.X.dtype == np.float32:
+        kept["dtype"] = "float32"
+    if data.feature_names is not None:
+        kept["feature_names"] = data.feature_names
+    if data.topk is not None:
+        kept["topk"] = data.topk
+    if data.query_weight is not None:
+        kept["query_weight"] = data.query_weight.tolist()
+    if data.query_text is not None:
+        kept["query_text"] = list(data.query_text)
+    if data.doc_text:
+        kept["doc_text"] = {name: list(text) for name, text in data.doc_text.items()}
+    return _HEADER + json.dumps(kept).encode() + b"\n" if kept else b""
+
+
+def _read_header(path: str) -> dict[str, Any]:
+    line = read_first_line(path, _HEADER)
+    if line is None:
+        return {}
+    try:
+        header = json.loads(line[len(_HEADER) :])
+        if not isinstance(header, dict):
+            raise ValueError(f"not an object: {header!r}")
+    except ValueError as error:
+        raise CorruptFileError(
+            f"expected JSON after '#podium ', got something else ({error})", path=path, line=1
+        ) from error
+    return header
+
+
+def _header_fields(header: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "docids" in header:
+        for field, kept in (("docid_column", "docids"), ("comment_column", "comments")):
+            found[field] = None if header[kept] is None else Strings.of(header[kept])
+    if "feature_names" in header:
+        found["feature_names"] = tuple(header["feature_names"])
+    if "topk" in header:
+        found["topk"] = int(header["topk"])
+    if "query_weight" in header:
+        found["query_weight"] = np.array(header["query_weight"], dtype=np.float64)
+    if "query_text" in header:
+        found["query_text"] = Strings.of(header["query_text"])
+    if "doc_text" in header:
+        found["doc_text"] = {name: Strings.of(t) for name, t in header["doc_text"].items()}
+    return found

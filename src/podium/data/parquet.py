@@ -1,0 +1,119 @@
+"""Parquet copies of ranking data: one column a feature, opened without parsing text."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from podium.data.files import atomic_path
+from podium.data.frames import from_frame
+from podium.data.groups import Groups
+from podium.data.ranking_data import RankingData
+from podium.data.strings import Strings
+from podium.errors import CorruptFileError, DataError, require
+
+_KEY = b"podium"
+_RESERVED = ("qid", "label", "docid", "comment", "query_weight", "query_text")
+
+
+def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
+    """Write a Parquet file that any tool can open; the file appears whole or not at all."""
+    pa = require("pyarrow", "arrow", "writing Parquet")
+    pq = require("pyarrow.parquet", "arrow", "writing Parquet")
+    columns: dict[str, Any] = {
+        "qid": _dictionary(pa, data, data.qids.tolist()),
+        "label": pa.array(data.y),
+    }
+    if data.docid_column is not None:
+        columns["docid"] = _arrow(pa, data.docid_column)
+    if data.comment_column is not None:
+        columns["comment"] = _arrow(pa, data.comment_column)
+    if data.query_weight is not None:
+        columns["query_weight"] = pa.array(data.groups.spread(data.query_weight))
+    if data.query_text is not None:
+        columns["query_text"] = _dictionary(pa, data, list(data.query_text))
+    columns |= {f"text:{name}": _arrow(pa, text) for name, text in data.doc_text.items()}
+    clash = set(columns) & set(data.names())
+    if clash or len(set(data.names())) < data.n_features:
+        raise DataError(
+            f"expected feature names that are unique and not {', '.join(_RESERVED)}, "
+            f"got {', '.join(sorted(clash)) or 'a name twice'}; rename them first"
+        )
+    columns |= {name: pa.array(data.X[:, j]) for j, name in enumerate(data.names())}
+    kept = {
+        "features": data.names(),
+        "named": data.feature_names is not None,
+        "topk": data.topk,
+        "missing": data.missing,
+        "doc_text": list(data.doc_text),
+    }
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(kept)})
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="lz4")
+
+
+def read_parquet(path: str | os.PathLike[str], **options: Any) -> RankingData:
+    """Read a Parquet file that ``to_parquet`` wrote, or any table with the options of from_frame."""
+    pa = require("pyarrow", "arrow", "reading Parquet")
+    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise CorruptFileError(
+            f"expected a Parquet file ({error})", path=os.fspath(path)
+        ) from error
+    metadata = (table.schema.metadata or {}).get(_KEY)
+    if metadata is None or options:
+        return from_frame(table, **options)
+    return _restore(table, json.loads(metadata))
+
+
+def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
+    qid = table["qid"].combine_chunks()
+    qid = qid.chunk(0) if hasattr(qid, "chunk") else qid
+    codes = qid.indices.to_numpy().astype(np.int64)
+    qids = np.array(qid.dictionary.to_pylist(), dtype=object)
+    groups, rows = Groups.from_codes(codes, len(qids))
+    if rows is not None:
+        raise DataError("expected each query's rows together in a podium Parquet file")
+    first = groups.offsets[:-1]
+
+    def strings(column: str) -> Strings | None:
+        return Strings.of(table[column].to_pylist()) if column in table.column_names else None
+
+    features = kept["features"]
+    X = np.empty((table.num_rows, len(features)), dtype=table[features[0]].type.to_pandas_dtype())
+    for j, name in enumerate(features):
+        X[:, j] = table[name].to_numpy()
+    texts = strings("query_text")
+    return RankingData(
+        X=X,
+        y=table["label"].to_numpy(),
+        groups=groups,
+        qids=qids,
+        docid_column=strings("docid"),
+        comment_column=strings("comment"),
+        query_weight=table["query_weight"].to_numpy()[first]
+        if "query_weight" in table.column_names
+        else None,
+        query_text=None if texts is None else texts.take(first),
+        doc_text={name: strings(f"text:{name}") or Strings.of([]) for name in kept["doc_text"]},
+        feature_names=tuple(features) if kept["named"] else None,
+        topk=kept["topk"],
+        missing=kept["missing"],
+    )
+
+
+def _arrow(pa: Any, strings: Strings) -> Any:
+    """Packed strings are Arrow's own layout: nothing is copied."""
+    buffers = [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.bytes)]
+    return pa.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])
+
+
+def _dictionary(pa: Any, data: RankingData, per_query: list[str]) -> Any:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(data.groups.codes.astype(np.int32)), pa.array(per_query, pa.string())
+    )

@@ -1,0 +1,60 @@
+"""Features on a common scale within each query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.groups import Groups
+from podium.data.ranking_data import Matrix, RankingData
+from podium.errors import UnknownNameError
+
+
+def scale_by_query(data: RankingData, method: str = "minmax") -> RankingData:
+    """Scale every feature within every query.
+
+    ``minmax``: (x - min) / (max - min), LETOR's QueryLevelNorm. ``zscore``: (x - mean) / sd.
+    A feature that is constant in a query becomes 0 there. Missing values stay missing.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[1.0], [3.0], [2.0]], [0, 1, 0], qid=[1, 1, 1])
+    >>> scale_by_query(data).X.ravel().tolist()
+    [0.0, 1.0, 0.5]
+    """
+    if method not in SCALERS:
+        raise UnknownNameError("scaling", method, SCALERS)
+    with np.errstate(invalid="ignore"):
+        return data.with_features(SCALERS[method](data.groups, data.X).astype(data.X.dtype))
+
+
+def _minmax(groups: Groups, X: Matrix) -> NDArray[np.floating]:
+    low, high = groups.reduce(np.fmin, X), groups.reduce(np.fmax, X)
+    return _shift_and_divide(groups, X, low, high - low)
+
+
+def _zscore(groups: Groups, X: Matrix) -> NDArray[np.floating]:
+    known = ~np.isnan(X)
+    n = np.maximum(groups.reduce(np.add, known.astype(np.float64)), 1)
+    mean = groups.reduce(np.add, np.where(known, X, 0.0)) / n
+    squares = np.where(known, X - groups.spread(mean), 0.0) ** 2
+    # Rounding leaves a constant feature a spread of about 1e-17: exactly constant means 0.
+    varies = groups.reduce(np.fmax, X) > groups.reduce(np.fmin, X)
+    return _shift_and_divide(groups, X, mean, np.sqrt(groups.reduce(np.add, squares) / n) * varies)
+
+
+def _shift_and_divide(
+    groups: Groups, X: Matrix, shift: NDArray[np.floating], divisor: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    scaled = (X - groups.spread(shift)) / groups.spread(np.where(divisor > 0, divisor, 1.0))
+    constant = groups.spread(divisor == 0) & ~np.isnan(X)
+    return np.where(constant, 0.0, scaled)
+
+
+SCALERS: dict[str, Callable[[Groups, Matrix], NDArray[np.floating]]] = {
+    "minmax": _minmax,
+    "zscore": _zscore,
+}

@@ -1,0 +1,83 @@
+"""Parts of a data set by query: a query is never split."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.ranking_data import RankingData, concatenate
+from podium.data.strings import Strings
+from podium.errors import DataError, UsageError
+
+
+class Fold(NamedTuple):
+    """One round of cross-validation."""
+
+    train: RankingData
+    valid: RankingData
+    test: RankingData
+
+
+def shuffled_queries(data: RankingData, seed: int) -> NDArray[np.int64]:
+    """Query numbers in a random order that depends on the seed and the query ids alone."""
+    return np.argsort(Strings.of(data.qids.tolist()).hash(seed), kind="stable")
+
+
+def split(data: RankingData, fractions: Sequence[float], *, seed: int = 0) -> list[RankingData]:
+    """Random parts with these shares of the queries.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> train, test = split(make_synthetic(n_queries=10, seed=0), [0.8, 0.2])
+    >>> train.n_queries, test.n_queries
+    (8, 2)
+    """
+    shares = np.asarray(fractions, dtype=np.float64)
+    if len(shares) == 0 or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
+        raise UsageError(f"expected fractions above 0 that add up to 1, got {list(fractions)}")
+    cuts = np.round(np.cumsum(shares)[:-1] * data.n_queries).astype(np.int64)
+    return _parts(data, cuts, seed)
+
+
+def kfold(data: RankingData, k: int = 5, *, seed: int = 0) -> list[Fold]:
+    """k folds by query: the queries in k random parts, rotated as LETOR does.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> folds = kfold(make_synthetic(n_queries=10, seed=0), 5)
+    >>> [part.n_queries for part in folds[0]]
+    [6, 2, 2]
+    """
+    if k < 3:
+        raise UsageError(f"expected at least 3 folds (train, validation, test), got {k}")
+    cuts = np.round(np.arange(1, k) * data.n_queries / k).astype(np.int64)
+    return rotate(_parts(data, cuts, seed))
+
+
+def rotate(parts: Sequence[RankingData]) -> list[Fold]:
+    """LETOR's rotation of k parts: fold i tests on part i - 1, validates on part i - 2, trains on
+    the rest. With five parts, fold 1 = S1 S2 S3 / S4 / S5, fold 2 = S2 S3 S4 / S5 / S1, ...
+    """
+    k = len(parts)
+    if k < 3:
+        raise UsageError(f"expected at least 3 parts (train, validation, test), got {k}")
+    turned = [[parts[(i + j) % k] for j in range(k)] for i in range(k)]
+    return [Fold(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
+
+
+def _parts(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[RankingData]:
+    bounds = [0, *cuts.tolist(), data.n_queries]
+    if any(a >= b for a, b in itertools.pairwise(bounds)):
+        raise DataError(
+            f"expected at least one query in each of {len(bounds) - 1} parts, "
+            f"got {data.n_queries} queries in all"
+        )
+    order = shuffled_queries(data, seed)
+    # Within a part queries keep the order of the data.
+    return [data.subset(np.sort(order[a:b])) for a, b in itertools.pairwise(bounds)]

@@ -1,0 +1,147 @@
+"""Generated ranking problems with a known answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.data.groups import Groups
+from podium.data.ranking_data import RankingData
+from podium.data.strings import Strings
+from podium.errors import UsageError
+
+# Quantiles (every 5%) of the number of documents a query in LETOR 4.0's MQ2008.
+_MQ2008_SIZES = (5, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 15, 15, 16, 16, 16, 29, 31, 32, 60, 121)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The utility that made the labels: linear, or with a bend and an interaction.
+
+    linear: u(x) = w.x. nonlinear: u(x) = w.x + 2 sin(3 x_1) + 2 x_2 x_3.
+    """
+
+    weights: NDArray[np.float64]
+    kind: Literal["linear", "nonlinear"] = "linear"
+
+    def __call__(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The noise-free utility of each row."""
+        X = np.asarray(X, dtype=np.float64)
+        utility = X @ self.weights
+        if self.kind == "nonlinear":
+            utility = utility + 2 * np.sin(3 * X[:, 0]) + 2 * X[:, 1] * X[:, 2]
+        return np.asarray(utility)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SyntheticData(RankingData):
+    """RankingData that knows the truth behind its labels."""
+
+    truth: Truth = field(kw_only=True)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The best weights of a linear ranker (exactly, where the truth is linear)."""
+        return self.truth.weights
+
+
+def make_synthetic(
+    n_queries: int = 100,
+    n_docs: int | tuple[int, int] | Literal["mq2008"] = (5, 40),
+    n_features: int = 46,
+    *,
+    grades: Sequence[float] = (0.8, 0.15, 0.05),
+    truth: Literal["linear", "nonlinear"] = "linear",
+    noise: float = 0.1,
+    blank: float = 0.0,
+    seed: int = 0,
+) -> SyntheticData:
+    """A ranking problem whose answer is known.
+
+    Features are standard normal, with a shift of each query's own. The utility u(x) (see Truth)
+    is standardised within the query, disturbed by noise, and cut into grades.
+
+    Parameters
+    ----------
+    n_docs
+        Documents a query: a number, a range (low, high), or "mq2008" for that set's sizes.
+        (1000 gives lists like MQ2007-list's.)
+    grades
+        The share of labels 0, 1, 2, ...
+    noise
+        Standard deviation of the noise, in standard deviations of the utility.
+    blank
+        The share of queries without a relevant document (in MQ2008: 0.28).
+    seed
+        Same seed, same bytes.
+
+    Examples
+    --------
+    >>> data = make_synthetic(n_queries=3, n_docs=4, seed=0)
+    >>> data
+    SyntheticData(3 queries, 12 documents, 46 features, labels 0..2)
+    >>> data.truth(data.X).shape, data.weights.shape
+    ((12,), (46,))
+    """
+    shares = np.asarray(grades, dtype=np.float64)
+    if n_queries < 1 or n_features < 1:
+        raise UsageError(f"expected queries and features, got {n_queries} and {n_features}")
+    if len(shares) < 2 or (shares < 0).any() or not np.isclose(shares.sum(), 1):
+        raise UsageError(f"expected shares of at least two grades that add up to 1, got {grades}")
+    if not 0 <= blank <= 1:
+        raise UsageError(f"expected a share of blank queries from 0 to 1, got {blank}")
+    if truth not in ("linear", "nonlinear"):
+        raise UsageError(f"expected truth='linear' or 'nonlinear', got {truth!r}")
+    if truth == "nonlinear" and n_features < 3:
+        raise UsageError(f"expected 3 features or more for a nonlinear truth, got {n_features}")
+    rng = np.random.default_rng(seed)
+    groups = Groups.from_sizes(_draw_sizes(rng, n_queries, n_docs))
+    X = rng.standard_normal((groups.n_rows, n_features))
+    X += groups.spread(0.5 * rng.standard_normal((n_queries, n_features)))
+    answer = Truth(rng.standard_normal(n_features) / np.sqrt(n_features), truth)
+    utility = _standardise(groups, answer(X)) + noise * rng.standard_normal(groups.n_rows)
+    # The share of a query's documents below this one decides its grade; where in its own 1/n a
+    # document lies is drawn once a query, so that shares hold on average for short lists too.
+    n, draw = groups.spread(groups.sizes), groups.spread(rng.random(n_queries))
+    below = (n - groups.ranks(utility) + draw) / n
+    labels = np.searchsorted(np.cumsum(shares)[:-1], below, side="right")
+    labels[groups.spread(rng.random(n_queries) < blank)] = 0
+    qids = np.empty(n_queries, dtype=object)
+    qids[:] = [f"q{q}" for q in range(1, n_queries + 1)]
+    return SyntheticData(
+        X=X,
+        y=labels.astype(np.float64),
+        groups=groups,
+        qids=qids,
+        docid_column=Strings.of(
+            f"{qid}-d{place}"
+            for qid, n in zip(qids, groups.sizes.tolist(), strict=True)
+            for place in range(1, n + 1)
+        ),
+        truth=answer,
+    )
+
+
+def _draw_sizes(
+    rng: np.random.Generator, n_queries: int, n_docs: int | tuple[int, int] | Literal["mq2008"]
+) -> NDArray[np.int64]:
+    if n_docs == "mq2008":
+        levels = np.linspace(0, 1, len(_MQ2008_SIZES))
+        return np.round(np.interp(rng.random(n_queries), levels, _MQ2008_SIZES)).astype(np.int64)
+    if isinstance(n_docs, str):
+        raise UsageError(f"expected a number, a range (low, high) or 'mq2008', got {n_docs!r}")
+    low, high = (n_docs, n_docs) if isinstance(n_docs, int) else n_docs
+    if not 1 <= low <= high:
+        raise UsageError(f"expected 1 <= low <= high documents a query, got {n_docs}")
+    return rng.integers(low, high + 1, n_queries)
+
+
+def _standardise(groups: Groups, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    n = groups.sizes
+    centred = values - groups.spread(groups.reduce(np.add, values) / n)
+    sd = np.sqrt(groups.reduce(np.add, centred**2) / n)
+    return np.asarray(centred / groups.spread(np.where(sd > 0, sd, 1.0)))

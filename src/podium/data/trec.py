@@ -1,0 +1,174 @@
+"""TREC files: qrels (judgments) and runs (ranked lists with scores)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import kernels
+from podium.data.files import atomic_writer, read_blocks
+from podium.data.groups import Groups
+from podium.data.ranking_data import RankingData
+from podium.data.strings import Strings
+from podium.errors import DataError, EmptyDataError, MalformedLineError, NonFiniteError
+
+Path_ = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Documents with a number each, grouped by query: what qrels and runs have in common."""
+
+    qids: NDArray[np.object_]
+    groups: Groups
+    docids: Strings
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.groups.n_rows
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.groups):,} queries, {len(self):,} documents)"
+
+    def lines(self, layout: Callable[[str, str, float, int], str]) -> Iterator[str]:
+        """A line for each document: layout(query, document, value, place from 1)."""
+        docids = iter(self.docids)
+        for qid, rows in zip(self.qids.tolist(), self.groups.slices(), strict=True):
+            for place, value in enumerate(self.values[rows].tolist(), start=1):
+                yield layout(qid, next(docids), value, place)
+
+
+class Qrels(Judgments):
+    """Judgments: for each query, documents and their labels (negative means not relevant)."""
+
+    @classmethod
+    def from_data(cls, data: RankingData) -> Qrels:
+        """The labels of ranking data as qrels."""
+        return cls(data.qids, data.groups, data.require_docids("writing qrels"), data.y)
+
+
+class Run(Judgments):
+    """Ranked lists: for each query, documents and their scores, best first."""
+
+    @classmethod
+    def from_scores(cls, data: RankingData, scores: ArrayLike, k: int | None = None) -> Run:
+        """The documents of each query by score, the top k or all of them.
+
+        Examples
+        --------
+        >>> from podium.data import RankingData
+        >>> data = RankingData.from_arrays([[0.0]] * 3, [0, 0, 1], qid=[7] * 3, docid=list("abc"))
+        >>> list(Run.from_scores(data, [0.1, 0.3, 0.2], k=2).docids)
+        ['b', 'c']
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        data.groups.check(values, "scores")
+        docids = data.require_docids("a run")
+        rows = data.groups.order(values)
+        if k is not None:
+            rows = rows[data.groups.places < k]
+        groups = Groups.from_sizes(np.minimum(data.groups.sizes, k or len(data)))
+        return cls(data.qids, groups, docids.take(rows), values[rows])
+
+
+def read_qrels(path: Path_) -> Qrels:
+    """Read TREC qrels: ``query 0 document label`` a line, plain or compressed."""
+    return Qrels(*_read(path, 4))
+
+
+def read_run(path: Path_) -> Run:
+    """Read a TREC run: ``query Q0 document rank score tag`` a line; scores decide, not ranks."""
+    return Run(*_read(path, 6))
+
+
+def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
+    """Write TREC qrels; whole labels as integers, as trec_eval wants them."""
+    judged = Qrels.from_data(qrels) if isinstance(qrels, RankingData) else qrels
+    _write(path, judged, lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n")
+
+
+def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
+    """Write a TREC run; scores read back exactly."""
+    _write(path, run, lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
+
+
+def match(
+    codes: NDArray[np.int64], docids: Strings, in_codes: NDArray[np.int64], in_docids: Strings
+) -> NDArray[np.int64]:
+    """Where each (query, document) stands among others, or -1.
+
+    Joins on 64-bit hashes and then compares the strings themselves; should two hashes collide,
+    another seed decides.
+    """
+    if len(in_docids) == 0:
+        return np.full(len(docids), -1, dtype=np.int64)
+    for seed in count():
+        keys, in_keys = _keys(codes, docids, seed), _keys(in_codes, in_docids, seed)
+        order = np.argsort(in_keys, kind="stable")
+        at = order[np.minimum(np.searchsorted(in_keys[order], keys), len(order) - 1)]
+        found = in_keys[at] == keys
+        same = np.array_equal(codes[found], in_codes[at[found]])
+        if same and docids.take(np.flatnonzero(found)) == in_docids.take(at[found]):
+            return np.where(found, at, -1)
+    raise AssertionError("count() does not end")
+
+
+def _keys(codes: NDArray[np.int64], docids: Strings, seed: int) -> NDArray[np.uint64]:
+    spread = codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(docids.hash(seed) + spread)
+
+
+def _read(
+    path: Path_, n_columns: int
+) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
+    name = os.fspath(path)
+    qids, docids, values, lines = [], [], [], 0
+    for text in read_blocks(name):
+        q, d, v, n, problem = kernels.parse_table(text, n_columns)
+        if problem is not None:
+            kind, line, expected, got = problem
+            error = NonFiniteError if kind == "nonfinite" else MalformedLineError
+            raise error(f"expected {expected}, got {got!r}", path=name, line=lines + line + 1)
+        qids += list(Strings(*q))
+        docids.append(Strings(*d))
+        values.append(v)
+        lines += n
+    if not qids:
+        raise EmptyDataError("expected at least one line, got an empty file", path=name)
+    numbers: dict[str, int] = {}
+    codes = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
+    documents, scores = Strings.concatenate(docids), np.concatenate(values)
+    groups, rows = Groups.from_codes(codes, len(numbers))
+    if rows is not None:
+        codes, documents, scores = codes[rows], documents.take(rows), scores[rows]
+    _check_once(codes, documents, list(numbers), name)
+    ids = np.empty(len(numbers), dtype=object)
+    ids[:] = list(numbers)
+    return ids, groups, documents, scores
+
+
+def _check_once(codes: NDArray[np.int64], docids: Strings, qids: list[str], path: str) -> None:
+    keys = _keys(codes, docids, 0)
+    order = np.argsort(keys, kind="stable")
+    for i in np.flatnonzero(np.diff(keys[order]) == 0).tolist():
+        a, b = int(order[i]), int(order[i + 1])
+        if codes[a] == codes[b] and docids[a] == docids[b]:
+            raise DataError(
+                f"expected each document once a query, got {docids[a]!r} twice "
+                f"for query {qids[codes[a]]!r}",
+                path=path,
+            )
+
+
+def _write(path: Path_, table: Judgments, layout: Callable[[str, str, float, int], str]) -> None:
+    for word in (*table.qids.tolist(), *table.docids):
+        if not word or any(c in word for c in " \t\r\n"):
+            raise DataError(f"expected ids without spaces in a TREC file, got {word!r}")
+    with atomic_writer(path) as write:
+        for line in table.lines(layout):
+            write(line.encode("utf-8", "surrogateescape"))

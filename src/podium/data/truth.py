@@ -1,0 +1,90 @@
+"""Top-k truth: a total order of the best k documents of a query, the others below them all.
+
+As labels, a document at position p of the truth has y = k + 1 - p, the others 0
+(Niu, Guo, Lan, Cheng: Top-k learning to rank, SIGIR 2012, section 3.2.1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.data.ranking_data import RankingData
+from podium.data.strings import Strings
+from podium.errors import MissingTruthError, UsageError
+
+
+def position_labels(positions: ArrayLike, k: int) -> NDArray[np.float64]:
+    """y = k + 1 - position inside the top k, else 0.
+
+    Examples
+    --------
+    >>> position_labels([1, 3, 2, 4], k=2).tolist()
+    [2.0, 0.0, 1.0, 0.0]
+    """
+    if k < 1:
+        raise UsageError(f"expected k of 1 or more, got {k}")
+    return np.maximum(0.0, k + 1 - np.asarray(positions, dtype=np.float64))
+
+
+def draw_order(
+    data: RankingData, seed: int = 0, tie_break: ArrayLike | None = None
+) -> NDArray[np.int64]:
+    """Positions (from 1) of a total order consistent with the labels.
+
+    Documents with equal labels are ordered by `tie_break` (larger first; say, the Borda consensus
+    of several rankers) and then at random. A draw depends on the seed, the query and the document,
+    not on where the document stands.
+    """
+    wish = np.zeros(len(data)) if tie_break is None else np.asarray(tie_break, dtype=np.float64)
+    data.groups.check(wish, "values in tie_break")
+    order = np.lexsort((_noise(data, seed), -wish, -data.y, data.groups.codes))
+    positions = np.empty(len(data), dtype=np.int64)
+    positions[order] = data.groups.places + 1
+    return positions
+
+
+def draw_truth(
+    data: RankingData, k: int, seed: int = 0, tie_break: ArrayLike | None = None
+) -> RankingData:
+    """Graded labels -> top-k truth, ties drawn as in ``draw_order``.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 4, [0, 2, 1, 2], qid=[1] * 4, docid=list("abcd"))
+    >>> truth = draw_truth(data, k=2, seed=0)
+    >>> truth, sorted(truth.y.tolist())
+    (RankingData(1 query, 4 documents, 1 feature, top-2 truth), [0.0, 0.0, 1.0, 2.0])
+    """
+    return data.with_labels(position_labels(draw_order(data, seed, tie_break), k), topk=k)
+
+
+def top_k(data: RankingData) -> list[NDArray[np.int64]]:
+    """Position labels -> the truth itself: for each query the rows of its top k, best first.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [1, 0, 2], qid=[1] * 3, topk=2)
+    >>> [rows.tolist() for rows in top_k(data)]
+    [[2, 0]]
+    """
+    if data.topk is None:
+        raise MissingTruthError("expected data with top-k truth, got graded labels; see draw_truth")
+    order = data.groups.order(data.y)
+    return [order[rows][data.y[order[rows]] > 0] for rows in data.groups.slices()]
+
+
+def _noise(data: RankingData, seed: int) -> NDArray[np.float64]:
+    """A uniform number in [0, 1) for each document, keyed by seed, query and document."""
+    if data.docid_column is not None:
+        documents = data.docid_column
+    else:  # without ids a document is its features
+        bounds = np.arange(len(data) + 1, dtype=np.int64) * data.X[:1].nbytes
+        documents = Strings(data.X.view(np.uint8).reshape(-1), bounds)
+    queries = Strings.of(data.qids.tolist()).hash(seed)
+    mixed = documents.hash(seed) ^ np.asarray(data.groups.spread(queries))
+    # Once more through the mixer, as 8-byte strings: a plain xor keeps too much of its parts.
+    packed = Strings(mixed.view(np.uint8), np.arange(len(mixed) + 1, dtype=np.int64) * 8)
+    return (packed.hash(seed) >> np.uint64(11)).astype(np.float64) / 2**53
