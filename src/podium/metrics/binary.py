@@ -1,0 +1,177 @@
+"""Measures of relevant or not: P, MAP, MRR, Recall, Hit, RBP. Relevant means label >= rel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import kernels
+from podium.errors import UsageError
+from podium.metrics.lists import Lists
+from podium.metrics.metric import Empty, Floats, Metric, Ties, correct_ties
+from podium.metrics.ties import expected_precision_sum, first_hit_probabilities
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Binary(Metric):
+    """A measure that knows relevant documents and others."""
+
+    rel: float = 1
+    ties: Ties = "stable"
+    empty: Empty = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.rel, bool) or not isinstance(self.rel, int | float) or not self.rel > 0:
+            raise UsageError(f"expected a threshold rel above 0 in {self.name}, got {self.rel!r}")
+
+    def blank(self, lists: Lists) -> NDArray[np.bool_]:
+        """Queries without a relevant document."""
+        return np.asarray(lists.n_relevant(self.rel) == 0)
+
+    def weighted_hits(self, lists: Lists, discount: Floats) -> Floats:
+        """sum over relevant places of the discount."""
+        ranking, hits = lists.ranking(self.ties), lists.relevant(self.rel).astype(np.float64)
+        order = ranking.order
+        if self.ties == "average":
+            hits, order = ranking.tie_means(hits), np.arange(len(order))
+        return kernels.discounted_sum(hits, order, ranking.groups.offsets, discount)
+
+    def n_relevant(self, lists: Lists) -> Floats:
+        """Relevant documents of each query, at least 1 so that one can divide by it."""
+        return np.maximum(lists.n_relevant(self.rel), 1).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class P(Binary):
+    """Precision: the share of relevant documents among the first k.
+
+    A list shorter than k counts as filled up with non-relevant documents (short="keep"), is
+    divided by its own length (short="length"), or scores 0 (short="zero").
+    """
+
+    name = "P"
+    aliases = ("Precision",)
+    formula = "relevant among the first k / k"
+    needs_cutoff = True
+
+    short: Literal["keep", "length", "zero"] = "keep"
+
+    def values(self, lists: Lists) -> Floats:
+        """Hits over places."""
+        depth = self.depth(lists)
+        places: Floats | int = depth
+        if self.short == "length":
+            places = np.clip(lists.ranking(self.ties).groups.sizes, 1, depth)
+        return np.asarray(self.weighted_hits(lists, np.ones(depth)) / places)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Recall(Binary):
+    """Recall: the share of all relevant documents that stand among the first k."""
+
+    name = "Recall"
+    aliases = ("R",)
+    formula = "relevant among the first k / relevant documents"
+
+    def values(self, lists: Lists) -> Floats:
+        """Hits over relevant documents."""
+        hits = self.weighted_hits(lists, np.ones(self.depth(lists)))
+        return np.asarray(hits / self.n_relevant(lists))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MAP(Binary):
+    """Average precision: the mean of the precision at each relevant document.
+
+    norm="all" divides by all relevant documents (trec_eval); norm="cut" by at most k of them
+    (LightGBM), so that a perfect top k scores 1.
+    """
+
+    name = "MAP"
+    aliases = ("AP",)
+    formula = "sum over relevant places i<=k of P@i / relevant documents"
+
+    norm: Literal["all", "cut"] = "all"
+
+    def values(self, lists: Lists) -> Floats:
+        """Average precision of the ranking."""
+        ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
+        depth = self.depth(lists)
+        sums = kernels.precision_sum(relevant, ranking.order, ranking.groups.offsets, depth)
+        if self.ties == "average":
+            sums = correct_ties(sums, ranking, relevant, lambda g: expected_precision_sum(g, depth))
+        n = self.n_relevant(lists)
+        return np.asarray(sums / (np.minimum(n, depth) if self.norm == "cut" else n))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MRR(Binary):
+    """Reciprocal rank: 1 / position of the first relevant document, 0 beyond the cutoff."""
+
+    name = "MRR"
+    aliases = ("RR",)
+    formula = "1 / position of the first relevant document"
+
+    def values(self, lists: Lists) -> Floats:
+        """Reciprocal rank of the ranking."""
+        ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
+        depth = self.depth(lists)
+        place = kernels.first_place(relevant, ranking.order, ranking.groups.offsets, depth)
+        values = np.where(place > 0, 1 / np.maximum(place, 1), 0.0)
+        if self.ties == "average":
+
+            def expected(groups: list[NDArray[np.bool_]]) -> float:
+                chance = first_hit_probabilities(groups, depth)
+                return float(np.sum(chance / np.arange(1, len(chance) + 1)))
+
+            values = correct_ties(values, ranking, relevant, expected)
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Hit(Binary):
+    """Hit: 1 if a relevant document stands among the first k."""
+
+    name = "Hit"
+    aliases = ("Success",)
+    formula = "1 if a relevant document stands among the first k, else 0"
+    needs_cutoff = True
+
+    def values(self, lists: Lists) -> Floats:
+        """Whether there is a hit."""
+        ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
+        depth = self.depth(lists)
+        place = kernels.first_place(relevant, ranking.order, ranking.groups.offsets, depth)
+        values = (place > 0).astype(np.float64)
+        if self.ties == "average":
+            values = correct_ties(
+                values, ranking, relevant, lambda g: float(first_hit_probabilities(g, depth).sum())
+            )
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RBP(Binary):
+    """Rank-biased precision: a user who goes on to the next document with probability p.
+
+    Moffat and Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
+    """
+
+    name = "RBP"
+    formula = "(1 - p) sum over relevant places i<=k of p^(i-1)"
+
+    p: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.p, float) or not 0 < self.p < 1:
+            raise UsageError(f"expected p between 0 and 1 in RBP, got {self.p!r}")
+
+    def values(self, lists: Lists) -> Floats:
+        """RBP of the ranking."""
+        places = np.arange(self.depth(lists), dtype=np.float64)
+        return self.weighted_hits(lists, np.asarray((1 - self.p) * np.power(self.p, places)))

@@ -1,0 +1,181 @@
+"""Is the difference real? Paired tests over queries, intervals, and many comparisons at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired comparison of two systems over the same queries."""
+
+    method: str
+    difference: float
+    p_value: float
+    n_queries: int
+    wins: int
+    ties: int
+    losses: int
+
+
+def paired_test(
+    a: ArrayLike,
+    b: ArrayLike,
+    method: str = "permutation",
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedTest:
+    """Compare per-query values of two systems, two-sided; queries without a value are left out.
+
+    Parameters
+    ----------
+    a, b
+        Values of the same queries.
+    method
+        "t" (Student's paired t) or "permutation" (signs of the differences flipped at random;
+        all 2^n of them where that is no more than `resamples`).
+
+    Examples
+    --------
+    >>> test = paired_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.7], "permutation")
+    >>> round(test.difference, 4), test.p_value, (test.wins, test.ties, test.losses)
+    (0.225, 0.125, (4, 0, 0))
+    """
+    if method not in TESTS:
+        raise UnknownNameError("test", method, TESTS)
+    difference = _differences(a, b)
+    return PairedTest(
+        method=method,
+        difference=float(difference.mean()),
+        p_value=TESTS[method](difference, resamples, seed),
+        n_queries=len(difference),
+        wins=int((difference > 0).sum()),
+        ties=int((difference == 0).sum()),
+        losses=int((difference < 0).sum()),
+    )
+
+
+def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if first.shape != second.shape or first.ndim != 1:
+        raise LengthMismatchError(
+            f"expected two equally long lists of values, got shapes {first.shape} and {second.shape}"
+        )
+    difference = first - second
+    difference = difference[~np.isnan(difference)]
+    if len(difference) < 2:
+        raise DataError(f"expected at least 2 queries with a value in both, got {len(difference)}")
+    return difference
+
+
+def _t_test(difference: Floats, resamples: int, seed: int) -> float:
+    n, sd = len(difference), difference.std(ddof=1)
+    if sd == 0:  # no spread: no difference at all, or the same one everywhere
+        return 1.0 if difference[0] == 0 else 0.0
+    t = difference.mean() / (sd / np.sqrt(n))
+    return float(2 * scipy.stats.t.sf(abs(t), n - 1))
+
+
+def _permutation_test(difference: Floats, resamples: int, seed: int) -> float:
+    """The share of sign flips whose mean is at least as far from 0 as the one observed."""
+    n = len(difference)
+    if not difference.any():
+        return 1.0
+    observed = abs(difference.sum()) * (1 - 1e-12)  # the observed signs must count as themselves
+    if 2**n <= resamples:
+        flips = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        return float(np.mean(np.abs((1 - 2 * flips) @ difference) >= observed))
+    rng = np.random.default_rng(seed)
+    extreme, done = 0, 0
+    while done < resamples:
+        batch = min(resamples - done, max(1, 4_000_000 // n))
+        signs = 1 - 2 * rng.integers(0, 2, (batch, n), dtype=np.int8)
+        extreme += int((np.abs(signs @ difference) >= observed).sum())
+        done += batch
+    return (extreme + 1) / (resamples + 1)
+
+
+TESTS: dict[str, Callable[[Floats, int, int], float]] = {
+    "permutation": _permutation_test,
+    "t": _t_test,
+}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval."""
+
+    low: float
+    high: float
+    level: float
+
+
+def bootstrap_interval(
+    values: ArrayLike, level: float = 0.95, *, resamples: int = 10_000, seed: int = 0
+) -> Interval:
+    """Percentile bootstrap interval of the mean over queries; for a difference, pass a - b.
+
+    Examples
+    --------
+    >>> interval = bootstrap_interval([0.2, 0.4, 0.6, 0.8] * 25)
+    >>> round(interval.low, 2), round(interval.high, 2)
+    (0.46, 0.54)
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"expected a level between 0 and 1, got {level}")
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    if len(known) == 0:
+        raise DataError("expected at least one query with a value, got none")
+    rng = np.random.default_rng(seed)
+    means, batch = [], max(1, 4_000_000 // len(known))
+    for start in range(0, resamples, batch):
+        size = (min(batch, resamples - start), len(known))
+        means.append(known[rng.integers(0, len(known), size)].mean(axis=1))
+    tail = (1 - level) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Interval(float(low), float(high), level)
+
+
+def correct(p_values: Sequence[float], method: str = "holm") -> list[float]:
+    """p-values adjusted for many comparisons.
+
+    "holm" and "bonferroni" bound the chance of any false claim, "bh" (Benjamini-Hochberg)
+    the share of false claims, "none" leaves them.
+
+    Examples
+    --------
+    >>> correct([0.01, 0.04, 0.03], "holm")
+    [0.03, 0.06, 0.06]
+    """
+    if method not in CORRECTIONS:
+        raise UnknownNameError("correction", method, CORRECTIONS)
+    p = np.asarray(p_values, dtype=np.float64)
+    if ((p < 0) | (p > 1) | np.isnan(p)).any():
+        raise DataError(f"expected p-values from 0 to 1, got {list(p_values)}")
+    return [float(v) for v in CORRECTIONS[method](p)] if len(p) else []
+
+
+def _holm(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1)
+
+
+CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "holm": _holm,
+    "bonferroni": lambda p: np.minimum(p * len(p), 1),
+    "bh": lambda p: np.asarray(scipy.stats.false_discovery_control(p, method="bh")),
+    "none": lambda p: p,
+}
