@@ -1,0 +1,1 @@
+"""Thin shells without algorithms: the command line, and later the web apps."""

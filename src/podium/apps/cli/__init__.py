@@ -1,0 +1,53 @@
+"""The command line: ``podium COMMAND``. Commands import what they need when they run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from podium.apps.cli import data, demo, evaluate, metrics
+
+app = typer.Typer(
+    name="podium",
+    help="Top-k learning to rank: who gets on the podium, and in which order.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import platform
+
+        import podium
+        from podium import kernels
+
+        typer.echo(
+            f"podium {podium.__version__} ({kernels.BACKEND} kernels, Python {platform.python_version()})"
+        )
+        raise typer.Exit
+
+
+@app.callback()
+def _podium(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Version and kernels."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+app.add_typer(data.app, name="data")
+app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
+app.command("metrics", epilog=metrics.EXAMPLE)(metrics.metrics)
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

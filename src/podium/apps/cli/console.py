@@ -1,0 +1,107 @@
+"""What every command shares: errors in one line, tables, progress, JSON."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from podium.errors import BackendError, MissingExtraError, PodiumError, UsageError
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+ExistingFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Missing = Annotated[
+    str, typer.Option(help="What NULL means in LETOR text: error, or nan to keep it as missing.")
+]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+
+
+def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """One line on stderr and an exit code instead of a traceback.
+
+    1: the data is wrong. 2: the command line is wrong. 130: interrupted.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        try:
+            return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            fail("interrupted", 130)
+        except BrokenPipeError:
+            # The reader (head, less) has seen enough. Python would complain again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
+        except (UsageError, MissingExtraError, BackendError) as error:
+            fail(str(error), 2)
+        except (PodiumError, OSError, MemoryError) as error:
+            fail(str(error) or type(error).__name__, 1)
+
+    return wrapped
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say what is wrong in one line and leave."""
+    typer.echo(f"podium: {' '.join(message.split())}", err=True)
+    raise typer.Exit(code)
+
+
+def print_json(value: object) -> None:
+    """JSON to stdout."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(
+    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
+) -> None:
+    """A table to stdout; all but the first columns are numbers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for i, header in enumerate(headers):
+        table.add_column(header, justify="left" if i < text_columns else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    # A pipe or a file has no width of its own: let the table have what it needs.
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as text:
+        console.print(table)
+    typer.echo(text.get(), nl=False)  # rich itself would leave with 1 when the reader goes away
+
+
+@contextmanager
+def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
+    """A progress bar for reading files, shown once it has taken half a second."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from podium.data.files import COMPRESSIONS
+
+    started, plain = time.monotonic(), all(p.suffix not in COMPRESSIONS for p in paths)
+    total = sum(p.stat().st_size for p in paths) if plain else None
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("reading", total=total)
+
+    def advance(n_bytes: int) -> None:
+        bar.advance(task, n_bytes)
+        if not bar.live.is_started and time.monotonic() - started > 0.5:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        bar.stop()

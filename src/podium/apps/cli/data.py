@@ -1,0 +1,208 @@
+"""``podium data``: look at ranking data, convert it, split it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.apps.cli.console import (
+    Json,
+    Missing,
+    Seed,
+    print_json,
+    print_table,
+    reading,
+    reports_errors,
+)
+
+if TYPE_CHECKING:
+    from podium.data import RankingData
+
+app = typer.Typer(help="Look at ranking data, convert it, split it.", no_args_is_help=True)
+
+Inputs = Annotated[
+    list[Path],
+    typer.Argument(
+        exists=True, dir_okay=False, metavar="IN...", help="LETOR text or Parquet files."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+
+
+@app.command("info", epilog="Example: podium data info Fold1/train.txt.gz")
+@reports_errors
+def info(inputs: Inputs, missing: Missing = "nan", json: Json = False) -> None:
+    """Say what is in ranking data: counts, labels, list lengths, odd features."""
+    facts = _facts(_read(inputs, missing))
+    if json:
+        print_json(facts)
+        return
+    rows = [[name.replace("_", " "), _text(value)] for name, value in facts.items()]
+    print_table(" ".join(map(str, inputs)), ["what", "value"], rows)
+
+
+@app.command(
+    "convert", epilog="Example: podium data convert train.txt.gz train.parquet --scale minmax"
+)
+@reports_errors
+def convert(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The ending says the format.")],
+    scale: Annotated[
+        str | None, typer.Option(help="Scale within queries: minmax or zscore.")
+    ] = None,
+    topk: Annotated[
+        int | None, typer.Option(help="Turn grades into top-k truth, ties drawn at random.")
+    ] = None,
+    missing: Missing = "error",
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Convert between LETOR text (.txt, also .gz .xz .bz2 .zst), Parquet and TREC qrels."""
+    from podium.data import draw_truth, scale_by_query
+
+    _check_free([out], force)
+    data = _read(inputs, missing)
+    if scale is not None:
+        data = scale_by_query(data, scale)
+    if topk is not None:
+        data = draw_truth(data, topk, seed)
+    _write(data, out)
+    typer.echo(f"{out}: {data}", err=True)
+
+
+@app.command("split", epilog="Example: podium data split all.txt folds --folds 5")
+@reports_errors
+def split(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Folds 1..k, each with train, vali and test, rotated as in LETOR."),
+    ] = None,
+    fractions: Annotated[
+        str | None, typer.Option(help="Shares of the queries for train, (vali,) test: 0.6,0.2,0.2")
+    ] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="The inputs are the parts S1..Sk to rotate.")
+    ] = False,
+    ending: Annotated[
+        str, typer.Option(help="Ending of the files, which says the format.")
+    ] = ".txt",
+    missing: Missing = "error",
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Split data by query, never within one: into folds, or into train, validation and test."""
+    from podium.data import kfold, rotate
+    from podium.data import split as split_data
+    from podium.errors import UsageError
+
+    if sum([folds is not None, fractions is not None, parts]) != 1:
+        raise UsageError("expected one of --folds K, --fractions F,F,F and --parts")
+    pieces: dict[str, RankingData]
+    if fractions is not None:
+        shares = _fractions(fractions)
+        found = split_data(_read(inputs, missing), shares, seed=seed)
+        names = ("train", "test") if len(found) == 2 else ("train", "vali", "test")
+        pieces = dict(zip(names, found, strict=True))
+    else:
+        if parts:
+            rounds = rotate([_read([path], missing) for path in inputs])
+        else:
+            rounds = kfold(_read(inputs, missing), folds or 0, seed=seed)
+        pieces = {
+            f"Fold{i}/{name}": piece
+            for i, fold in enumerate(rounds, start=1)
+            for name, piece in zip(("train", "vali", "test"), fold, strict=True)
+        }
+    paths = {name: out / f"{name}{ending}" for name in pieces}
+    _check_free(list(paths.values()), force)
+    for name, piece in pieces.items():
+        paths[name].parent.mkdir(parents=True, exist_ok=True)
+        _write(piece, paths[name])
+    rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
+    print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+
+
+def _fractions(text: str) -> list[float]:
+    from podium.errors import UsageError
+
+    try:
+        shares = [float(share) for share in text.split(",")]
+    except ValueError:
+        raise UsageError(f"expected --fractions such as 0.6,0.2,0.2, got {text!r}") from None
+    if len(shares) not in (2, 3):
+        raise UsageError(f"expected 2 or 3 fractions, got {len(shares)}")
+    return shares
+
+
+def _read(paths: Sequence[Path], missing: str) -> RankingData:
+    from podium.data import read_data
+
+    with reading(paths) as progress:
+        return read_data(paths, missing=missing, progress=progress)  # type: ignore[arg-type]
+
+
+def _write(data: RankingData, path: Path) -> None:
+    from podium.data import write_letor, write_qrels
+    from podium.data.files import stem
+
+    ending = Path(stem(path)).suffix
+    if ending in (".parquet", ".pq"):
+        data.to_parquet(path)
+    elif ending == ".qrels":
+        write_qrels(data, path)
+    else:
+        write_letor(data, path)
+
+
+def _check_free(paths: Sequence[Path], force: bool) -> None:
+    from podium.errors import UsageError
+
+    taken = [str(p) for p in paths if p.exists()]
+    if taken and not force:
+        raise UsageError(f"expected new files, but {', '.join(taken)} is there; --force replaces")
+
+
+def _facts(data: RankingData) -> dict[str, Any]:
+    import numpy as np
+
+    labels, counts = np.unique(data.y, return_counts=True)
+    sizes = data.groups.sizes
+    varies = np.fmax.reduce(data.X, axis=0) > np.fmin.reduce(data.X, axis=0)
+    missing = np.isnan(data.X)
+    grades = {f"{label:g}": int(n) for label, n in zip(labels, counts, strict=True)}
+    return {
+        "queries": data.n_queries,
+        "documents": len(data),
+        "features": data.n_features,
+        "labels": grades
+        if len(grades) <= 20
+        else f"{len(grades)} values, {labels[0]:g}..{labels[-1]:g}",
+        "queries_without_relevant": int((data.groups.reduce(np.maximum, data.y) <= 0).sum()),
+        "documents_a_query": {
+            "least": int(sizes.min()),
+            "median": float(np.median(sizes)),
+            "mean": round(float(sizes.mean()), 2),
+            "most": int(sizes.max()),
+        },
+        "constant_features": [data.names()[j] for j in np.flatnonzero(~varies)],
+        "missing_values": round(float(missing.mean()), 4),
+        "document_ids": data.docid_column is not None,
+        "top_k_truth": data.topk,
+        "megabytes": round(data.X.nbytes / 1e6, 1),
+    }
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(v)}" for key, v in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "no"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)

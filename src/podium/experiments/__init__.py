@@ -1,0 +1,1 @@
+"""Experiments: the demo, and what later compares rankers over folds."""
