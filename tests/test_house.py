@@ -1,0 +1,145 @@
+"""The house rules: public names, cheap imports, extras on demand, no generated file stale."""
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import podium
+from podium.errors import MissingExtraError, require
+from tools import generate, lowest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = [
+    "errors", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation", "feedback",
+    "labelling", "rankers", "ensemble", "multitask", "postranking", "registry", "exchange",
+    "experiments", "apps",
+]  # fmt: skip
+
+
+def python(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={"PATH": "", **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_public_names_are_pinned():
+    assert podium.__all__ == [
+        "Groups", "METRICS", "PodiumError", "Qrels", "RankingData", "Run", "data", "errors",
+        "evaluate", "experiments", "kernels", "make_synthetic", "metrics", "read_letor",
+        "read_parquet", "read_qrels", "read_run", "write_letor", "write_qrels", "write_run",
+    ]  # fmt: skip
+    assert all(getattr(podium, name) is not None for name in podium.__all__)
+    assert set(podium.__all__) <= set(dir(podium))
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = podium.nothing
+
+
+@pytest.mark.parametrize("room", ["podium.data", "podium.metrics", "podium.kernels"])
+def test_every_exported_name_of_a_room_is_there(room):
+    module = importlib.import_module(room)
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_import_is_light():
+    heavy = ("numpy", "scipy", "sklearn", "lightgbm", "matplotlib", "pandas", "rich", "typer")
+    out = python(f"import sys, podium; print([m for m in {heavy!r} if m in sys.modules])")
+    assert out == "[]\n"
+
+
+def test_evaluating_needs_neither_scikit_learn_nor_lightgbm():
+    heavy = ("sklearn", "lightgbm", "matplotlib", "pandas", "polars", "pyarrow", "fastapi")
+    out = python(
+        "import sys, podium; d = podium.make_synthetic(5); podium.evaluate(d, d.y, 'NDCG@10')\n"
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    assert out == "[]\n"
+
+
+def test_the_command_line_starts_without_numpy():
+    out = python("import sys, podium.apps.cli; print('numpy' in sys.modules)")
+    assert out == "False\n"
+
+
+def imported_rooms(path):
+    """(room, rooms it imports, lazily or not) of a source file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "podium":
+                yield parts[1] if len(parts) > 1 else "podium"
+
+
+def test_rooms_import_only_from_rooms_above():
+    source = ROOT / "src" / "podium"
+    for path in source.rglob("*.py"):
+        room = path.relative_to(source).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for other in imported_rooms(path):
+            if other == "podium":  # "import podium" for the version, in the shells only
+                assert room == "apps", f"{path} imports podium itself"
+            elif other in ROOMS:
+                assert ROOMS.index(other) <= ROOMS.index(room), f"{path} imports podium.{other}"
+            else:
+                assert other == "__version__", f"{path} imports podium.{other}"
+
+
+def test_a_missing_extra_is_named():
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium-ltr\[web\]'"):
+        require("no_such_module_anywhere", "web", "serving")
+
+
+def test_parquet_without_pyarrow_names_the_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="arrow"):
+        podium.make_synthetic(3).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(MissingExtraError, match="arrow"):
+        podium.read_parquet(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_the_backend_can_be_chosen(backend):
+    if backend == "native":
+        pytest.importorskip("podium.kernels._native", reason="no native kernels: no compiler here")
+    code = "from podium import kernels; print(kernels.BACKEND, kernels.order.__module__)"
+    out = python(code, PODIUM_BACKEND=backend)
+    assert out.split()[0] == backend
+
+
+def test_a_wrong_backend_is_refused():
+    code = (
+        "from podium.errors import BackendError\n"
+        "try:\n    import podium.kernels\nexcept BackendError as e:\n    print(e)\n"
+    )
+    assert "native or reference, got 'fast'" in python(code, PODIUM_BACKEND="fast")
+
+
+def test_the_command_reference_is_fresh():
+    assert (ROOT / "docs/cli.md").read_text() == generate.cli_reference()
+
+
+def test_lowest_versions_cover_every_core_dependency():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert len(lowest.lowest()) >= len(project["dependencies"])
+    assert all("==" in line for line in lowest.lowest())
+
+
+def test_no_pickle_anywhere():
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "import pickle" not in path.read_text(), path

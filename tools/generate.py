@@ -1,0 +1,102 @@
+"""Files made from other files: the CLI reference and the native kernels' type stub.
+
+python -m tools.generate --write    makes them anew
+python -m tools.generate --check    fails where one is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def cli_reference() -> str:
+    """docs/cli.md from the commands themselves."""
+    import typer.main
+
+    from podium.apps.cli import app
+
+    head = (
+        "# Command line\n\nEvery command has `--help`. Exit codes: 0 done, 1 the data is wrong "
+        "(one line on stderr), 2 the command line is wrong, 130 interrupted.\n"
+    )
+    return head + "".join(_commands("podium", typer.main.get_command(app)))
+
+
+def _commands(name: str, command: Any) -> Iterator[str]:
+    children = getattr(command, "commands", None)
+    if children is not None:
+        for child in sorted(children):
+            yield from _commands(f"{name} {child}", children[child])
+        return
+    yield f"\n## {name}\n\n{_flat(command.help)}\n"
+    usage = " ".join(_usage(p) for p in command.params if p.param_type_name == "argument")
+    yield f"\n```text\n{name} [OPTIONS] {usage}".rstrip() + "\n```\n"
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    if options:
+        yield "\n| option | default | meaning |\n| --- | --- | --- |\n"
+        yield from (_option(p) for p in options)
+    example, *rest = (command.epilog or "").split("\n\n")
+    yield f"\nExample:\n\n```console\n$ {_flat(example).removeprefix('Example: ')}\n```\n"
+    yield from (f"\n{_flat(paragraph)}\n" for paragraph in rest)
+
+
+def _usage(parameter: Any) -> str:
+    name = (parameter.metavar or parameter.name.upper()).strip("{}[]")
+    return name if parameter.nargs == 1 or name.endswith("...") else f"{name}..."
+
+
+def _option(parameter: Any) -> str:
+    default = parameter.default
+    if isinstance(default, list | tuple):
+        default = ", ".join(map(str, default))
+    shown = "" if default is None or default is False else f"`{default}`"
+    names = ", ".join(f"`{o}`" for o in parameter.opts)
+    return f"| {names} | {shown} | {_flat(parameter.help)} |\n"
+
+
+def _flat(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def native_stub() -> str:
+    """The type stub of the native kernels, from the built module."""
+    from nanobind.stubgen import StubGen
+
+    from podium.kernels import _native
+
+    generator = StubGen(_native)
+    generator.put(_native)
+    return str(generator.get())
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "docs/cli.md": cli_reference,
+    "src/podium/kernels/_native.pyi": native_stub,
+}
+
+
+def main() -> None:
+    """Write or check every generated file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    wanted = parser.parse_args()
+    stale = []
+    for name, make in FILES.items():
+        path, text = ROOT / name, make()
+        if wanted.write:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(name)
+    if stale:
+        sys.exit(f"stale: {', '.join(stale)}; run: python -m tools.generate --write")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Pip constraints for the lowest versions that pyproject.toml allows.
+
+python -m tools.lowest > constraints.txt
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What podium itself runs on; test runners and linters may be new.
+RUNTIME = ("arrow", "report")
+TABLES = ("pandas", "polars")
+
+
+def lowest() -> list[str]:
+    """One `name==version` for each lower bound."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + [d for extra in RUNTIME for d in extras[extra]]
+    wanted += [d for d in extras["dev"] if re.match(r"[\w-]+", d)[0] in TABLES]  # type: ignore[index]
+    return [d.replace(">=", "==") for d in wanted]
+
+
+if __name__ == "__main__":
+    print("\n".join(lowest()))
