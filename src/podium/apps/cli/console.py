@@ -105,3 +105,12 @@ def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
         yield advance
     finally:
         bar.stop()
+
+
+@contextmanager
+def busy(doing: str) -> Iterator[None]:
+    """A spinner for work whose end is not in sight."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(doing):
+        yield

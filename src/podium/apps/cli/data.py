@@ -12,6 +12,7 @@ from podium.apps.cli.console import (
     Json,
     Missing,
     Seed,
+    busy,
     print_json,
     print_table,
     reading,
@@ -152,12 +153,13 @@ def _write(data: RankingData, path: Path) -> None:
     from podium.data.files import stem
 
     ending = Path(stem(path)).suffix
-    if ending in (".parquet", ".pq"):
-        data.to_parquet(path)
-    elif ending == ".qrels":
-        write_qrels(data, path)
-    else:
-        write_letor(data, path)
+    with busy(f"writing {path}"):
+        if ending in (".parquet", ".pq"):
+            data.to_parquet(path)
+        elif ending == ".qrels":
+            write_qrels(data, path)
+        else:
+            write_letor(data, path)
 
 
 def _check_free(paths: Sequence[Path], force: bool) -> None:

@@ -13,6 +13,7 @@ from podium.apps.cli.console import (
     Json,
     Missing,
     Seed,
+    busy,
     print_json,
     print_table,
     reading,
@@ -56,8 +57,9 @@ def evaluate(
     for name in metric:
         parse(name)  # a wrong name should not wait for the data
     judged = _read(data, missing)
-    evaluations = {str(path): _evaluate(judged, path, metric) for path in scores}
-    tests = _tests(list(evaluations.values()), metric, test, correction, seed)
+    with busy("evaluating"):
+        evaluations = {str(path): _evaluate(judged, path, metric) for path in scores}
+        tests = _tests(list(evaluations.values()), test, correction, seed)
     if json:
         print_json(_as_json(evaluations, tests, per_query))
         return
@@ -96,9 +98,7 @@ def _evaluate(judged: RankingData | Qrels, path: Path, metrics: list[str]) -> Ev
 Tests = list[dict[str, tuple["PairedTest", float]]]
 
 
-def _tests(
-    evaluations: Sequence[Evaluation], metrics: list[str], test: str, correction: str, seed: int
-) -> Tests:
+def _tests(evaluations: Sequence[Evaluation], test: str, correction: str, seed: int) -> Tests:
     """For every system after the first and every metric: the test, and p corrected per metric."""
     from podium.errors import UnknownNameError
     from podium.metrics import CORRECTIONS, TESTS, correct, paired_test

@@ -33,31 +33,86 @@ struct Keyed {
     Row row;
 };
 
-inline bool operator<(const Keyed& a, const Keyed& b) {
-    return a.key != b.key ? a.key < b.key : a.row < b.row;
+// Sorts without branches that depend on the data, which is what sorting short random lists costs most:
+// blocks of 8 by counting who is smaller, then merges. The values are distinct. Returns where they ended.
+inline std::uint64_t* merge_sort(std::uint64_t* a, std::uint64_t* spare, Row n) {
+    constexpr Row kBlock = 8;
+    for (Row first = 0; first < n; first += kBlock) {
+        const Row size = std::min(kBlock, n - first);
+        std::uint64_t block[kBlock];
+        std::copy(a + first, a + first + size, block);
+        for (Row i = 0; i < size; ++i) {
+            Row smaller = 0;
+            for (Row j = 0; j < size; ++j) smaller += block[j] < block[i];
+            a[first + smaller] = block[i];
+        }
+    }
+    for (Row width = kBlock; width < n; width *= 2) {
+        for (Row first = 0; first < n; first += 2 * width) {
+            const Row middle = std::min(first + width, n), last = std::min(first + 2 * width, n);
+            Row i = first, j = middle, k = first;
+            while (i < middle && j < last) {
+                const std::uint64_t left = a[i], right = a[j];
+                const bool take_right = right < left;
+                spare[k++] = take_right ? right : left;
+                i += !take_right;
+                j += take_right;
+            }
+            k = std::copy(a + i, a + middle, spare + k) - spare;
+            std::copy(a + j, a + last, spare + k);
+        }
+        std::swap(a, spare);
+    }
+    return a;
+}
+
+// A list of at most 4096 documents, sorted as integers: the upper 52 bits of the key, then the place.
+// Scores that differ in the lower 12 bits only are put right afterwards.
+inline void order_short(const double* scores, Row first, Row n, std::uint64_t* packed,
+                        std::uint64_t* spare, Row* out) {
+    constexpr std::uint64_t kPlace = 0xFFF;
+    for (Row i = 0; i < n; ++i)
+        packed[i] = (descending_key(scores[i]) & ~kPlace) | static_cast<std::uint64_t>(i);
+    const std::uint64_t* sorted = merge_sort(packed, spare, n);
+    for (Row i = 0; i < n; ++i) out[i] = first + static_cast<Row>(sorted[i] & kPlace);
+    for (Row i = 1; i < n; ++i) {
+        if (((sorted[i - 1] ^ sorted[i]) & ~kPlace) != 0) continue;
+        for (Row j = i; j > 0; --j) {  // only within a run of equal upper bits: others compare right
+            if (scores[out[j] - first] <= scores[out[j - 1] - first]) break;
+            std::swap(out[j], out[j - 1]);
+        }
+    }
+}
+
+// A list of any length, ties by key where given.
+inline void order_long(const double* scores, const double* tie_keys, Row first, Row n,
+                       std::vector<Keyed>& items, Row* out) {
+    items.resize(static_cast<std::size_t>(n));
+    for (Row i = 0; i < n; ++i)
+        items[static_cast<std::size_t>(i)] = {descending_key(scores[first + i]), first + i};
+    std::sort(items.begin(), items.end(), [=](const Keyed& a, const Keyed& b) {
+        if (a.key != b.key) return a.key < b.key;
+        if (tie_keys && tie_keys[a.row] != tie_keys[b.row]) return tie_keys[a.row] < tie_keys[b.row];
+        return a.row < b.row;
+    });
+    for (Row i = 0; i < n; ++i) out[i] = items[static_cast<std::size_t>(i)].row;
 }
 
 // Rows by score descending, then by tie key ascending (where given), then by row.
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
+    constexpr Row kShort = 4096;
 #pragma omp parallel
     {
+        std::vector<std::uint64_t> packed(kShort), spare(kShort);
         std::vector<Keyed> items;
 #pragma omp for schedule(dynamic, 64)
         for (Row q = 0; q < n_queries; ++q) {
             const Row first = offsets[q], n = offsets[q + 1] - first;
-            items.resize(static_cast<std::size_t>(n));
-            for (Row i = 0; i < n; ++i)
-                items[static_cast<std::size_t>(i)] = {descending_key(scores[first + i]), first + i};
-            if (tie_keys)
-                std::sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
-                    if (a.key != b.key) return a.key < b.key;
-                    if (tie_keys[a.row] != tie_keys[b.row]) return tie_keys[a.row] < tie_keys[b.row];
-                    return a.row < b.row;
-                });
+            if (!tie_keys && n <= kShort)
+                order_short(scores + first, first, n, packed.data(), spare.data(), out + first);
             else
-                std::sort(items.begin(), items.end());
-            for (Row i = 0; i < n; ++i) out[first + i] = items[static_cast<std::size_t>(i)].row;
+                order_long(scores, tie_keys, first, n, items, out + first);
         }
     }
 }
