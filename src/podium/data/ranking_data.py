@@ -21,6 +21,7 @@ from podium.errors import (
     EmptyDataError,
     LengthMismatchError,
     MissingDocidsError,
+    NonFiniteError,
     UsageError,
 )
 
@@ -225,6 +226,20 @@ class RankingData:
                 "give docid= (arrays), doc= (frames) or '#docid = ...' comments (LETOR)"
             )
         return self.docid_column
+
+    def check_scores(self, scores: ArrayLike) -> NDArray[np.float64]:
+        """Scores as a vector with one number a row, or an error that says what they are instead."""
+        values = np.ascontiguousarray(scores, dtype=np.float64)
+        if values.ndim != 1:
+            raise DataError(f"expected one score a document, got an array of shape {values.shape}")
+        self.groups.check(values, "scores")
+        if np.isnan(values).any():
+            row = int(np.argmax(np.isnan(values)))
+            raise NonFiniteError(
+                f"expected scores that are numbers, got nan in row {row} "
+                f"(query {self.qids[self.groups.codes[row]]!r})"
+            )
+        return values
 
     def names(self) -> tuple[str, ...]:
         """Feature names, or f1..fd where they have none."""

@@ -15,7 +15,7 @@ from podium.data.files import atomic_writer, read_blocks
 from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
-from podium.errors import DataError, EmptyDataError, MalformedLineError, NonFiniteError
+from podium.errors import DataError, EmptyDataError, MalformedLineError, NonFiniteError, UsageError
 
 Path_ = str | os.PathLike[str]
 
@@ -66,13 +66,13 @@ class Run(Judgments):
         >>> list(Run.from_scores(data, [0.1, 0.3, 0.2], k=2).docids)
         ['b', 'c']
         """
-        values = np.asarray(scores, dtype=np.float64)
-        data.groups.check(values, "scores")
+        values = data.check_scores(scores)
         docids = data.require_docids("a run")
-        rows = data.groups.order(values)
-        if k is not None:
-            rows = rows[data.groups.places < k]
-        groups = Groups.from_sizes(np.minimum(data.groups.sizes, k or len(data)))
+        depth = len(data) if k is None else k
+        if depth < 1:
+            raise UsageError(f"expected a run of 1 or more documents a query, got k={k}")
+        rows = data.groups.order(values)[data.groups.places < depth]
+        groups = Groups.from_sizes(np.minimum(data.groups.sizes, depth))
         return cls(data.qids, groups, docids.take(rows), values[rows])
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.errors import UsageError
 from podium.metrics.lists import Lists
-from podium.metrics.metric import Empty, Floats, Metric, Ties, correct_ties
+from podium.metrics.metric import Empty, Floats, Metric, Ties, correct_ties, is_number
 from podium.metrics.ties import expected_precision_sum, first_hit_probabilities
 
 
@@ -25,7 +25,7 @@ class Binary(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.rel, bool) or not isinstance(self.rel, int | float) or not self.rel > 0:
+        if not is_number(self.rel) or not 0 < self.rel < np.inf:
             raise UsageError(f"expected a threshold rel above 0 in {self.name}, got {self.rel!r}")
 
     def blank(self, lists: Lists) -> NDArray[np.bool_]:
@@ -62,11 +62,10 @@ class P(Binary):
 
     def values(self, lists: Lists) -> Floats:
         """Hits over places."""
-        depth = self.depth(lists)
-        places: Floats | int = depth
+        places = np.full(len(lists.groups), self.k)
         if self.short == "length":
-            places = np.clip(lists.ranking(self.ties).groups.sizes, 1, depth)
-        return np.asarray(self.weighted_hits(lists, np.ones(depth)) / places)
+            places = np.clip(lists.ranking(self.ties).groups.sizes, 1, self.k)
+        return np.asarray(self.weighted_hits(lists, np.ones(self.depth(lists))) / places)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -168,7 +167,7 @@ class RBP(Binary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.p, float) or not 0 < self.p < 1:
+        if not is_number(self.p) or not 0 < self.p < 1:
             raise UsageError(f"expected p between 0 and 1 in RBP, got {self.p!r}")
 
     def values(self, lists: Lists) -> Floats:

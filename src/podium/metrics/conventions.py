@@ -173,6 +173,8 @@ def _irrelevant(name: str, a: Metric, b: Metric, facts: Facts) -> bool:
 
 def _answered_sum(value: float, empty: Any, blank: float) -> float:
     """The sum over queries with an answer, per query of all."""
+    if blank == 1:
+        return 0.0
     return value * (1 - blank) if empty == "skip" else value - float(empty) * blank
 
 

@@ -79,7 +79,10 @@ class Evaluation(Mapping[str, Result]):
         return len(self.results)
 
     def __contains__(self, metric: object) -> bool:
-        return isinstance(metric, str | Metric) and resolve(metric) in self.results
+        try:
+            return isinstance(metric, str | Metric) and resolve(metric) in self.results
+        except UsageError:
+            return False
 
     def __repr__(self) -> str:
         width = max((len(name) for name in self), default=0)

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.errors import DataError, MissingTruthError, UsageError
 from podium.metrics.lists import Lists, check_exponent
-from podium.metrics.metric import Discount, Empty, Floats, Gain, Metric, Ties, correct_ties
+from podium.metrics.metric import (
+    Discount,
+    Empty,
+    Floats,
+    Gain,
+    Metric,
+    Ties,
+    correct_ties,
+    is_number,
+)
 from podium.metrics.ties import expected_cascade
 
 
@@ -51,6 +60,7 @@ class DCG(Metric):
         order, discount = ranking.order, discounts(self.discount, self.depth(lists))
         if self.ties == "average":
             gains, order = ranking.tie_means(gains), np.arange(len(order))
+        lists.ideal(self.gain, discount)  # refuses gains whose sum no double holds
         return kernels.discounted_sum(gains, order, ranking.groups.offsets, discount)
 
     def ideal(self, lists: Lists) -> Floats:
@@ -107,8 +117,8 @@ class ERR(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = isinstance(self.r_max, int | float) and not isinstance(self.r_max, bool)
-        if self.r_max not in ("scale", "query") and not (number and float(self.r_max) >= 0):
+        number = is_number(self.r_max) and 0 <= float(self.r_max) < np.inf
+        if self.r_max not in ("scale", "query") and not number:
             raise UsageError(f"expected r_max 'scale', 'query' or a number, got {self.r_max!r}")
 
     def values(self, lists: Lists) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
 from podium.data import Groups, Qrels, RankingData, Run, Strings, match
-from podium.errors import DataError, GainOverflowError, MissingDocidsError, NonFiniteError
+from podium.errors import DataError, GainOverflowError, MissingDocidsError
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -72,18 +72,8 @@ class Lists:
     @classmethod
     def of_scores(cls, data: RankingData, scores: ArrayLike) -> Lists:
         """The documents of ranking data by these scores."""
-        values = np.ascontiguousarray(scores, dtype=np.float64)
-        if values.ndim != 1:
-            raise DataError(f"expected one score a document, got an array of shape {values.shape}")
-        data.groups.check(values, "scores")
-        if np.isnan(values).any():
-            row = int(np.argmax(np.isnan(values)))
-            raise NonFiniteError(
-                f"expected scores that are numbers, got nan in row {row} "
-                f"(query {data.qids[data.groups.codes[row]]!r})"
-            )
         return cls(
-            data.y, values, data.groups, data.qids, data.docid_column,
+            data.y, data.check_scores(scores), data.groups, data.qids, data.docid_column,
             weight=data.query_weight, topk=data.topk,
         )  # fmt: skip
 
@@ -177,6 +167,11 @@ class Lists:
             ("ideal", gain, discount.tobytes()),
             lambda: kernels.ideal_sum(self.gains(gain), self.groups.offsets, discount),
         )
+        if not np.isfinite(values).all():
+            raise GainOverflowError(
+                "expected gains whose sum fits a double, got labels so large that 2^label - 1 does not "
+                "add up; use gain='linear' or gain='rank'"
+            )
         return values
 
     def relevant(self, threshold: float) -> NDArray[np.bool_]:

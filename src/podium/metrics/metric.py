@@ -49,9 +49,13 @@ class Metric:
         cls.choices = {name: get_args(h) for name, h in hints.items() if get_origin(h) is Literal}
 
     def __post_init__(self) -> None:
+        for field in fields(self):  # NumPy's numbers would spell np.float64(...)
+            value = getattr(self, field.name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, field.name, value.item())
         if self.k is not None and not self.takes_cutoff:
             raise UsageError(f"expected {self.name} without a cutoff, got @{self.k}")
-        if self.k is not None and (not isinstance(self.k, int) or self.k < 1):
+        if self.k is not None and (not isinstance(self.k, int) or self.k is True or self.k < 1):
             raise UsageError(f"expected a cutoff of 1 or more for {self.name}, got {self.k!r}")
         for name, allowed in self.choices.items():
             value = getattr(self, name)
@@ -83,18 +87,19 @@ class Metric:
         }
 
     def depth(self, lists: Lists) -> int:
-        """Places to look at: the cutoff, or the longest list."""
-        return self.k if self.k is not None else max(1, lists.longest())
+        """Places to look at: the cutoff, at most the longest list."""
+        longest = max(1, lists.longest())
+        return longest if self.k is None else min(self.k, longest)
 
     def per_query(self, lists: Lists) -> Floats:
         """The metric of each query; NaN where a query without an answer is skipped."""
         if self.needs_cutoff and self.k is None:
             raise UsageError(f"expected a cutoff, as in {self.name}@10, got {self.name}")
         values = np.array(self.values(lists), dtype=np.float64)
-        empty = getattr(self, "empty", 0)
-        values[self.blank(lists)] = np.nan if empty == "skip" else empty
         if self.k is not None and getattr(self, "short", "keep") == "zero":
             values[lists.ranking("stable").groups.sizes < self.k] = 0.0
+        empty = getattr(self, "empty", 0)
+        values[self.blank(lists)] = np.nan if empty == "skip" else empty
         return values
 
     def values(self, lists: Lists) -> Floats:
@@ -104,6 +109,11 @@ class Metric:
     def blank(self, lists: Lists) -> NDArray[np.bool_]:
         """Queries without an answer (say, no relevant document)."""
         raise NotImplementedError
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is a number, which True is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def correct_ties(

@@ -58,7 +58,7 @@ RULES: dict[str, dict[str, dict[str, Any]]] = {
 _NAMES = {
     spelling.lower(): cls for name, cls in METRICS.items() for spelling in (name, *cls.aliases)
 }
-_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>\d+))?", re.DOTALL)
+_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>\d{1,9}))?", re.DOTALL)
 
 
 def parse(text: str) -> Metric:
@@ -92,10 +92,13 @@ def parse(text: str) -> Metric:
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
     try:
         call = ast.parse(f"f{arguments or '()'}", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError("only name=value")
-        return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError) as error:
+        found = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        if len(found) < len(call.keywords):
+            raise ValueError("a parameter twice")
+        return found
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as error:
         raise UsageError(
             f"expected parameters as name=value in {text!r}, as in NDCG(gain='linear', empty=1)@10"
         ) from error

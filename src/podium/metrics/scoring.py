@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
@@ -33,7 +34,8 @@ class QueryScorer(BaseEstimator):  # type: ignore[misc]
                 "a ranking metric needs query ids: switch on "
                 "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}"
             )
-        data = RankingData.from_arrays(X, y, qid=qid)
+        # The features are the estimator's business: they may be text, sparse or missing.
+        data = RankingData.from_arrays(np.zeros((len(y), 1)), y, qid=qid)
         scores = data.regroup(estimator.predict(X))
         return evaluate(data, scores, [self.metric])[self.metric].mean
 

@@ -53,6 +53,7 @@ def paired_test(
     """
     if method not in TESTS:
         raise UnknownNameError("test", method, TESTS)
+    _check_resamples(resamples)
     difference = _differences(a, b)
     return PairedTest(
         method=method,
@@ -63,6 +64,11 @@ def paired_test(
         ties=int((difference == 0).sum()),
         losses=int((difference < 0).sum()),
     )
+
+
+def _check_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise UsageError(f"expected resamples of 1 or more, got {resamples}")
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -91,7 +97,8 @@ def _permutation_test(difference: Floats, resamples: int, seed: int) -> float:
     n = len(difference)
     if not difference.any():
         return 1.0
-    observed = abs(difference.sum()) * (1 - 1e-12)  # the observed signs must count as themselves
+    # Rounding must not keep the observed signs, or equal sums, from counting as themselves.
+    observed = abs(difference.sum()) - 1e-12 * np.abs(difference).sum()
     if 2**n <= resamples:
         flips = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         return float(np.mean(np.abs((1 - 2 * flips) @ difference) >= observed))
@@ -133,6 +140,7 @@ def bootstrap_interval(
     """
     if not 0 < level < 1:
         raise UsageError(f"expected a level between 0 and 1, got {level}")
+    _check_resamples(resamples)
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     if len(known) == 0:

@@ -14,10 +14,13 @@ namespace podium {
 
 using Row = std::int64_t;
 
+// Waking threads costs more than a short job takes.
+inline bool is_large(Row n_rows) { return n_rows > 20'000; }
+
 // body(q) for every query; each writes only its own place, so the result does not depend on threads.
 template <class Body>
-void for_each_query(Row n_queries, Body body) {
-#pragma omp parallel for schedule(dynamic, 64)
+void for_each_query(const Row* offsets, Row n_queries, Body body) {
+#pragma omp parallel for schedule(dynamic, 64) if (is_large(offsets[n_queries]))
     for (Row q = 0; q < n_queries; ++q) body(q);
 }
 
@@ -102,7 +105,7 @@ inline void order_long(const double* scores, const double* tie_keys, Row first, 
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
     constexpr Row kShort = 4096;
-#pragma omp parallel
+#pragma omp parallel if (is_large(offsets[n_queries]))
     {
         std::vector<std::uint64_t> packed(kShort), spare(kShort);
         std::vector<Keyed> items;
@@ -120,7 +123,7 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
 // sum_i discount[i] * values[order[i]] over the first min(depth, n) places.
 inline void discounted_sum(const double* values, const Row* order, const Row* offsets, Row n_queries,
                            const double* discount, Row depth, double* out) {
-    for_each_query(n_queries, [=](Row q) {
+    for_each_query(offsets, n_queries, [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
         for (Row i = 0; i < n; ++i) sum += discount[i] * values[order[first + i]];
@@ -131,7 +134,7 @@ inline void discounted_sum(const double* values, const Row* order, const Row* of
 // The largest value of discounted_sum over all orders: the values sorted.
 inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, const double* discount,
                       Row depth, double* out) {
-#pragma omp parallel
+#pragma omp parallel if (is_large(offsets[n_queries]))
     {
         std::vector<double> top;
 #pragma omp for schedule(dynamic, 64)
@@ -150,7 +153,7 @@ inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, c
 // sum over relevant places i <= depth of (relevant among the first i) / i.
 inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                           Row depth, double* out) {
-    for_each_query(n_queries, [=](Row q) {
+    for_each_query(offsets, n_queries, [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
         Row hits = 0;
@@ -163,7 +166,7 @@ inline void precision_sum(const bool* relevant, const Row* order, const Row* off
 // The 1-based place of the first relevant document within depth, 0 where there is none.
 inline void first_place(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                         Row depth, Row* out) {
-    for_each_query(n_queries, [=](Row q) {
+    for_each_query(offsets, n_queries, [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         Row i = 0;
         while (i < n && !relevant[order[first + i]]) ++i;
@@ -174,7 +177,7 @@ inline void first_place(const bool* relevant, const Row* order, const Row* offse
 // sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user who reads down and stops with probability stop.
 inline void cascade(const double* stop, const Row* order, const Row* offsets, Row n_queries, Row depth,
                     double* out) {
-    for_each_query(n_queries, [=](Row q) {
+    for_each_query(offsets, n_queries, [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0, reading = 1;
         for (Row i = 0; i < n; ++i) {
@@ -221,7 +224,7 @@ std::int64_t tied_pairs(Row n, Equal equal) {
 // alone, tied in b alone (pairs tied in both are what is left).
 inline void pair_counts(const double* a, const double* b, const Row* offsets, Row n_queries,
                         std::int64_t* out) {
-    for_each_query(n_queries, [=](Row q) {
+    for_each_query(offsets, n_queries, [=](Row q) {
         const Row first = offsets[q], n = offsets[q + 1] - first;
         std::vector<std::pair<double, double>> points(static_cast<std::size_t>(n));
         for (Row i = 0; i < n; ++i) points[static_cast<std::size_t>(i)] = {a[first + i], b[first + i]};
@@ -244,7 +247,7 @@ inline void pair_counts(const double* a, const double* b, const Row* offsets, Ro
 
 // 2^label - 1; whole labels below 53 by shift, which is exact.
 inline void exp2_gain(const double* labels, Row n, double* out) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (is_large(n))
     for (Row i = 0; i < n; ++i) {
         const double y = labels[i];
         const auto whole = static_cast<std::int64_t>(y >= 0 && y < 53 ? y : -1);
