@@ -82,6 +82,8 @@ def decompress(path: str, file: IO[bytes], suffix: str) -> Iterator[bytes]:
     while data := file.read(_CHUNK):
         while data:
             if engine is None or engine.eof:
+                if engine is not None and not (data := data.lstrip(b"\0")):  # padding
+                    break
                 engine = _DECOMPRESSORS[suffix]()
             try:
                 yield engine.decompress(data)
@@ -127,7 +129,6 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
         buffers = [bytearray(BLOCK) for _ in range(in_flight + 1)]
         rest, ended, turn = b"", False, 0
         while not ended:
-            turn = (turn + 1) % len(buffers)
             if len(buffers[turn]) < 2 * len(rest):  # a single line longer than a block
                 buffers[turn] = bytearray(2 * len(rest))
             buffer = buffers[turn]
@@ -136,6 +137,7 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
             rest = bytes(memoryview(buffer)[end:size])
             if end:
                 yield np.frombuffer(buffer, dtype=np.uint8, count=end)
+                turn = (turn + 1) % len(buffers)  # only now: the others may still be in use
 
 
 def _read_block(

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 import numpy as np
 
-from podium.data.ranking_data import Missing, RankingData
+from podium.data.ranking_data import Missing, RankingData, is_missing
 from podium.errors import DataError, UsageError, require
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -70,7 +70,8 @@ def from_frame(
     single = all(table[c].dtype == nw.Float32 for c in chosen)
     X = np.empty((len(table), len(chosen)), dtype=np.float32 if single else np.float64)
     for j, column in enumerate(chosen):
-        X[:, j] = table[column].to_numpy()
+        values = table[column]
+        X[:, j] = (values.cast(nw.Float64) if values.dtype == nw.Boolean else values).to_numpy()
 
     def texts(column: str | None) -> list[str] | None:
         return None if column is None else [_text(v) for v in table[column].to_list()]
@@ -78,7 +79,9 @@ def from_frame(
     return RankingData.from_arrays(
         X,
         table[label].to_numpy(),
-        qid=np.array(table[query].to_list(), dtype=object),
+        qid=table[query].to_numpy()
+        if table[query].dtype.is_float()
+        else np.array(table[query].to_list(), dtype=object),
         docid=texts(doc),
         query_weight=None if weight is None else table[weight].to_numpy(),
         query_text=texts(query_text),
@@ -109,9 +112,11 @@ def to_frame(data: RankingData, backend: Backend = "pandas") -> Any:
         raise DataError(
             f"expected features not called {', '.join(sorted(clash))}; rename them first"
         )
+    if len(set(data.names())) < data.n_features:
+        raise DataError("expected feature names that are unique, got a name twice")
     columns |= {name: data.X[:, j] for j, name in enumerate(data.names())}
     return nw.from_dict(columns, backend=backend).to_native()
 
 
 def _text(value: object) -> str:
-    return "" if value is None or value != value else str(value)
+    return "" if is_missing(value) else str(value)

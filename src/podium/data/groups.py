@@ -31,7 +31,7 @@ class Groups:
     offsets: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
+        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64).view()
         if (
             offsets.ndim != 1
             or len(offsets) == 0

@@ -17,7 +17,7 @@ from podium import kernels
 from podium.data.checks import DENSE_LIMIT, check_memory
 from podium.data.files import atomic_writer, read_blocks, read_first_line
 from podium.data.groups import Groups
-from podium.data.ranking_data import Matrix, Missing, RankingData
+from podium.data.ranking_data import Matrix, Missing, RankingData, concatenate
 from podium.data.strings import Strings
 from podium.errors import (
     CorruptFileError,
@@ -91,7 +91,14 @@ def read_letor(
         raise UsageError(f"expected missing='error' or 'nan', got {missing!r}")
     if n_features is not None and not 1 <= n_features <= MAX_FEATURE:
         raise UsageError(f"expected n_features from 1 to {MAX_FEATURE}, got {n_features}")
-    header = _read_header(files[0]) if len(files) == 1 else {}
+    if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
+        raise UsageError(f"expected dtype float32 or float64, got {dtype}")
+    headers = [_read_header(path) for path in files]
+    if len(files) > 1 and any(headers):  # what a header says holds for its own file
+        given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
+        given |= {"max_bytes": max_bytes, "progress": progress}
+        return concatenate([read_letor(path, **given) for path in files])
+    header = headers[0]
     options = _Options(
         np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,
         missing == "nan", max_bytes,
@@ -99,7 +106,7 @@ def read_letor(
     blocks: list[_Block] = []
     for path in files:
         blocks += _read_file(path, options, progress)
-    width = n_features or header.get("n_features") or max(b.max_id for b in blocks)
+    width = n_features or max(b.max_id for b in blocks)
     return _assemble(blocks, width, missing, header)
 
 
@@ -395,9 +402,10 @@ def _read_header(path: str) -> dict[str, Any]:
         return {}
     try:
         header = json.loads(line[len(_HEADER) :])
-        if not isinstance(header, dict):
-            raise ValueError(f"not an object: {header!r}")
-    except ValueError as error:
+        if not isinstance(header, dict) or header.get("dtype") not in (None, "float32", "float64"):
+            raise ValueError(f"not a header: {header!r:.60}")
+        _header_fields(header)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise CorruptFileError(
             f"expected JSON after '#podium ', got something else ({error})", path=path, line=1
         ) from error

@@ -36,7 +36,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
     if data.query_text is not None:
         columns["query_text"] = _dictionary(pa, data, list(data.query_text))
     columns |= {f"text:{name}": _arrow(pa, text) for name, text in data.doc_text.items()}
-    clash = set(columns) & set(data.names())
+    clash = {*columns, *_RESERVED} & set(data.names())
     if clash or len(set(data.names())) < data.n_features:
         raise DataError(
             f"expected feature names that are unique and not {', '.join(_RESERVED)}, "
@@ -48,6 +48,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
         "named": data.feature_names is not None,
         "topk": data.topk,
         "missing": data.missing,
+        "dtype": str(data.X.dtype),
         "doc_text": list(data.doc_text),
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(kept)})
@@ -61,7 +62,9 @@ def read_parquet(path: str | os.PathLike[str], **options: Any) -> RankingData:
     pq = require("pyarrow.parquet", "arrow", "reading Parquet")
     try:
         table = pq.read_table(path)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
         raise CorruptFileError(
             f"expected a Parquet file ({error})", path=os.fspath(path)
         ) from error
@@ -85,7 +88,7 @@ def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
         return Strings.of(table[column].to_pylist()) if column in table.column_names else None
 
     features = kept["features"]
-    X = np.empty((table.num_rows, len(features)), dtype=table[features[0]].type.to_pandas_dtype())
+    X = np.empty((table.num_rows, len(features)), dtype=kept["dtype"])
     for j, name in enumerate(features):
         X[:, j] = table[name].to_numpy()
     texts = strings("query_text")
@@ -110,10 +113,14 @@ def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
 def _arrow(pa: Any, strings: Strings) -> Any:
     """Packed strings are Arrow's own layout: nothing is copied."""
     buffers = [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.bytes)]
-    return pa.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])
+    column = pa.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"expected text in UTF-8 for Parquet, got other bytes ({error})") from error
+    return column
 
 
 def _dictionary(pa: Any, data: RankingData, per_query: list[str]) -> Any:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(data.groups.codes.astype(np.int32)), pa.array(per_query, pa.string())
-    )
+    texts = _arrow(pa, Strings.of(per_query)).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(data.groups.codes.astype(np.int32)), texts)

@@ -401,7 +401,7 @@ def _encode(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     if ids.ndim != 1:
         raise DataError(f"expected one query id a row, got an array of shape {ids.shape}")
     if ids.dtype.kind == "f":
-        if not np.array_equal(ids, np.floor(ids)):
+        if not (np.abs(ids) < 2**63).all() or not np.array_equal(ids, np.floor(ids)):
             raise DataError(
                 "expected query ids that are text or whole numbers, got fractions or NaN"
             )
@@ -409,11 +409,9 @@ def _encode(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     if ids.dtype.kind not in "iuUSO":
         raise DataError(f"expected query ids that are text or whole numbers, got dtype {ids.dtype}")
     if ids.dtype.kind in "OS":
-        if any(i is None or i != i for i in ids.tolist()):
+        if any(is_missing(i) for i in ids.tolist()):
             raise DataError("expected a query id for every row, got a missing one")
-        ids = np.array(
-            [i.decode() if isinstance(i, bytes) else str(i) for i in ids.tolist()], object
-        )
+        ids = np.array([_text(i) for i in ids.tolist()], object)
     unique, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first, kind="stable")
     number = np.empty(len(unique), dtype=np.int64)
@@ -421,6 +419,18 @@ def _encode(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     qids = np.empty(len(unique), dtype=object)
     qids[:] = [str(i) for i in unique[by_appearance].tolist()]
     return number[inverse], qids
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN or pandas.NA (which has no truth value)."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
 
 
 def _pack(values: Sequence[object] | NDArray[Any] | Strings) -> Strings:

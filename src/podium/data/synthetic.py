@@ -134,7 +134,7 @@ def _draw_sizes(
         return np.round(np.interp(rng.random(n_queries), levels, _MQ2008_SIZES)).astype(np.int64)
     if isinstance(n_docs, str):
         raise UsageError(f"expected a number, a range (low, high) or 'mq2008', got {n_docs!r}")
-    low, high = (n_docs, n_docs) if isinstance(n_docs, int) else n_docs
+    low, high = n_docs if isinstance(n_docs, tuple) else (n_docs, n_docs)
     if not 1 <= low <= high:
         raise UsageError(f"expected 1 <= low <= high documents a query, got {n_docs}")
     return rng.integers(low, high + 1, n_queries)

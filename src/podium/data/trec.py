@@ -53,7 +53,7 @@ class Qrels(Judgments):
 
 
 class Run(Judgments):
-    """Ranked lists: for each query, documents and their scores, best first."""
+    """Ranked lists: for each query, documents and the scores that order them."""
 
     @classmethod
     def from_scores(cls, data: RankingData, scores: ArrayLike, k: int | None = None) -> Run:
@@ -70,7 +70,7 @@ class Run(Judgments):
         docids = data.require_docids("a run")
         depth = len(data) if k is None else k
         if depth < 1:
-            raise UsageError(f"expected a run of 1 or more documents a query, got k={k}")
+            raise UsageError(f"expected k of 1 or more, got {k}")
         rows = data.groups.order(values)[data.groups.places < depth]
         groups = Groups.from_sizes(np.minimum(data.groups.sizes, depth))
         return cls(data.qids, groups, docids.take(rows), values[rows])
@@ -94,6 +94,8 @@ def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
 
 def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
     """Write a TREC run; scores read back exactly."""
+    if not tag or any(c in tag for c in " \t\r\n"):
+        raise UsageError(f"expected a tag without spaces, got {tag!r}")
     _write(path, run, lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
 
 

@@ -148,7 +148,7 @@ class LetorParser {
     }
 
     void keep_comment(const char* begin, const char* end) {
-        if (end > begin && end[-1] == '\r') --end;
+        while (end > begin && end[-1] == '\r') --end;
         block_.comments.append(begin, end);
         append_docid(block_.docids, begin, end);
     }

@@ -62,15 +62,16 @@ def parse_letor(
             for field in fields[2:]:
                 feature, value = _feature(field, max_feature, null_is_nan, x.dtype)
                 max_id = max(max_id, feature)
+                if feature > len(row):
+                    continue  # the caller asks again with a wider x
                 if feature in seen:
                     raise ProblemError("duplicate", "each feature id once a line", field)
                 seen.add(feature)
-                if feature <= len(row):
-                    row[feature - 1] = value
+                row[feature - 1] = value
         except ProblemError as found:
             problem, done = found.at(number), number
             break
-        comments.append(comment.removesuffix(b"\r"))
+        comments.append(comment.rstrip(b"\r"))
     return (
         np.array(labels, dtype=np.float64),
         np.array(run_starts, dtype=np.int64),
@@ -117,7 +118,7 @@ def _feature(
 def _value(token: bytes, text: bytes, null_is_nan: bool, dtype: np.dtype[np.floating]) -> float:
     if NUMBER.fullmatch(text):
         value = float(text)
-        if abs(value) > np.finfo(dtype).max and not _rounds_down(value, dtype):
+        if abs(value) > float(np.finfo(dtype).max) and not _rounds_down(value, dtype):
             raise ProblemError("nonfinite", "a finite feature value", token)
         return value
     if text == b"NULL":
@@ -170,6 +171,8 @@ def _text(value: np.floating) -> bytes:
     """The shortest text that reads back the same: the shorter of 0.25 and 2.5e-01."""
     if np.isnan(value):
         return b"NULL"
-    fixed = np.format_float_positional(value, trim="-")
+    # A whole number in full, as printf writes it; NumPy would fill up with zeros.
+    whole = value != 0 and float(value).is_integer()
+    fixed = str(int(value)) if whole else np.format_float_positional(value, trim="-")
     scientific = np.format_float_scientific(value, trim="-", exp_digits=2)
     return min(fixed, scientific, key=len).encode()

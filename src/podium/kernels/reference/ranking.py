@@ -29,13 +29,13 @@ def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
 
 def discounted_sum(values: Floats, order: Rows, offsets: Rows, discount: Floats) -> Floats:
     """sum_i discount[i] * values[order[i]], over the first len(discount) places."""
-    return np.array(
-        [
-            sum(d * v for d, v in zip(discount.tolist(), values[order[a:b]].tolist(), strict=False))
-            for a, b in _queries(offsets)
-        ],
-        dtype=np.float64,
-    )
+    out = []
+    for a, b in _queries(offsets):
+        total = 0.0  # not sum(): from Python 3.12 on it compensates roundings
+        for d, v in zip(discount.tolist(), values[order[a:b]].tolist(), strict=False):
+            total += d * v
+        out.append(total)
+    return np.array(out, dtype=np.float64)
 
 
 def ideal_sum(values: Floats, offsets: Rows, discount: Floats) -> Floats:

@@ -1,0 +1,30 @@
+"""What the tests share: a hypothesis profile and the real data sets."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+IN_CI = os.environ.get("CI") == "true"
+
+# Under CI the same examples in every run: a failure there can be repeated anywhere.
+settings.register_profile("podium", deadline=None, derandomize=IN_CI)
+settings.load_profile("podium")
+
+
+def absent(reason: str) -> None:
+    """Something the tests need is not there: a failure in CI, a skipped test elsewhere."""
+    if IN_CI:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with MQ2008, MQ2008-agg and OHSUMED."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("PODIUM_LETOR") or beside)
+    if not folder.is_dir():
+        absent(f"no folder {folder} with the LETOR data; PODIUM_LETOR names another one")
+    return folder
