@@ -754,7 +754,8 @@ def test_a_failure_half_way_leaves_no_trace(tmp_path, monkeypatch, ending, old):
     monkeypatch.setattr(kernels, "format_letor", fails_the_second_time)
     with pytest.raises(KeyboardInterrupt):
         write_letor(data, path)
-    assert calls == [old is not None] * 2
+    assert len(calls) >= 2  # the file was never there (or the old one always was) while writing
+    assert set(calls) == {old is not None}
     assert [(p, p.read_bytes()) for p in tmp_path.iterdir()] == ([(path, old)] if old else [])
 
 

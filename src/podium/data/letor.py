@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +13,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium import kernels
 from podium.data.checks import DENSE_LIMIT, check_memory
-from podium.data.files import atomic_writer, read_blocks, read_first_line
+from podium.data.files import COMPRESSIONS, atomic_writer, read_blocks, read_first_line
 from podium.data.groups import Groups
+from podium.data.parallel import in_parallel, threads
 from podium.data.ranking_data import Matrix, Missing, RankingData, concatenate
 from podium.data.strings import Strings
 from podium.errors import (
@@ -123,14 +122,17 @@ def write_letor(data: RankingData, path: Path_) -> None:
         if not qid or any(c in qid for c in " \t\r\n#"):
             raise DataError(f"expected query ids without spaces or '#', got {qid!r}")
     qids, tails = Strings.of(data.qids.tolist()), _tails(data)
+
+    def format_queries(bounds: tuple[int, int]) -> bytes:
+        return kernels.format_letor(
+            data.X, data.y, data.groups.offsets, *bounds,
+            qids.bytes, qids.offsets, tails.bytes, tails.offsets,
+        ).tobytes()  # fmt: skip
+
     with atomic_writer(path) as write:
         write(_header(data, tails))
-        for first, last in _batches(data.groups):
-            text = kernels.format_letor(
-                data.X, data.y, data.groups.offsets, first, last,
-                qids.bytes, qids.offsets, tails.bytes, tails.offsets,
-            )  # fmt: skip
-            write(text.tobytes())
+        for text in in_parallel(format_queries, _batches(data.groups)):
+            write(text)
 
 
 class _Options(NamedTuple):
@@ -151,6 +153,7 @@ class _Block(NamedTuple):
     docids: Strings
     max_id: int
     lines: int
+    n_bytes: int
     problem: tuple[str, int, str, str] | None
 
 
@@ -177,60 +180,52 @@ def _read_file(path: str, options: _Options, progress: Progress | None) -> list[
 
 
 def _parse_blocks(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
-    threads = _threads()
     slab = _Slab(path, options)
-    pending: deque[tuple[int, Future[_Block]]] = deque()
-    width = None
-
-    def collect() -> _Block:
-        size, future = pending.popleft()
+    texts = read_blocks(path, in_flight=threads() + 1)
+    jobs = ((text, slab.rows(text), path, options) for text in texts)
+    for block in in_parallel(lambda job: _parse_block(*job), jobs):
+        slab.width = max(slab.width, block.max_id)
         if progress is not None:
-            progress(size)
-        return future.result()
-
-    with ThreadPoolExecutor(threads) as pool:
-        for text in read_blocks(path, in_flight=threads + 1):
-            if width is None:
-                width = _first_width(text, options)
-            X = slab.rows(kernels.count_lines(text), width, len(text))
-            pending.append((len(text), pool.submit(_parse_block, text, X, path, options)))
-            if len(pending) > threads:
-                block = collect()
-                width = max(width, block.max_id)
-                yield block
-        while pending:
-            yield collect()
+            progress(block.n_bytes)
+        yield block
 
 
 class _Slab:
     """Rows for one block after the other out of one large array.
 
     Fresh memory is what reading costs most; a large array gets it cheaply, and blocks that lie
-    end to end in it need not be copied together afterwards.
+    end to end in it need not be copied together afterwards. Memory that is not written to is
+    never taken, so there may be more of it than needed.
     """
 
     def __init__(self, path: str, options: _Options) -> None:
         self.path, self.options = path, options
-        self.bytes_left = os.path.getsize(path)
+        self.width = 0
+        # Compressed text may be many times the size of its file.
+        self.bytes_left = os.path.getsize(path) * (32 if path.endswith(COMPRESSIONS) else 1)
         self.array: Matrix = np.empty((0, 0), dtype=options.dtype)
         self.used = 0
 
-    def rows(self, n: int, width: int, n_bytes: int) -> Matrix:
-        """The next n rows, for a block of n_bytes."""
-        itemsize, max_bytes = self.options.dtype.itemsize, self.options.max_bytes
-        check_memory(n, width, itemsize, max_bytes, self.path)
-        if self.used + n > len(self.array) or width != self.array.shape[1]:
-            # As many rows as the rest of the file has if its lines are like these; compressed
-            # files have more. Memory that is not written to is never taken.
-            expected = n * max(1.0, 1.02 * self.bytes_left / n_bytes)
-            affordable = max_bytes // max(1, width * itemsize)
-            self.array = np.empty(
-                (max(n, min(int(expected), affordable)), width), self.options.dtype
-            )
+    def rows(self, text: NDArray[np.uint8]) -> Matrix:
+        """Rows for the lines of the next block."""
+        n = kernels.count_lines(text)
+        self.width = self.width or _first_width(text, self.options)
+        if self.used + n > len(self.array) or self.width != self.array.shape[1]:
+            # As many rows as the rest of the file has if its lines are like these.
+            self.array = self._fresh(n, int(1.02 * n * self.bytes_left / len(text)))
             self.used = 0
         self.used += n
-        self.bytes_left -= n_bytes
+        self.bytes_left -= len(text)
         return self.array[self.used - n : self.used]
+
+    def _fresh(self, least: int, wanted: int) -> Matrix:
+        dtype, max_bytes = self.options.dtype, self.options.max_bytes
+        check_memory(least, self.width, dtype.itemsize, max_bytes, self.path)
+        affordable = max_bytes // max(1, self.width * dtype.itemsize)
+        try:
+            return np.empty((max(least, min(wanted, affordable)), self.width), dtype)
+        except MemoryError:  # a system that grants no more than it has
+            return np.empty((least, self.width), dtype)
 
 
 def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Options) -> _Block:
@@ -241,7 +236,7 @@ def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Option
         )
         if max_id <= X.shape[1]:
             columns = Strings(*ids), Strings(*comments), Strings(*docids)
-            return _Block(X[: len(y)], y, starts, *columns, max_id, lines, problem)
+            return _Block(X[: len(y)], y, starts, *columns, max_id, lines, len(text), problem)
         check_memory(len(X), max_id, options.dtype.itemsize, options.max_bytes, path)
         X = np.empty((len(X), max_id), dtype=options.dtype)
 
@@ -314,10 +309,6 @@ def _number_runs(blocks: list[_Block]) -> tuple[NDArray[np.int64], NDArray[np.ob
     qids = np.empty(len(numbers), dtype=object)
     qids[:] = list(numbers)
     return np.concatenate(codes), qids
-
-
-def _threads() -> int:
-    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
 
 
 def _flatten(paths: tuple[Path_ | Sequence[Path_], ...]) -> list[str]:

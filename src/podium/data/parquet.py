@@ -16,6 +16,7 @@ from podium.data.strings import Strings
 from podium.errors import CorruptFileError, DataError, require
 
 _KEY = b"podium"
+_ROWS = 1024  # rows turned from columns into rows at a time: they should stay in the cache
 _RESERVED = ("qid", "label", "docid", "comment", "query_weight", "query_text")
 
 
@@ -85,12 +86,13 @@ def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
     first = groups.offsets[:-1]
 
     def strings(column: str) -> Strings | None:
-        return Strings.of(table[column].to_pylist()) if column in table.column_names else None
+        return _packed(table[column]) if column in table.column_names else None
 
-    features = kept["features"]
+    features = [table[name].to_numpy() for name in kept["features"]]
     X = np.empty((table.num_rows, len(features)), dtype=kept["dtype"])
-    for j, name in enumerate(features):
-        X[:, j] = table[name].to_numpy()
+    for start in range(0, len(X), _ROWS):
+        for j, column in enumerate(features):
+            X[start : start + _ROWS, j] = column[start : start + _ROWS]
     texts = strings("query_text")
     return RankingData(
         X=X,
@@ -104,10 +106,22 @@ def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
         else None,
         query_text=None if texts is None else texts.take(first),
         doc_text={name: strings(f"text:{name}") or Strings.of([]) for name in kept["doc_text"]},
-        feature_names=tuple(features) if kept["named"] else None,
+        feature_names=tuple(kept["features"]) if kept["named"] else None,
         topk=kept["topk"],
         missing=kept["missing"],
     )
+
+
+def _packed(column: Any) -> Strings:
+    """Arrow's strings are packed strings: only the bytes and their bounds are taken over."""
+    pa = require("pyarrow", "arrow", "reading Parquet")
+    parts = []
+    for chunk in column.cast(pa.large_string()).chunks:
+        _, bounds, text = chunk.buffers()
+        offsets = np.frombuffer(bounds, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+        content = np.frombuffer(text or b"", np.uint8)[offsets[0] : offsets[-1]]
+        parts.append(Strings(content, offsets - offsets[0]))
+    return Strings.concatenate(parts)
 
 
 def _arrow(pa: Any, strings: Strings) -> Any:

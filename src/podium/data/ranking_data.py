@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium.data.checks import DENSE_LIMIT, check_memory, check_shapes, check_values
@@ -24,6 +24,9 @@ from podium.errors import (
     NonFiniteError,
     UsageError,
 )
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 Matrix = NDArray[np.float64] | NDArray[np.float32]
 Missing = Literal["error", "nan"]
@@ -386,10 +389,12 @@ def _dense(X: Any, dtype: DTypeLike | None, max_bytes: int) -> Matrix:
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise UsageError(f"expected dtype float32 or float64, got {dtype}")
-    sparse: Any = X if scipy.sparse.issparse(X) else None
-    if sparse is not None:
-        check_memory(sparse.shape[0], sparse.shape[1], np.dtype(dtype).itemsize, max_bytes)
-    dense: Matrix = np.asarray(X if sparse is None else sparse.toarray(), dtype=dtype)
+    # scipy.sparse takes a quarter of a second to import; who has a sparse matrix has paid for it.
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(X):
+        check_memory(X.shape[0], X.shape[1], np.dtype(dtype).itemsize, max_bytes)
+        X = X.toarray()
+    dense: Matrix = np.asarray(X, dtype=dtype)
     if dense.ndim != 2:
         raise DataError(f"expected X with rows and columns (2 dimensions), got shape {dense.shape}")
     return dense

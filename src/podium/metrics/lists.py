@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
@@ -212,12 +211,14 @@ def _exp2(lists: Lists) -> Floats:
 
 def _rank(lists: Lists) -> Floats:
     """(n - rank) / (n - 1), rank of the label in its query, equal labels sharing their mean rank."""
-    out = np.ones(len(lists.labels))
-    for rows in lists.groups.slices():
-        n = rows.stop - rows.start
-        if n > 1:
-            out[rows] = (n - scipy.stats.rankdata(-lists.labels[rows])) / (n - 1)
-    return out
+    order = lists.groups.order(lists.labels)
+    by_label = Ranking(order, lists.groups, lists.labels[order])
+    places = np.empty(len(order))
+    places[order] = lists.groups.places
+    ranks = np.empty(len(order))
+    ranks[order] = by_label.tie_means(places) + 1
+    n = lists.groups.spread(lists.groups.sizes)
+    return np.where(n > 1, (n - ranks) / np.maximum(n - 1, 1), 1.0)
 
 
 _GAINS: dict[str, Callable[[Lists], Floats]] = {
