@@ -26,7 +26,7 @@ MAX_EXPONENT = 1023
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Rows best first, query by query; `scores` in that order tell which places are tied."""
+    """Rows best first, query by query; `scores` (one a row) tell which places are tied."""
 
     order: Rows
     groups: Groups
@@ -36,7 +36,8 @@ class Ranking:
         """Whether each place begins a new group of equal scores."""
         starts = np.ones(len(self.order), dtype=bool)
         codes = self.groups.codes
-        starts[1:] = (self.scores[1:] != self.scores[:-1]) | (codes[1:] != codes[:-1])
+        ranked = self.scores[self.order]
+        starts[1:] = (ranked[1:] != ranked[:-1]) | (codes[1:] != codes[:-1])
         return starts
 
     def tie_means(self, values: Floats) -> Floats:
@@ -136,7 +137,7 @@ class Lists:
             keep = self.retrieved[order]
             groups = Groups.from_sizes(np.bincount(groups.codes[keep], minlength=len(groups)))
             order = order[keep]
-        return Ranking(order, groups, scores[order])
+        return Ranking(order, groups, scores)
 
     def _docids_descending(self, scores: Floats) -> Floats | None:
         """A key that orders documents with equal scores by id, descending (as trec_eval does)."""
@@ -145,7 +146,7 @@ class Lists:
                 "ties='trec' orders equal scores by document id and this data has none"
             )
         order = self.groups.order(scores)
-        starts = Ranking(order, self.groups, scores[order]).tie_starts()
+        starts = Ranking(order, self.groups, scores).tie_starts()
         tied = np.sort(order[~(starts & np.append(starts[1:], True))])
         if len(tied) == 0:
             return None
@@ -212,7 +213,7 @@ def _exp2(lists: Lists) -> Floats:
 def _rank(lists: Lists) -> Floats:
     """(n - rank) / (n - 1), rank of the label in its query, equal labels sharing their mean rank."""
     order = lists.groups.order(lists.labels)
-    by_label = Ranking(order, lists.groups, lists.labels[order])
+    by_label = Ranking(order, lists.groups, lists.labels)
     places = np.empty(len(order))
     places[order] = lists.groups.places
     ranks = np.empty(len(order))

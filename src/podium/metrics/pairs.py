@@ -72,7 +72,7 @@ class PairAccuracy(Metric):
 def _ranked(lists: Lists) -> tuple[Floats, Floats, Groups]:
     """Scores and labels of the ranked documents, best first."""
     ranking = lists.ranking("stable")
-    return ranking.scores, lists.labels[ranking.order], ranking.groups
+    return ranking.scores[ranking.order], lists.labels[ranking.order], ranking.groups
 
 
 def _all_equal(lists: Lists) -> NDArray[np.bool_]:

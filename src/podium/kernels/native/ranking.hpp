@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,48 +15,63 @@ namespace podium {
 
 using Row = std::int64_t;
 
-// Waking threads costs more than a short job takes.
-inline bool is_large(Row n_rows) { return n_rows > 20'000; }
+// Waking threads costs more than a short job takes; a job is counted in steps of about a nanosecond.
+inline bool is_long(Row steps) { return steps > 200'000; }
 
 // body(q) for every query; each writes only its own place, so the result does not depend on threads.
 template <class Body>
-void for_each_query(const Row* offsets, Row n_queries, Body body) {
-#pragma omp parallel for schedule(dynamic, 64) if (is_large(offsets[n_queries]))
+void for_each_query(Row n_queries, Row steps, Body body) {
+#pragma omp parallel for schedule(dynamic, 64) if (is_long(steps))
     for (Row q = 0; q < n_queries; ++q) body(q);
 }
 
 // Order-preserving map of doubles to integers, largest double first; -0 and +0 are one number.
-inline std::uint64_t descending_key(double score) {
-    auto bits = std::bit_cast<std::uint64_t>(score + 0.0);
-    auto ascending = bits >> 63 ? ~bits : bits | (std::uint64_t{1} << 63);
-    return ~ascending;
+inline std::int64_t descending_key(double score) {
+    const auto bits = std::bit_cast<std::int64_t>(score + 0.0);
+    return ~(bits ^ ((bits >> 63) & std::numeric_limits<std::int64_t>::max()));
 }
 
 struct Keyed {
-    std::uint64_t key;
+    std::int64_t key;
     Row row;
 };
 
-// Sorts without branches that depend on the data, which is what sorting short random lists costs most:
-// blocks of 8 by counting who is smaller, then merges. The values are distinct. Returns where they ended.
-inline std::uint64_t* merge_sort(std::uint64_t* a, std::uint64_t* spare, Row n) {
-    constexpr Row kBlock = 8;
-    for (Row first = 0; first < n; first += kBlock) {
-        const Row size = std::min(kBlock, n - first);
-        std::uint64_t block[kBlock];
-        std::copy(a + first, a + first + size, block);
-        for (Row i = 0; i < size; ++i) {
-            Row smaller = 0;
-            for (Row j = 0; j < size; ++j) smaller += block[j] < block[i];
-            a[first + smaller] = block[i];
-        }
+// Each value goes where the number of smaller ones says: n^2 comparisons, but eight at a time.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#define PODIUM_WIDE 1
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+inline void sort_by_counting(const std::int64_t* values, Row n, std::int64_t* out) {
+    for (Row i = 0; i < n; ++i) {
+        std::int64_t smaller = 0;
+        for (Row j = 0; j < n; ++j) smaller += values[j] < values[i];
+        out[smaller] = values[i];
     }
-    for (Row width = kBlock; width < n; width *= 2) {
+}
+
+// How many values are sorted faster by counting than by merging.
+inline Row counting_block() {
+#ifdef PODIUM_WIDE
+    static const Row block = __builtin_cpu_supports("avx2") ? 64 : 8;
+    return block;
+#else
+    return 8;
+#endif
+}
+
+// Sorts distinct values without branches that depend on them, which is what sorting short random lists
+// costs most: blocks by counting, then merges. Returns where the values ended: in a or in spare.
+inline std::int64_t* merge_sort(std::int64_t* a, std::int64_t* spare, Row n) {
+    const Row block = counting_block();
+    for (Row first = 0; first < n; first += block)
+        sort_by_counting(a + first, std::min(block, n - first), spare + first);
+    std::swap(a, spare);
+    for (Row width = block; width < n; width *= 2) {
         for (Row first = 0; first < n; first += 2 * width) {
             const Row middle = std::min(first + width, n), last = std::min(first + 2 * width, n);
             Row i = first, j = middle, k = first;
             while (i < middle && j < last) {
-                const std::uint64_t left = a[i], right = a[j];
+                const std::int64_t left = a[i], right = a[j];
                 const bool take_right = right < left;
                 spare[k++] = take_right ? right : left;
                 i += !take_right;
@@ -71,19 +87,17 @@ inline std::uint64_t* merge_sort(std::uint64_t* a, std::uint64_t* spare, Row n) 
 
 // A list of at most 4096 documents, sorted as integers: the upper 52 bits of the key, then the place.
 // Scores that differ in the lower 12 bits only are put right afterwards.
-inline void order_short(const double* scores, Row first, Row n, std::uint64_t* packed,
-                        std::uint64_t* spare, Row* out) {
-    constexpr std::uint64_t kPlace = 0xFFF;
-    for (Row i = 0; i < n; ++i)
-        packed[i] = (descending_key(scores[i]) & ~kPlace) | static_cast<std::uint64_t>(i);
-    const std::uint64_t* sorted = merge_sort(packed, spare, n);
-    for (Row i = 0; i < n; ++i) out[i] = first + static_cast<Row>(sorted[i] & kPlace);
+inline void order_short(const double* scores, Row first, Row n, std::int64_t* packed,
+                        std::int64_t* spare, Row* out) {
+    constexpr std::int64_t kPlace = 0xFFF;
+    for (Row i = 0; i < n; ++i) packed[i] = (descending_key(scores[i]) & ~kPlace) | i;
+    const std::int64_t* sorted = merge_sort(packed, spare, n);
+    for (Row i = 0; i < n; ++i) out[i] = first + (sorted[i] & kPlace);
     for (Row i = 1; i < n; ++i) {
         if (((sorted[i - 1] ^ sorted[i]) & ~kPlace) != 0) continue;
-        for (Row j = i; j > 0; --j) {  // only within a run of equal upper bits: others compare right
-            if (scores[out[j] - first] <= scores[out[j - 1] - first]) break;
+        // Scores above this run compare right, so the place is found within it.
+        for (Row j = i; j > 0 && scores[out[j] - first] > scores[out[j - 1] - first]; --j)
             std::swap(out[j], out[j - 1]);
-        }
     }
 }
 
@@ -105,9 +119,9 @@ inline void order_long(const double* scores, const double* tie_keys, Row first, 
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
     constexpr Row kShort = 4096;
-#pragma omp parallel if (is_large(offsets[n_queries]))
+#pragma omp parallel if (is_long(20 * offsets[n_queries]))
     {
-        std::vector<std::uint64_t> packed(kShort), spare(kShort);
+        std::vector<std::int64_t> packed(kShort), spare(kShort);
         std::vector<Keyed> items;
 #pragma omp for schedule(dynamic, 64)
         for (Row q = 0; q < n_queries; ++q) {
@@ -123,7 +137,7 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
 // sum_i discount[i] * values[order[i]] over the first min(depth, n) places.
 inline void discounted_sum(const double* values, const Row* order, const Row* offsets, Row n_queries,
                            const double* discount, Row depth, double* out) {
-    for_each_query(offsets, n_queries, [=](Row q) {
+    for_each_query(n_queries, 2 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
         for (Row i = 0; i < n; ++i) sum += discount[i] * values[order[first + i]];
@@ -134,7 +148,7 @@ inline void discounted_sum(const double* values, const Row* order, const Row* of
 // The largest value of discounted_sum over all orders: the values sorted.
 inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, const double* discount,
                       Row depth, double* out) {
-#pragma omp parallel if (is_large(offsets[n_queries]))
+#pragma omp parallel if (is_long(2 * offsets[n_queries]))
     {
         std::vector<double> top;
 #pragma omp for schedule(dynamic, 64)
@@ -153,7 +167,7 @@ inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, c
 // sum over relevant places i <= depth of (relevant among the first i) / i.
 inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                           Row depth, double* out) {
-    for_each_query(offsets, n_queries, [=](Row q) {
+    for_each_query(n_queries, 4 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
         Row hits = 0;
@@ -166,7 +180,7 @@ inline void precision_sum(const bool* relevant, const Row* order, const Row* off
 // The 1-based place of the first relevant document within depth, 0 where there is none.
 inline void first_place(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                         Row depth, Row* out) {
-    for_each_query(offsets, n_queries, [=](Row q) {
+    for_each_query(n_queries, 2 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         Row i = 0;
         while (i < n && !relevant[order[first + i]]) ++i;
@@ -177,7 +191,7 @@ inline void first_place(const bool* relevant, const Row* order, const Row* offse
 // sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user who reads down and stops with probability stop.
 inline void cascade(const double* stop, const Row* order, const Row* offsets, Row n_queries, Row depth,
                     double* out) {
-    for_each_query(offsets, n_queries, [=](Row q) {
+    for_each_query(n_queries, 8 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0, reading = 1;
         for (Row i = 0; i < n; ++i) {
@@ -224,7 +238,7 @@ std::int64_t tied_pairs(Row n, Equal equal) {
 // alone, tied in b alone (pairs tied in both are what is left).
 inline void pair_counts(const double* a, const double* b, const Row* offsets, Row n_queries,
                         std::int64_t* out) {
-    for_each_query(offsets, n_queries, [=](Row q) {
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
         const Row first = offsets[q], n = offsets[q + 1] - first;
         std::vector<std::pair<double, double>> points(static_cast<std::size_t>(n));
         for (Row i = 0; i < n; ++i) points[static_cast<std::size_t>(i)] = {a[first + i], b[first + i]};
@@ -247,7 +261,7 @@ inline void pair_counts(const double* a, const double* b, const Row* offsets, Ro
 
 // 2^label - 1; whole labels below 53 by shift, which is exact.
 inline void exp2_gain(const double* labels, Row n, double* out) {
-#pragma omp parallel for schedule(static) if (is_large(n))
+#pragma omp parallel for schedule(static) if (is_long(n / 2))
     for (Row i = 0; i < n; ++i) {
         const double y = labels[i];
         const auto whole = static_cast<std::int64_t>(y >= 0 && y < 53 ? y : -1);
