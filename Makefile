@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/podium/kernels/native/*)
 
-.PHONY: demo test check docs bench soak clean
+.PHONY: demo test check docs bench soak clean help
 
 demo: $(VENV)/installed
 	$(BIN)/podium demo
@@ -22,15 +22,22 @@ check: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python -m tools.generate --write
+	$(BIN)/python -m tools.examples --write
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/installed-bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(QUICK)
 
 # The very large case counts; CI runs a tenth of them.
 soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py
 	sh tests/fuzz/run 1000000
+
+help:
+	@echo 'demo   set up and run the main job        check  linters, types, import order, docs'
+	@echo 'test   set up and run the tests           docs   refresh generated pages, build the site'
+	@echo 'bench  measure against other tools        soak   the very large case counts'
+	@echo 'clean  remove what the others made'
 
 clean:
 	rm -rf $(VENV) build site dist

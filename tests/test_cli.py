@@ -100,7 +100,9 @@ def test_skipped_queries_are_null_in_json(folder, data):
         (["evaluate", "data.txt", "good.txt", "-m", "NDGC@10"], 2, "did you mean NDCG"),
         (["evaluate", "data.txt", "good.txt", "-m", "NDCG(gian='exp2')"], 2, "gain"),
         (["evaluate", "data.txt", "good.txt", "-m", "P"], 2, "P@10"),
-        (["evaluate", "data.txt", "good.txt", "--test", "z"], 2, "unknown test 'z'"),
+        (["evaluate", "data.txt", "good.txt", "--test", "z"], 2, "permutation"),
+        (["evaluate", "data.txt", "good.txt", "good.txt"], 2, "twice"),
+        (["evaluate", "data.txt", "good.txt", "--seed", "-1"], 2, "seed"),
         (["evaluate", "data.txt", "bad.txt", "good.txt", "--correction", "x"], 2, "correction"),
         (["evaluate", "data.txt", "missing.txt"], 2, "missing.txt"),
         (["evaluate", "data.qrels", "good.txt"], 2, "a TREC run"),
@@ -109,7 +111,7 @@ def test_skipped_queries_are_null_in_json(folder, data):
         (["evaluate", "broken.txt", "good.txt"], 1, "broken.txt:2: expected a label"),
         (["evaluate", "data.txt", "good.txt", "-m", "kNDCG@10"], 1, "top-k truth"),
         (["data", "info", "broken.txt"], 1, "broken.txt:2: expected a label"),
-        (["data", "info", "good.run"], 1, "looks like run"),
+        (["data", "info", "good.run"], 1, "looks like a TREC run"),
         (["data", "info", "empty.txt"], 1, "empty.txt: expected"),
         (["data", "convert", "data.txt", "data.qrels"], 2, "--force"),
         (["data", "convert", "data.txt", "new.txt", "--scale", "x"], 2, "minmax"),
@@ -119,7 +121,13 @@ def test_skipped_queries_are_null_in_json(folder, data):
         (["data", "split", "data.txt", "out", "--folds", "99"], 1, "99 parts"),
         (["data", "split", "data.txt", "out", "--fractions", "a,b"], 2, "0.6,0.2,0.2"),
         (["data", "split", "data.txt", "out", "--fractions", ".5,.6"], 2, "add up to 1"),
+        (["data", "convert", "data.txt", "new.run"], 2, ".parquet"),
+        (["data", "convert", "data.txt", "new.TXT.GZ"], 2, "new.TXT.GZ"),
+        (["data", "convert", "data.txt", "nowhere/new.txt"], 1, "no folder"),
+        (["data", "split", "data.txt", "data.txt", "data.txt", "out", "--parts"], 1, "in one part"),
         (["metrics", "--value", "0.5"], 2, "--explain"),
+        (["metrics", "-e", "NDCG@10", "--value", "0.5", "--blank", "1.5"], 2, "from 0 to 1"),
+        (["metrics", "-e", "NDCG@10", "--value", "0.9", "--blank", "0.5"], 1, "possible"),
         (["metrics", "--explain", "foo"], 2, "unknown metric 'foo'"),
         (["demo", "--queries", "3"], 2, "queries"),
     ],
@@ -136,9 +144,45 @@ def test_errors_are_one_line_with_an_exit_code(folder, monkeypatch, arguments, c
     assert message in flat
     assert "Traceback" not in result.output
     assert sorted(folder.rglob("*")) == before, "nothing may be written"
-    if result.stderr.startswith("podium: "):
+    if "Usage:" not in result.stderr:
+        assert result.stderr.startswith("podium: ")
         assert result.stderr.count("\n") == 1
         assert result.stdout == ""
+
+
+def test_one_query_is_evaluated_but_not_tested(tmp_path):
+    (tmp_path / "d.txt").write_text("0 qid:a 1:1\n1 qid:a 1:1\n")
+    for name, text in (("s", "1\n2\n"), ("t", "2\n1\n")):
+        (tmp_path / name).write_text(text)
+    out = run("evaluate", tmp_path / "d.txt", tmp_path / "s", tmp_path / "t", "-m", "MRR").stdout
+    assert "1.0000" in out
+    assert "0.5000" in out
+    assert "Not compared" in out
+
+
+def test_success_says_nothing_on_stderr(folder):
+    assert run("data", "info", folder / "data.txt").stderr == ""
+    assert run("evaluate", folder / "data.txt", folder / "good.txt").stderr == ""
+
+
+def test_converting_rows_that_lay_apart_says_so(tmp_path):
+    (tmp_path / "d.txt").write_text("0 qid:a 1:1\n1 qid:b 1:1\n2 qid:a 1:1\n")
+    assert "score again" in run("data", "convert", tmp_path / "d.txt", tmp_path / "e.txt").stderr
+
+
+def test_a_weighted_comparison_marks_the_better_mean(tmp_path):
+    n = 40
+    qid = np.repeat(np.arange(n), 2)
+    weight = np.where(np.arange(n) == 0, 1000.0, 1.0)
+    y = np.tile([1.0, 0.0], n)
+    data = podium.RankingData.from_arrays(np.zeros((2 * n, 1)), y, qid=qid, query_weight=weight)
+    podium.write_letor(data, tmp_path / "d.txt")
+    first = np.tile([0.0, 1.0], n)
+    first[:2] = [1.0, 0.0]  # right on the query that counts, wrong on all others
+    np.savetxt(tmp_path / "a", first)
+    np.savetxt(tmp_path / "b", -first)
+    out = run("evaluate", tmp_path / "d.txt", tmp_path / "a", tmp_path / "b", "-m", "MRR").stdout
+    assert "▲" not in out
 
 
 def test_data_info(folder, data):

@@ -146,3 +146,29 @@ def test_lowest_versions_cover_every_core_dependency():
 def test_no_pickle_anywhere():
     for path in (ROOT / "src").rglob("*.py"):
         assert "import pickle" not in path.read_text(), path
+
+
+def test_a_forked_child_does_not_wait_for_threads_it_has_not():
+    code = (
+        "import os, numpy as np, podium\n"
+        "d = podium.RankingData.from_arrays(np.zeros((60_000, 1)), np.arange(60_000) % 3,"
+        " qid=np.arange(60_000) // 30)\n"
+        "s = np.random.default_rng(0).random(60_000)\n"
+        "mean = podium.evaluate(d, s, 'NDCG')['NDCG'].mean\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if podium.evaluate(d, s, 'NDCG')['NDCG'].mean == mean else 1)\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_means_do_not_depend_on_the_threads_of_blas():
+    code = (
+        "import numpy as np; from podium.metrics import mean_over_queries as m\n"
+        "r = np.random.default_rng(0); print(repr(m(r.random(20_001), r.random(20_001))))"
+    )
+    assert python(code, OPENBLAS_NUM_THREADS="1") == python(code, OPENBLAS_NUM_THREADS="2")

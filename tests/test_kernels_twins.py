@@ -187,9 +187,10 @@ def test_exp2_gain(native, labels):
     assert (np.abs(gains - reference.exp2_gain(labels)) <= room).all()
 
 
-def big_lists():
+def big_lists(n_queries=500):
+    """Lists of 0 to 59 documents, and one of 5,000, which is sorted in another way."""
     rng = np.random.default_rng(5)
-    offsets = np.cumsum([0, *rng.integers(0, 60, 500)])
+    offsets = np.cumsum([0, *rng.integers(0, 60, n_queries), 5000])
     n = offsets[-1]
     return {
         "offsets": offsets,
@@ -201,9 +202,9 @@ def big_lists():
     }
 
 
-def run_all(twin):
-    """Every kernel that works query by query, on enough queries for several threads."""
-    d = big_lists()
+def run_all(twin, n_queries=500):
+    """Every kernel that works query by query."""
+    d = big_lists(n_queries)
     offsets, order = d["offsets"], twin.order(d["scores"], None, d["offsets"])
     return (
         order,
@@ -215,6 +216,19 @@ def run_all(twin):
         twin.cascade(d["values"], order, offsets, 10),
         twin.pair_counts(d["scores"], d["values"], offsets),
     )
+
+
+def test_lists_of_every_length_and_nearly_equal_scores(native):
+    rng = np.random.default_rng(7)
+    sizes = [*range(300), 1000, 4095, 4096, 4097]
+    offsets = np.cumsum([0, *sizes])
+    n = offsets[-1]
+    for scores in (
+        rng.normal(size=n),
+        1 + rng.integers(0, 5000, n) * 2.0**-52,  # differ in the last bits only
+        rng.choice([-np.inf, -1.0, -0.0, 0.0, 1e-310, 1.0, np.inf], n),
+    ):
+        assert_same(native.order(scores, None, offsets), reference.order(scores, None, offsets))
 
 
 def test_many_queries(native):
@@ -229,8 +243,8 @@ import numpy as np
 from podium.kernels import _native
 {inspect.getsource(big_lists)}
 {inspect.getsource(run_all)}
-gains = _native.exp2_gain(np.linspace(0, 60, 10_001))
-for array in (*run_all(_native), gains):
+gains = _native.exp2_gain(np.linspace(0, 60, 1_000_001))
+for array in (*run_all(_native, 20_000), gains):
     sys.stdout.buffer.write(array.tobytes())
 """
 
@@ -243,7 +257,7 @@ for array in (*run_all(_native), gains):
         ).stdout
 
     one = output("1")
-    assert one.startswith(run_all(reference)[0].tobytes())
+    assert one.startswith(run_all(native, 20_000)[0].tobytes())
     assert one == output("2")
 
 

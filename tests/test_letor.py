@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from podium import errors, kernels
-from podium.data import RankingData, Strings, concatenate, files, read_letor, write_letor
+from podium.data import (
+    RankingData,
+    Strings,
+    concatenate,
+    files,
+    make_synthetic,
+    read_letor,
+    write_letor,
+)
 from podium.data.groups import Groups
 
 COMPRESS = {
@@ -506,7 +514,7 @@ def test_empty_files(put, text, ending):
     path = put(squeeze(text, ending), "data.txt" + ending)
     with pytest.raises(errors.EmptyDataError) as caught:
         read_letor(path)
-    assert str(caught.value) == f"{path}: expected at least one document, got an empty file"
+    assert str(caught.value) == f"{path}: expected at least one document, got none"
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
@@ -782,3 +790,56 @@ def test_a_missing_folder(tmp_path):
     with pytest.raises(FileNotFoundError):
         write_letor(RankingData.from_arrays([[1.0]], [1], qid=[1]), tmp_path / "none" / "data.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_memory_limit_counts_all_files_and_the_final_width(put):
+    text = "0 qid:1 1000:1\n"
+    first, second = put(text, "a.txt"), put(text.replace("qid:1", "qid:2"), "b.txt")
+    assert len(read_letor(first, max_bytes=8000)) == 1
+    with pytest.raises(errors.MemoryLimitError):
+        read_letor(first, second, max_bytes=8000)
+    with pytest.raises(errors.MemoryLimitError):
+        read_letor(put("0 qid:1 1:1\n"), n_features=1001, max_bytes=8000)
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(errors.CorruptFileError, match="a pipe or a folder"):
+        read_letor(tmp_path / "pipe")
+
+
+def test_a_byte_order_mark_is_no_label(put):
+    assert read_letor(put(b"\xef\xbb\xbf1 qid:1 1:2\n")).y.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ['{"topk": 1e400}', '{"topk": 1.5}', '{"feature_names": [1]}', '{"query_weight": [[1], [2]]}',
+     "[" * 10000, '{"docids": "x"}', "{", "[1]", '{"dtype": "int8"}'],
+)  # fmt: skip
+def test_odd_headers_are_corrupt(put, header):
+    with pytest.raises(errors.CorruptFileError, match=":1: expected JSON after"):
+        read_letor(put(f"#podium {header}\n0 qid:1 1:1\n"))
+
+
+def test_a_header_does_not_cost_a_copy(put):
+    data = read_letor(put('#podium {"dtype": "float32"}\n' + "0 qid:1 1:1\n1 qid:1 1:2\n"))
+    assert data.X.dtype == np.float32
+    assert data.X.tolist() == [[1], [2]]
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path):
+    data = make_synthetic(2, seed=0)
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    write_letor(data, tmp_path / "link.txt")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert read_letor(tmp_path / "real.txt").equals(data)
+
+
+def test_only_files_are_written(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="not a file"):
+        write_letor(make_synthetic(2, seed=0), tmp_path / "folder")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        write_letor(make_synthetic(2, seed=0), tmp_path / "nowhere" / "x.txt")

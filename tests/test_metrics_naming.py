@@ -37,6 +37,7 @@ from podium.metrics import (
     kNDCG,
     parse,
 )
+from podium.metrics.naming import fits_cutoff
 
 TIES = st.sampled_from(["stable", "average", "worst", "trec"])
 EMPTY = st.sampled_from([0, 1, "skip"])
@@ -145,7 +146,8 @@ def test_names_and_aliases(text, metric):
     [
         (NDCG() @ 10, "NDCG@10"),
         (NDCG(gain="linear") @ 10, "NDCG(gain='linear')@10"),
-        (NDCG(empty=1), "NDCG(rule='lightgbm')"),
+        (NDCG(empty=1), "NDCG(empty=1)"),  # LightGBM has no NDCG without a cutoff
+        (NDCG(empty=1, k=5), "NDCG(rule='lightgbm')@5"),
         (NDCG(discount="letor", short="zero", k=10), "NDCG(rule='letor')@10"),
         (NDCG(gain="linear", ties="trec"), "NDCG(rule='trec')"),
         (DCG(gain="linear", ties="average", k=5), "DCG(rule='sklearn')@5"),
@@ -166,16 +168,37 @@ def test_the_shortest_name(metric, text):
     ("rule", "name"), [(rule, name) for rule, defined in RULES.items() for name in defined]
 )
 def test_a_rule_stands_for_its_parameters(rule, name):
-    cutoff = "@7"
-    metric = parse(f"{name}(rule='{rule}'){cutoff}")
-    assert metric == METRICS[name](**RULES[rule][name], k=7)
-    assert parse(str(metric)) == metric
+    fits = [k for k in (None, 7) if fits_cutoff(rule, name, k)]
+    assert fits
+    for k in fits:
+        metric = parse(f"{name}(rule='{rule}')" + (f"@{k}" if k else ""))
+        assert metric == METRICS[name](**RULES[rule][name], k=k)
+        assert parse(str(metric)) == metric
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("MAP(rule='letor')@10", "without a cutoff"),
+        ("MAP(rule='ranklib')@10", "without a cutoff"),
+        ("MRR(rule='trec')@10", "without a cutoff"),
+        ("NDCG(rule='letor')", "with a cutoff"),
+        ("MAP(rule='lightgbm')", "with a cutoff"),
+    ],
+)
+def test_a_rule_knows_which_cutoffs_its_tool_has(text, wanted):
+    with pytest.raises(UsageError, match=wanted):
+        parse(text)
+
+
+def test_words_need_no_quotes():
+    assert parse("NDCG(rule=letor)@10") == parse("NDCG(rule='letor')@10")
 
 
 def test_parameters_beside_a_rule_change_single_ones():
     assert parse("NDCG(rule='letor', short='keep')@10") == NDCG(discount="letor", k=10)
     assert parse("NDCG(short='keep', rule='letor')@10") == NDCG(discount="letor", k=10)
-    assert parse("MAP(rule='lightgbm', rel=2)") == MAP(empty=1, norm="cut", rel=2)
+    assert parse("MAP(rule='lightgbm', rel=2)@3") == MAP(empty=1, norm="cut", rel=2, k=3)
 
 
 def test_a_bare_name_names_every_parameter_of_its_convention():
@@ -237,7 +260,7 @@ def test_bad_parameters_are_usage_errors(text):
     [
         "", " ", "@10", "NDCG@", "NDCG@ten", "NDCG@-1", "NDCG@1.5", "NDCG@10@5", "NDCG 10",
         "NDCG@10(gain='linear')", "NDCG(gain='linear'", "NDCG)", "NDCG(linear)", "NDCG('linear')",
-        "NDCG(gain=)", "NDCG(gain=linear)", "NDCG(gain=open('x'))", "NDCG(*[1])",
+        "NDCG(gain=)", "NDCG(gain=linear.x)", "NDCG(gain=open('x'))", "NDCG(*[1])",
         "NDCG(gain='linear')(empty=1)", "NDCG(gain='linear', gain='exp2')", "NDCG(gain={[]})",
         "NDCG(gain={[]: 1})", "NDCG(gain='linear') + f(empty=1)", "NDCG\x00",
     ],
@@ -377,8 +400,9 @@ def test_explanations_name_exactly_what_differs(metric):
     assert {c.rule for c in told.same + told.other} == rules
     assert all(c.metric == metric for c in told.same)
     for c in told.other:
-        changed = {name: metric.convention()[name] for name in c.differs}
-        assert c.metric != metric == replace(c.metric, **changed)
+        assert ("cutoff" in c.differs) != fits_cutoff(c.rule, metric.name, metric.k)
+        changed = {name: metric.convention()[name] for name in c.differs if name != "cutoff"}
+        assert metric == replace(c.metric, **changed)
         assert all(c.metric.convention()[name] != value for name, value in changed.items())
 
 
@@ -499,8 +523,12 @@ def test_rank_gains_are_not_those_of_binary_labels():
 def test_empty_needs_the_share_of_empty_queries():
     with pytest.raises(ConversionError, match="share"):
         convert(0.5, "NDCG", "NDCG(empty=1)", Facts())
-    with pytest.raises(DataError, match="share"):
-        convert(0.5, "NDCG", "NDCG(empty=1)", Facts(blank=1.5))
+    with pytest.raises(UsageError, match="share"):
+        Facts(blank=1.5)
+    with pytest.raises(DataError, match="possible"):
+        convert(0.9, "NDCG", "NDCG(empty=1)", Facts(blank=0.5))
+    with pytest.raises(DataError, match="possible"):
+        convert(0.2, "NDCG(empty=1)", "NDCG", Facts(blank=0.28))
     with pytest.raises(ConversionError, match="leaves none"):
         convert(0.0, "NDCG", "NDCG(empty='skip')", Facts(blank=1.0))
 

@@ -304,3 +304,17 @@ def test_p_values_lie_between_0_and_1(bad):
 def test_unknown_correction():
     with pytest.raises(UnknownNameError, match="holm"):
         correct([0.5], "holms")
+
+
+def test_weights_count_as_in_the_mean():
+    rng = np.random.default_rng(0)
+    a, b, weight = rng.random(8), rng.random(8), rng.random(8)
+    test = paired_test(a, b, weight=weight)
+    assert test.difference == pytest.approx(np.average(a - b, weights=weight))
+    flips = np.array(list(itertools.product([-1, 1], repeat=8)))
+    sums = np.abs(flips @ ((a - b) * weight))
+    assert test.p_value == np.mean(sums >= abs(np.sum((a - b) * weight)) - 1e-12)
+    interval = bootstrap_interval(a, weight=weight)
+    assert interval.low < np.average(a, weights=weight) < interval.high
+    equal = paired_test(a, b, weight=np.full(8, 3.0))
+    assert equal.p_value == paired_test(a, b).p_value

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import podium
 from podium import errors
 from podium.data import (
     Groups,
@@ -197,7 +198,34 @@ def test_qrels_read_back_the_same(tmp_path, table, ending):
 def test_runs_read_back_the_same(tmp_path, table, ending):
     path = tmp_path / f"run{ending}"
     write_run(table, path, tag="tag")
-    assert_same(read_run(path), table)
+    rows = table.groups.order(table.values)  # best first, whatever the order in memory
+    ranked = Run(table.qids, table.groups, table.docids.take(rows), table.values[rows])
+    assert_same(read_run(path), ranked)
+
+
+def test_infinite_scores_have_no_place_in_a_run(tmp_path):
+    data = make_synthetic(1, n_docs=2, seed=0)
+    with pytest.raises(errors.DataError, match="finite"):
+        write_run(Run.from_scores(data, [1.0, -np.inf]), tmp_path / "x.run")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_document_twice_is_refused_before_it_is_joined():
+    data = RankingData.from_arrays([[0.0]] * 2, [1, 0], qid=[1, 1], docid=["d", "d"])
+    for make in (Qrels.from_data, lambda d: Run.from_scores(d, [1.0, 0.0])):
+        with pytest.raises(errors.DataError, match="'d' twice"):
+            make(data)
+
+
+def test_weights_and_top_k_truth_come_along_with_qrels():
+    data = RankingData.from_arrays(
+        [[0.0]] * 4, [2, 1, 0, 2], qid=[1, 1, 2, 2], docid=list("abcd"), query_weight=[1, 9], topk=2
+    )
+    scores = [1.0, 0.0, 1.0, 0.0]
+    run, qrels = Run.from_scores(data, scores), Qrels.from_data(data)
+    for metric in ("MRR", "kNDCG@2"):
+        expected = podium.evaluate(data, scores, metric)[metric].mean
+        assert podium.evaluate(qrels, run, metric)[metric].mean == expected
 
 
 def test_what_is_written(tmp_path):
@@ -235,9 +263,9 @@ def test_ids_that_cannot_be_written(tmp_path, word, column):
         lambda path: write_qrels(data, path),
         lambda path: write_run(Run.from_scores(data, [1.0]), path),
     ):
-        with pytest.raises(errors.DataError, match="ids without spaces in a TREC file") as caught:
+        with pytest.raises(errors.DataError, match="id without spaces in a TREC file") as caught:
             write(tmp_path / "out")
-        assert repr(word) in str(caught.value)
+        assert (repr(word) if word else "got none") in str(caught.value)
         assert os.listdir(tmp_path) == []
 
 
@@ -283,7 +311,7 @@ def test_bad_scores():
         Run.from_scores(data, np.zeros((6, 2)))
     with pytest.raises(errors.MissingDocidsError, match="a run needs document ids"):
         Run.from_scores(RankingData.from_arrays([[0.0]], [1], qid=[1]), [1.0])
-    with pytest.raises(errors.MissingDocidsError, match="writing qrels needs document ids"):
+    with pytest.raises(errors.MissingDocidsError, match="judging by qrels needs document ids"):
         Qrels.from_data(RankingData.from_arrays([[0.0]], [1], qid=[1]))
 
 

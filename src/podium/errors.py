@@ -127,8 +127,8 @@ class BackendError(PodiumError, ImportError):
     """PODIUM_BACKEND asks for kernels that are not there."""
 
 
-def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional dependency, or say which extra brings it.
+def require(module: str, extra: str | None, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say which extra (or package) brings it.
 
     Examples
     --------
@@ -138,7 +138,8 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        package = module.partition(".")[0]
+        install = package if extra is None else f"'podium-ltr[{extra}]'"
         raise MissingExtraError(
-            f"{purpose} needs {module.partition('.')[0]}, which is not installed; "
-            f"install it with: pip install 'podium-ltr[{extra}]'"
+            f"{purpose} needs {package}, which is not installed; install it with: pip install {install}"
         ) from error

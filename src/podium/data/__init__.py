@@ -1,6 +1,6 @@
 """What a ranking problem is, and how it comes in and goes out."""
 
-from podium.data.checks import DENSE_LIMIT
+from podium.data.checks import DENSE_LIMIT, check_seed
 from podium.data.formats import detect_format, read_data, read_judged, read_scores
 from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
@@ -32,6 +32,7 @@ __all__ = [
     "Strings",
     "SyntheticData",
     "Truth",
+    "check_seed",
     "concatenate",
     "detect_format",
     "draw_order",

@@ -86,9 +86,12 @@ def check_values(data: RankingData) -> None:
                 "expected query weights that are finite, 0 or more and not all 0, "
                 f"got {data.query_weight[np.argmin(good)]} for query {data.qids[np.argmin(good)]!r}"
             )
-    if data.topk is not None and (data.topk < 1 or data.y.max() > data.topk):
+    if data.topk is not None and (
+        data.topk < 1 or data.y.max() > data.topk or (data.y != np.floor(data.y)).any()
+    ):
         raise DataError(
-            f"expected position labels 0..{data.topk} for top-{data.topk} truth, got {data.y.max():g}"
+            f"expected whole position labels 0..{data.topk} for top-{data.topk} truth, "
+            f"got labels up to {data.y.max():g}"
         )
 
 
@@ -99,7 +102,7 @@ def _check_features(data: RankingData) -> None:
         hint = "" if np.isinf(data.X[row, column]) else "; missing='nan' allows missing values"
         raise NonFiniteError(
             f"expected finite features, got {data.X[row, column]} in feature "
-            f"{data.names()[column]} of row {row} (query {_query_of(data, row)!r}){hint}"
+            f"{data.names()[column]} of {_place(data, row)}{hint}"
         )
 
 
@@ -107,16 +110,22 @@ def _check_labels(data: RankingData) -> None:
     finite = np.isfinite(data.y)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise NonFiniteError(
-            f"expected finite labels, got {data.y[row]} in row {row} (query {_query_of(data, row)!r})"
-        )
+        raise NonFiniteError(f"expected finite labels, got {data.y[row]} in {_place(data, row)}")
     if data.y.min() < 0:
         row = int(np.argmin(data.y))
         raise NegativeLabelError(
-            f"expected labels of 0 or more, got {data.y[row]:g} in row {row} "
-            f"(query {_query_of(data, row)!r})"
+            f"expected labels of 0 or more, got {data.y[row]:g} in {_place(data, row)}"
         )
 
 
-def _query_of(data: RankingData, row: int) -> str:
-    return str(data.qids[np.searchsorted(data.groups.offsets, row, side="right") - 1])
+def _place(data: RankingData, row: int) -> str:
+    """A row as the input numbered it, from 0, with its query."""
+    query = data.qids[np.searchsorted(data.groups.offsets, row, side="right") - 1]
+    source = row if data.source_rows is None else data.source_rows[row]
+    return f"row {source} (query {query!r})"
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless the seed is a whole number that fits 63 bits."""
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise UsageError(f"expected a seed from 0 to 2^63 - 1, got {seed!r}")

@@ -7,7 +7,8 @@ import contextlib
 import gzip
 import lzma
 import os
-import tempfile
+import secrets
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,12 +18,16 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from podium.errors import CorruptFileError, TruncatedFileError
+from podium.errors import CorruptFileError, MalformedLineError, TruncatedFileError
 
 BLOCK = 1 << 20
 """Bytes of text handed to a parser at a time: it should still be in the cache when parsed."""
 
-_CHUNK = 128 << 10  # compressed bytes at a time; bounds what a hostile file can make of one chunk
+MAX_LINE = 256 << 20
+"""Bytes in a line; a longer one is taken for a mistake."""
+
+_BOM = b"\xef\xbb\xbf"  # some editors begin UTF-8 text with it
+_CHUNK = 16 << 10  # compressed bytes at a time: a hostile file makes at most some 100 MB of them
 
 
 class Decompressor(Protocol):
@@ -99,9 +104,16 @@ def decompress(path: str, file: IO[bytes], suffix: str) -> Iterator[bytes]:
         )
 
 
+def _check_file(path: str) -> None:
+    """Files are opened more than once, to tell what they are; a pipe would lose its beginning."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise CorruptFileError("expected a file, got a pipe or a folder; save it first", path=path)
+
+
 def read_first_line(path: str, prefix: bytes) -> bytes | None:
     """The first line of a file if it starts with this prefix, else None."""
     suffix = Path(path).suffix
+    _check_file(path)
     with open(path, "rb") as file:
         if suffix not in COMPRESSIONS:
             return file.readline() if file.peek(len(prefix)).startswith(prefix) else None
@@ -122,12 +134,13 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
     since fresh memory costs more than filling it.
     """
     suffix = Path(path).suffix
+    _check_file(path)
     with open(path, "rb", buffering=0) as file:
         fill: Callable[[memoryview], int | None] = file.readinto
         if suffix in COMPRESSIONS:
             fill = _fill_from(decompress(path, file, suffix))
         buffers = [bytearray(BLOCK) for _ in range(in_flight + 1)]
-        rest, ended, turn = b"", False, 0
+        rest, ended, turn, at_start = b"", False, 0, True
         while not ended:
             if len(buffers[turn]) < 2 * len(rest):  # a single line longer than a block
                 buffers[turn] = bytearray(2 * len(rest))
@@ -135,8 +148,14 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
             size, ended = _read_block(fill, buffer, rest)
             end = size if ended else buffer.rfind(b"\n", 0, size) + 1
             rest = bytes(memoryview(buffer)[end:size])
+            if len(rest) > MAX_LINE:
+                raise MalformedLineError(
+                    f"expected lines of at most {MAX_LINE >> 20} MB, got a longer one", path=path
+                )
             if end:
-                yield np.frombuffer(buffer, dtype=np.uint8, count=end)
+                block = np.frombuffer(buffer, dtype=np.uint8, count=end)
+                yield block[len(_BOM) :] if at_start and buffer.startswith(_BOM) else block
+                at_start = False
                 turn = (turn + 1) % len(buffers)  # only now: the others may still be in use
 
 
@@ -177,15 +196,15 @@ def _fill_from(pieces: Iterator[bytes]) -> Callable[[memoryview], int]:
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path that becomes `path` on success and vanishes on failure."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {target.parent}")
+    if target.exists() and not target.is_file():
+        raise OSError(f"cannot write {path}: it is not a file")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
+        temporary.touch(exist_ok=False)
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp's own mode would hide the file from others
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)

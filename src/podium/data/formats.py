@@ -29,6 +29,9 @@ _ENDINGS: dict[str, Format] = {
 }
 
 
+_KINDS = {"qrels": "TREC qrels", "run": "a TREC run", "npy": "a NumPy array", "scores": "scores"}
+
+
 def detect_format(path: Path_) -> Format:
     """The kind of a file; plain text is told apart by its first line.
 
@@ -40,42 +43,59 @@ def detect_format(path: Path_) -> Format:
     >>> detect_format(path)
     'qrels'
     """
-    ending = Path(stem(path)).suffix
+    ending = Path(stem(path)).suffix.lower()
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     words = _first_words(os.fspath(path))
     if len(words) > 1 and words[1].startswith(b"qid:"):
         return "letor"
+    if len(words) == 1 and not _is_number(words[0]):
+        raise CorruptFileError(
+            f"expected LETOR text, scores, qrels or a run, got a first line with {_shown(words[0])}",
+            path=os.fspath(path),
+        )
     return {1: "scores", 4: "qrels", 6: "run"}.get(len(words), "letor")  # type: ignore[return-value]
 
 
 def _first_words(path: str) -> list[bytes]:
     for text in read_blocks(path):
         for line in text.tobytes().split(b"\n"):
-            words = line.partition(b"#")[0].split()
-            if words:
+            words = line.split()
+            if words and not words[0].startswith(b"#"):
                 return words
     raise EmptyDataError("expected at least one line, got an empty file", path=path)
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return b"_" not in word
+
+
+def _shown(word: bytes) -> str:
+    return repr(word[:40].decode("utf-8", "replace"))
 
 
 def read_data(
     paths: Sequence[Path_], *, missing: Missing = "error", progress: Progress | None = None
 ) -> RankingData:
     """Ranking data from LETOR text or Parquet, several files as one set."""
-    formats = {detect_format(path) for path in paths}
-    if formats == {"letor"}:
-        return read_letor(list(paths), missing=missing, progress=progress)
-    for path in paths:
-        kind = detect_format(path)
+    formats = [detect_format(path) for path in paths]
+    for path, kind in zip(paths, formats, strict=True):
         if kind not in ("letor", "parquet"):
             raise CorruptFileError(
-                f"expected LETOR text or Parquet, got what looks like {kind}", path=os.fspath(path)
+                f"expected LETOR text or Parquet, got what looks like {_KINDS[kind]}",
+                path=os.fspath(path),
             )
+    if set(formats) == {"letor"}:
+        return read_letor(list(paths), missing=missing, progress=progress)
     parts = [
-        read_parquet(path)
-        if detect_format(path) == "parquet"
+        read_parquet(path, missing=missing)
+        if kind == "parquet"
         else read_letor(path, missing=missing, progress=progress)
-        for path in paths
+        for path, kind in zip(paths, formats, strict=True)
     ]
     return parts[0] if len(parts) == 1 else concatenate(parts)
 
@@ -90,7 +110,7 @@ def read_judged(
 
 
 def read_scores(path: Path_) -> NDArray[np.float64]:
-    """Scores, one a line (as SVMrank and RankLib write them) or a .npy vector."""
+    """Scores, one a line (as SVMrank writes them) or a .npy vector; blank lines do not count."""
     name = os.fspath(path)
     if detect_format(path) == "npy":
         return _read_npy(name)
@@ -106,13 +126,10 @@ def read_scores(path: Path_) -> NDArray[np.float64]:
 
 
 def _score(word: bytes, path: str, line: int) -> float:
-    got = repr(word[:40].decode("utf-8", "replace"))
-    try:
-        score = float(word)
-    except ValueError:
-        raise MalformedLineError(
-            f"expected one score a line, got {got}", path=path, line=line
-        ) from None
+    got = _shown(word)
+    if not _is_number(word):
+        raise MalformedLineError(f"expected one score a line, got {got}", path=path, line=line)
+    score = float(word)
     if np.isnan(score):
         raise NonFiniteError(f"expected a score, got {got}", path=path, line=line)
     return score
@@ -122,9 +139,10 @@ def _read_npy(path: str) -> NDArray[np.float64]:
     try:
         scores = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise CorruptFileError(f"expected a .npy file of numbers ({error})", path=path) from error
-    if scores.ndim != 1 or scores.dtype.kind not in "fiu":
         raise CorruptFileError(
-            f"expected a vector of numbers, got shape {scores.shape} of {scores.dtype}", path=path
-        )
+            "expected a .npy file of numbers, got something else", path=path
+        ) from error
+    if not isinstance(scores, np.ndarray) or scores.ndim != 1 or scores.dtype.kind not in "fiu":
+        got = f"shape {scores.shape}" if isinstance(scores, np.ndarray) else "several arrays"
+        raise CorruptFileError(f"expected one vector of numbers, got {got}", path=path)
     return np.asarray(scores, dtype=np.float64)

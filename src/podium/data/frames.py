@@ -50,6 +50,10 @@ def from_frame(
     (('bm25',), ['a', 'b'])
     """
     table = nw.from_native(frame, eager_only=True)
+    if isinstance(features, str):
+        raise UsageError(f"expected a list of feature columns, got the text {features!r}")
+    if doc is None and features is None and "docid" in table.columns:
+        doc = "docid"  # what to_frame writes
     named = [label, query, *(c for c in (doc, weight, query_text) if c), *doc_text]
     missing_columns = [c for c in (*named, *(features or ())) if c not in table.columns]
     if missing_columns:
@@ -103,7 +107,7 @@ def to_frame(data: RankingData, backend: Backend = "pandas") -> Any:
     """
     if backend not in BACKENDS:
         raise UsageError(f"expected backend {', '.join(BACKENDS)}, got {backend!r}")
-    require(backend, "arrow" if backend == "pyarrow" else "dev", f"a {backend} table")
+    require(backend, "arrow" if backend == "pyarrow" else None, f"a {backend} table")
     columns: dict[str, Any] = {"qid": data.groups.spread(data.qids).tolist(), "label": data.y}
     if data.docid_column is not None:
         columns["docid"] = list(data.docid_column)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.errors import DataError, LengthMismatchError
+from podium.errors import DataError, LengthMismatchError, UsageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Groups:
     offsets: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        offsets = np.ascontiguousarray(self.offsets, dtype=np.int64).view()
+        offsets = np.array(self.offsets, dtype=np.int64)
         if (
             offsets.ndim != 1
             or len(offsets) == 0
@@ -135,7 +135,12 @@ class Groups:
 
     def take(self, queries: Sequence[int] | NDArray[np.int64]) -> tuple[Groups, NDArray[np.int64]]:
         """These queries in this order: their groups, and the rows they are made of."""
-        queries = np.asarray(queries, dtype=np.int64)
+        try:
+            queries = np.arange(len(self))[np.asarray(queries, dtype=np.int64)]
+        except IndexError:
+            raise UsageError(
+                f"expected query numbers from 0 to {len(self) - 1}, got {np.asarray(queries)}"
+            ) from None
         chosen = Groups.from_sizes(self.sizes[queries])
         return chosen, np.asarray(chosen.spread(self.offsets[queries])) + chosen.places
 
@@ -149,6 +154,7 @@ class Groups:
         >>> Groups.from_sizes([3]).order(np.array([0.1, 0.9, 0.1])).tolist()
         [1, 0, 2]
         """
+        self.check(scores, "scores")
         return kernels.order(scores, tie_keys, self.offsets)
 
     def ranks(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -103,9 +103,12 @@ def read_letor(
         missing == "nan", max_bytes,
     )  # fmt: skip
     blocks: list[_Block] = []
+    rows, width = 0, n_features or 0
     for path in files:
-        blocks += _read_file(path, options, progress)
-    width = n_features or max(b.max_id for b in blocks)
+        for block in _read_file(path, options, progress):
+            rows, width = rows + len(block.y), max(width, block.max_id)
+            check_memory(rows, width, options.dtype.itemsize, max_bytes, path)
+            blocks.append(block)
     return _assemble(blocks, width, missing, header)
 
 
@@ -157,10 +160,9 @@ class _Block(NamedTuple):
     problem: tuple[str, int, str, str] | None
 
 
-def _read_file(path: str, options: _Options, progress: Progress | None) -> list[_Block]:
-    """All blocks of a file, parsed side by side."""
-    blocks: list[_Block] = []
-    lines = rows = width = 0
+def _read_file(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
+    """The blocks of a file that have documents; the first problem as an error with its line."""
+    lines, empty = 0, True
     for block in _parse_blocks(path, options, progress):
         if block.problem is not None:
             kind, line, expected, got = block.problem
@@ -169,14 +171,11 @@ def _read_file(path: str, options: _Options, progress: Progress | None) -> list[
                 f"expected {expected}, got {got!r}{hint}", path=path, line=lines + line + 1
             )
         lines += block.lines
-        rows += len(block.y)
-        width = max(width, block.max_id)
-        check_memory(rows, width, options.dtype.itemsize, options.max_bytes, path)
         if len(block.y):
-            blocks.append(block)
-    if not blocks:
-        raise EmptyDataError("expected at least one document, got an empty file", path=path)
-    return blocks
+            empty = False
+            yield block
+    if empty:
+        raise EmptyDataError("expected at least one document, got none", path=path)
 
 
 def _parse_blocks(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
@@ -209,7 +208,9 @@ class _Slab:
     def rows(self, text: NDArray[np.uint8]) -> Matrix:
         """Rows for the lines of the next block."""
         n = kernels.count_lines(text)
-        self.width = self.width or _first_width(text, self.options)
+        if self.width == 0:
+            comments, self.width = _head(text, self.options)
+            n -= comments
         if self.used + n > len(self.array) or self.width != self.array.shape[1]:
             # As many rows as the rest of the file has if its lines are like these.
             self.array = self._fresh(n, int(1.02 * n * self.bytes_left / len(text)))
@@ -241,11 +242,17 @@ def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Option
         X = np.empty((len(X), max_id), dtype=options.dtype)
 
 
-def _first_width(text: NDArray[np.uint8], options: _Options) -> int:
-    """The largest feature id of the first line: in most files that of all lines."""
-    line = np.frombuffer(text[: 1 << 16].tobytes().partition(b"\n")[0], dtype=np.uint8)
+def _head(text: NDArray[np.uint8], options: _Options) -> tuple[int, int]:
+    """Comment lines before the first document, and that one's largest feature id.
+
+    In most files all documents have the features of the first.
+    """
+    lines = text[: 1 << 16].tobytes().split(b"\n")
+    comments = next((i for i, line in enumerate(lines) if not line.startswith(b"#")), 0)
+    line = np.frombuffer(lines[comments], dtype=np.uint8)
     X = np.empty((1, 0), dtype=options.dtype)
-    return int(kernels.parse_letor(line, X, options.max_feature, options.null_is_nan)[5])
+    parsed = kernels.parse_letor(line, X, options.max_feature, options.null_is_nan)
+    return comments, int(parsed[5])
 
 
 def _assemble(
@@ -259,6 +266,8 @@ def _assemble(
     X = _stack([b.X for b in blocks], len(y), width)
     groups, rows = Groups.from_codes(codes, len(qids))
     if rows is not None:
+        if header.keys() & {"docids", "comments", "doc_text"}:
+            raise CorruptFileError("expected each query's lines together below a '#podium' line")
         X, y, comments, docids = X[rows], y[rows], comments.take(rows), docids.take(rows)
     known, said = _columns(docids, comments)
     return RankingData(
@@ -396,7 +405,7 @@ def _read_header(path: str) -> dict[str, Any]:
         if not isinstance(header, dict) or header.get("dtype") not in (None, "float32", "float64"):
             raise ValueError(f"not a header: {header!r:.60}")
         _header_fields(header)
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptFileError(
             f"expected JSON after '#podium ', got something else ({error})", path=path, line=1
         ) from error
@@ -404,18 +413,27 @@ def _read_header(path: str) -> dict[str, Any]:
 
 
 def _header_fields(header: dict[str, Any]) -> dict[str, Any]:
+    """The fields of RankingData a header carries; anything odd is a ValueError or TypeError."""
     found: dict[str, Any] = {}
-    if "docids" in header:
-        for field, kept in (("docid_column", "docids"), ("comment_column", "comments")):
-            found[field] = None if header[kept] is None else Strings.of(header[kept])
+    for field, kept in (("docid_column", "docids"), ("comment_column", "comments")):
+        if kept in header:
+            found[field] = None if header[kept] is None else _texts(header[kept])
     if "feature_names" in header:
-        found["feature_names"] = tuple(header["feature_names"])
+        found["feature_names"] = tuple(_texts(header["feature_names"]))
     if "topk" in header:
-        found["topk"] = int(header["topk"])
+        if type(header["topk"]) is not int:
+            raise TypeError(f"topk {header['topk']!r}")
+        found["topk"] = header["topk"]
     if "query_weight" in header:
-        found["query_weight"] = np.array(header["query_weight"], dtype=np.float64)
+        found["query_weight"] = np.array([float(w) for w in header["query_weight"]])
     if "query_text" in header:
-        found["query_text"] = Strings.of(header["query_text"])
+        found["query_text"] = _texts(header["query_text"])
     if "doc_text" in header:
-        found["doc_text"] = {name: Strings.of(t) for name, t in header["doc_text"].items()}
+        found["doc_text"] = {name: _texts(t) for name, t in header["doc_text"].items()}
     return found
+
+
+def _texts(values: Any) -> Strings:
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+        raise TypeError("a list of texts was expected")
+    return Strings.of(values)

@@ -11,7 +11,7 @@ import numpy as np
 from podium.data.files import atomic_path
 from podium.data.frames import from_frame
 from podium.data.groups import Groups
-from podium.data.ranking_data import RankingData
+from podium.data.ranking_data import Missing, RankingData
 from podium.data.strings import Strings
 from podium.errors import CorruptFileError, DataError, require
 
@@ -57,7 +57,9 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
         pq.write_table(table, temporary, compression="lz4")
 
 
-def read_parquet(path: str | os.PathLike[str], **options: Any) -> RankingData:
+def read_parquet(
+    path: str | os.PathLike[str], *, missing: Missing = "error", **options: Any
+) -> RankingData:
     """Read a Parquet file that ``to_parquet`` wrote, or any table with the options of from_frame."""
     pa = require("pyarrow", "arrow", "reading Parquet")
     pq = require("pyarrow.parquet", "arrow", "reading Parquet")
@@ -71,15 +73,22 @@ def read_parquet(path: str | os.PathLike[str], **options: Any) -> RankingData:
         ) from error
     metadata = (table.schema.metadata or {}).get(_KEY)
     if metadata is None or options:
-        return from_frame(table, **options)
-    return _restore(table, json.loads(metadata))
+        return from_frame(table, missing=missing, **options)
+    try:
+        return _restore(table, json.loads(metadata))
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        raise CorruptFileError(
+            f"expected what podium writes into Parquet, got something else ({error!r}); "
+            "query= and features= read it as any other table",
+            path=os.fspath(path),
+        ) from error
 
 
 def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
-    qid = table["qid"].combine_chunks()
-    qid = qid.chunk(0) if hasattr(qid, "chunk") else qid
-    codes = qid.indices.to_numpy().astype(np.int64)
-    qids = np.array(qid.dictionary.to_pylist(), dtype=object)
+    qid = table["qid"].unify_dictionaries().combine_chunks()
+    used, codes = np.unique(qid.indices.to_numpy(), return_inverse=True)
+    qids = np.array(qid.dictionary.to_pylist(), dtype=object)[used]
+    codes = codes.astype(np.int64)
     groups, rows = Groups.from_codes(codes, len(qids))
     if rows is not None:
         raise DataError("expected each query's rows together in a podium Parquet file")

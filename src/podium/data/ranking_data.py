@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,7 +39,8 @@ class RankingData:
     Parameters
     ----------
     X
-        Features, one row a document, C-contiguous float32 or float64.
+        Features, one row a document, C-contiguous float32 or float64. Not copied where that can
+        be avoided: leave your own array as it is.
     y
         Labels, one a document, 0 or more.
     groups
@@ -87,13 +88,18 @@ class RankingData:
     def __post_init__(self) -> None:
         dtype = np.float32 if np.asarray(self.X).dtype == np.float32 else np.float64
         self._set("X", _frozen(self.X, dtype))
-        self._set("y", _frozen(self.y, np.float64))
-        self._set("qids", _frozen(self.qids, object))
+        self._set("y", _frozen(np.array(self.y, dtype=np.float64), np.float64))
+        self._set("qids", _frozen(np.array(self.qids, dtype=object), object))
         if self.query_weight is not None:
-            self._set("query_weight", _frozen(self.query_weight, np.float64))
+            self._set("query_weight", _frozen(np.array(self.query_weight, np.float64), np.float64))
         self._set("doc_text", MappingProxyType(dict(self.doc_text)))
         check_shapes(self)
         check_values(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled in memory (for joblib) as its fields; the copy is checked and frozen again."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return partial(type(self), **{**values, "doc_text": dict(self.doc_text)}), ()
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -143,8 +149,11 @@ class RankingData:
         first = np.zeros(len(qids), dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         order = slice(None) if rows is None else rows
-        column = None if docid is None else _pack(docid)
-        texts = {name: _pack(values) for name, values in (doc_text or {}).items()}
+        column = None if docid is None else _pack(docid, "docid", len(X))
+        texts = {
+            name: _pack(values, f"doc_text[{name!r}]", len(X))
+            for name, values in (doc_text or {}).items()
+        }
         return cls(
             X=X[order],
             y=y[order],
@@ -263,6 +272,10 @@ class RankingData:
         """
         queries = np.asarray(queries)
         if queries.dtype == bool:
+            if len(queries) != self.n_queries:
+                raise LengthMismatchError(
+                    f"expected a mask of {self.n_queries} queries, got {len(queries)}"
+                )
             queries = np.flatnonzero(queries)
         groups, rows = self.groups.take(queries)
         if len(rows) == 0:
@@ -364,8 +377,18 @@ def concatenate(parts: Sequence[RankingData]) -> RankingData:
         },
         feature_names=head.feature_names,
         topk=head.topk,
+        source_rows=_joined_rows(parts),
         missing="nan" if any(p.missing == "nan" for p in parts) else "error",
     )
+
+
+def _joined_rows(parts: Sequence[RankingData]) -> NDArray[np.int64] | None:
+    """The input rows of data sets one below the other."""
+    if all(p.source_rows is None for p in parts):
+        return None
+    starts = np.cumsum([0] + [len(p) for p in parts])
+    rows = [np.arange(len(p)) if p.source_rows is None else p.source_rows for p in parts]
+    return np.concatenate([r + start for r, start in zip(rows, starts, strict=False)])
 
 
 def _join(columns: Sequence[Strings | None]) -> Strings | None:
@@ -438,8 +461,13 @@ def is_missing(value: object) -> bool:
         return True
 
 
-def _pack(values: Sequence[object] | NDArray[Any] | Strings) -> Strings:
-    return values if isinstance(values, Strings) else Strings.of([str(v) for v in values])
+def _pack(values: Sequence[object] | NDArray[Any] | Strings, what: str, n: int | None) -> Strings:
+    texts = values if isinstance(values, Strings) else Strings.of([str(v) for v in values])
+    if n is not None and len(texts) != n:
+        raise LengthMismatchError(
+            f"expected {n} values in {what}, one for each row, got {len(texts)}"
+        )
+    return texts
 
 
 def _reorder(column: Strings | None, rows: NDArray[np.int64] | None) -> Strings | None:
@@ -471,7 +499,7 @@ def _text_per_query(
 ) -> Strings | None:
     if values is None:
         return None
-    texts = _pack(values)
+    texts = _pack(values, "query_text", None)
     if len(texts) == len(first):
         return texts
     if len(texts) != len(codes):

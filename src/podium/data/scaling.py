@@ -27,8 +27,9 @@ def scale_by_query(data: RankingData, method: str = "minmax") -> RankingData:
     """
     if method not in SCALERS:
         raise UnknownNameError("scaling", method, SCALERS)
+    X = data.X.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
-        return data.with_features(SCALERS[method](data.groups, data.X).astype(data.X.dtype))
+        return data.with_features(SCALERS[method](data.groups, X).astype(data.X.dtype))
 
 
 def _minmax(groups: Groups, X: Matrix) -> NDArray[np.floating]:

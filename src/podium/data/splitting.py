@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.checks import check_seed
 from podium.data.ranking_data import RankingData, concatenate
 from podium.data.strings import Strings
 from podium.errors import DataError, UsageError
@@ -24,6 +25,7 @@ class Fold(NamedTuple):
 
 def shuffled_queries(data: RankingData, seed: int) -> NDArray[np.int64]:
     """Query numbers in a random order that depends on the seed and the query ids alone."""
+    check_seed(seed)
     return np.argsort(Strings.of(data.qids.tolist()).hash(seed), kind="stable")
 
 
@@ -54,7 +56,7 @@ def kfold(data: RankingData, k: int = 5, *, seed: int = 0) -> list[Fold]:
     >>> [part.n_queries for part in folds[0]]
     [6, 2, 2]
     """
-    if k < 3:
+    if not isinstance(k, int | np.integer) or k < 3:
         raise UsageError(f"expected at least 3 folds (train, validation, test), got {k}")
     cuts = np.round(np.arange(1, k) * data.n_queries / k).astype(np.int64)
     return rotate(_parts(data, cuts, seed))
@@ -67,16 +69,36 @@ def rotate(parts: Sequence[RankingData]) -> list[Fold]:
     k = len(parts)
     if k < 3:
         raise UsageError(f"expected at least 3 parts (train, validation, test), got {k}")
+    _check_parts(parts)
     turned = [[parts[(i + j) % k] for j in range(k)] for i in range(k)]
     return [Fold(concatenate(turn[:-2]), turn[-2], turn[-1]) for turn in turned]
 
 
+def _check_parts(parts: Sequence[RankingData]) -> None:
+    """Raise where a query stands in two parts, or parts have different features."""
+    seen: dict[str, int] = {}
+    for number, part in enumerate(parts, start=1):
+        if part.n_features != parts[0].n_features:
+            raise DataError(
+                f"expected parts with the same features, got {parts[0].n_features} in part 1 "
+                f"and {part.n_features} in part {number}"
+            )
+        for qid in part.qids.tolist():
+            if qid in seen:
+                raise DataError(
+                    f"expected each query in one part, got query {qid!r} in part {seen[qid]} "
+                    f"and in part {number}: it would be trained and tested on"
+                )
+            seen[qid] = number
+
+
 def _parts(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[RankingData]:
     bounds = [0, *cuts.tolist(), data.n_queries]
-    if any(a >= b for a, b in itertools.pairwise(bounds)):
+    sizes = [b - a for a, b in itertools.pairwise(bounds)]
+    if min(sizes) < 1:
         raise DataError(
-            f"expected at least one query in each of {len(bounds) - 1} parts, "
-            f"got {data.n_queries} queries in all"
+            f"expected at least one query in each of {len(sizes)} parts, got "
+            f"{'/'.join(map(str, sizes))} of {data.n_queries} queries"
         )
     order = shuffled_queries(data, seed)
     # Within a part queries keep the order of the data.

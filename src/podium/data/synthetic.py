@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.data.checks import check_seed
 from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
@@ -98,6 +99,9 @@ def make_synthetic(
         raise UsageError(f"expected truth='linear' or 'nonlinear', got {truth!r}")
     if truth == "nonlinear" and n_features < 3:
         raise UsageError(f"expected 3 features or more for a nonlinear truth, got {n_features}")
+    if not noise >= 0:
+        raise UsageError(f"expected noise of 0 or more, got {noise}")
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     groups = Groups.from_sizes(_draw_sizes(rng, n_queries, n_docs))
     X = rng.standard_normal((groups.n_rows, n_features))
@@ -134,7 +138,7 @@ def _draw_sizes(
         return np.round(np.interp(rng.random(n_queries), levels, _MQ2008_SIZES)).astype(np.int64)
     if isinstance(n_docs, str):
         raise UsageError(f"expected a number, a range (low, high) or 'mq2008', got {n_docs!r}")
-    low, high = n_docs if isinstance(n_docs, tuple) else (n_docs, n_docs)
+    low, high = n_docs if isinstance(n_docs, tuple | list) else (n_docs, n_docs)
     if not 1 <= low <= high:
         raise UsageError(f"expected 1 <= low <= high documents a query, got {n_docs}")
     return rng.integers(low, high + 1, n_queries)

@@ -20,7 +20,7 @@ from podium.errors import DataError, EmptyDataError, MalformedLineError, NonFini
 Path_ = str | os.PathLike[str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judgments:
     """Documents with a number each, grouped by query: what qrels and runs have in common."""
 
@@ -43,13 +43,22 @@ class Judgments:
                 yield layout(qid, next(docids), value, place)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Qrels(Judgments):
-    """Judgments: for each query, documents and their labels (negative means not relevant)."""
+    """Judgments: for each query, documents and their labels (negative means not relevant).
+
+    Query weights and top-k truth come along from ranking data; a file has no place for them.
+    """
+
+    weight: NDArray[np.float64] | None = None
+    topk: int | None = None
 
     @classmethod
     def from_data(cls, data: RankingData) -> Qrels:
         """The labels of ranking data as qrels."""
-        return cls(data.qids, data.groups, data.require_docids("writing qrels"), data.y)
+        docids = data.require_docids("judging by qrels")
+        _check_once(data.groups.codes, docids, data.qids.tolist())
+        return cls(data.qids, data.groups, docids, data.y, data.query_weight, data.topk)
 
 
 class Run(Judgments):
@@ -68,6 +77,7 @@ class Run(Judgments):
         """
         values = data.check_scores(scores)
         docids = data.require_docids("a run")
+        _check_once(data.groups.codes, docids, data.qids.tolist())
         depth = len(data) if k is None else k
         if depth < 1:
             raise UsageError(f"expected k of 1 or more, got {k}")
@@ -96,7 +106,11 @@ def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
     """Write a TREC run; scores read back exactly."""
     if not tag or any(c in tag for c in " \t\r\n"):
         raise UsageError(f"expected a tag without spaces, got {tag!r}")
-    _write(path, run, lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
+    if not np.isfinite(run.values).all():
+        raise DataError("expected finite scores in a TREC run, got an infinite one")
+    rows = run.groups.order(run.values)
+    ranked = Run(run.qids, run.groups, run.docids.take(rows), run.values[rows])
+    _write(path, ranked, lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
 
 
 def match(
@@ -154,7 +168,15 @@ def _read(
     return ids, groups, documents, scores
 
 
-def _check_once(codes: NDArray[np.int64], docids: Strings, qids: list[str], path: str) -> None:
+def _check_word(word: str, what: str, where: str) -> None:
+    if not word or any(c in word for c in " \t\r\n"):
+        got = repr(word) if word else "none"
+        raise DataError(f"expected {what} without spaces in a TREC file, got {got}{where}")
+
+
+def _check_once(
+    codes: NDArray[np.int64], docids: Strings, qids: list[str], path: str | None = None
+) -> None:
     keys = _keys(codes, docids, 0)
     order = np.argsort(keys, kind="stable")
     for i in np.flatnonzero(np.diff(keys[order]) == 0).tolist():
@@ -168,9 +190,10 @@ def _check_once(codes: NDArray[np.int64], docids: Strings, qids: list[str], path
 
 
 def _write(path: Path_, table: Judgments, layout: Callable[[str, str, float, int], str]) -> None:
-    for word in (*table.qids.tolist(), *table.docids):
-        if not word or any(c in word for c in " \t\r\n"):
-            raise DataError(f"expected ids without spaces in a TREC file, got {word!r}")
+    for word in table.qids.tolist():
+        _check_word(word, "a query id", "")
+    for word, q in zip(table.docids, table.groups.codes.tolist(), strict=True):
+        _check_word(word, "a document id", f" for a document of query {table.qids[q]!r}")
     with atomic_writer(path) as write:
         for line in table.lines(layout):
             write(line.encode("utf-8", "surrogateescape"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.data.checks import check_seed
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
 from podium.errors import MissingTruthError, UsageError
@@ -33,9 +34,10 @@ def draw_order(
     """Positions (from 1) of a total order consistent with the labels.
 
     Documents with equal labels are ordered by `tie_break` (larger first; say, the Borda consensus
-    of several rankers) and then at random. A draw depends on the seed, the query and the document,
-    not on where the document stands.
+    of several rankers) and then at random. A draw depends on the seed, the query and the document
+    (its id, or its features where it has none; what is alike in both keeps the order of the rows).
     """
+    check_seed(seed)
     wish = np.zeros(len(data)) if tie_break is None else np.asarray(tie_break, dtype=np.float64)
     data.groups.check(wish, "values in tie_break")
     order = np.lexsort((_noise(data, seed), -wish, -data.y, data.groups.codes))
@@ -48,6 +50,8 @@ def draw_truth(
     data: RankingData, k: int, seed: int = 0, tie_break: ArrayLike | None = None
 ) -> RankingData:
     """Graded labels -> top-k truth, ties drawn as in ``draw_order``.
+
+    Every query gets a first place, also one whose labels are all 0: there all of it is drawn.
 
     Examples
     --------

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from podium.data import RankingData
-from podium.errors import ConversionError, DataError
+from podium.errors import ConversionError, DataError, UsageError
 from podium.metrics.lists import Lists
 from podium.metrics.metric import Metric
-from podium.metrics.naming import RULES, resolve
+from podium.metrics.naming import RULES, fits_cutoff, resolve
 
 TABLES = {
     "letor": "LETOR 3.0 and 4.0 baselines (Eval-Score scripts)",
@@ -93,7 +93,10 @@ def explain(metric: str | Metric) -> Explanation:
     for rule, defined in RULES.items():
         if metric.name in defined:
             theirs = type(metric)(**defined[metric.name], k=metric.k)
-            compared.append(Comparison(rule, TABLES[rule], theirs, differing(metric, theirs)))
+            differs = differing(metric, theirs)
+            if not fits_cutoff(rule, metric.name, metric.k):
+                differs = (*differs, "cutoff")
+            compared.append(Comparison(rule, TABLES[rule], theirs, differs))
     return Explanation(
         metric,
         tuple(describe(p, v) for p, v in metric.convention().items()),
@@ -119,6 +122,10 @@ class Facts:
     blank: float | None = None
     binary: bool = False
     shortest: int = 0
+
+    def __post_init__(self) -> None:
+        if self.blank is not None and not 0 <= self.blank <= 1:
+            raise UsageError(f"expected a share of queries from 0 to 1, got {self.blank}")
 
     @classmethod
     def of(cls, data: RankingData, metric: str | Metric) -> Facts:
@@ -156,9 +163,12 @@ def convert(value: float, source: str | Metric, target: str | Metric, facts: Fac
         return value
     if facts.blank is None:
         raise ConversionError(f"from {a} to {b} needs the share of queries without answer")
-    if not 0 <= facts.blank <= 1:
-        raise DataError(f"expected a share of queries from 0 to 1, got {facts.blank}")
     answered = _answered_sum(value, a.convention()["empty"], facts.blank)
+    if abs(answered) > 1 - facts.blank + 1e-9 or (answered < -1e-9 and a.name != "Tau"):
+        raise DataError(
+            f"expected a mean that is possible where {facts.blank:g} of the queries are without "
+            f"answer, got {value:g} as {a}"
+        )
     return _with_blanks(answered, b.convention()["empty"], facts.blank)
 
 
@@ -168,6 +178,8 @@ def _irrelevant(name: str, a: Metric, b: Metric, facts: Facts) -> bool:
     if name == "gain":
         gains = {a.convention()["gain"], b.convention()["gain"]}
         return facts.binary and gains == {"exp2", "linear"}
+    if name == "norm":
+        return a.k is None
     return name == "short" and facts.shortest >= (a.k or 0)
 
 
@@ -197,7 +209,7 @@ def conversions(value: float, metric: str | Metric, facts: Facts) -> dict[Metric
     NDCG(empty='skip')@10 0.697
     """
     metric = resolve(metric)
-    targets = [c.metric for c in explain(metric).other]
+    targets = [c.metric for c in explain(metric).other if "cutoff" not in c.differs]
     if "empty" in metric.convention():
         targets += [replace(metric, empty=e) for e in (0, 1, "skip")]  # type: ignore[call-arg]
     out: dict[Metric, float] = {}

@@ -29,7 +29,8 @@ def mean_over_queries(per_query: Floats, weight: Floats | None = None) -> float:
     known = ~np.isnan(per_query)
     weights = np.ones(len(per_query)) if weight is None else weight
     total = weights[known].sum()
-    return float(np.dot(per_query[known], weights[known]) / total) if total > 0 else float("nan")
+    # Not a dot product: with many threads BLAS adds in another order.
+    return float((per_query[known] * weights[known]).sum() / total) if total > 0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +139,15 @@ def evaluate(
         if not isinstance(scores, Run):
             raise UsageError(f"expected a Run to judge by qrels, got {type(scores).__name__}")
         lists = Lists.of_run(data, scores)
-    else:
+    elif isinstance(data, RankingData):
         if isinstance(scores, Run):
             raise UsageError("expected Qrels to judge a Run, got RankingData; see Qrels.from_data")
         lists = Lists.of_scores(data, scores)
+    else:
+        raise UsageError(
+            f"expected RankingData or Qrels to evaluate on, got {type(data).__name__}; "
+            "see read_letor and read_qrels"
+        )
     return evaluate_lists(lists, wanted)
 
 

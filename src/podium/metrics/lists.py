@@ -48,7 +48,10 @@ class Ranking:
             return ranked
         first = np.flatnonzero(starts)
         sizes = np.diff(first, append=len(ranked))
-        return np.asarray(np.repeat(np.add.reduceat(ranked, first) / sizes, sizes))
+        shares = ranked / np.repeat(
+            sizes, sizes
+        )  # divided first: the sum of the largest may overflow
+        return np.asarray(np.repeat(np.add.reduceat(shares, first), sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,8 @@ class Lists:
             qids=qrels.qids,
             docids=Strings.concatenate([run_docids, qrels.docids.take(rest)]).take(rows),
             retrieved=(np.arange(len(all_codes)) < len(judged))[rows],
+            weight=qrels.weight,
+            topk=qrels.topk,
         )
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:

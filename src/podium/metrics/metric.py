@@ -91,10 +91,14 @@ class Metric:
         longest = max(1, lists.longest())
         return longest if self.k is None else min(self.k, longest)
 
-    def per_query(self, lists: Lists) -> Floats:
-        """The metric of each query; NaN where a query without an answer is skipped."""
+    def check_cutoff(self) -> None:
+        """Raise where the metric needs a cutoff and has none."""
         if self.needs_cutoff and self.k is None:
             raise UsageError(f"expected a cutoff, as in {self.name}@10, got {self.name}")
+
+    def per_query(self, lists: Lists) -> Floats:
+        """The metric of each query; NaN where a query without an answer is skipped."""
+        self.check_cutoff()
         values = np.array(self.values(lists), dtype=np.float64)
         if self.k is not None and getattr(self, "short", "keep") == "zero":
             values[lists.ranking("stable").groups.sizes < self.k] = 0.0

@@ -55,6 +55,19 @@ RULES: dict[str, dict[str, dict[str, Any]]] = {
 }
 """The conventions of other tools: rule -> metric -> how it differs from the bare name."""
 
+# What a tool computes only with a cutoff, or only over the whole list.
+_RULE_CUTOFFS = {
+    ("letor", "NDCG"): "needed",
+    ("letor", "DCG"): "needed",
+    ("letor", "MAP"): "none",
+    ("lightgbm", "NDCG"): "needed",
+    ("lightgbm", "MAP"): "needed",
+    ("trec", "MRR"): "none",
+    ("trec", "Recall"): "needed",
+    ("ranklib", "MAP"): "none",
+    ("ranklib", "MRR"): "needed",
+}
+
 _NAMES = {
     spelling.lower(): cls for name, cls in METRICS.items() for spelling in (name, *cls.aliases)
 }
@@ -65,7 +78,7 @@ def parse(text: str) -> Metric:
     """The metric with this name; ``str`` is its inverse.
 
     ``Name(parameter=value, ...)@k``; ``rule='letor'`` stands for all parameters of that
-    convention, and parameters beside it change single ones.
+    convention, and parameters beside it change single ones. Words need no quotes.
 
     Examples
     --------
@@ -74,19 +87,26 @@ def parse(text: str) -> Metric:
     >>> str(parse("ap(rel=2)"))
     'MAP(rel=2)'
     """
-    match = _GRAMMAR.fullmatch(text.strip())
+    match = _GRAMMAR.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise UsageError(f"expected a metric such as NDCG@10 or P(rel=2)@5, got {text!r}")
     cls = _NAMES.get(match["name"].lower())
     if cls is None:
         raise UnknownNameError("metric", match["name"], METRICS)
     arguments = _arguments(text, match["args"])
+    k = int(match["k"]) if match["k"] else None
     if "rule" in arguments:
-        arguments = {**_rule(cls.name, arguments.pop("rule")), **arguments}
+        rule = arguments.pop("rule")
+        arguments = {**_rule(cls.name, rule), **arguments}
+        if not fits_cutoff(rule, cls.name, k):
+            wanted = (
+                "with a cutoff, as in @10" if k is None else "over the whole list, without a cutoff"
+            )
+            raise UsageError(f"the rule {rule!r} computes {cls.name} only {wanted}; got {text!r}")
     unknown = [a for a in arguments if a not in cls.defaults()]
     if unknown:
         raise UnknownNameError(f"parameter of {cls.name}", unknown[0], [*cls.defaults(), "rule"])
-    return cls(**arguments, k=int(match["k"]) if match["k"] else None)
+    return cls(**arguments, k=k)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -94,7 +114,7 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         call = ast.parse(f"f{arguments or '()'}", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError("only name=value")
-        found = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        found = {str(word.arg): _value(word.value) for word in call.keywords}
         if len(found) < len(call.keywords):
             raise ValueError("a parameter twice")
         return found
@@ -102,6 +122,17 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         raise UsageError(
             f"expected parameters as name=value in {text!r}, as in NDCG(gain='linear', empty=1)@10"
         ) from error
+
+
+def _value(node: ast.expr) -> Any:
+    """A value; a bare word is text, which spares quotes in a shell."""
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def fits_cutoff(rule: str, metric: str, k: int | None) -> bool:
+    """Whether the rule's tool computes the metric with this cutoff (None: the whole list)."""
+    wanted = _RULE_CUTOFFS.get((rule, metric))
+    return wanted is None or (wanted == "needed") == (k is not None)
 
 
 def _rule(metric: str, rule: object) -> dict[str, Any]:
@@ -123,7 +154,13 @@ def spell(metric: Metric) -> str:
     """The shortest name: a rule where one says it all, else the parameters that differ."""
     changed = changes(metric)
     cutoff = "" if metric.k is None else f"@{metric.k}"
-    rules = [r for r, defined in RULES.items() if changed and defined.get(metric.name) == changed]
+    rules = [
+        rule
+        for rule, defined in RULES.items()
+        if changed
+        and defined.get(metric.name) == changed
+        and fits_cutoff(rule, metric.name, metric.k)
+    ]
     if rules:
         changed = {"rule": rules[0]}
     inside = ", ".join(f"{name}={value!r}" for name, value in changed.items())

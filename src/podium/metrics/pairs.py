@@ -32,7 +32,8 @@ class Tau(Metric):
         """tau-b of each query."""
         scores, labels, groups = _ranked(lists)
         if self.k is not None:
-            scores = np.where(groups.places < self.k, scores, -np.inf)
+            levels = -np.cumsum(lists.ranking("stable").tie_starts()).astype(np.float64)
+            scores = np.where(groups.places < self.k, levels, -np.inf)
             labels = np.where(
                 labels >= groups.spread(_kth_largest(groups, labels, self.k)), labels, -1
             )

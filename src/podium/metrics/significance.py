@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.data import check_seed
 from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,7 @@ def paired_test(
     b: ArrayLike,
     method: str = "permutation",
     *,
+    weight: ArrayLike | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedTest:
@@ -43,6 +45,8 @@ def paired_test(
     method
         "t" (Student's paired t) or "permutation" (signs of the differences flipped at random;
         all 2^n of them where that is no more than `resamples`).
+    weight
+        How much each query counts, as in the mean that is compared.
 
     Examples
     --------
@@ -52,8 +56,8 @@ def paired_test(
     """
     if method not in TESTS:
         raise UnknownNameError("test", method, TESTS)
-    _check_resamples(resamples)
-    difference = _differences(a, b)
+    _check_drawing(resamples, seed)
+    difference = _differences(a, b, weight)
     return PairedTest(
         method=method,
         difference=float(difference.mean()),
@@ -65,21 +69,30 @@ def paired_test(
     )
 
 
-def _check_resamples(resamples: int) -> None:
+def _check_drawing(resamples: int, seed: int) -> None:
     if resamples < 1:
         raise UsageError(f"expected resamples of 1 or more, got {resamples}")
+    check_seed(seed)
 
 
-def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
+def _differences(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None) -> Floats:
+    """What each query adds to the (weighted) mean difference, times the number of queries."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
         raise LengthMismatchError(
             f"expected two equally long lists of values, got shapes {first.shape} and {second.shape}"
         )
     difference = first - second
-    difference = difference[~np.isnan(difference)]
+    known = ~np.isnan(difference)
+    share = np.ones(len(difference)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if share.shape != difference.shape:
+        raise LengthMismatchError(f"expected {len(difference)} weights, got shape {share.shape}")
+    known &= share > 0
+    difference, share = difference[known], share[known]
     if len(difference) < 2:
         raise DataError(f"expected at least 2 queries with a value in both, got {len(difference)}")
+    if weight is not None:
+        difference = difference * (share / share.mean())
     return difference
 
 
@@ -129,9 +142,14 @@ class Interval:
 
 
 def bootstrap_interval(
-    values: ArrayLike, level: float = 0.95, *, resamples: int = 10_000, seed: int = 0
+    values: ArrayLike,
+    level: float = 0.95,
+    *,
+    weight: ArrayLike | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap interval of the mean over queries; for a difference, pass a - b.
+    """Percentile bootstrap interval of the (weighted) mean over queries; for a difference, pass a - b.
 
     Examples
     --------
@@ -141,16 +159,21 @@ def bootstrap_interval(
     """
     if not 0 < level < 1:
         raise UsageError(f"expected a level between 0 and 1, got {level}")
-    _check_resamples(resamples)
+    _check_drawing(resamples, seed)
     known = np.asarray(values, dtype=np.float64)
-    known = known[~np.isnan(known)]
+    share = np.ones(len(known)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if share.shape != known.shape:
+        raise LengthMismatchError(f"expected {len(known)} weights, got shape {share.shape}")
+    counted = ~np.isnan(known) & (share > 0)
+    known, share = known[counted], share[counted]
     if len(known) == 0:
         raise DataError("expected at least one query with a value, got none")
     rng = np.random.default_rng(seed)
     means, batch = [], max(1, 4_000_000 // len(known))
     for start in range(0, resamples, batch):
         size = (min(batch, resamples - start), len(known))
-        means.append(known[rng.integers(0, len(known), size)].mean(axis=1))
+        drawn = rng.integers(0, len(known), size)
+        means.append((known * share)[drawn].sum(axis=1) / share[drawn].sum(axis=1))
     tail = (1 - level) / 2
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     return Interval(float(low), float(high), level)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli import data, demo, evaluate, metrics
+from podium.apps.cli.console import reports_errors
 
 app = typer.Typer(
     name="podium",
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 
 
+@reports_errors
 def _print_version(wanted: bool) -> None:
     if wanted:
         import platform

@@ -8,9 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, NoReturn, ParamSpec, TypeVar
+from typing import Annotated, Literal, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -19,12 +19,13 @@ from podium.errors import BackendError, MissingExtraError, PodiumError, UsageErr
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
-ExistingFile = Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+MissingChoice = Literal["error", "nan"]
 Missing = Annotated[
-    str, typer.Option(help="What NULL means in LETOR text: error, or nan to keep it as missing.")
+    MissingChoice,
+    typer.Option(help="What NULL means in LETOR text: an error, or a missing value that is kept."),
 ]
-Seed = Annotated[int, typer.Option(help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**63 - 1)]
 
 
 def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
@@ -59,7 +60,12 @@ def fail(message: str, code: int) -> NoReturn:
 
 def print_json(value: object) -> None:
     """JSON to stdout."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(printable(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)))
+
+
+def printable(text: str) -> str:
+    """Text that any terminal takes: bytes that were not UTF-8 are shown as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def print_table(
@@ -69,17 +75,21 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = Table(header_style="bold")
     for i, header in enumerate(headers):
-        table.add_column(header, justify="left" if i < text_columns else "right", overflow="fold")
+        if i < text_columns:
+            table.add_column(header, overflow="fold")
+        else:
+            table.add_column(header, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     # A pipe or a file has no width of its own: let the table have what it needs.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as text:
         console.print(table)
-    typer.echo(text.get(), nl=False)  # rich itself would leave with 1 when the reader goes away
+    # rich itself would leave with 1 when the reader goes away
+    typer.echo(f"{printable(title)}\n{text.get()}", nl=False)
 
 
 @contextmanager
@@ -93,18 +103,20 @@ def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
     started, plain = time.monotonic(), all(p.suffix not in COMPRESSIONS for p in paths)
     total = sum(p.stat().st_size for p in paths) if plain else None
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task("reading", total=total)
 
     def advance(n_bytes: int) -> None:
         bar.advance(task, n_bytes)
-        if not bar.live.is_started and time.monotonic() - started > 0.5:
+        if console.is_terminal and not bar.live.is_started and time.monotonic() - started > 0.5:
             bar.start()
 
     try:
         yield advance
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager
@@ -112,5 +124,6 @@ def busy(doing: str) -> Iterator[None]:
     """A spinner for work whose end is not in sight."""
     from rich.console import Console
 
-    with Console(stderr=True).status(doing):
+    console = Console(stderr=True)
+    with console.status(doing) if console.is_terminal else nullcontext():
         yield

@@ -11,6 +11,7 @@ import typer
 from podium.apps.cli.console import (
     Json,
     Missing,
+    MissingChoice,
     Seed,
     busy,
     print_json,
@@ -62,7 +63,7 @@ def convert(
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Convert between LETOR text (.txt, also .gz .xz .bz2 .zst), Parquet and TREC qrels."""
+    """Convert LETOR text or Parquet to LETOR text (.txt, also .txt.gz .xz .bz2 .zst), Parquet or qrels."""
     from podium.data import draw_truth, scale_by_query
 
     _check_free([out], force)
@@ -73,6 +74,8 @@ def convert(
         data = draw_truth(data, topk, seed)
     _write(data, out)
     typer.echo(f"{out}: {data}", err=True)
+    if data.source_rows is not None:
+        typer.echo("rows of a query lay apart and are together now: score again", err=True)
 
 
 @app.command("split", epilog="Example: podium data split all.txt folds --folds 5")
@@ -120,8 +123,10 @@ def split(
             for i, fold in enumerate(rounds, start=1)
             for name, piece in zip(("train", "vali", "test"), fold, strict=True)
         }
-    paths = {name: out / f"{name}{ending}" for name in pieces}
+    paths = {name: out / f"{name}.{ending.removeprefix('.')}" for name in pieces}
     _check_free(list(paths.values()), force)
+    if _format(next(iter(paths.values()))) == "qrels":
+        next(iter(pieces.values())).require_docids("writing qrels")
     for name, piece in pieces.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         _write(piece, paths[name])
@@ -141,22 +146,38 @@ def _fractions(text: str) -> list[float]:
     return shares
 
 
-def _read(paths: Sequence[Path], missing: str) -> RankingData:
+def _read(paths: Sequence[Path], missing: MissingChoice) -> RankingData:
     from podium.data import read_data
 
     with reading(paths) as progress:
-        return read_data(paths, missing=missing, progress=progress)  # type: ignore[arg-type]
+        return read_data(paths, missing=missing, progress=progress)
+
+
+_WRITABLE = {".parquet": "parquet", ".pq": "parquet", ".qrels": "qrels"} | dict.fromkeys(
+    (".txt", ".letor", ".svm", ".svmlight", ".dat", ""), "letor"
+)
+
+
+def _format(path: Path) -> str:
+    from podium.data.files import stem
+    from podium.errors import UsageError
+
+    ending = Path(stem(path)).suffix
+    if ending not in _WRITABLE:
+        known = " ".join(e for e in _WRITABLE if e)
+        raise UsageError(
+            f"expected a file name that ends in {known} (text also .gz .xz .bz2 .zst), got {path}"
+        )
+    return _WRITABLE[ending]
 
 
 def _write(data: RankingData, path: Path) -> None:
     from podium.data import write_letor, write_qrels
-    from podium.data.files import stem
 
-    ending = Path(stem(path)).suffix
     with busy(f"writing {path}"):
-        if ending in (".parquet", ".pq"):
+        if _format(path) == "parquet":
             data.to_parquet(path)
-        elif ending == ".qrels":
+        elif _format(path) == "qrels":
             write_qrels(data, path)
         else:
             write_letor(data, path)
@@ -165,9 +186,10 @@ def _write(data: RankingData, path: Path) -> None:
 def _check_free(paths: Sequence[Path], force: bool) -> None:
     from podium.errors import UsageError
 
-    taken = [str(p) for p in paths if p.exists()]
-    if taken and not force:
-        raise UsageError(f"expected new files, but {', '.join(taken)} is there; --force replaces")
+    for path in paths:
+        _format(path)
+        if path.exists() and not force:
+            raise UsageError(f"expected a new file, but {path} is there; --force replaces")
 
 
 def _facts(data: RankingData) -> dict[str, Any]:
@@ -176,15 +198,13 @@ def _facts(data: RankingData) -> dict[str, Any]:
     labels, counts = np.unique(data.y, return_counts=True)
     sizes = data.groups.sizes
     varies = np.fmax.reduce(data.X, axis=0) > np.fmin.reduce(data.X, axis=0)
-    missing = np.isnan(data.X)
+    with_id = 0 if data.docid_column is None else int((data.docid_column.lengths > 0).sum())
     grades = {f"{label:g}": int(n) for label, n in zip(labels, counts, strict=True)}
     return {
         "queries": data.n_queries,
         "documents": len(data),
         "features": data.n_features,
-        "labels": grades
-        if len(grades) <= 20
-        else f"{len(grades)} values, {labels[0]:g}..{labels[-1]:g}",
+        "labels": grades if len(grades) <= 20 else {f"{labels[0]:g}..{labels[-1]:g}": len(data)},
         "queries_without_relevant": int((data.groups.reduce(np.maximum, data.y) <= 0).sum()),
         "documents_a_query": {
             "least": int(sizes.min()),
@@ -193,8 +213,8 @@ def _facts(data: RankingData) -> dict[str, Any]:
             "most": int(sizes.max()),
         },
         "constant_features": [data.names()[j] for j in np.flatnonzero(~varies)],
-        "missing_values": round(float(missing.mean()), 4),
-        "document_ids": data.docid_column is not None,
+        "missing_values": int(np.isnan(data.X).sum()),
+        "documents_with_id": with_id,
         "top_k_truth": data.topk,
         "megabytes": round(data.X.nbytes / 1e6, 1),
     }

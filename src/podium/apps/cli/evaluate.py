@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from podium.apps.cli.console import (
-    ExistingFile,
     Json,
     Missing,
+    MissingChoice,
     Seed,
     busy,
     print_json,
@@ -26,37 +26,51 @@ if TYPE_CHECKING:
 
 EXAMPLE = """Example: podium evaluate test.txt ranknet.scores listnet.scores -m NDCG@10 -m P@10
 
-DATA is LETOR text, Parquet or TREC qrels; SCORES is one number a line, a .npy vector or a TREC run."""
+Scores follow the order of DATA's lines. Several score files are each compared with the first:
+▲ and ▼ mark a difference with p < 0.05 after correction."""
 
 DEFAULT_METRICS = ["NDCG@10", "P@10", "MAP"]
 
 
 @reports_errors
 def evaluate(
-    data: ExistingFile,
-    scores: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False)],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, dir_okay=False, metavar="DATA", help="LETOR text, Parquet or TREC qrels."
+        ),
+    ],
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True, dir_okay=False, metavar="SCORES...",
+            help="One number a line, a .npy vector, or a TREC run.",
+        ),
+    ],
     metric: Annotated[
         list[str], typer.Option("--metric", "-m", help="A metric; may be given several times.")
     ] = DEFAULT_METRICS,
     missing: Missing = "error",
-    per_query: Annotated[
-        bool, typer.Option("--per-query", help="Add every query's values.")
-    ] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Add every query's values.")] = False,
     test: Annotated[
-        str, typer.Option(help="Test against the first scores: permutation or t.")
+        Literal["permutation", "t"], typer.Option(help="The paired test against the first scores.")
     ] = "permutation",
     correction: Annotated[
-        str, typer.Option(help="For many comparisons: holm, bonferroni, bh or none.")
+        Literal["holm", "bonferroni", "bh", "none"], typer.Option(help="For many comparisons.")
     ] = "holm",
     seed: Seed = 0,
     json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Evaluate scores on labelled data; several score files are compared with the first."""
+    from podium.errors import UsageError
     from podium.metrics.naming import parse
 
-    for name in metric:
-        parse(name)  # a wrong name should not wait for the data
-    judged = _read(data, missing)
+    for name in metric:  # a wrong name should not wait for the data
+        parse(name).check_cutoff()
+    if len({path.resolve() for path in scores}) < len(scores):
+        raise UsageError("expected different score files, got one of them twice")
+    with reading([data]) as progress:
+        judged = _read(data, missing, progress)
     with busy("evaluating"):
         evaluations = {str(path): _evaluate(judged, path, metric) for path in scores}
         tests = _tests(list(evaluations.values()), test, correction, seed)
@@ -64,16 +78,17 @@ def evaluate(
         print_json(_as_json(evaluations, tests, per_query))
         return
     _print_means(data, evaluations, tests)
+    if len(evaluations) > 1:
+        _print_tests(evaluations, tests, f"{test} test, correction: {correction}")
     if per_query:
         for path, evaluation in evaluations.items():
             _print_queries(path, evaluation)
 
 
-def _read(path: Path, missing: str) -> RankingData | Qrels:
+def _read(path: Path, missing: MissingChoice, progress: Any) -> RankingData | Qrels:
     from podium.data import read_judged
 
-    with reading([path]) as progress:
-        return read_judged(path, missing=missing, progress=progress)  # type: ignore[arg-type]
+    return read_judged(path, missing=missing, progress=progress)
 
 
 def _evaluate(judged: RankingData | Qrels, path: Path, metrics: list[str]) -> Evaluation:
@@ -99,20 +114,26 @@ Tests = list[dict[str, tuple["PairedTest", float]]]
 
 
 def _tests(evaluations: Sequence[Evaluation], test: str, correction: str, seed: int) -> Tests:
-    """For every system after the first and every metric: the test, and p corrected per metric."""
-    from podium.errors import UnknownNameError
-    from podium.metrics import CORRECTIONS, TESTS, correct, paired_test
+    """For every system after the first and every metric: the test, and p corrected per metric.
 
-    if test not in TESTS:
-        raise UnknownNameError("test", test, TESTS)
-    if correction not in CORRECTIONS:
-        raise UnknownNameError("correction", correction, CORRECTIONS)
+    A metric that too few queries have a value for is left out.
+    """
+    from podium.errors import DataError
+    from podium.metrics import correct, paired_test
+
     first, *others = evaluations
     out: Tests = [{} for _ in others]
     for name in first if others else ():
-        found = [
-            paired_test(e[name].per_query, first[name].per_query, test, seed=seed) for e in others
-        ]
+        weight = first[name].weight
+        try:
+            found = [
+                paired_test(
+                    e[name].per_query, first[name].per_query, test, weight=weight, seed=seed
+                )
+                for e in others
+            ]
+        except DataError:
+            continue
         adjusted = correct([t.p_value for t in found], correction)
         for entry, result, p in zip(out, found, adjusted, strict=True):
             entry[name] = result, p
@@ -123,16 +144,28 @@ def _print_means(data: Path, evaluations: dict[str, Evaluation], tests: Tests) -
     first = next(iter(evaluations.values()))
     rows = []
     for i, (path, evaluation) in enumerate(evaluations.items()):
-        row = [path]
-        for name in evaluation:
-            mark = ""
-            if i and tests[i - 1][name][1] < 0.05:
-                mark = "▲" if tests[i - 1][name][0].difference > 0 else "▼"
-            row.append(f"{evaluation[name].mean:.4f}{mark}")
-        rows.append(row)
-    print_table(f"{data}: {len(first.qids):,} queries", ["scores", *first], rows)
-    if tests:
-        typer.echo(f"▲▼ differs from {next(iter(evaluations))}, p < 0.05, corrected")
+        marks = {name: _mark(*found) for name, found in tests[i - 1].items()} if i else {}
+        means = [f"{evaluation[name].mean:.4f}{marks.get(name, '')}" for name in evaluation]
+        rows.append([path, *means])
+    print_table(f"{data}, queries: {len(first.qids):,}", ["scores", *first], rows)
+
+
+def _mark(test: PairedTest, p: float) -> str:
+    return "" if p >= 0.05 else "▲" if test.difference > 0 else "▼"
+
+
+def _print_tests(evaluations: dict[str, Evaluation], tests: Tests, how: str) -> None:
+    first, *others = evaluations
+    rows = [
+        [path, name, f"{t.difference:+.4f}", f"{p:.4f}", f"{t.wins}/{t.ties}/{t.losses}"]
+        for path, entry in zip(others, tests, strict=True)
+        for name, (t, p) in entry.items()
+    ]
+    headers = ["scores", "metric", "difference", "p", "wins/ties/losses"]
+    if rows:
+        print_table(f"Against {first} ({how})", headers, rows, text_columns=2)
+    else:
+        typer.echo("Not compared: a test needs at least 2 queries with a value in both.")
 
 
 def _print_queries(path: str, evaluation: Evaluation) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.apps.cli.console import Json, print_json, print_table, reports_errors
+from podium.apps.cli.console import Json, print_json, print_table, reading, reports_errors
 
 if TYPE_CHECKING:
     from podium.metrics import Explanation, Facts, Metric
@@ -28,7 +28,9 @@ def metrics(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Take what must be known from here."),
+        typer.Option(
+            exists=True, dir_okay=False, help="Take the share of such queries from this data."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -42,12 +44,16 @@ def metrics(
             raise UsageError("expected --explain METRIC with --value, --blank and --data")
         _list_metrics(json)
         return
+    if blank is not None and data is not None:
+        raise UsageError("expected --blank or --data, got both")
     explanation = explain_metric(explain)
     facts = Facts(blank=blank)
     if data is not None:
         from podium.data import read_data
 
-        facts = Facts.of(read_data([data]), explanation.metric)
+        with reading([data]) as progress:
+            labelled = read_data([data], missing="nan", progress=progress)
+        facts = Facts.of(labelled, explanation.metric)
     converted = _converted(value, explanation.metric, facts)
     if json:
         print_json(_as_json(explanation, facts, converted))
@@ -72,7 +78,7 @@ def _list_metrics(json: bool) -> None:
         return
     rows = [
         [
-            _with_cutoff(name, str(entry["cutoff"])),
+            ", ".join([_with_cutoff(name, str(entry["cutoff"])), *METRICS[name].aliases]),
             str(entry["formula"]),
             ", ".join(f"{p}={v!r}" for p, v in METRICS[name].defaults().items()),
         ]
@@ -80,7 +86,7 @@ def _list_metrics(json: bool) -> None:
     ]
     print_table("Metrics", ["name", "what it is", "parameters"], rows, text_columns=3)
     typer.echo(
-        "Rules of other tools: letor, lightgbm, trec, sklearn, ranklib, as in NDCG(rule='letor')@10"
+        "Rules of other tools: letor, lightgbm, trec, sklearn, ranklib, as in NDCG(rule=letor)@10"
     )
 
 
@@ -110,10 +116,10 @@ def _print_explanation(
         typer.echo("  - none of the tools podium knows")
     for other in explanation.other:
         typer.echo(f"Not with {other.rule} ({other.tables}): differs in {', '.join(other.differs)}")
-    if value is None:
-        return
     if facts.blank is not None:
         typer.echo(f"Share of queries without answer: {facts.blank:.4f}")
+    if value is None:
+        return
     typer.echo(f"{value:.4f} under other conventions:")
     for name, number in converted.items():
         typer.echo(f"  {number:.4f}  {name}")

@@ -8,7 +8,8 @@ namespace podium {
 // FNV-1a over the bytes, then the finaliser of splitmix64 to spread the bits.
 inline std::uint64_t hash_bytes(const unsigned char* begin, const unsigned char* end,
                                 std::uint64_t seed) {
-    std::uint64_t h = 0xcbf29ce484222325ULL ^ seed;
+    // The seed is spread over all bits: xored as it is, it would only rename first bytes.
+    std::uint64_t h = 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
     for (const unsigned char* p = begin; p < end; ++p) h = (h ^ *p) * 0x100000001b3ULL;
     h ^= h >> 30;
     h *= 0xbf58476d1ce4e5b9ULL;

@@ -5,6 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#ifdef __unix__
+#include <pthread.h>
+#endif
+
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -126,6 +130,9 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 }  // namespace
 
 NB_MODULE(_native, m) {
+#ifdef __unix__
+    pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+#endif
     m.doc() = "Native kernels: see podium.kernels.reference for what each one computes.";
 
     m.def("count_lines",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -15,8 +16,11 @@ namespace podium {
 
 using Row = std::int64_t;
 
+// Set in a forked child: OpenMP's threads stay behind in the parent, and waiting for them never ends.
+inline std::atomic<bool> is_forked{false};
+
 // Waking threads costs more than a short job takes; a job is counted in steps of about a nanosecond.
-inline bool is_long(Row steps) { return steps > 200'000; }
+inline bool is_long(Row steps) { return steps > 200'000 && !is_forked; }
 
 // body(q) for every query; each writes only its own place, so the result does not depend on threads.
 template <class Body>

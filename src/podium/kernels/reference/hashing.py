@@ -19,7 +19,7 @@ def hash_strings(
     text, bounds = bytes.tobytes(), offsets.tolist()
     out = []
     for a, b in itertools.pairwise(bounds):
-        h = 0xCBF29CE484222325 ^ seed
+        h = 0xCBF29CE484222325 ^ ((seed * 0x9E3779B97F4A7C15) & _MASK)
         for byte in text[a:b]:
             h = ((h ^ byte) * 0x100000001B3) & _MASK
         h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
