@@ -351,9 +351,11 @@ def test_match_many():
 def test_match_when_hashes_collide(monkeypatch):
     real, seeds = trec._keys, []
 
-    def colliding(codes, docids, seed):
+    def colliding(codes, docids, most, seed):
         seeds.append(seed)
-        return np.zeros(len(codes), dtype=np.uint64) if seed < 2 else real(codes, docids, seed)
+        if seed < 2:
+            return np.zeros(len(codes), dtype=np.uint64)
+        return real(codes, docids, most, seed)
 
     monkeypatch.setattr(trec, "_keys", colliding)
     codes, docids = np.array([0, 0, 1]), Strings.of(["a", "b", "a"])

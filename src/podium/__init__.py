@@ -11,10 +11,10 @@ Examples
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from podium import data, errors, experiments, kernels, metrics
     from podium.data import (
         Groups,
@@ -76,13 +76,10 @@ __all__ = [
     "write_run",
 ]
 
-try:
-    __version__ = version("podium-ltr")
-except PackageNotFoundError:  # pragma: no cover - run from a source tree that is not installed
-    __version__ = "unknown"
-
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("podium-ltr")
     if name in _ROOMS:
         return importlib.import_module(f"podium.{name}")
     if name in _PUBLIC:

@@ -146,9 +146,8 @@ class RankingData:
                     f"expected {len(X)} {what}, one for each row of X, got {values.shape}"
                 )
         groups, rows = Groups.from_codes(codes, len(qids))
-        first = np.zeros(len(qids), dtype=np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
         order = slice(None) if rows is None else rows
+        first = np.arange(len(codes))[order][groups.offsets[:-1]]
         column = None if docid is None else _pack(docid, "docid", len(X))
         texts = {
             name: _pack(values, f"doc_text[{name!r}]", len(X))
@@ -440,13 +439,15 @@ def _encode(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
         if any(is_missing(i) for i in ids.tolist()):
             raise DataError("expected a query id for every row, got a missing one")
         ids = np.array([_text(i) for i in ids.tolist()], object)
-    unique, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    # Runs of one id first: mostly there is one a query, and far fewer of them than rows.
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.arange(0)
+    unique, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
     by_appearance = np.argsort(first, kind="stable")
     number = np.empty(len(unique), dtype=np.int64)
     number[by_appearance] = np.arange(len(unique))
     qids = np.empty(len(unique), dtype=object)
     qids[:] = [str(i) for i in unique[by_appearance].tolist()]
-    return number[inverse], qids
+    return np.repeat(number[inverse], np.diff(starts, append=len(ids))), qids
 
 
 def _text(value: object) -> str:

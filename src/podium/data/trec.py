@@ -123,8 +123,9 @@ def match(
     """
     if len(in_docids) == 0:
         return np.full(len(docids), -1, dtype=np.int64)
+    most = max(int(codes.max(initial=0)), int(in_codes.max()))
     for seed in count():
-        keys, in_keys = _keys(codes, docids, seed), _keys(in_codes, in_docids, seed)
+        keys, in_keys = _keys(codes, docids, most, seed), _keys(in_codes, in_docids, most, seed)
         order = np.argsort(in_keys, kind="stable")
         at = order[np.minimum(np.searchsorted(in_keys[order], keys), len(order) - 1)]
         found = in_keys[at] == keys
@@ -134,9 +135,14 @@ def match(
     raise AssertionError("count() does not end")
 
 
-def _keys(codes: NDArray[np.int64], docids: Strings, seed: int) -> NDArray[np.uint64]:
-    spread = codes.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(docids.hash(seed) + spread)
+def _keys(codes: NDArray[np.int64], docids: Strings, most: int, seed: int) -> NDArray[np.uint64]:
+    """A number for each document, its query (at most `most`) in the upper bits.
+
+    So keys are nearly sorted, which sorting and searching are glad of.
+    """
+    width = np.uint64(max(1, most.bit_length()))
+    upper = codes.astype(np.uint64) << (np.uint64(64) - width)
+    return np.asarray(upper | (docids.hash(seed) >> width))
 
 
 def _read(
@@ -177,7 +183,7 @@ def _check_word(word: str, what: str, where: str) -> None:
 def _check_once(
     codes: NDArray[np.int64], docids: Strings, qids: list[str], path: str | None = None
 ) -> None:
-    keys = _keys(codes, docids, 0)
+    keys = _keys(codes, docids, int(codes.max()), 0)
     order = np.argsort(keys, kind="stable")
     for i in np.flatnonzero(np.diff(keys[order]) == 0).tolist():
         a, b = int(order[i]), int(order[i + 1])

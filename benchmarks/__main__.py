@@ -1,0 +1,48 @@
+"""``python -m benchmarks [SUBJECT ...] [--quick | --docs]``: measure, print, keep the figures."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from pathlib import Path
+
+from benchmarks import measure, render
+
+SUBJECTS = ("imports", "letor", "evaluation")
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+
+
+def main() -> None:
+    """Run the subjects asked for, all by default."""
+    options = _options()
+    if not options.docs:
+        for subject in options.subjects or SUBJECTS:
+            _measure(subject, options.quick)
+    if not options.quick:
+        PAGE.write_text(render.markdown(measure.load(SUBJECTS)))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing is written")
+    parser.add_argument("--docs", action="store_true", help="only write the page from the results")
+    options = parser.parse_args()
+    unknown = [subject for subject in options.subjects if subject not in SUBJECTS]
+    if unknown:
+        parser.error(f"expected subjects among {', '.join(SUBJECTS)}, got {', '.join(unknown)}")
+    return options
+
+
+def _measure(subject: str, quick: bool) -> None:
+    report = importlib.import_module(f"benchmarks.{subject}").run(quick)
+    if quick:
+        report.title += " (quick: too small for the targets to mean anything)"
+    render.print_report(json.loads(json.dumps(report.to_dict())))
+    if not quick:
+        measure.save(report)
+
+
+if __name__ == "__main__":
+    main()
