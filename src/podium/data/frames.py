@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 import numpy as np
 
-from podium.data.ranking_data import Missing, RankingData, is_missing
+from podium.data.arrays import is_missing
+from podium.data.ranking_data import Missing, RankingData
 from podium.errors import DataError, UsageError, require
 
 Backend = Literal["pandas", "polars", "pyarrow"]

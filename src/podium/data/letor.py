@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -12,11 +11,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from podium import kernels
+from podium.data.arrays import Matrix
 from podium.data.checks import DENSE_LIMIT, check_memory
-from podium.data.files import COMPRESSIONS, atomic_writer, read_blocks, read_first_line
+from podium.data.files import COMPRESSIONS, atomic_writer, read_blocks
 from podium.data.groups import Groups
+from podium.data.letor_header import header_fields, header_line, read_header
 from podium.data.parallel import in_parallel, threads
-from podium.data.ranking_data import Matrix, Missing, RankingData, concatenate
+from podium.data.ranking_data import Missing, RankingData, concatenate
 from podium.data.strings import Strings
 from podium.errors import (
     CorruptFileError,
@@ -45,9 +46,6 @@ _ERRORS: dict[str, type[DataError]] = {
     "feature-id": FeatureIdError,
     "null": MissingValueError,
 }
-
-# A first line of this kind keeps what LETOR text has no place for; other readers skip it.
-_HEADER = b"#podium "
 
 
 def read_letor(
@@ -92,7 +90,7 @@ def read_letor(
         raise UsageError(f"expected n_features from 1 to {MAX_FEATURE}, got {n_features}")
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise UsageError(f"expected dtype float32 or float64, got {dtype}")
-    headers = [_read_header(path) for path in files]
+    headers = [read_header(path) for path in files]
     if len(files) > 1 and any(headers):  # what a header says holds for its own file
         given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
         given |= {"max_bytes": max_bytes, "progress": progress}
@@ -133,7 +131,8 @@ def write_letor(data: RankingData, path: Path_) -> None:
         ).tobytes()  # fmt: skip
 
     with atomic_writer(path) as write:
-        write(_header(data, tails))
+        unsaid = _read_tails(tails) != (data.docid_column, data.comment_column)
+        write(header_line(data, unsaid))
         for text in in_parallel(format_queries, _batches(data.groups)):
             write(text)
 
@@ -277,7 +276,7 @@ def _assemble(
         qids=qids,
         missing=missing,
         source_rows=rows,
-        **{"docid_column": known, "comment_column": said, **_header_fields(header)},
+        **{"docid_column": known, "comment_column": said, **header_fields(header)},
     )
 
 
@@ -373,67 +372,3 @@ def _batches(groups: Groups) -> Iterator[tuple[int, int]]:
     edges = np.searchsorted(groups.offsets, np.arange(0, groups.n_rows, 10_000), side="left")
     bounds = [*dict.fromkeys(edges.tolist()), len(groups)]
     return ((a, b) for a, b in itertools.pairwise(bounds) if a < b)
-
-
-def _header(data: RankingData, tails: Strings) -> bytes:
-    """The first line for what LETOR text has no place for; nothing where there is nothing."""
-    kept: dict[str, Any] = {}
-    if _read_tails(tails) != (data.docid_column, data.comment_column):
-        kept["docids"] = None if data.docid_column is None else list(data.docid_column)
-        kept["comments"] = None if data.comment_column is None else list(data.comment_column)
-    if data.X.dtype == np.float32:
-        kept["dtype"] = "float32"
-    if data.feature_names is not None:
-        kept["feature_names"] = data.feature_names
-    if data.topk is not None:
-        kept["topk"] = data.topk
-    if data.query_weight is not None:
-        kept["query_weight"] = data.query_weight.tolist()
-    if data.query_text is not None:
-        kept["query_text"] = list(data.query_text)
-    if data.doc_text:
-        kept["doc_text"] = {name: list(text) for name, text in data.doc_text.items()}
-    return _HEADER + json.dumps(kept).encode() + b"\n" if kept else b""
-
-
-def _read_header(path: str) -> dict[str, Any]:
-    line = read_first_line(path, _HEADER)
-    if line is None:
-        return {}
-    try:
-        header = json.loads(line[len(_HEADER) :])
-        if not isinstance(header, dict) or header.get("dtype") not in (None, "float32", "float64"):
-            raise ValueError(f"not a header: {header!r:.60}")
-        _header_fields(header)
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise CorruptFileError(
-            f"expected JSON after '#podium ', got something else ({error})", path=path, line=1
-        ) from error
-    return header
-
-
-def _header_fields(header: dict[str, Any]) -> dict[str, Any]:
-    """The fields of RankingData a header carries; anything odd is a ValueError or TypeError."""
-    found: dict[str, Any] = {}
-    for field, kept in (("docid_column", "docids"), ("comment_column", "comments")):
-        if kept in header:
-            found[field] = None if header[kept] is None else _texts(header[kept])
-    if "feature_names" in header:
-        found["feature_names"] = tuple(_texts(header["feature_names"]))
-    if "topk" in header:
-        if type(header["topk"]) is not int:
-            raise TypeError(f"topk {header['topk']!r}")
-        found["topk"] = header["topk"]
-    if "query_weight" in header:
-        found["query_weight"] = np.array([float(w) for w in header["query_weight"]])
-    if "query_text" in header:
-        found["query_text"] = _texts(header["query_text"])
-    if "doc_text" in header:
-        found["doc_text"] = {name: _texts(t) for name, t in header["doc_text"].items()}
-    return found
-
-
-def _texts(values: Any) -> Strings:
-    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
-        raise TypeError("a list of texts was expected")
-    return Strings.of(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from podium.data.checks import DENSE_LIMIT, check_memory, check_shapes, check_values
+from podium.data.arrays import Matrix, dense, encode_queries, pack, per_query, text_per_query
+from podium.data.checks import DENSE_LIMIT, check_shapes, check_values
 from podium.data.groups import Groups
 from podium.data.strings import Strings
 from podium.errors import (
@@ -28,7 +28,6 @@ from podium.errors import (
 if TYPE_CHECKING:
     import scipy.sparse
 
-Matrix = NDArray[np.float64] | NDArray[np.float32]
 Missing = Literal["error", "nan"]
 
 
@@ -137,8 +136,8 @@ class RankingData:
         >>> data.regroup(["r0", "r1", "r2", "r3"]).tolist()
         ['r0', 'r2', 'r1', 'r3']
         """
-        X = _dense(X, dtype, max_bytes)
-        codes, qids = _encode(qid)
+        X = dense(X, dtype, max_bytes)
+        codes, qids = encode_queries(qid)
         y = np.asarray(y, dtype=np.float64)
         for what, values in (("labels", y), ("query ids", codes)):
             if values.shape != X.shape[:1]:
@@ -148,9 +147,9 @@ class RankingData:
         groups, rows = Groups.from_codes(codes, len(qids))
         order = slice(None) if rows is None else rows
         first = np.arange(len(codes))[order][groups.offsets[:-1]]
-        column = None if docid is None else _pack(docid, "docid", len(X))
+        column = None if docid is None else pack(docid, "docid", len(X))
         texts = {
-            name: _pack(values, f"doc_text[{name!r}]", len(X))
+            name: pack(values, f"doc_text[{name!r}]", len(X))
             for name, values in (doc_text or {}).items()
         }
         return cls(
@@ -159,8 +158,8 @@ class RankingData:
             groups=groups,
             qids=qids,
             docid_column=_reorder(column, rows),
-            query_weight=_per_query(query_weight, codes, first, "query_weight"),
-            query_text=_text_per_query(query_text, codes, first),
+            query_weight=per_query(query_weight, codes, first, "query_weight"),
+            query_text=text_per_query(query_text, codes, first),
             doc_text={
                 name: text if rows is None else text.take(rows) for name, text in texts.items()
             },
@@ -406,109 +405,8 @@ def _frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     return array
 
 
-def _dense(X: Any, dtype: DTypeLike | None, max_bytes: int) -> Matrix:
-    if dtype is None:
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise UsageError(f"expected dtype float32 or float64, got {dtype}")
-    # scipy.sparse takes a quarter of a second to import; who has a sparse matrix has paid for it.
-    sparse = sys.modules.get("scipy.sparse")
-    if sparse is not None and sparse.issparse(X):
-        check_memory(X.shape[0], X.shape[1], np.dtype(dtype).itemsize, max_bytes)
-        X = X.toarray()
-    dense: Matrix = np.asarray(X, dtype=dtype)
-    if dense.ndim != 2:
-        raise DataError(f"expected X with rows and columns (2 dimensions), got shape {dense.shape}")
-    return dense
-
-
-def _encode(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
-    """Query ids -> a number for each row, and the ids as text in order of first appearance."""
-    ids = np.asarray(qid)
-    if ids.ndim != 1:
-        raise DataError(f"expected one query id a row, got an array of shape {ids.shape}")
-    if ids.dtype.kind == "f":
-        if not (np.abs(ids) < 2**63).all() or not np.array_equal(ids, np.floor(ids)):
-            raise DataError(
-                "expected query ids that are text or whole numbers, got fractions or NaN"
-            )
-        ids = ids.astype(np.int64)
-    if ids.dtype.kind not in "iuUSO":
-        raise DataError(f"expected query ids that are text or whole numbers, got dtype {ids.dtype}")
-    if ids.dtype.kind in "OS":
-        if any(is_missing(i) for i in ids.tolist()):
-            raise DataError("expected a query id for every row, got a missing one")
-        ids = np.array([_text(i) for i in ids.tolist()], object)
-    # Runs of one id first: mostly there is one a query, and far fewer of them than rows.
-    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.arange(0)
-    unique, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first, kind="stable")
-    number = np.empty(len(unique), dtype=np.int64)
-    number[by_appearance] = np.arange(len(unique))
-    qids = np.empty(len(unique), dtype=object)
-    qids[:] = [str(i) for i in unique[by_appearance].tolist()]
-    return np.repeat(number[inverse], np.diff(starts, append=len(ids))), qids
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-def is_missing(value: object) -> bool:
-    """None, NaN or pandas.NA (which has no truth value)."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
-
-
-def _pack(values: Sequence[object] | NDArray[Any] | Strings, what: str, n: int | None) -> Strings:
-    texts = values if isinstance(values, Strings) else Strings.of([str(v) for v in values])
-    if n is not None and len(texts) != n:
-        raise LengthMismatchError(
-            f"expected {n} values in {what}, one for each row, got {len(texts)}"
-        )
-    return texts
-
-
 def _reorder(column: Strings | None, rows: NDArray[np.int64] | None) -> Strings | None:
     return column if column is None or rows is None else column.take(rows)
-
-
-def _per_query(
-    values: ArrayLike | None, codes: NDArray[np.int64], first: NDArray[np.int64], what: str
-) -> NDArray[np.float64] | None:
-    """One value a query from one a query or one a row."""
-    if values is None:
-        return None
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape == first.shape:
-        return array
-    if array.shape != codes.shape:
-        raise LengthMismatchError(
-            f"expected {what} with {len(first)} values (one a query) or {len(codes)} (one a row), "
-            f"got {array.shape}"
-        )
-    chosen = array[first]
-    if not np.array_equal(chosen[codes], array, equal_nan=True):
-        raise DataError(f"expected one {what} for all rows of a query, got different ones")
-    return chosen
-
-
-def _text_per_query(
-    values: Sequence[str] | Strings | None, codes: NDArray[np.int64], first: NDArray[np.int64]
-) -> Strings | None:
-    if values is None:
-        return None
-    texts = _pack(values, "query_text", None)
-    if len(texts) == len(first):
-        return texts
-    if len(texts) != len(codes):
-        raise LengthMismatchError(
-            f"expected query_text with {len(first)} texts (one a query) or {len(codes)} (one a row), "
-            f"got {len(texts)}"
-        )
-    return texts.take(first)
 
 
 def _same(a: object, b: object) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.arrays import Matrix
 from podium.data.groups import Groups
-from podium.data.ranking_data import Matrix, RankingData
+from podium.data.ranking_data import RankingData
 from podium.errors import UnknownNameError
 
 
