@@ -231,6 +231,19 @@ def test_lists_of_every_length_and_nearly_equal_scores(native):
         assert_same(native.order(scores, None, offsets), reference.order(scores, None, offsets))
 
 
+@given(st.lists(st.lists(st.binary(max_size=3), max_size=8), max_size=5))
+def test_string_places(native, lists):
+    strings = [s for query in lists for s in query]
+    bounds = np.cumsum([0, *map(len, strings)]).astype(np.int64)
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    packed = np.frombuffer(b"".join(strings), dtype=np.uint8)
+    found = native.string_places(packed, bounds, offsets)
+    assert_same(found, reference.string_places(packed, bounds, offsets))
+    for query, a in zip(lists, offsets.tolist(), strict=False):
+        ranked = sorted(zip(found[a : a + len(query)].tolist(), query, strict=True))
+        assert [s for _, s in ranked] == sorted(query, reverse=True)
+
+
 def test_many_queries(native):
     assert_same(run_all(native), run_all(reference))
 

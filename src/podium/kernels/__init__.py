@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         parse_letor,
         parse_table,
         precision_sum,
+        string_places,
     )
 else:
 
@@ -68,6 +69,7 @@ else:
     parse_letor = _backend.parse_letor
     parse_table = _backend.parse_table
     precision_sum = _backend.precision_sum
+    string_places = _backend.string_places
 
 __all__ = [
     "BACKEND",
@@ -84,4 +86,5 @@ __all__ = [
     "parse_letor",
     "parse_table",
     "precision_sum",
+    "string_places",
 ]

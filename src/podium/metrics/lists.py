@@ -152,14 +152,9 @@ class Lists:
             )
         order = self.groups.order(scores)
         starts = Ranking(order, self.groups, scores).tie_starts()
-        tied = np.sort(order[~(starts & np.append(starts[1:], True))])
-        if len(tied) == 0:
+        if starts.all():
             return None
-        ids = [s.encode("utf-8", "surrogateescape") for s in self.docids.take(tied)]
-        keys = np.zeros(len(scores))
-        for rank, i in enumerate(sorted(range(len(ids)), key=ids.__getitem__, reverse=True)):
-            keys[tied[i]] = rank
-        return keys
+        return kernels.string_places(self.docids.bytes, self.docids.offsets, self.groups.offsets)
 
     def gains(self, gain: str) -> Floats:
         """What each document is worth."""

@@ -163,6 +163,17 @@ NB_MODULE(_native, m) {
               return give(std::move(out), {scores.shape(0)});
           },
           "scores"_a, "tie_keys"_a.none(), "offsets"_a);
+    m.def("string_places",
+          [](const In<std::uint8_t>& bytes, const In<Row>& bounds, const In<Row>& offsets) {
+              const std::size_t n = bounds.shape(0) - 1;
+              std::unique_ptr<double[]> out(new double[n]);
+              {
+                  nb::gil_scoped_release unlocked;
+                  string_places(bytes.data(), bounds.data(), offsets.data(), queries(offsets), out.get());
+              }
+              return give(std::move(out), {n});
+          },
+          "bytes"_a, "bounds"_a, "offsets"_a);
     m.def("discounted_sum",
           [](const In<double>& values, const In<Row>& order, const In<Row>& offsets,
              const In<double>& discount) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,22 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
                 order_long(scores, tie_keys, first, n, items, out + first);
         }
     }
+}
+
+// The place (from 0) of each row among those of its query by packed string, largest first; bytes compare
+// as strcmp does, equal strings by row.
+inline void string_places(const unsigned char* bytes, const Row* bounds, const Row* offsets,
+                          Row n_queries, double* out) {
+    auto text = [=](Row row) {
+        return std::string_view(reinterpret_cast<const char*>(bytes) + bounds[row],
+                                static_cast<std::size_t>(bounds[row + 1] - bounds[row]));
+    };
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
+        std::vector<Row> rows(static_cast<std::size_t>(offsets[q + 1] - offsets[q]));
+        std::iota(rows.begin(), rows.end(), offsets[q]);
+        std::stable_sort(rows.begin(), rows.end(), [=](Row a, Row b) { return text(a) > text(b); });
+        for (std::size_t i = 0; i < rows.size(); ++i) out[rows[i]] = static_cast<double>(i);
+    });
 }
 
 // sum_i discount[i] * values[order[i]] over the first min(depth, n) places.

@@ -17,6 +17,7 @@ from podium.kernels.reference.ranking import (
     order,
     pair_counts,
     precision_sum,
+    string_places,
 )
 from podium.kernels.reference.table import parse_table
 
@@ -34,4 +35,5 @@ __all__ = [
     "parse_letor",
     "parse_table",
     "precision_sum",
+    "string_places",
 ]

@@ -27,6 +27,16 @@ def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
     return out
 
 
+def string_places(bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Floats:  # noqa: A002
+    """The place (from 0) of each row among its query's by packed string, largest first."""
+    text, cuts = bytes.tobytes(), bounds.tolist()
+    out = np.empty(len(bounds) - 1)
+    for a, b in _queries(offsets):
+        rows = sorted(range(a, b), key=lambda row: text[cuts[row] : cuts[row + 1]], reverse=True)
+        out[rows] = np.arange(b - a)
+    return out
+
+
 def discounted_sum(values: Floats, order: Rows, offsets: Rows, discount: Floats) -> Floats:
     """sum_i discount[i] * values[order[i]], over the first len(discount) places."""
     out = []
