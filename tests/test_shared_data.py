@@ -2,10 +2,14 @@
 
 import lzma
 import math
+import re
+from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
 
+import podium
 from podium import errors, evaluate
 from podium.data import (
     concatenate,
@@ -214,3 +218,33 @@ def test_borda_counts(aggregation):
 
     assert quality(aggregation.X) == pytest.approx(0.503, abs=0.001)  # 1 is the best rank
     assert quality(-aggregation.X) < 0.4
+
+
+def test_one_model_has_four_ndcgs(shared_data):
+    """The table of docs/conventions.md; other tools' models of this kind lie within .01 of it."""
+    names = [
+        "NDCG(rule='letor')@10",
+        "NDCG@10",
+        "NDCG(empty='skip')@10",
+        "NDCG(rule='lightgbm')@10",
+    ]
+    parts = [podium.read_letor(shared_data / f"MQ2008/S{i}.txt.xz") for i in range(1, 6)]
+    settings = {
+        "objective": "lambdarank", "lambdarank_truncation_level": 13, "learning_rate": 0.05,
+        "num_leaves": 15, "min_data_in_leaf": 50, "metric": "ndcg", "eval_at": [10],
+        "deterministic": True, "seed": 0, "verbose": -1,
+    }  # fmt: skip
+    means = []
+    for train, valid, test in rotate(parts):
+        sets = [lightgbm.Dataset(d.X, d.y, group=d.groups.sizes) for d in (train, valid)]
+        model = lightgbm.train(
+            settings, sets[0], 300, valid_sets=[sets[1]],
+            callbacks=[lightgbm.early_stopping(50, verbose=False)],
+        )  # fmt: skip
+        result = podium.evaluate(test, model.predict(test.X), names)
+        means.append([result[name].mean for name in names])
+    assert np.mean(means, axis=0) == pytest.approx([0.232, 0.502, 0.698, 0.783], abs=0.012)
+    pages = (Path(__file__).resolve().parents[1] / "docs/conventions.md").read_text()
+    for mean in np.mean(means, axis=0):
+        printed = [float(number) for number in re.findall(r"^\| (0\.\d+) \|", pages, re.MULTILINE)]
+        assert min(abs(mean - number) for number in printed) < 0.002
