@@ -240,6 +240,23 @@ def test_metrics_explain_converts(folder, data):
     assert f"{0.5 + blank:.4f}" in out
 
 
+def test_every_command_speaks_json(folder):
+    made = json.loads(
+        run("data", "convert", folder / "data.txt", folder / "n.txt", "--json").stdout
+    )
+    assert (made["queries"], made["regrouped"]) == (12, False)
+    parts = json.loads(
+        run(
+            "data", "split", folder / "data.txt", folder / "o", "--fractions", ".5,.5", "--json"
+        ).stdout
+    )
+    assert [part["queries"] for part in parts] == [6, 6]
+    rows = json.loads(run("demo", "--queries", 20, "--json").stdout)["rows"]
+    assert rows[-1]["ranker"] == "the truth"
+    for path, command in commands(typer.main.get_command(app)):
+        assert "--json" in [o for p in command.params for o in p.opts], path
+
+
 def test_demo_prints_the_same_table_again():
     first, second = (run("demo", "--queries", 30).stdout for _ in range(2))
     assert first == second

@@ -62,6 +62,7 @@ def convert(
     missing: Missing = "error",
     seed: Seed = 0,
     force: Force = False,
+    json: Json = False,
 ) -> None:
     """Convert LETOR text or Parquet to LETOR text (.txt, also .txt.gz .xz .bz2 .zst), Parquet or qrels."""
     from podium.data import draw_truth, scale_by_query
@@ -73,6 +74,9 @@ def convert(
     if topk is not None:
         data = draw_truth(data, topk, seed)
     _write(data, out)
+    if json:
+        print_json(_written({out: data})[0] | {"regrouped": data.source_rows is not None})
+        return
     typer.echo(f"{out}: {data}", err=True)
     if data.source_rows is not None:
         typer.echo("rows of a query lay apart and are together now: score again", err=True)
@@ -99,6 +103,7 @@ def split(
     missing: Missing = "error",
     seed: Seed = 0,
     force: Force = False,
+    json: Json = False,
 ) -> None:
     """Split data by query, never within one: into folds, or into train, validation and test."""
     from podium.data import kfold, rotate
@@ -130,8 +135,18 @@ def split(
     for name, piece in pieces.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         _write(piece, paths[name])
+    if json:
+        print_json(_written({paths[name]: piece for name, piece in pieces.items()}))
+        return
     rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
     print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+
+
+def _written(files: dict[Path, RankingData]) -> list[dict[str, Any]]:
+    return [
+        {"file": str(path), "queries": d.n_queries, "documents": len(d), "features": d.n_features}
+        for path, d in files.items()
+    ]
 
 
 def _fractions(text: str) -> list[float]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from podium.apps.cli.console import Seed, print_table, reports_errors
+from podium.apps.cli.console import Json, Seed, print_json, print_table, reports_errors
 
 EXAMPLE = "Example: podium demo --queries 500"
 
 
 @reports_errors
 def demo(
-    queries: Annotated[int, typer.Option(help="Queries to generate.", min=10)] = 300, seed: Seed = 0
+    queries: Annotated[int, typer.Option(help="Queries to generate.", min=10)] = 300,
+    seed: Seed = 0,
+    json: Json = False,
 ) -> None:
     """Rank, evaluate and compare on a generated problem whose best answer is known."""
     from rich.console import Console
@@ -22,8 +25,14 @@ def demo(
     from podium.experiments.demo import METRICS, Demo
 
     run = Demo.prepare(n_queries=queries, seed=seed)
-    stages = track(run.folds, "folds", console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    stages = track(
+        run.folds, "folds", console=console, transient=True, disable=not console.is_terminal
+    )
     table = run.compare(stages)
+    if json:
+        print_json(asdict(table))
+        return
     rows = [[row.ranker, *(f"{mean:.4f}" for mean in row.means), row.verdict] for row in table.rows]
     title = f"{run.data.n_queries} queries, {len(run.data):,} documents, 5 folds, test queries"
     print_table(title, ["ranker", *METRICS, f"{METRICS[0]} against {table.baseline}"], rows)
