@@ -240,6 +240,16 @@ def test_metrics_explain_converts(folder, data):
     assert f"{0.5 + blank:.4f}" in out
 
 
+def test_a_narrow_terminal_loses_no_number(folder, data):
+    result = runner.invoke(
+        app, ["evaluate", str(folder / "data.txt"), str(folder / "good.txt")], env={"COLUMNS": "20"}
+    )
+    for name in ("NDCG@10", "P@10", "MAP"):
+        mean = podium.evaluate(data, data.truth(data.X), name)[name].mean
+        assert name in result.stdout
+        assert f"{mean:.4f}" in result.stdout
+
+
 def test_every_command_speaks_json(folder):
     made = json.loads(
         run("data", "convert", folder / "data.txt", folder / "n.txt", "--json").stdout

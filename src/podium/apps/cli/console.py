@@ -76,16 +76,20 @@ def print_table(
     from rich.table import Table
 
     table = Table(header_style="bold")
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     for i, header in enumerate(headers):
         if i < text_columns:
-            table.add_column(header, overflow="fold")
+            widths[i] = min(widths[i], 16)
+            table.add_column(header, overflow="fold", min_width=widths[i])
         else:
             table.add_column(header, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*map(printable, row))
-    # A pipe or a file has no width of its own: let the table have what it needs.
+    # A pipe or a file has no width of its own: let the table have what it needs. Too narrow a
+    # terminal breaks lines, but no number is ever cut short.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
     console = Console(width=width, highlight=False, markup=False)
+    console.width = max(console.width, sum(widths) + 3 * len(widths) + 1)
     with console.capture() as text:
         console.print(table)
     # rich itself would leave with 1 when the reader goes away

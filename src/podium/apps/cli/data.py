@@ -43,7 +43,7 @@ def info(inputs: Inputs, missing: Missing = "nan", json: Json = False) -> None:
         print_json(facts)
         return
     rows = [[name.replace("_", " "), _text(value)] for name, value in facts.items()]
-    print_table(" ".join(map(str, inputs)), ["what", "value"], rows)
+    print_table(" ".join(map(str, inputs)), ["what", "value"], rows, text_columns=2)
 
 
 @app.command(
