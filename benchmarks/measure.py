@@ -162,30 +162,19 @@ def race(contenders: Sequence[Contender]) -> dict[str, Timing]:
 
 def speedup(what: str, ours: Timing, theirs: Timing, **more: Any) -> Row:
     """A row that says how many times faster we are."""
-    ratio = theirs.median / ours.median
-    return Row(
-        what,
-        ours.median,
-        peer=theirs.name,
-        theirs=theirs.median,
-        ratio=ratio,
-        says="faster",
-        **more,
-    )
+    return _row(what, ours, theirs, theirs.median / ours.median, "faster", more)
 
 
 def slowdown(what: str, ours: Timing, theirs: Timing, **more: Any) -> Row:
     """A row that says how many times the peer's time we take."""
-    ratio = ours.median / theirs.median
-    return Row(
-        what,
-        ours.median,
-        peer=theirs.name,
-        theirs=theirs.median,
-        ratio=ratio,
-        says="the time",
-        **more,
-    )
+    return _row(what, ours, theirs, ours.median / theirs.median, "the time", more)
+
+
+def _row(
+    what: str, ours: Timing, theirs: Timing, ratio: float, says: str, more: dict[str, Any]
+) -> Row:
+    peer = {"peer": theirs.name, "theirs": theirs.median}
+    return Row(what, ours.median, ratio=ratio, says=says, **peer, **more)
 
 
 def floor_of(what: str, timing: Timing) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from podium.data import (
     Strings,
     concatenate,
     files,
+    letor,
     make_synthetic,
     read_letor,
     write_letor,
@@ -822,10 +823,13 @@ def test_odd_headers_are_corrupt(put, header):
         read_letor(put(f"#podium {header}\n0 qid:1 1:1\n"))
 
 
-def test_a_header_does_not_cost_a_copy(put):
+def test_a_header_does_not_cost_a_copy(put, monkeypatch):
+    found, real = [], letor._end_to_end
+    monkeypatch.setattr(letor, "_end_to_end", lambda parts: found.append(real(parts)) or found[-1])
     data = read_letor(put('#podium {"dtype": "float32"}\n' + "0 qid:1 1:1\n1 qid:1 1:2\n"))
     assert data.X.dtype == np.float32
     assert data.X.tolist() == [[1], [2]]
+    assert found == [True]
 
 
 def test_writing_through_a_link_keeps_the_link(tmp_path):

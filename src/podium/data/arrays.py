@@ -56,8 +56,7 @@ def encode_queries(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object
     by_appearance = np.argsort(first, kind="stable")
     number = np.empty(len(unique), dtype=np.int64)
     number[by_appearance] = np.arange(len(unique))
-    qids = np.empty(len(unique), dtype=object)
-    qids[:] = [str(i) for i in unique[by_appearance].tolist()]
+    qids = np.array([str(i) for i in unique[by_appearance].tolist()], dtype=object)
     return np.repeat(number[inverse], np.diff(starts, append=len(ids))), qids
 
 

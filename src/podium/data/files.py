@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 
 from podium.errors import CorruptFileError, MalformedLineError, TruncatedFileError
 
+Path_ = str | os.PathLike[str]
+Progress = Callable[[int], object]
+"""Called with the number of bytes of text read since the last call."""
+
 BLOCK = 1 << 20
 """Bytes of text handed to a parser at a time: it should still be in the cache when parsed."""
 
@@ -71,7 +75,7 @@ COMPRESSIONS = tuple(_COMPRESSORS)
 _CORRUPT = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, ValueError)
 
 
-def stem(path: str | os.PathLike[str]) -> str:
+def stem(path: Path_) -> str:
     """The file name without its compression ending.
 
     Examples
@@ -196,7 +200,7 @@ def _fill_from(pieces: Iterator[bytes]) -> Callable[[memoryview], int]:
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: Path_) -> Iterator[Path]:
     """A temporary path that becomes `path` on success and vanishes on failure."""
     target = Path(os.path.realpath(path))  # a link stays a link
     if not target.parent.is_dir():
@@ -214,7 +218,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def atomic_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[bytes], object]]:
+def atomic_writer(path: Path_) -> Iterator[Callable[[bytes], object]]:
     """A write function for a file that appears whole or not at all, compressed by its ending."""
     suffix = Path(path).suffix
     with atomic_path(path) as temporary, open(temporary, "wb") as raw:

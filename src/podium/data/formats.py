@@ -10,15 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.files import read_blocks, stem
-from podium.data.letor import Progress, read_letor
+from podium.data.files import Path_, Progress, read_blocks, stem
+from podium.data.letor import read_letor
 from podium.data.parquet import read_parquet
 from podium.data.ranking_data import Missing, RankingData, concatenate
 from podium.data.trec import Qrels, read_qrels
 from podium.errors import CorruptFileError, EmptyDataError, MalformedLineError, NonFiniteError
 
 Format = Literal["letor", "parquet", "qrels", "run", "npy", "scores"]
-Path_ = str | os.PathLike[str]
 
 _ENDINGS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -105,7 +104,7 @@ def read_judged(
 ) -> RankingData | Qrels:
     """What scores can be judged by: LETOR text, Parquet, or TREC qrels."""
     if detect_format(path) == "qrels":
-        return read_qrels(path)
+        return read_qrels(path, progress)
     return read_data([path], missing=missing, progress=progress)
 
 

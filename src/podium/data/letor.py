@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from podium import kernels
 from podium.data.arrays import Matrix
 from podium.data.checks import DENSE_LIMIT, check_memory
-from podium.data.files import COMPRESSIONS, atomic_writer, read_blocks
+from podium.data.files import COMPRESSIONS, Path_, Progress, atomic_writer, read_blocks
 from podium.data.groups import Groups
 from podium.data.letor_header import header_fields, header_line, read_header
 from podium.data.parallel import in_parallel, threads
@@ -35,8 +35,6 @@ from podium.errors import (
 MAX_FEATURE = 1_000_000
 """Feature ids above this are taken for a mistake."""
 
-Path_ = str | os.PathLike[str]
-Progress = Callable[[int], object]
 
 _ERRORS: dict[str, type[DataError]] = {
     "malformed": MalformedLineError,
@@ -314,9 +312,7 @@ def _number_runs(blocks: list[_Block]) -> tuple[NDArray[np.int64], NDArray[np.ob
         run_codes = [numbers.setdefault(qid, len(numbers)) for qid in block.run_ids]
         lengths = np.diff(block.run_starts, append=len(block.y))
         codes.append(np.repeat(np.array(run_codes, dtype=np.int64), lengths))
-    qids = np.empty(len(numbers), dtype=object)
-    qids[:] = list(numbers)
-    return np.concatenate(codes), qids
+    return np.concatenate(codes), np.array(list(numbers), dtype=object)
 
 
 def _flatten(paths: tuple[Path_ | Sequence[Path_], ...]) -> list[str]:

@@ -93,9 +93,7 @@ class Strings(Sequence[str]):
 
     def to_array(self) -> NDArray[np.object_]:
         """The same strings as a NumPy array of Python strings."""
-        out = np.empty(len(self), dtype=object)
-        out[:] = list(self)
-        return out
+        return np.array(list(self), dtype=object)
 
     def hash(self, seed: int = 0) -> NDArray[np.uint64]:
         """A 64-bit number for each string, the same on every machine."""

@@ -114,8 +114,7 @@ def make_synthetic(
     below = (n - groups.ranks(utility) + draw) / n
     labels = np.searchsorted(np.cumsum(shares)[:-1], below, side="right")
     labels[groups.spread(rng.random(n_queries) < blank)] = 0
-    qids = np.empty(n_queries, dtype=object)
-    qids[:] = [f"q{q}" for q in range(1, n_queries + 1)]
+    qids = np.array([f"q{q}" for q in range(1, n_queries + 1)], dtype=object)
     return SyntheticData(
         X=X,
         y=labels.astype(np.float64),

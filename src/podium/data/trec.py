@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.data.files import atomic_writer, read_blocks
+from podium.data.files import Path_, Progress, atomic_writer, read_blocks
 from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
 from podium.errors import DataError, EmptyDataError, MalformedLineError, NonFiniteError, UsageError
-
-Path_ = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,14 +84,14 @@ class Run(Judgments):
         return cls(data.qids, groups, docids.take(rows), values[rows])
 
 
-def read_qrels(path: Path_) -> Qrels:
+def read_qrels(path: Path_, progress: Progress | None = None) -> Qrels:
     """Read TREC qrels: ``query 0 document label`` a line, plain or compressed."""
-    return Qrels(*_read(path, 4))
+    return Qrels(*_read(path, 4, progress))
 
 
-def read_run(path: Path_) -> Run:
+def read_run(path: Path_, progress: Progress | None = None) -> Run:
     """Read a TREC run: ``query Q0 document rank score tag`` a line; scores decide, not ranks."""
-    return Run(*_read(path, 6))
+    return Run(*_read(path, 6, progress))
 
 
 def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
@@ -146,7 +144,7 @@ def _keys(codes: NDArray[np.int64], docids: Strings, most: int, seed: int) -> ND
 
 
 def _read(
-    path: Path_, n_columns: int
+    path: Path_, n_columns: int, progress: Progress | None
 ) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
     name = os.fspath(path)
     qids, docids, values, lines = [], [], [], 0
@@ -160,6 +158,8 @@ def _read(
         docids.append(Strings(*d))
         values.append(v)
         lines += n
+        if progress is not None:
+            progress(len(text))
     if not qids:
         raise EmptyDataError("expected at least one line, got an empty file", path=name)
     numbers: dict[str, int] = {}
@@ -169,9 +169,7 @@ def _read(
     if rows is not None:
         codes, documents, scores = codes[rows], documents.take(rows), scores[rows]
     _check_once(codes, documents, list(numbers), name)
-    ids = np.empty(len(numbers), dtype=object)
-    ids[:] = list(numbers)
-    return ids, groups, documents, scores
+    return np.array(list(numbers), dtype=object), groups, documents, scores
 
 
 def _check_word(word: str, what: str, where: str) -> None:

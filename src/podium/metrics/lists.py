@@ -139,9 +139,8 @@ class Lists:
         order = self.groups.order(scores, tie_keys)
         groups = self.groups
         if self.retrieved is not None:
-            keep = self.retrieved[order]
-            groups = Groups.from_sizes(np.bincount(groups.codes[keep], minlength=len(groups)))
-            order = order[keep]
+            groups = Groups.from_sizes(self.lengths())
+            order = order[self.retrieved[order]]
         return Ranking(order, groups, scores)
 
     def _docids_descending(self, scores: Floats) -> Floats | None:
@@ -190,6 +189,12 @@ class Lists:
     def max_label(self) -> Floats:
         """The largest label of each query."""
         return np.asarray(self.groups.reduce(np.maximum, self.labels))
+
+    def lengths(self) -> Rows:
+        """Documents in each query's ranked list."""
+        if self.retrieved is None:
+            return self.groups.sizes
+        return np.bincount(self.groups.codes[self.retrieved], minlength=len(self.groups))
 
     def longest(self) -> int:
         """Documents in the longest list."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
@@ -21,7 +22,7 @@ Discount = Literal["log2", "letor"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(ABC):
     """One number per query from labels and scores; the convention is part of the value.
 
     Subclasses say what they compute in ``values`` and which queries have no answer in ``blank``.
@@ -101,18 +102,18 @@ class Metric:
         self.check_cutoff()
         values = np.array(self.values(lists), dtype=np.float64)
         if self.k is not None and getattr(self, "short", "keep") == "zero":
-            values[lists.ranking("stable").groups.sizes < self.k] = 0.0
+            values[lists.lengths() < self.k] = 0.0
         empty = getattr(self, "empty", 0)
         values[self.blank(lists)] = np.nan if empty == "skip" else empty
         return values
 
+    @abstractmethod
     def values(self, lists: Lists) -> Floats:
         """The metric of each query that has an answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blank(self, lists: Lists) -> NDArray[np.bool_]:
         """Queries without an answer (say, no relevant document)."""
-        raise NotImplementedError
 
 
 def is_number(value: object) -> bool:

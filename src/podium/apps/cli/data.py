@@ -69,10 +69,9 @@ def convert(
 
     _check_free([out], force)
     data = _read(inputs, missing)
-    if scale is not None:
-        data = scale_by_query(data, scale)
-    if topk is not None:
-        data = draw_truth(data, topk, seed)
+    with busy("working"):
+        data = data if scale is None else scale_by_query(data, scale)
+        data = data if topk is None else draw_truth(data, topk, seed)
     _write(data, out)
     if json:
         print_json(_written({out: data})[0] | {"regrouped": data.source_rows is not None})
