@@ -56,20 +56,6 @@ else:
         return "reference", importlib.import_module("podium.kernels.reference")
 
     BACKEND, _backend = _choose_backend()
-    cascade = _backend.cascade
-    count_lines = _backend.count_lines
-    discounted_sum = _backend.discounted_sum
-    exp2_gain = _backend.exp2_gain
-    first_place = _backend.first_place
-    format_letor = _backend.format_letor
-    hash_strings = _backend.hash_strings
-    ideal_sum = _backend.ideal_sum
-    order = _backend.order
-    pair_counts = _backend.pair_counts
-    parse_letor = _backend.parse_letor
-    parse_table = _backend.parse_table
-    precision_sum = _backend.precision_sum
-    string_places = _backend.string_places
 
 __all__ = [
     "BACKEND",
@@ -88,3 +74,6 @@ __all__ = [
     "precision_sum",
     "string_places",
 ]
+
+if not TYPE_CHECKING:
+    globals().update({name: getattr(_backend, name) for name in __all__ if name != "BACKEND"})
