@@ -31,11 +31,13 @@ if TYPE_CHECKING:
         format_letor,
         hash_strings,
         ideal_sum,
+        matvec,
         order,
         pair_counts,
         parse_letor,
         parse_table,
         precision_sum,
+        rmatvec,
         string_places,
     )
 else:
@@ -67,11 +69,13 @@ __all__ = [
     "format_letor",
     "hash_strings",
     "ideal_sum",
+    "matvec",
     "order",
     "pair_counts",
     "parse_letor",
     "parse_table",
     "precision_sum",
+    "rmatvec",
     "string_places",
 ]
 

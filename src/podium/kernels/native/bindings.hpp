@@ -57,5 +57,6 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 }
 
 // Each subject's kernels, in its own file.
+void bind_linear(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_ranking(nb::module_& m);

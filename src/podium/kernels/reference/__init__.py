@@ -7,6 +7,7 @@ pair (bytes, offsets) with string i in ``bytes[offsets[i]:offsets[i + 1]]``.
 
 from podium.kernels.reference.hashing import hash_strings
 from podium.kernels.reference.letor import format_letor, parse_letor
+from podium.kernels.reference.linear import matvec, rmatvec
 from podium.kernels.reference.lines import count_lines
 from podium.kernels.reference.ranking import (
     cascade,
@@ -30,10 +31,12 @@ __all__ = [
     "format_letor",
     "hash_strings",
     "ideal_sum",
+    "matvec",
     "order",
     "pair_counts",
     "parse_letor",
     "parse_table",
     "precision_sum",
+    "rmatvec",
     "string_places",
 ]

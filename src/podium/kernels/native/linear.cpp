@@ -1,0 +1,37 @@
+// Products with the feature matrix, as Python sees them.
+#include "linear.hpp"
+
+#include "bindings.hpp"
+
+namespace {
+
+template <class T>
+Out<double> matvec_py(const In2<T>& x, const In<double>& w) {
+    const std::size_t n = x.shape(0);
+    std::unique_ptr<double[]> out(new double[n]);
+    {
+        nb::gil_scoped_release unlocked;
+        matvec(x.data(), static_cast<Row>(n), static_cast<Row>(x.shape(1)), w.data(), out.get());
+    }
+    return give(std::move(out), {n});
+}
+
+template <class T>
+Out<double> rmatvec_py(const In2<T>& x, const In<double>& g) {
+    const std::size_t d = x.shape(1);
+    std::unique_ptr<double[]> out(new double[d]);
+    {
+        nb::gil_scoped_release unlocked;
+        rmatvec(x.data(), static_cast<Row>(x.shape(0)), static_cast<Row>(d), g.data(), out.get());
+    }
+    return give(std::move(out), {d});
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+    m.def("matvec", &matvec_py<double>, "x"_a.noconvert(), "w"_a);
+    m.def("matvec", &matvec_py<float>, "x"_a.noconvert(), "w"_a);
+    m.def("rmatvec", &rmatvec_py<double>, "x"_a.noconvert(), "g"_a);
+    m.def("rmatvec", &rmatvec_py<float>, "x"_a.noconvert(), "g"_a);
+}

@@ -1,0 +1,99 @@
+// Products with a matrix of features in rows, X w and X' g: sums run in a fixed order, so the result is the
+// same to the bit with any number of threads (threaded BLAS adds in another order).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "queries.hpp"
+
+namespace podium {
+
+// Vector units of the machine at hand; without fused multiply-add all variants give the same bits.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#define PODIUM_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define PODIUM_CLONES
+#endif
+
+constexpr Row kLanes = 8;
+using Lanes = double __attribute__((vector_size(8 * kLanes)));
+
+template <class T>
+inline __attribute__((always_inline)) void load(const T* x, Lanes& out) {
+    for (Row l = 0; l < kLanes; ++l) out[l] = static_cast<double>(x[l]);
+}
+
+// out[i] = sum_j x[i, j] w[j] for some rows: eight running sums, added up in pairs.
+template <class T>
+inline __attribute__((always_inline)) void dot_rows(const T* x, Row n, Row d, const double* w, double* out) {
+    for (Row i = 0; i < n; ++i, x += d) {
+        Lanes sum = {}, a, b;
+        Row j = 0;
+        for (; j + kLanes <= d; j += kLanes) {
+            load(x + j, a);
+            load(w + j, b);
+            sum += a * b;
+        }
+        double rest = 0;
+        for (; j < d; ++j) rest += static_cast<double>(x[j]) * w[j];
+        out[i] = rest + (((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])));
+    }
+}
+
+// out[j] += sum_i g[i] x[i, j] for some rows, four rows at a time.
+template <class T>
+inline __attribute__((always_inline)) void add_rows(const T* x, Row n, Row d, const double* g, double* out) {
+    Row i = 0;
+    for (; i + 4 <= n; i += 4, x += 4 * d)
+        for (Row j = 0; j < d; ++j)
+            out[j] += (g[i] * static_cast<double>(x[j]) + g[i + 1] * static_cast<double>(x[d + j])) +
+                      (g[i + 2] * static_cast<double>(x[2 * d + j]) + g[i + 3] * static_cast<double>(x[3 * d + j]));
+    for (; i < n; ++i, x += d)
+        for (Row j = 0; j < d; ++j) out[j] += g[i] * static_cast<double>(x[j]);
+}
+
+PODIUM_CLONES inline void dot_rows_of(const double* x, Row n, Row d, const double* w, double* out) {
+    dot_rows(x, n, d, w, out);
+}
+PODIUM_CLONES inline void dot_rows_of(const float* x, Row n, Row d, const double* w, double* out) {
+    dot_rows(x, n, d, w, out);
+}
+PODIUM_CLONES inline void add_rows_of(const double* x, Row n, Row d, const double* g, double* out) {
+    add_rows(x, n, d, g, out);
+}
+PODIUM_CLONES inline void add_rows_of(const float* x, Row n, Row d, const double* g, double* out) {
+    add_rows(x, n, d, g, out);
+}
+
+// Rows handed to a thread at a time; a constant, so that sums do not depend on the number of threads.
+constexpr Row kBlock = 1024;
+
+// out = X w.
+template <class T>
+void matvec(const T* x, Row n, Row d, const double* w, double* out) {
+    const Row blocks = (n + kBlock - 1) / kBlock;
+#pragma omp parallel for schedule(static) if (is_long(n * d / 8))
+    for (Row b = 0; b < blocks; ++b) {
+        const Row first = b * kBlock;
+        dot_rows_of(x + first * d, std::min(kBlock, n - first), d, w, out + first);
+    }
+}
+
+// out = X' g: each block of rows by itself, then the blocks in order.
+template <class T>
+void rmatvec(const T* x, Row n, Row d, const double* g, double* out) {
+    const Row blocks = (n + kBlock - 1) / kBlock;
+    std::vector<double> partial(static_cast<std::size_t>(blocks * d), 0.0);
+#pragma omp parallel for schedule(static) if (is_long(n * d / 8))
+    for (Row b = 0; b < blocks; ++b) {
+        const Row first = b * kBlock;
+        add_rows_of(x + first * d, std::min(kBlock, n - first), d, g + first, partial.data() + b * d);
+    }
+    std::fill(out, out + d, 0.0);
+    for (Row b = 0; b < blocks; ++b)
+        for (Row j = 0; j < d; ++j) out[j] += partial[static_cast<std::size_t>(b * d + j)];
+}
+
+}  // namespace podium

@@ -1,0 +1,20 @@
+"""Products with a matrix of features in rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def matvec(x: NDArray[Any], w: Floats) -> Floats:
+    """X w, in double precision."""
+    return np.einsum("ij,j->i", x, w, dtype=np.float64)
+
+
+def rmatvec(x: NDArray[Any], g: Floats) -> Floats:
+    """X' g, in double precision."""
+    return np.einsum("ij,i->j", x, g, dtype=np.float64)
