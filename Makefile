@@ -9,8 +9,9 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/podium/kernels/native/*)
 demo: $(VENV)/installed
 	$(BIN)/podium demo
 
+# A test worker on each core, so each on one thread.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .

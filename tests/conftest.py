@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -28,3 +29,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         absent(f"no folder {folder} with the LETOR data; PODIUM_LETOR names another one")
     return folder
+
+
+@pytest.fixture(scope="session")
+def native() -> ModuleType:
+    """The native kernels, whichever backend is chosen."""
+    try:
+        from podium.kernels import _native
+    except ImportError as error:
+        reason = (
+            f"the native kernels are not built: no C++ compiler (g++) at install time ({error})"
+        )
+        if IN_CI or os.environ.get("PODIUM_BACKEND") == "native":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return _native

@@ -14,20 +14,6 @@ from podium import kernels
 from podium.kernels import reference
 
 
-@pytest.fixture(scope="module")
-def native():
-    try:
-        from podium.kernels import _native
-    except ImportError as error:
-        reason = (
-            f"the native kernels are not built: no C++ compiler (g++) at install time ({error})"
-        )
-        if os.environ.get("CI") == "true" or os.environ.get("PODIUM_BACKEND") == "native":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return _native
-
-
 def assert_same(a, b):
     """Equal to the bit: values, shapes, types, NaN and -0.0 included."""
     assert type(a) is type(b)

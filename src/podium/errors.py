@@ -19,6 +19,8 @@ PodiumError
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
 │   └── ConversionError               no exact way from one convention to the other
+├── ModelFileError (ValueError)       a model file that cannot be read
+├── DivergedError (ArithmeticError)   training left the numbers
 ├── MissingExtraError (ImportError)   an optional dependency is not installed
 └── BackendError (ImportError)        PODIUM_BACKEND asks for kernels that are not there
 """
@@ -111,12 +113,25 @@ class UnknownNameError(UsageError):
         names = sorted(known)
         lowered = {n.lower(): n for n in names}
         near = [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 
 
 class ConversionError(UsageError):
     """There is no exact way from one convention to the other."""
+
+
+class ModelFileError(PodiumError, ValueError):
+    """A model file that is truncated, changed, too new, or none at all."""
+
+
+class DivergedError(PodiumError, ArithmeticError):
+    """Training left the numbers: the objective became NaN or infinite."""
+
+
+class NotConvergedWarning(UserWarning):
+    """A ranker stopped before its optimiser was done; the ranker is marked ``converged_ = False``."""
 
 
 class MissingExtraError(PodiumError, ImportError):

@@ -1,13 +1,13 @@
 """What a ranking problem is, and how it comes in and goes out."""
 
 from podium.data.checks import DENSE_LIMIT, check_seed
-from podium.data.formats import detect_format, read_data, read_judged, read_scores
+from podium.data.formats import detect_format, read_data, read_judged, read_scores, write_scores
 from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
-from podium.data.parquet import read_parquet
+from podium.data.parquet import read_parquet, write_scores_parquet
 from podium.data.ranking_data import RankingData, concatenate
 from podium.data.scaling import SCALERS, scale_by_query
-from podium.data.splitting import Fold, kfold, rotate, shuffled_queries, split
+from podium.data.splitting import Fold, kfold, rotate, shuffled, shuffled_queries, split
 from podium.data.strings import Strings
 from podium.data.synthetic import SyntheticData, Truth, make_synthetic
 from podium.data.trec import (
@@ -19,7 +19,7 @@ from podium.data.trec import (
     write_qrels,
     write_run,
 )
-from podium.data.truth import draw_order, draw_truth, position_labels, top_k
+from podium.data.truth import cut_truth, draw_order, draw_truth, position_labels, top_k
 
 __all__ = [
     "DENSE_LIMIT",
@@ -34,6 +34,7 @@ __all__ = [
     "Truth",
     "check_seed",
     "concatenate",
+    "cut_truth",
     "detect_format",
     "draw_order",
     "draw_truth",
@@ -50,10 +51,13 @@ __all__ = [
     "read_scores",
     "rotate",
     "scale_by_query",
+    "shuffled",
     "shuffled_queries",
     "split",
     "top_k",
     "write_letor",
     "write_qrels",
     "write_run",
+    "write_scores",
+    "write_scores_parquet",
 ]

@@ -199,14 +199,28 @@ def _fill_from(pieces: Iterator[bytes]) -> Callable[[memoryview], int]:
     return fill
 
 
-@contextlib.contextmanager
-def atomic_path(path: Path_) -> Iterator[Path]:
-    """A temporary path that becomes `path` on success and vanishes on failure."""
+def check_target(path: Path_, *sources: Path_) -> Path:
+    """Where a file will really be written; raises where none can be, before hours of work.
+
+    `sources` are files still to be read: none of them may be written over.
+    """
     target = Path(os.path.realpath(path))  # a link stays a link
+    for source in sources:
+        if Path(os.path.realpath(source)) == target:
+            raise OSError(f"cannot write {path}: it is one of the files to be read")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
         raise OSError(f"cannot write {path}: it is not a file")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"cannot write {path}: the folder {target.parent} is read-only")
+    return target
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path_) -> Iterator[Path]:
+    """A temporary path that becomes `path` on success and vanishes on failure."""
+    target = check_target(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         temporary.touch(exist_ok=False)

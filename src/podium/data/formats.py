@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from podium.data.files import Path_, Progress, read_blocks, stem
+from podium.data.files import (
+    Path_,
+    Progress,
+    atomic_path,
+    atomic_writer,
+    read_blocks,
+    stem,
+)
 from podium.data.letor import read_letor
-from podium.data.parquet import read_parquet
+from podium.data.parquet import read_parquet, read_scores_parquet
 from podium.data.ranking_data import Missing, RankingData, concatenate
 from podium.data.trec import Qrels, read_qrels
 from podium.errors import CorruptFileError, EmptyDataError, MalformedLineError, NonFiniteError
@@ -78,9 +85,16 @@ def _shown(word: bytes) -> str:
 
 
 def read_data(
-    paths: Sequence[Path_], *, missing: Missing = "error", progress: Progress | None = None
+    paths: Sequence[Path_],
+    *,
+    missing: Missing = "error",
+    labelled: bool = True,
+    progress: Progress | None = None,
 ) -> RankingData:
-    """Ranking data from LETOR text or Parquet, several files as one set."""
+    """Ranking data from LETOR text or Parquet, several files as one set.
+
+    With ``labelled=False`` a table may come without labels: documents to be scored.
+    """
     formats = [detect_format(path) for path in paths]
     for path, kind in zip(paths, formats, strict=True):
         if kind not in ("letor", "parquet"):
@@ -91,7 +105,7 @@ def read_data(
     if set(formats) == {"letor"}:
         return read_letor(list(paths), missing=missing, progress=progress)
     parts = [
-        read_parquet(path, missing=missing)
+        read_parquet(path, missing=missing, labelled=labelled)
         if kind == "parquet"
         else read_letor(path, missing=missing, progress=progress)
         for path, kind in zip(paths, formats, strict=True)
@@ -109,8 +123,13 @@ def read_judged(
 
 
 def read_scores(path: Path_) -> NDArray[np.float64]:
-    """Scores, one a line (as SVMrank writes them) or a .npy vector; blank lines do not count."""
+    """Scores: one a line (as SVMrank writes them), a .npy vector, or the column score of Parquet.
+
+    Blank lines do not count.
+    """
     name = os.fspath(path)
+    if detect_format(path) == "parquet":
+        return read_scores_parquet(name)
     if detect_format(path) == "npy":
         return _read_npy(name)
     scores: list[float] = []
@@ -122,6 +141,35 @@ def read_scores(path: Path_) -> NDArray[np.float64]:
             if word:
                 scores.append(_score(word, name, line_number))
     return np.array(scores)
+
+
+def write_scores(
+    scores: ArrayLike, path: Path_, file_format: Literal["scores", "npy"] | None = None
+) -> None:
+    """Write scores one a line (.npy: as a vector), all or nothing; they read back exactly.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "scores.txt.gz"
+    >>> write_scores([0.1, 2.0], path)
+    >>> read_scores(path).tolist()
+    [0.1, 2.0]
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if file_format is None:
+        file_format = "npy" if Path(path).suffix == ".npy" else "scores"
+    if file_format == "npy":
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
+            np.save(file, values, allow_pickle=False)
+        return
+    with atomic_writer(path) as write:
+        write(score_lines(values).encode())
+
+
+def score_lines(scores: NDArray[np.float64]) -> str:
+    """Scores as text, one a line, in the fewest digits that read back exactly."""
+    return "".join(f"{score!r}\n" for score in scores.tolist())
 
 
 def _score(word: bytes, path: str, line: int) -> float:

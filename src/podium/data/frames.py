@@ -18,7 +18,7 @@ BACKENDS = get_args(Backend)
 
 def from_frame(
     frame: Any,
-    label: str = "label",
+    label: str | None = "label",
     query: str = "qid",
     features: Sequence[str] | None = None,
     doc: str | None = None,
@@ -34,7 +34,7 @@ def from_frame(
     Parameters
     ----------
     label, query, doc, weight, query_text
-        Column names.
+        Column names; label=None: documents to be scored, all with label 0.
     features
         Columns to use; by default every other column, which must then be a number.
     doc_text
@@ -55,7 +55,7 @@ def from_frame(
         raise UsageError(f"expected a list of feature columns, got the text {features!r}")
     if doc is None and features is None and "docid" in table.columns:
         doc = "docid"  # what to_frame writes
-    named = [label, query, *(c for c in (doc, weight, query_text) if c), *doc_text]
+    named = [c for c in (label, query, doc, weight, query_text) if c] + list(doc_text)
     missing_columns = [c for c in (*named, *(features or ())) if c not in table.columns]
     if missing_columns:
         raise DataError(
@@ -83,7 +83,7 @@ def from_frame(
 
     return RankingData.from_arrays(
         X,
-        table[label].to_numpy(),
+        np.zeros(len(table)) if label is None else table[label].to_numpy(),
         qid=table[query].to_numpy()
         if table[query].dtype.is_float()
         else np.array(table[query].to_list(), dtype=object),

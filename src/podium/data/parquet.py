@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from podium.data.files import atomic_path
 from podium.data.frames import from_frame
@@ -57,10 +58,62 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
         pq.write_table(table, temporary, compression="lz4")
 
 
+def write_scores_parquet(
+    data: RankingData, scores: ArrayLike, path: str | os.PathLike[str]
+) -> None:
+    """Write columns qid, docid (where there are ids) and score, in the order of the data's input.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pyarrow.parquet import read_table
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [0, 1, 1], qid=["a", "b", "a"])
+    >>> path = f"{tempfile.mkdtemp()}/scores.parquet"
+    >>> write_scores_parquet(data, data.regroup([0.1, 0.2, 0.3]), path)
+    >>> read_table(path).to_pydict()
+    {'qid': ['a', 'b', 'a'], 'score': [0.1, 0.2, 0.3]}
+    """
+    pa = require("pyarrow", "arrow", "writing Parquet")
+    pq = require("pyarrow.parquet", "arrow", "writing Parquet")
+    rows = pa.array(data.restore(np.arange(len(data))))
+    columns: dict[str, Any] = {"qid": _dictionary(pa, data, data.qids.tolist())}
+    if data.docid_column is not None:
+        columns["docid"] = _arrow(pa, data.docid_column)
+    columns["score"] = pa.array(data.check_scores(scores))
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.table(columns).take(rows), temporary, compression="lz4")
+
+
+def read_scores_parquet(path: str) -> NDArray[np.float64]:
+    """The column score of a table, in its order of rows."""
+    pa = require("pyarrow", "arrow", "reading Parquet")
+    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
+    try:
+        table = pq.read_table(path)
+        if "score" not in table.column_names:
+            raise CorruptFileError(
+                f"expected a column score, got {', '.join(table.column_names)}", path=path
+            )
+        return np.asarray(table["score"].to_numpy(), dtype=np.float64)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        if isinstance(error, CorruptFileError):
+            raise
+        raise CorruptFileError(
+            f"expected a Parquet file with scores ({error})", path=path
+        ) from error
+
+
 def read_parquet(
-    path: str | os.PathLike[str], *, missing: Missing = "error", **options: Any
+    path: str | os.PathLike[str],
+    *,
+    missing: Missing = "error",
+    labelled: bool = True,
+    **options: Any,
 ) -> RankingData:
-    """Read a Parquet file that ``to_parquet`` wrote, or any table with the options of from_frame."""
+    """Read a Parquet file that ``to_parquet`` wrote, or any table with the options of from_frame.
+
+    With ``labelled=False`` a table may come without labels: documents to be scored.
+    """
     pa = require("pyarrow", "arrow", "reading Parquet")
     pq = require("pyarrow.parquet", "arrow", "reading Parquet")
     try:
@@ -72,6 +125,8 @@ def read_parquet(
             f"expected a Parquet file ({error})", path=os.fspath(path)
         ) from error
     metadata = (table.schema.metadata or {}).get(_KEY)
+    if not labelled and "label" not in table.column_names:
+        options = {"label": None, **options}
     if metadata is None or options:
         return from_frame(table, missing=missing, **options)
     try:

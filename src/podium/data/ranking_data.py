@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
@@ -173,7 +174,7 @@ class RankingData:
     def from_frame(
         cls,
         frame: Any,
-        label: str = "label",
+        label: str | None = "label",
         query: str = "qid",
         features: Sequence[str] | None = None,
         doc: str | None = None,
@@ -227,6 +228,20 @@ class RankingData:
     def comments(self) -> NDArray[np.object_] | None:
         """What stood behind ``#`` in a LETOR file, one a row, or None."""
         return None if self.comment_column is None else self.comment_column.to_array()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells data sets apart: SHA-256 of features, labels, queries and their weights.
+
+        Made once: on large data it takes as long as some passes of training.
+        """
+        digest = hashlib.sha256()
+        weight = np.ones(self.n_queries) if self.query_weight is None else self.query_weight
+        for array in (self.X, self.y, self.groups.offsets, weight):
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(array.data)
+        digest.update("\n".join(self.qids.tolist()).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     def require_docids(self, purpose: str) -> Strings:
         """The document ids, or an error that says what they are needed for."""

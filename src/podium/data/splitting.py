@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.checks import check_seed
+from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData, concatenate
 from podium.data.strings import Strings
+from podium.data.truth import document_noise
 from podium.errors import DataError, UsageError
 
 
@@ -27,6 +29,29 @@ def shuffled_queries(data: RankingData, seed: int) -> NDArray[np.int64]:
     """Query numbers in a random order that depends on the seed and the query ids alone."""
     check_seed(seed)
     return np.argsort(Strings.of(data.qids.tolist()).hash(seed), kind="stable")
+
+
+def shuffled(data: RankingData, seed: int) -> RankingData:
+    """Queries and their documents in a random order that depends on seed, ids, features and labels
+    alone: what is learned from it cannot depend on the order of the rows.
+
+    Documents without ids are told apart by their features.
+    """
+    queries = shuffled_queries(data, seed)
+    place = np.empty(data.n_queries, dtype=np.int64)
+    place[queries] = np.arange(data.n_queries)
+    rows = np.lexsort((-data.y, document_noise(data, seed), data.groups.spread(place)))
+    return RankingData(
+        X=data.X[rows],
+        y=data.y[rows],
+        groups=Groups.from_sizes(data.groups.sizes[queries]),
+        qids=data.qids[queries],
+        docid_column=None if data.docid_column is None else data.docid_column.take(rows),
+        query_weight=None if data.query_weight is None else data.query_weight[queries],
+        feature_names=data.feature_names,
+        topk=data.topk,
+        missing=data.missing,
+    )
 
 
 def split(data: RankingData, fractions: Sequence[float], *, seed: int = 0) -> list[RankingData]:

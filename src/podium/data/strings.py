@@ -97,4 +97,4 @@ class Strings(Sequence[str]):
 
     def hash(self, seed: int = 0) -> NDArray[np.uint64]:
         """A 64-bit number for each string, the same on every machine."""
-        return kernels.hash_strings(self.bytes, self.offsets, seed)
+        return kernels.hash_strings(self.bytes, self.offsets, int(seed))

@@ -40,7 +40,7 @@ def draw_order(
     check_seed(seed)
     wish = np.zeros(len(data)) if tie_break is None else np.asarray(tie_break, dtype=np.float64)
     data.groups.check(wish, "values in tie_break")
-    order = np.lexsort((_noise(data, seed), -wish, -data.y, data.groups.codes))
+    order = np.lexsort((document_noise(data, seed), -wish, -data.y, data.groups.codes))
     positions = np.empty(len(data), dtype=np.int64)
     positions[order] = data.groups.places + 1
     return positions
@@ -64,6 +64,23 @@ def draw_truth(
     return data.with_labels(position_labels(draw_order(data, seed, tie_break), k), topk=k)
 
 
+def cut_truth(data: RankingData, k: int) -> RankingData:
+    """Top-k truth of a larger k, cut to this one; of a smaller k as it is.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [1, 3, 2], qid=[1] * 3, topk=3)
+    >>> cut_truth(data, 2).y.tolist()
+    [0.0, 2.0, 1.0]
+    """
+    if data.topk is None:
+        raise MissingTruthError("expected data with top-k truth, got graded labels; see draw_truth")
+    if data.topk <= k:
+        return data
+    return data.with_labels(np.maximum(0.0, data.y - (data.topk - k)), topk=k)
+
+
 def top_k(data: RankingData) -> list[NDArray[np.int64]]:
     """Position labels -> the truth itself: for each query the rows of its top k, best first.
 
@@ -80,7 +97,7 @@ def top_k(data: RankingData) -> list[NDArray[np.int64]]:
     return [order[rows][data.y[order[rows]] > 0] for rows in data.groups.slices()]
 
 
-def _noise(data: RankingData, seed: int) -> NDArray[np.float64]:
+def document_noise(data: RankingData, seed: int) -> NDArray[np.float64]:
     """A uniform number in [0, 1) for each document, keyed by seed, query and document."""
     if data.docid_column is not None:
         documents = data.docid_column

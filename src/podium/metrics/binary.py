@@ -12,7 +12,7 @@ from podium import kernels
 from podium.errors import UsageError
 from podium.metrics.lists import Lists
 from podium.metrics.metric import Empty, Floats, Metric, Ties, correct_ties, is_number
-from podium.metrics.ties import expected_precision_sum, first_hit_probabilities
+from podium.metrics.ties import first_hit_probabilities
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -99,10 +99,11 @@ class MAP(Binary):
     def values(self, lists: Lists) -> Floats:
         """Average precision of the ranking."""
         ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
-        depth = self.depth(lists)
-        sums = kernels.precision_sum(relevant, ranking.order, ranking.groups.offsets, depth)
+        order, offsets, depth = ranking.order, ranking.groups.offsets, self.depth(lists)
         if self.ties == "average":
-            sums = correct_ties(sums, ranking, relevant, lambda g: expected_precision_sum(g, depth))
+            sums = kernels.tied_precision_sum(relevant, order, ranking.scores, offsets, depth)
+        else:
+            sums = kernels.precision_sum(relevant, order, offsets, depth)
         n = self.n_relevant(lists)
         return np.asarray(sums / (np.minimum(n, depth) if self.norm == "cut" else n))
 

@@ -7,7 +7,7 @@ is computed once and shared.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,11 @@ class Lists:
             weight=qrels.weight,
             topk=qrels.topk,
         )
+
+    def rescored(self, scores: Floats) -> Lists:
+        """The same documents with other scores; what depends on labels alone is kept."""
+        kept = {key: value for key, value in self._kept.items() if key[0] != "ranking"}
+        return replace(self, scores=scores, _kept=kept)
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._kept:

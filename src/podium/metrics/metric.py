@@ -87,6 +87,18 @@ class Metric(ABC):
             f.name: f.default for f in fields(cls) if f.name != "k" and f.default is not MISSING
         }
 
+    def averaging_ties(self) -> Self:
+        """The same metric in the mean over all orders of equal scores, whatever order rows are in.
+
+        Examples
+        --------
+        >>> from podium.metrics import NDCG
+        >>> (NDCG() @ 10).averaging_ties()
+        NDCG(ties='average')@10
+        """
+        rule: dict[str, Any] = {f.name: "average" for f in fields(self) if f.name == "ties"}
+        return replace(self, **rule)
+
     def depth(self, lists: Lists) -> int:
         """Places to look at: the cutoff, at most the longest list."""
         longest = max(1, lists.longest())

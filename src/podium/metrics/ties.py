@@ -1,10 +1,10 @@
 """Expected values under random tie-breaking, in closed form.
 
 Documents with equal scores stand in an order drawn uniformly. For sums of a value times a
-discount the expectation is that of the tied values' mean; the formulas here are for the
-measures that are not such sums (McSherry and Najork, Computing information retrieval
-performance measures efficiently in the presence of tied scores, ECIR 2008; ERR by the same
-argument). A list comes as its groups of tied documents, best first.
+discount the expectation is that of the tied values' mean, and average precision has a kernel of
+its own; the formulas here are for the other measures that are not such sums (McSherry and Najork,
+Computing information retrieval performance measures efficiently in the presence of tied scores,
+ECIR 2008; ERR by the same argument). A list comes as its groups of tied documents, best first.
 """
 
 from __future__ import annotations
@@ -16,24 +16,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-def expected_precision_sum(groups: Sequence[Bools], depth: int) -> float:
-    """E sum over relevant places i <= depth of (relevant among the first i) / i.
-
-    In a group of m with r relevant behind s places with h hits: place s + j is relevant with
-    probability r / m, and then r - 1 of the other m - 1 are spread over the j - 1 before it.
-    """
-    total, place, hits = 0.0, 0, 0
-    for relevant in groups:
-        m, r = len(relevant), int(relevant.sum())
-        for j in range(1, min(m, depth - place) + 1):
-            before = (j - 1) * (r - 1) / (m - 1) if m > 1 else 0.0
-            total += r / m * (hits + before + 1) / (place + j)
-        place, hits = place + m, hits + r
-        if place >= depth:
-            break
-    return total
 
 
 def first_hit_probabilities(groups: Sequence[Bools], depth: int) -> Floats:

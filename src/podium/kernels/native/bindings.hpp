@@ -57,6 +57,9 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 }
 
 // Each subject's kernels, in its own file.
+void bind_boosting(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_ranking(nb::module_& m);
+void bind_losses(nb::module_& m);
+void bind_structural(nb::module_& m);

@@ -6,22 +6,15 @@
 #include <cstddef>
 #include <vector>
 
-#include "queries.hpp"
+#include "wide.hpp"
 
 namespace podium {
 
-// Vector units of the machine at hand; without fused multiply-add all variants give the same bits.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-#define PODIUM_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PODIUM_CLONES
-#endif
-
-constexpr Row kLanes = 8;
-using Lanes = double __attribute__((vector_size(8 * kLanes)));
+// Eight doubles at a time; without fused multiply-add all widths give the same bits.
+using Eight = double __attribute__((vector_size(8 * kLanes)));
 
 template <class T>
-inline __attribute__((always_inline)) void load(const T* x, Lanes& out) {
+inline __attribute__((always_inline)) void load(const T* x, Eight& out) {
     for (Row l = 0; l < kLanes; ++l) out[l] = static_cast<double>(x[l]);
 }
 
@@ -29,7 +22,7 @@ inline __attribute__((always_inline)) void load(const T* x, Lanes& out) {
 template <class T>
 inline __attribute__((always_inline)) void dot_rows(const T* x, Row n, Row d, const double* w, double* out) {
     for (Row i = 0; i < n; ++i, x += d) {
-        Lanes sum = {}, a, b;
+        Eight sum = {}, a, b;
         Row j = 0;
         for (; j + kLanes <= d; j += kLanes) {
             load(x + j, a);
@@ -54,16 +47,16 @@ inline __attribute__((always_inline)) void add_rows(const T* x, Row n, Row d, co
         for (Row j = 0; j < d; ++j) out[j] += g[i] * static_cast<double>(x[j]);
 }
 
-PODIUM_CLONES inline void dot_rows_of(const double* x, Row n, Row d, const double* w, double* out) {
+PODIUM_ANY_WIDTH inline void dot_rows_of(const double* x, Row n, Row d, const double* w, double* out) {
     dot_rows(x, n, d, w, out);
 }
-PODIUM_CLONES inline void dot_rows_of(const float* x, Row n, Row d, const double* w, double* out) {
+PODIUM_ANY_WIDTH inline void dot_rows_of(const float* x, Row n, Row d, const double* w, double* out) {
     dot_rows(x, n, d, w, out);
 }
-PODIUM_CLONES inline void add_rows_of(const double* x, Row n, Row d, const double* g, double* out) {
+PODIUM_ANY_WIDTH inline void add_rows_of(const double* x, Row n, Row d, const double* g, double* out) {
     add_rows(x, n, d, g, out);
 }
-PODIUM_CLONES inline void add_rows_of(const float* x, Row n, Row d, const double* g, double* out) {
+PODIUM_ANY_WIDTH inline void add_rows_of(const float* x, Row n, Row d, const double* g, double* out) {
     add_rows(x, n, d, g, out);
 }
 

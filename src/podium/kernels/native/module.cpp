@@ -10,7 +10,10 @@ NB_MODULE(_native, m) {
     pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
 #endif
     m.doc() = "Native kernels: see podium.kernels.reference for what each one computes.";
+    bind_boosting(m);
     bind_linear(m);
     bind_text(m);
     bind_ranking(m);
+    bind_losses(m);
+    bind_structural(m);
 }

@@ -50,6 +50,14 @@ void bind_ranking(nb::module_& m) {
               });
           },
           "relevant"_a, "order"_a, "offsets"_a, "depth"_a);
+    m.def("tied_precision_sum",
+          [](const In<bool>& relevant, const In<Row>& order, const In<double>& scores, const In<Row>& offsets,
+             Row depth) {
+              return per_query<double>(offsets, [&](Row n, double* out) {
+                  tied_precision_sum(relevant.data(), order.data(), scores.data(), offsets.data(), n, depth, out);
+              });
+          },
+          "relevant"_a, "order"_a, "scores"_a, "offsets"_a, "depth"_a);
     m.def("first_place",
           [](const In<bool>& relevant, const In<Row>& order, const In<Row>& offsets, Row depth) {
               return per_query<Row>(offsets, [&](Row n, Row* out) {

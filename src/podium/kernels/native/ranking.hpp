@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "queries.hpp"
+#include "wide.hpp"
 
 namespace podium {
 
@@ -29,10 +29,7 @@ struct Keyed {
 };
 
 // Each value goes where the number of smaller ones says: n^2 comparisons, but eight at a time.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-#define PODIUM_WIDE 1
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
+PODIUM_ANY_WIDTH
 inline void sort_by_counting(const std::int64_t* values, Row n, std::int64_t* out) {
     for (Row i = 0; i < n; ++i) {
         std::int64_t smaller = 0;
@@ -181,6 +178,30 @@ inline void precision_sum(const bool* relevant, const Row* order, const Row* off
         Row hits = 0;
         for (Row i = 0; i < n; ++i)
             if (relevant[order[first + i]]) sum += static_cast<double>(++hits) / static_cast<double>(i + 1);
+        out[q] = sum;
+    });
+}
+
+// precision_sum in the mean over all orders of documents with equal scores (McSherry and Najork, ECIR 2008): in
+// a tied group of m with r relevant, behind s places with h hits, place s + j is relevant with probability
+// r / m, and then (j - 1) (r - 1) / (m - 1) of the places before it in the group are.
+inline void tied_precision_sum(const bool* relevant, const Row* order, const double* scores, const Row* offsets,
+                               Row n_queries, Row depth, double* out) {
+    for_each_query(n_queries, 6 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        double sum = 0;
+        for (Row start = 0, end = 0, hits = 0; start < std::min(depth, n); start = end) {
+            Row r = 0;
+            const double score = scores[order[first + start]];
+            for (; end < n && scores[order[first + end]] == score; ++end) r += relevant[order[first + end]];
+            if (r == 0) continue;
+            const auto m = static_cast<double>(end - start), hit = static_cast<double>(r) / m;
+            const double others = static_cast<double>(r - 1) / std::max(m - 1, 1.0);
+            for (Row j = 0; j < std::min(end, depth) - start; ++j)
+                sum += hit * (static_cast<double>(hits + 1) + static_cast<double>(j) * others) /
+                       static_cast<double>(start + j + 1);
+            hits += r;
+        }
         out[q] = sum;
     });
 }

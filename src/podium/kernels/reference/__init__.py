@@ -5,10 +5,30 @@ Conventions shared by all of them: a query is the rows ``offsets[q]:offsets[q + 
 pair (bytes, offsets) with string i in ``bytes[offsets[i]:offsets[i + 1]]``.
 """
 
+from podium.kernels.reference.boosting import (
+    bin_features,
+    rankboost_potentials,
+    stump_dcg,
+    stump_sums,
+)
 from podium.kernels.reference.hashing import hash_strings
 from podium.kernels.reference.letor import format_letor, parse_letor
 from podium.kernels.reference.linear import matvec, rmatvec
 from podium.kernels.reference.lines import count_lines
+from podium.kernels.reference.losses import (
+    hinge_pairs,
+    hinge_pairs_product,
+    hinge_pairs_products,
+    lambda_pairs,
+    logistic_pairs,
+    logistic_pairs_product,
+    plackett_luce,
+    plackett_luce_product,
+    softmax_cross_entropy,
+    softmax_cross_entropy_product,
+    top_cross_entropy,
+    top_cross_entropy_product,
+)
 from podium.kernels.reference.ranking import (
     cascade,
     discounted_sum,
@@ -19,10 +39,14 @@ from podium.kernels.reference.ranking import (
     pair_counts,
     precision_sum,
     string_places,
+    tied_precision_sum,
 )
+from podium.kernels.reference.simplex_qp import simplex_qp
+from podium.kernels.reference.structural import violated_ap, violated_cuts, violated_order
 from podium.kernels.reference.table import parse_table
 
 __all__ = [
+    "bin_features",
     "cascade",
     "count_lines",
     "discounted_sum",
@@ -30,13 +54,33 @@ __all__ = [
     "first_place",
     "format_letor",
     "hash_strings",
+    "hinge_pairs",
+    "hinge_pairs_product",
+    "hinge_pairs_products",
     "ideal_sum",
+    "lambda_pairs",
+    "logistic_pairs",
+    "logistic_pairs_product",
     "matvec",
     "order",
     "pair_counts",
     "parse_letor",
     "parse_table",
+    "plackett_luce",
+    "plackett_luce_product",
     "precision_sum",
+    "rankboost_potentials",
     "rmatvec",
+    "simplex_qp",
+    "softmax_cross_entropy",
+    "softmax_cross_entropy_product",
     "string_places",
+    "stump_dcg",
+    "stump_sums",
+    "tied_precision_sum",
+    "top_cross_entropy",
+    "top_cross_entropy_product",
+    "violated_ap",
+    "violated_cuts",
+    "violated_order",
 ]

@@ -12,9 +12,9 @@ Floats = NDArray[np.float64]
 
 def matvec(x: NDArray[Any], w: Floats) -> Floats:
     """X w, in double precision."""
-    return np.einsum("ij,j->i", x, w, dtype=np.float64)
+    return np.asarray(np.einsum("ij,j->i", x, w, dtype=np.float64))
 
 
 def rmatvec(x: NDArray[Any], g: Floats) -> Floats:
     """X' g, in double precision."""
-    return np.einsum("ij,i->j", x, g, dtype=np.float64)
+    return np.asarray(np.einsum("ij,i->j", x, g, dtype=np.float64))

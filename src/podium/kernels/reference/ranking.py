@@ -66,6 +66,29 @@ def precision_sum(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Fl
     return np.array(out, dtype=np.float64)
 
 
+def tied_precision_sum(
+    relevant: Bools, order: Rows, scores: Floats, offsets: Rows, depth: int
+) -> Floats:
+    """precision_sum in the mean over all orders of documents with equal scores.
+
+    In a tied group of m with r relevant, behind s places with h hits: place s + j is relevant with
+    probability r / m, and then r - 1 of the other m - 1 are spread over the j - 1 before it
+    (McSherry and Najork, ECIR 2008).
+    """
+    out = []
+    for a, b in _queries(offsets):
+        total, place, hits = 0.0, 0, 0
+        for _, tied in itertools.groupby(order[a:b].tolist(), key=lambda row: scores[row]):
+            group = [bool(relevant[row]) for row in tied]
+            m, r = len(group), sum(group)
+            others = (r - 1) / max(m - 1, 1)
+            for j in range(min(m, depth - place) if r else 0):
+                total += r / m * (hits + 1 + j * others) / (place + j + 1)
+            place, hits = place + m, hits + r
+        out.append(total)
+    return np.array(out, dtype=np.float64)
+
+
 def first_place(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Rows:
     """The 1-based place of the first relevant document within depth, else 0."""
     out = []

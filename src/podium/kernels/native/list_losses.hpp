@@ -1,0 +1,254 @@
+// Losses of whole lists: cross entropies of choices, and the likelihood of an order (Plackett-Luce).
+// Per query the value, per document the gradient and the diagonal of the Hessian.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "pair_losses.hpp"
+
+namespace podium {
+
+// q_j = exp(s_j) / sum_l exp(s_l) of one query. Returns log sum_l exp(s_l).
+inline double softmax(const double* scores, Row n, double* q) {
+    const double top = *std::max_element(scores, scores + n);
+    double sum = 0;
+    for (Row j = 0; j < n; ++j) sum += q[j] = std::exp(scores[j] - top);
+    for (Row j = 0; j < n; ++j) q[j] /= sum;
+    return top + std::log(sum);
+}
+
+// -sum_j target_j log softmax_j(s): target is any weights, so zeros are a query that says nothing.
+inline void softmax_cross_entropy(const double* scores, const double* target, const Row* offsets,
+                                  Row n_queries, double* values, double* gradient, double* curvature) {
+    for_each_query(n_queries, 20 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        values[q] = 0;
+        if (n == 0) return;
+        const double *s = scores + first, *p = target + first;
+        double *g = gradient + first, *c = curvature + first;
+        const double log_sum = softmax(s, n, g);
+        double mass = 0, value = 0;
+        for (Row j = 0; j < n; ++j) {
+            mass += p[j];
+            value += p[j] * (log_sum - s[j]);
+        }
+        for (Row j = 0; j < n; ++j) {
+            c[j] = mass * g[j] * (1 - g[j]);
+            g[j] = mass * g[j] - p[j];
+        }
+        values[q] = value;
+    });
+}
+
+// weight * (diag(q) - q q') d, added to out; q must sum to 1.
+inline void add_softmax_product(const double* q, const double* d, Row n, double weight, double* out) {
+    double mean = 0;
+    for (Row j = 0; j < n; ++j) mean += q[j] * d[j];
+    for (Row j = 0; j < n; ++j) out[j] += weight * q[j] * (d[j] - mean);
+}
+
+inline void softmax_cross_entropy_product(const double* scores, const double* target, const Row* offsets,
+                                          Row n_queries, const double* direction, double* out) {
+    for_each_query(n_queries, 20 * offsets[n_queries], [=](Row query) {
+        const Row first = offsets[query], n = offsets[query + 1] - first;
+        if (n == 0) return;
+        Doubles q(room(n));
+        softmax(scores + first, n, q.data());
+        double mass = 0;
+        for (Row j = 0; j < n; ++j) mass += target[first + j];
+        std::fill_n(out + first, n, 0.0);
+        add_softmax_product(q.data(), direction + first, n, mass, out + first);
+    });
+}
+
+// The choices among the documents of one query that are left after a prefix.
+class Choices {
+  public:
+    Choices(const double* scores, Row n) : scores_(scores), n_(n), e_(room(n)) {
+        const auto [low, high] = std::minmax_element(scores, scores + n);
+        near_ = *high - *low <= kNear;
+        top_ = *high;
+        for (Row j = 0; j < n; ++j) e_[room(j)] = std::exp(scores[j] - top_);
+    }
+
+    // Softmax over what is left, 0 elsewhere. Returns the log of the sum.
+    double softmax(const std::vector<char>& left, double* q) const {
+        double top = near_ ? top_ : -std::numeric_limits<double>::infinity();
+        for (Row j = 0; j < n_ && !near_; ++j)
+            if (left[room(j)]) top = std::max(top, scores_[j]);
+        double sum = 0;
+        for (Row j = 0; j < n_; ++j) {
+            const double e = near_ ? e_[room(j)] : std::exp(scores_[j] - top);
+            sum += q[j] = left[room(j)] ? e : 0;
+        }
+        for (Row j = 0; j < n_; ++j) q[j] /= sum;
+        return top + std::log(sum);
+    }
+
+  private:
+    const double* scores_;
+    Row n_;
+    Doubles e_;
+    double top_;
+    bool near_;
+};
+
+// ListNet's top-j: the cross entropy of ordered prefixes of `depth` documents is, over all shorter ones,
+// the sum of P_y(prefix) times the cross entropy of the next choice. see(weight, p, q, log_sum) for each.
+template <class See>
+class Prefixes {
+  public:
+    Prefixes(const double* labels, const double* scores, Row n, See see)
+        : labels_(labels, n), scores_(scores, n), n_(n), q_(room(n)), left_(room(n), 1), see_(see) {}
+
+    // What `depth` more choices add, after a prefix of this probability.
+    void visit(Row depth, double weight) {
+        Doubles p(room(n_));
+        labels_.softmax(left_, p.data());
+        const double log_sum = scores_.softmax(left_, q_.data());
+        see_(weight, p.data(), q_.data(), log_sum);
+        for (std::size_t j = 0; depth > 1 && j < room(n_); ++j) {
+            if (!(weight * p[j] > 0)) continue;
+            left_[j] = 0;
+            visit(depth - 1, weight * p[j]);
+            left_[j] = 1;
+        }
+    }
+
+  private:
+    Choices labels_, scores_;
+    Row n_;
+    Doubles q_;
+    std::vector<char> left_;
+    See see_;
+};
+
+// mass is the weight of each query; 0: it says nothing.
+inline void top_cross_entropy(const double* scores, const double* labels, const double* mass,
+                              const Row* offsets, Row n_queries, Row depth, double* values,
+                              double* gradient, double* curvature) {
+    for_each_query(n_queries, 1000 * offsets[n_queries], [=](Row query) {
+        const Row first = offsets[query], n = offsets[query + 1] - first;
+        double value = 0, *g = gradient + first, *c = curvature + first;
+        const double* s = scores + first;
+        std::fill_n(g, n, 0.0);
+        std::fill_n(c, n, 0.0);
+        auto see = [&](double weight, const double* p, const double* q, double log_sum) {
+            for (Row j = 0; j < n; ++j) {
+                if (p[j] > 0) value += weight * p[j] * (log_sum - s[j]);
+                g[j] += weight * (q[j] - p[j]);
+                c[j] += weight * q[j] * (1 - q[j]);
+            }
+        };
+        if (n > 0 && mass[query] > 0) Prefixes(labels + first, s, n, see).visit(std::min(depth, n), mass[query]);
+        values[query] = value;
+    });
+}
+
+inline void top_cross_entropy_product(const double* scores, const double* labels, const double* mass,
+                                      const Row* offsets, Row n_queries, Row depth,
+                                      const double* direction, double* out) {
+    for_each_query(n_queries, 1000 * offsets[n_queries], [=](Row query) {
+        const Row first = offsets[query], n = offsets[query + 1] - first;
+        std::fill_n(out + first, n, 0.0);
+        auto see = [=](double weight, const double*, const double* q, double) {
+            add_softmax_product(q, direction + first, n, weight, out + first);
+        };
+        if (n > 0 && mass[query] > 0)
+            Prefixes(labels + first, scores + first, n, see).visit(std::min(depth, n), mass[query]);
+    });
+}
+
+// A sum of m exp(x), and of the squares of its terms, in units of the largest exp(x): no scores are so
+// far apart that it overflows, or loses a digit of what counts.
+struct ScaledSum {
+    double exponent = -std::numeric_limits<double>::infinity(), sum = 0, squares = 0;
+
+    void add(double m, double x) {
+        const double e = std::exp(-std::abs(exponent - x));
+        if (x <= exponent) {
+            sum += m * e;
+            squares += m * e * m * e;
+        } else {
+            sum = sum * e + m;
+            squares = squares * e * e + m * m;
+            exponent = x;
+        }
+    }
+};
+
+// Plackett-Luce, stage by stage: stage i chooses the document at place i among those from i on. tail[i] is
+// the sum of their exp(s), and chances that of 1 / tail over the stages so far: the document at place j
+// stands for choice in every stage up to j, with probabilities exp(s_j) / tail[i].
+struct Stages {
+    Row n, stages;
+    Doubles s;
+    std::vector<ScaledSum> tail;
+    ScaledSum chances;
+
+    Stages(const double* scores, const Row* order, Row size, Row wanted)
+        : n(size), stages(std::min(wanted, size)), s(room(n)), tail(room(n + 1)) {
+        for (Row i = 0; i < n; ++i) s[room(i)] = scores[order[i]];
+        for (std::size_t i = room(n); i-- > 0;) {
+            tail[i] = tail[i + 1];
+            tail[i].add(1, s[i]);
+        }
+    }
+
+    bool enter(std::size_t i) {
+        if (i >= room(stages)) return false;
+        chances.add(1 / tail[i].sum, -tail[i].exponent);
+        return true;
+    }
+
+    // exp(s_i) in units of chances.
+    double unit(std::size_t i) const { return std::exp(s[i] + chances.exponent); }
+};
+
+// ListMLE: -sum_{i <= stages} log of the probability of choosing order[i] among order[i..n].
+inline void plackett_luce(const double* scores, const Row* order, const Row* stages, const Row* offsets,
+                          Row n_queries, double* values, double* gradient, double* curvature) {
+    for_each_query(n_queries, 30 * offsets[n_queries], [=](Row q) {
+        const Row* rows = order + offsets[q];
+        Stages list(scores, rows, offsets[q + 1] - offsets[q], stages[q]);
+        double value = 0;
+        for (std::size_t i = 0; i < room(list.n); ++i) {
+            const bool chosen = list.enter(i);
+            if (chosen) value += std::log(list.tail[i].sum) + (list.tail[i].exponent - list.s[i]);
+            const double e = list.unit(i), probability = e * list.chances.sum;
+            gradient[rows[i]] = probability - chosen;
+            curvature[rows[i]] = std::max(probability - e * e * list.chances.squares, 0.0);
+        }
+        values[q] = value;
+    });
+}
+
+// Its Hessian times a direction. A stage gives q_j (d_j - mean_i), mean_i its mean of d under q; over the
+// stages, the sum of q_j times (d_j - the mean of mean_i by 1 / tail). Means are updated as they run.
+inline void plackett_luce_product(const double* scores, const Row* order, const Row* stages,
+                                  const Row* offsets, Row n_queries, const double* direction,
+                                  double* out) {
+    for_each_query(n_queries, 60 * offsets[n_queries], [=](Row q) {
+        const Row* rows = order + offsets[q];
+        Stages list(scores, rows, offsets[q + 1] - offsets[q], stages[q]);
+        Doubles mean(room(list.n + 1));
+        for (std::size_t i = room(list.n); i-- > 0;) {
+            const double share = std::exp(list.s[i] - list.tail[i].exponent) / list.tail[i].sum;
+            mean[i] = mean[i + 1] + share * (direction[rows[i]] - mean[i + 1]);
+        }
+        double mean_of_means = 0;
+        for (std::size_t i = 0; i < room(list.n); ++i) {
+            if (list.enter(i)) {
+                const double unit = std::exp(-list.tail[i].exponent - list.chances.exponent);
+                const double share = unit / list.tail[i].sum / list.chances.sum;
+                mean_of_means += share * (mean[i] - mean_of_means);
+            }
+            out[rows[i]] = list.unit(i) * list.chances.sum * (direction[rows[i]] - mean_of_means);
+        }
+    });
+}
+
+}  // namespace podium

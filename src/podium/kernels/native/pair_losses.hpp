@@ -1,0 +1,453 @@
+// Losses of pairs of documents (u, v) of one query, u better than v: hinge, logistic, and LambdaRank's.
+// Per query the sum over its pairs, per document the gradient and the diagonal of the Hessian.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "wide.hpp"
+
+namespace podium {
+
+using Doubles = std::vector<double>;
+
+inline std::size_t room(Row n) { return static_cast<std::size_t>(n); }
+
+// Documents counted, and the sum of what they carry.
+struct Tally {
+    double count = 0, sum = 0;
+};
+
+// A Fenwick tree over the levels of a query: adding and counting below a level cost O(log levels).
+class LevelTree {
+  public:
+    // Counts below levels up to `top`: what stands there itself is below none of them, and is not kept.
+    explicit LevelTree(Row top) : nodes_(room(top + 1)) {}
+
+    void add(Row level, double carried) {
+        const Row n = static_cast<Row>(nodes_.size());
+        for (Row i = level + 1; i < n; i += i & -i) {
+            Tally& node = nodes_[room(i)];
+            node.count += 1;
+            node.sum += carried;
+        }
+    }
+
+    Tally below(Row level) const {
+        Tally total;
+        for (Row i = level; i > 0; i &= i - 1) {
+            total.count += nodes_[room(i)].count;
+            total.sum += nodes_[room(i)].sum;
+        }
+        return total;
+    }
+
+  private:
+    std::vector<Tally> nodes_;
+};
+
+// The documents of one query by score, best first, and their pairs inside the margin: level_u > level_v and
+// s_u - s_v < 1. Down the list the documents that come within a margin of u only grow in number, up the
+// list those of v: two sweeps, each document entering once.
+class MarginPairs {
+  public:
+    struct Document {
+        double score;
+        Row level, row;
+    };
+
+    MarginPairs(const double* scores, const Row* levels, const Row* order, Row n) : documents_(room(n)) {
+        for (std::size_t i = 0; i < room(n); ++i) {
+            documents_[i] = {scores[order[i]], levels[order[i]], order[i]};
+            top_ = std::max(top_, documents_[i].level);
+        }
+    }
+
+    Row top() const { return top_; }
+
+    // visit(u) for each document, after enter(v) for those that it may be ahead of by less than a margin.
+    template <class Enter, class Visit>
+    void down(Enter enter, Visit visit) const {
+        if (top_ == 0) return;  // there is no pair
+        auto v = documents_.begin();
+        for (const Document& u : documents_) {
+            for (; v != documents_.end() && u.score - v->score < 1; ++v) enter(*v);
+            visit(u);
+        }
+    }
+
+    // visit(v) for each document, after enter(u) for those that may be ahead of it by less than a margin.
+    template <class Enter, class Visit>
+    void up(Enter enter, Visit visit) const {
+        if (top_ == 0) return;
+        auto u = documents_.rbegin();
+        for (auto v = u; v != documents_.rend(); ++v) {
+            for (; u != documents_.rend() && u->score - v->score < 1; ++u) enter(*u);
+            visit(*v);
+        }
+    }
+
+    // worse(u, tally of its partners below), better(v, tally of its partners above), where document x
+    // counts carried(x).
+    template <class Carried, class Worse, class Better>
+    void tally(Carried carried, Worse worse, Better better) const {
+        LevelTree below(top_), above(top_);
+        down([&](const Document& v) { below.add(v.level, carried(v.row)); },
+             [&](const Document& u) { worse(u.row, below.below(u.level)); });
+        up([&](const Document& u) { above.add(top_ - u.level, carried(u.row)); },
+           [&](const Document& v) { better(v.row, above.below(top_ - v.level)); });
+    }
+
+  private:
+    std::vector<Document> documents_;
+    Row top_ = 0;
+};
+
+// sum over pairs of max(0, 1 - (s_u - s_v))^power; order holds the rows by score.
+inline void hinge_pairs(const double* scores, const Row* levels, const Row* order, const Row* offsets,
+                        Row n_queries, int power, double* values, double* gradient, double* curvature) {
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill_n(gradient + first, n, 0.0);
+        std::fill_n(curvature + first, n, 0.0);
+        const double middle = n == 0 ? 0 : scores[order[first + n / 2]];  // a common offset must not cancel
+        const auto s = [=](Row row) { return scores[row] - middle; };
+        double value = 0;
+        // What is missing to the margin, summed over the pairs a document wins, then over those it loses.
+        // sum of h^2 = sum of h (1 - s_u + s_v): no squares of scores are summed.
+        const auto wins = [&](Row u, Tally worse) {
+            const double missing = worse.count * (1 - s(u)) + worse.sum;
+            value += power == 1 ? missing : missing * (1 - s(u));
+            gradient[u] -= power == 1 ? worse.count : 2 * missing;
+            curvature[u] += power == 1 ? 0 : 2 * worse.count;
+        };
+        const auto loses = [&](Row v, Tally better) {
+            const double missing = better.count * (1 + s(v)) - better.sum;
+            value += power == 1 ? 0 : missing * s(v);
+            gradient[v] += power == 1 ? better.count : 2 * missing;
+            curvature[v] += power == 1 ? 0 : 2 * better.count;
+        };
+        MarginPairs(scores, levels, order + first, n).tally(s, wins, loses);
+        values[q] = std::max(value, 0.0);
+    });
+}
+
+// The generalised Hessian of the squared hinge times a direction: 2 sum over a document's active pairs
+// of the difference of directions.
+inline void hinge_pairs_product(const double* scores, const Row* levels, const Row* order,
+                                const Row* offsets, Row n_queries, const double* direction, double* out) {
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill_n(out + first, n, 0.0);
+        const double mean =
+            std::accumulate(direction + first, direction + first + n, 0.0) / static_cast<double>(n);
+        const auto d = [=](Row row) { return direction[row] - mean; };
+        const auto add = [=](Row row, Tally partners) {
+            out[row] += 2 * (partners.count * d(row) - partners.sum);
+        };
+        MarginPairs(scores, levels, order + first, n).tally(d, add, add);
+    });
+}
+
+// sum += row; and out += 2 (count own - sum): what `count` documents that add up to sum do to one of them.
+PODIUM_ANY_WIDTH
+inline void add_row(double* __restrict sum, const double* __restrict row, Row width) {
+    for (Row j = 0; j < width; ++j) sum[j] += row[j];
+}
+
+PODIUM_ANY_WIDTH
+inline void add_apart(double* __restrict out, const double* __restrict own, double count,
+                      const double* __restrict sum, Row width) {
+    for (Row j = 0; j < width; ++j) out[j] += 2 * (count * own[j] - sum[j]);
+}
+
+// A LevelTree of whole rows.
+class RowTree {
+  public:
+    RowTree(Row top, Row width) : width_(width), counts_(room(top + 1)), sums_(room((top + 1) * width)) {}
+
+    void add(Row level, const double* row) {
+        const Row n = static_cast<Row>(counts_.size());
+        for (Row i = level + 1; i < n; i += i & -i) {
+            counts_[room(i)] += 1;
+            add_row(&sums_[room(i * width_)], row, width_);
+        }
+    }
+
+    void add_apart_from_below(Row level, const double* own, double* out) const {
+        for (Row i = level; i > 0; i &= i - 1)
+            add_apart(out, own, counts_[room(i)], &sums_[room(i * width_)], width_);
+    }
+
+  private:
+    Row width_;
+    Doubles counts_, sums_;
+};
+
+// The product with many directions in one go: the columns of a matrix.
+inline void hinge_pairs_products(const double* scores, const Row* levels, const Row* order,
+                                 const Row* offsets, Row n_queries, const double* directions, Row width,
+                                 double* out) {
+    for_each_query(n_queries, 4 * width * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill(out + first * width, out + (first + n) * width, 0.0);
+        const MarginPairs pairs(scores, levels, order + first, n);
+        if (pairs.top() == 0) return;
+        Doubles mean(room(width)), centred(directions + first * width, directions + (first + n) * width);
+        for (Row i = 0; i < n; ++i) add_row(mean.data(), &centred[room(i * width)], width);
+        for (double& m : mean) m /= -static_cast<double>(n);
+        for (Row i = 0; i < n; ++i) add_row(&centred[room(i * width)], mean.data(), width);
+        const auto d = [&](Row row) { return &centred[room((row - first) * width)]; };
+        RowTree below(pairs.top(), width), above(pairs.top(), width);
+        using Document = MarginPairs::Document;
+        pairs.down(
+            [&](const Document& v) { below.add(v.level, d(v.row)); },
+            [&](const Document& u) { below.add_apart_from_below(u.level, d(u.row), out + u.row * width); });
+        pairs.up([&](const Document& u) { above.add(pairs.top() - u.level, d(u.row)); },
+                 [&](const Document& v) {
+                     above.add_apart_from_below(pairs.top() - v.level, d(v.row), out + v.row * width);
+                 });
+    });
+}
+
+// Scores no further apart than this have exponentials whose quotients and their squares are doubles.
+constexpr double kNear = 300;
+
+// log(1 + exp(-x)), and sigma(-x) = 1 / (1 + exp(x)), for any x.
+struct Logistic {
+    double loss, sigma;
+    explicit Logistic(double x) {
+        const double e = std::exp(-std::abs(x));
+        loss = std::log1p(e) + std::max(-x, 0.0);
+        sigma = (x >= 0 ? e : 1) / (1 + e);
+    }
+};
+
+// sum of logs = log of a product, as long as the product is a double: each factor is at most
+// 1 + exp(range).
+class LogOfProduct {
+  public:
+    explicit LogOfProduct(double range) : product_(1), capacity_(static_cast<Row>(700 / (range + 1))) {}
+
+    Row capacity() const { return capacity_; }
+
+    // The lanes, with room for these many more factors each.
+    double* lanes(Row factors) {
+        if (used_ + factors > capacity_) flush();
+        used_ += factors;
+        return product_.at;
+    }
+
+    double total() {
+        flush();
+        return total_;
+    }
+
+  private:
+    void flush() {
+        for (double& p : product_.at) {
+            total_ += std::log(p);
+            p = 1;
+        }
+        used_ = 0;
+    }
+
+    Lanes product_;
+    double total_ = 0;
+    Row capacity_, used_ = 0;
+};
+
+// One u against n documents v (a multiple of kLanes; a zero in e is no document). With r = e_v / e_u:
+// sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r): one division a pair.
+// (A loop for each sum: in one loop GCC does not see that they are independent.)
+PODIUM_ANY_WIDTH
+inline void logistic_row(double inverse_u, const double* __restrict e, Row n, double* __restrict gradient,
+                         double* __restrict curvature, double* __restrict product,
+                         double* __restrict gradient_u, double* __restrict curvature_u) {
+    double p[kLanes], g[kLanes], c[kLanes], factor[kLanes], sigma[kLanes], slope[kLanes];
+    std::copy_n(product, kLanes, p);
+    std::copy_n(gradient_u, kLanes, g);
+    std::copy_n(curvature_u, kLanes, c);
+    for (Row v = 0; v < n; v += kLanes) {
+        for (Row k = 0; k < kLanes; ++k) {
+            const double r = e[v + k] * inverse_u, t = 1 / (1 + r);
+            factor[k] = 1 + r;
+            sigma[k] = r * t;
+            slope[k] = sigma[k] * t;
+        }
+        for (Row k = 0; k < kLanes; ++k) p[k] *= factor[k];
+        for (Row k = 0; k < kLanes; ++k) g[k] += sigma[k];
+        for (Row k = 0; k < kLanes; ++k) c[k] += slope[k];
+        for (Row k = 0; k < kLanes; ++k) gradient[v + k] += sigma[k];
+        for (Row k = 0; k < kLanes; ++k) curvature[v + k] += slope[k];
+    }
+    std::copy_n(p, kLanes, product);
+    std::copy_n(g, kLanes, gradient_u);
+    std::copy_n(c, kLanes, curvature_u);
+}
+
+PODIUM_ANY_WIDTH
+inline void logistic_row_product(double inverse_u, double direction_u, const double* __restrict e,
+                                 const double* __restrict direction, Row n, double* __restrict out,
+                                 double* __restrict out_u) {
+    double sum[kLanes];
+    for (Row k = 0; k < kLanes; ++k) sum[k] = out_u[k];
+    for (Row v = 0; v < n; v += kLanes) {
+        for (Row k = 0; k < kLanes; ++k) {
+            const double r = e[v + k] * inverse_u, t = 1 / (1 + r);
+            const double change = r * t * t * (direction_u - direction[v + k]);
+            sum[k] += change;
+            out[v + k] -= change;
+        }
+    }
+    for (Row k = 0; k < kLanes; ++k) out_u[k] = sum[k];
+}
+
+// The documents of one query by level, highest first, with zeros behind them for the last lanes.
+struct Leveled {
+    Row n;
+    const Row* rows;
+    Doubles score, e;
+    std::vector<Row> next;  // where the levels below each document's begin
+    double range = 0;
+
+    Leveled(const double* scores, const Row* levels, const Row* by_level, Row size)
+        : n(size), rows(by_level), score(room(n)), e(room(n + kLanes)), next(room(n)) {
+        if (n == 0) return;
+        for (Row i = 0; i < n; ++i) score[room(i)] = scores[rows[i]];
+        const auto [low, high] = std::minmax_element(score.begin(), score.end());
+        range = *high - *low;
+        for (std::size_t i = 0; i < room(n); ++i) e[i] = std::exp(score[i] - *high);
+        for (Row i = n; i-- > 0;)
+            next[room(i)] = i + 1 < n && levels[rows[i]] == levels[rows[i + 1]] ? next[room(i + 1)] : i + 1;
+    }
+
+    bool near() const { return range <= kNear; }
+
+    Doubles gathered(const double* values) const {
+        Doubles out(room(n + kLanes));
+        for (Row i = 0; i < n; ++i) out[room(i)] = values[rows[i]];
+        return out;
+    }
+
+    void scatter(const Doubles& from, double* to) const {
+        for (Row i = 0; i < n; ++i) to[rows[i]] = from[room(i)];
+    }
+};
+
+inline double logistic_near(const Leveled& docs, Doubles& gradient, Doubles& curvature) {
+    LogOfProduct logs(docs.range);
+    for (Row u = 0; u < docs.n; ++u) {
+        Lanes g(0), c(0);
+        const double inverse = 1 / docs.e[room(u)];
+        for (Row v = docs.next[room(u)]; v < docs.n; v += kLanes * logs.capacity()) {
+            const Row blocks = std::min(logs.capacity(), (docs.n - v + kLanes - 1) / kLanes);
+            logistic_row(inverse, &docs.e[room(v)], blocks * kLanes, &gradient[room(v)],
+                         &curvature[room(v)], logs.lanes(blocks), g.at, c.at);
+        }
+        gradient[room(u)] -= g.sum();
+        curvature[room(u)] += c.sum();
+    }
+    return logs.total();
+}
+
+inline double logistic_far(const Leveled& docs, Doubles& gradient, Doubles& curvature) {
+    double value = 0;
+    for (std::size_t u = 0; u < room(docs.n); ++u) {
+        for (std::size_t v = room(docs.next[u]); v < room(docs.n); ++v) {
+            const Logistic pair(docs.score[u] - docs.score[v]);
+            const double slope = pair.sigma * (1 - pair.sigma);
+            value += pair.loss;
+            gradient[u] -= pair.sigma;
+            gradient[v] += pair.sigma;
+            curvature[u] += slope;
+            curvature[v] += slope;
+        }
+    }
+    return value;
+}
+
+// sum over pairs of log(1 + exp(-(s_u - s_v))); by_level holds the rows by level, highest first.
+inline void logistic_pairs(const double* scores, const Row* levels, const Row* by_level,
+                           const Row* offsets, Row n_queries, double* values, double* gradient,
+                           double* curvature) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries), [=](Row q) {
+        const Row first = offsets[q];
+        const Leveled docs(scores, levels, by_level + first, offsets[q + 1] - first);
+        Doubles g(room(docs.n + kLanes)), c(room(docs.n + kLanes));
+        values[q] = docs.near() ? logistic_near(docs, g, c) : logistic_far(docs, g, c);
+        docs.scatter(g, gradient);
+        docs.scatter(c, curvature);
+    });
+}
+
+// Its Hessian times a direction: sum over a document's pairs of sigma (1 - sigma) times the difference
+// of directions.
+inline void logistic_pairs_product(const double* scores, const Row* levels, const Row* by_level,
+                                   const Row* offsets, Row n_queries, const double* direction,
+                                   double* out) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries), [=](Row q) {
+        const Row first = offsets[q];
+        const Leveled docs(scores, levels, by_level + first, offsets[q + 1] - first);
+        const Doubles d = docs.gathered(direction);
+        Doubles product(room(docs.n + kLanes));
+        for (std::size_t u = 0; u < room(docs.n); ++u) {
+            Lanes own(0);
+            const std::size_t next = room(docs.next[u]);
+            if (docs.near()) {
+                const Row blocks = (docs.n - docs.next[u] + kLanes - 1) / kLanes;
+                logistic_row_product(1 / docs.e[u], d[u], &docs.e[next], &d[next], blocks * kLanes,
+                                     &product[next], own.at);
+            } else {
+                for (std::size_t v = next; v < room(docs.n); ++v) {
+                    const double sigma = Logistic(docs.score[u] - docs.score[v]).sigma;
+                    const double change = sigma * (1 - sigma) * (d[u] - d[v]);
+                    own.at[0] += change;
+                    product[v] -= change;
+                }
+            }
+            product[u] += own.sum();
+        }
+        docs.scatter(product, out);
+    });
+}
+
+// LambdaRank: logistic losses of pairs with gain_u > gain_v, at least one of them among the first
+// `truncation` of the order by score, each weighted by what exchanging the two would change:
+// (gain_u - gain_v) |discount(pos_u) - discount(pos_v)|.
+inline void lambda_pairs(const double* scores, const double* gains, const Row* order, const Row* offsets,
+                         Row n_queries, const double* discount, Row truncation, double* values,
+                         double* gradient, double* curvature) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries), [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        Doubles s(room(n)), gain(room(n)), g(room(n)), c(room(n));
+        for (Row i = 0; i < n; ++i) {
+            s[room(i)] = scores[order[first + i]];
+            gain[room(i)] = gains[order[first + i]];
+        }
+        double value = 0;
+        for (std::size_t i = 0; i < room(std::min(truncation, n)); ++i) {
+            for (std::size_t j = i + 1; j < room(n); ++j) {
+                if (gain[i] == gain[j]) continue;
+                const auto [u, v] = gain[i] > gain[j] ? std::pair(i, j) : std::pair(j, i);
+                const double weight = (gain[u] - gain[v]) * std::abs(discount[u] - discount[v]);
+                const Logistic pair(s[u] - s[v]);
+                const double slope = weight * pair.sigma * (1 - pair.sigma);
+                value += weight * pair.loss;
+                g[u] -= weight * pair.sigma;
+                g[v] += weight * pair.sigma;
+                c[u] += slope;
+                c[v] += slope;
+            }
+        }
+        values[q] = value;
+        for (Row i = 0; i < n; ++i) {
+            gradient[order[first + i]] = g[room(i)];
+            curvature[order[first + i]] = c[room(i)];
+        }
+    });
+}
+
+}  // namespace podium

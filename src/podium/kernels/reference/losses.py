@@ -1,0 +1,259 @@
+"""Losses of scores: one value per query, gradient and diagonal of the Hessian one per row.
+
+Each also has a product: its Hessian (hinge: a generalised one) times a direction.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.kernels.reference.ranking import Floats, Rows
+
+Derivatives = tuple[Floats, Floats, Floats]
+Bools = NDArray[np.bool_]
+
+
+def _pairs(levels: Rows, offsets: Rows) -> Iterator[tuple[int, int, Rows]]:
+    """Each document u with all v below it: query, u, rows of v."""
+    for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        for u in range(a, b):
+            v = a + np.flatnonzero(levels[a:b] < levels[u])
+            if len(v):
+                yield q, u, v
+
+
+def _empty(scores: Floats, offsets: Rows) -> Derivatives:
+    return np.zeros(len(offsets) - 1), np.zeros(len(scores)), np.zeros(len(scores))
+
+
+def hinge_pairs(
+    scores: Floats, levels: Rows, order: Rows, offsets: Rows, power: int
+) -> Derivatives:
+    """sum over pairs with level_u > level_v of max(0, 1 - (s_u - s_v))^power.
+
+    order holds the rows by score, best first (the native twin sweeps along it).
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+    for q, u, below in _pairs(levels, offsets):
+        v = below[scores[u] - scores[below] < 1]
+        missing = 1 - (scores[u] - scores[v])
+        slope = power * missing ** (power - 1)
+        values[q] += np.sum(missing**power)
+        gradient[u] -= np.sum(slope)
+        gradient[v] += slope
+        curvature[u] += 2 * len(v) * (power == 2)
+        curvature[v] += 2 * (power == 2)
+    return values, gradient, curvature
+
+
+def hinge_pairs_product(
+    scores: Floats, levels: Rows, order: Rows, offsets: Rows, direction: Floats
+) -> Floats:
+    """The generalised Hessian of the squared hinge times a direction."""
+    out = np.zeros(len(scores))
+    for _, u, below in _pairs(levels, offsets):
+        v = below[scores[u] - scores[below] < 1]
+        change = 2 * (direction[u] - direction[v])
+        out[u] += np.sum(change)
+        out[v] -= change
+    return out
+
+
+def hinge_pairs_products(
+    scores: Floats, levels: Rows, order: Rows, offsets: Rows, directions: Floats
+) -> Floats:
+    """The same for many directions, the columns of a matrix."""
+    out = np.empty(directions.shape)
+    for j, direction in enumerate(directions.T):
+        out[:, j] = hinge_pairs_product(scores, levels, order, offsets, direction)
+    return out
+
+
+def _logistic(x: Floats) -> tuple[Floats, Floats]:
+    """log(1 + exp(-x)) and sigma(-x) = 1 / (1 + exp(x))."""
+    e = np.exp(-np.abs(x))
+    return np.log1p(e) + np.maximum(-x, 0), np.where(x >= 0, e, 1) / (1 + e)
+
+
+def logistic_pairs(scores: Floats, levels: Rows, by_level: Rows, offsets: Rows) -> Derivatives:
+    """sum over pairs with level_u > level_v of log(1 + exp(-(s_u - s_v))).
+
+    by_level holds the rows by level, highest first (the native twin runs along it).
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+    for q, u, v in _pairs(levels, offsets):
+        loss, sigma = _logistic(scores[u] - scores[v])
+        values[q] += np.sum(loss)
+        gradient[u] -= np.sum(sigma)
+        gradient[v] += sigma
+        curvature[u] += np.sum(sigma * (1 - sigma))
+        curvature[v] += sigma * (1 - sigma)
+    return values, gradient, curvature
+
+
+def logistic_pairs_product(
+    scores: Floats, levels: Rows, by_level: Rows, offsets: Rows, direction: Floats
+) -> Floats:
+    """The Hessian of logistic_pairs times a direction."""
+    out = np.zeros(len(scores))
+    for _, u, v in _pairs(levels, offsets):
+        _, sigma = _logistic(scores[u] - scores[v])
+        change = sigma * (1 - sigma) * (direction[u] - direction[v])
+        out[u] += np.sum(change)
+        out[v] -= change
+    return out
+
+
+def lambda_pairs(
+    scores: Floats, gains: Floats, order: Rows, offsets: Rows, discount: Floats, truncation: int
+) -> Derivatives:
+    """Logistic losses of pairs with gain_u > gain_v, weighted as LambdaRank does.
+
+    A pair weighs (gain_u - gain_v) |discount(pos_u) - discount(pos_v)|; at least one of the two is
+    among the first `truncation` rows of the order.
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+    for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        rows = order[a:b]
+        for i, first in enumerate(rows[:truncation].tolist()):
+            later = np.arange(i + 1, b - a)
+            others = rows[later]
+            sign = np.sign(gains[first] - gains[others])
+            weight = np.abs(gains[first] - gains[others]) * np.abs(discount[i] - discount[later])
+            loss, sigma = _logistic(sign * (scores[first] - scores[others]))
+            values[q] += np.sum(weight * loss)
+            gradient[first] -= np.sum(sign * weight * sigma)
+            gradient[others] += sign * weight * sigma
+            curvature[first] += np.sum(weight * sigma * (1 - sigma))
+            curvature[others] += weight * sigma * (1 - sigma)
+    return values, gradient, curvature
+
+
+def _softmax(scores: Floats) -> tuple[Floats, Floats]:
+    """exp(s_j) / sum_l exp(s_l), and its logarithm."""
+    shifted = scores - scores.max(initial=-np.inf)
+    log_q = shifted - np.log(np.sum(np.exp(shifted))) if len(scores) else shifted
+    return np.exp(log_q), log_q
+
+
+def _softmax_product(q: Floats, direction: Floats) -> Floats:
+    """(diag(q) - q q') d."""
+    return np.asarray(q * (direction - np.sum(q * direction)))
+
+
+def softmax_cross_entropy(scores: Floats, target: Floats, offsets: Rows) -> Derivatives:
+    """-sum_j target_j log softmax_j(s). The target is any weights: zeros say nothing."""
+    values, gradient, curvature = _empty(scores, offsets)
+    for query, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        p, (q, log_q) = target[a:b], _softmax(scores[a:b])
+        mass = np.sum(p)
+        values[query] = -np.sum(p * log_q)
+        gradient[a:b] = mass * q - p
+        curvature[a:b] = mass * q * (1 - q)
+    return values, gradient, curvature
+
+
+def softmax_cross_entropy_product(
+    scores: Floats, target: Floats, offsets: Rows, direction: Floats
+) -> Floats:
+    """The Hessian of softmax_cross_entropy times a direction."""
+    out = np.zeros(len(scores))
+    for a, b in itertools.pairwise(offsets.tolist()):
+        q, _ = _softmax(scores[a:b])
+        out[a:b] = np.sum(target[a:b]) * _softmax_product(q, direction[a:b])
+    return out
+
+
+Choice = Callable[[int, slice, Bools, float, Floats, Floats, Floats], None]
+
+
+def _each_choice(
+    scores: Floats, labels: Floats, mass: Floats, offsets: Rows, depth: int, see: Choice
+) -> None:
+    """see(query, rows, left, P_y(prefix), p, q, log q) for each prefix shorter than depth.
+
+    p and q are the probabilities of the next choice, among the documents left, by labels and scores.
+    """
+    for query, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        rows = slice(a, b)
+        prefixes: list[tuple[tuple[int, ...], float]] = [((), float(mass[query]))]
+        for length in range(min(depth, b - a) if mass[query] > 0 else 0):
+            longer: list[tuple[tuple[int, ...], float]] = []
+            for prefix, weight in prefixes:
+                left = ~np.isin(np.arange(b - a), prefix)
+                p, _ = _softmax(labels[rows][left])
+                q, log_q = _softmax(scores[rows][left])
+                see(query, rows, left, weight, p, q, log_q)
+                if length + 1 < depth:
+                    chosen = zip(np.flatnonzero(left).tolist(), p.tolist(), strict=True)
+                    longer += [((*prefix, j), weight * pj) for j, pj in chosen if weight * pj > 0]
+            prefixes = longer
+
+
+def top_cross_entropy(
+    scores: Floats, labels: Floats, mass: Floats, offsets: Rows, depth: int
+) -> Derivatives:
+    """-sum over ordered prefixes of `depth` documents of P_y(prefix) log P_s(prefix).
+
+    P is Plackett-Luce's; the sum decomposes into P_y(shorter prefix) times the cross entropy of the
+    next choice. mass is the weight of each query.
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+
+    def see(
+        query: int, rows: slice, left: Bools, weight: float, p: Floats, q: Floats, log_q: Floats
+    ) -> None:
+        values[query] -= weight * np.sum(p[p > 0] * log_q[p > 0])
+        gradient[rows][left] += weight * (q - p)
+        curvature[rows][left] += weight * q * (1 - q)
+
+    _each_choice(scores, labels, mass, offsets, depth, see)
+    return values, gradient, curvature
+
+
+def top_cross_entropy_product(
+    scores: Floats, labels: Floats, mass: Floats, offsets: Rows, depth: int, direction: Floats
+) -> Floats:
+    """The Hessian of top_cross_entropy times a direction."""
+    out = np.zeros(len(scores))
+
+    def see(
+        query: int, rows: slice, left: Bools, weight: float, p: Floats, q: Floats, log_q: Floats
+    ) -> None:
+        out[rows][left] += weight * _softmax_product(q, direction[rows][left])
+
+    _each_choice(scores, labels, mass, offsets, depth, see)
+    return out
+
+
+def _stages(order: Rows, stages: Rows, offsets: Rows) -> Iterator[tuple[int, Rows]]:
+    """The rows each stage chooses from, the one it chooses first."""
+    for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        for i in range(min(int(stages[q]), b - a)):
+            yield q, order[a + i : b]
+
+
+def plackett_luce(scores: Floats, order: Rows, stages: Rows, offsets: Rows) -> Derivatives:
+    """-sum_{i <= stages} log of the probability of choosing order[i] among order[i:]."""
+    values, gradient, curvature = _empty(scores, offsets)
+    for query, rows in _stages(order, stages, offsets):
+        q, log_q = _softmax(scores[rows])
+        values[query] -= log_q[0]
+        gradient[rows] += q
+        gradient[rows[0]] -= 1
+        curvature[rows] += q * (1 - q)
+    return values, gradient, curvature
+
+
+def plackett_luce_product(
+    scores: Floats, order: Rows, stages: Rows, offsets: Rows, direction: Floats
+) -> Floats:
+    """The Hessian of plackett_luce times a direction."""
+    out = np.zeros(len(scores))
+    for _, rows in _stages(order, stages, offsets):
+        out[rows] += _softmax_product(_softmax(scores[rows])[0], direction[rows])
+    return out

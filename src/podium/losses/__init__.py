@@ -1,0 +1,85 @@
+"""What a ranker learns by: losses of the scores of a query, with gradient and curvature.
+
+Examples
+--------
+>>> from podium.data import RankingData
+>>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
+>>> loss = make("listnet").bind(data)
+>>> values, gradient = loss(data.y)
+>>> values.shape, bool(abs(gradient).max() < 1e-15)  # scores equal to the labels: the minimum
+((1,), True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from podium.errors import UnknownNameError, UsageError
+from podium.losses.focused import Focused
+from podium.losses.judged import Judged, Pairs
+from podium.losses.lambdarank import LambdaRank
+from podium.losses.listwise import ListMLE, ListNet, Squared, TopkListMLE
+from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
+from podium.losses.pairs import PairHinge, PairLogistic, PairLoss
+from podium.losses.structural import APHinge, OrderHinge
+
+LOSSES: dict[str, type[Loss]] = {
+    "focused": Focused,
+    "hinge": PairHinge,
+    "lambdarank": LambdaRank,
+    "listmle": ListMLE,
+    "listnet": ListNet,
+    "ranknet": PairLogistic,
+    "squared": Squared,
+    "svm-map": APHinge,
+    "svm-order": OrderHinge,
+    "topk-listmle": TopkListMLE,
+}
+"""Every loss by name."""
+
+
+def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
+    """A loss from its name, from its ``spec()``, or as it is.
+
+    Examples
+    --------
+    >>> make("topk-listmle")
+    TopkListMLE(k=10)
+    >>> make(Focused(list=ListMLE(), k=3).spec())
+    Focused(list=ListMLE(), pair=PairLogistic(pairs='mean'), k=3, beta=0.5)
+    """
+    if isinstance(loss, Loss):
+        return loss
+    spec = {"name": loss} if isinstance(loss, str) else dict(loss)
+    name = spec.pop("name", None)
+    if name not in LOSSES:
+        raise UnknownNameError("loss", str(name), LOSSES)
+    parts = {k: make(v) if isinstance(v, Mapping) else v for k, v in spec.items()}
+    try:
+        return LOSSES[name](**parts)
+    except TypeError as error:
+        raise UsageError(f"expected parameters of the loss {name}, got {error}") from None
+
+
+__all__ = [
+    "APHinge",
+    "BoundLoss",
+    "Focused",
+    "Judged",
+    "LOSSES",
+    "LambdaRank",
+    "ListLoss",
+    "ListMLE",
+    "ListNet",
+    "Loss",
+    "OrderHinge",
+    "PairHinge",
+    "PairLogistic",
+    "PairLoss",
+    "Pairs",
+    "QueryLoss",
+    "Squared",
+    "TopkListMLE",
+    "make",
+]

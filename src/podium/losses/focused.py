@@ -1,0 +1,174 @@
+"""The Focused loss: a list loss on the top k of the truth, and pairs of the top against the rest."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import ClassVar
+
+import numpy as np
+
+from podium.data import Groups, RankingData
+from podium.errors import UsageError
+from podium.losses.judged import Judged, Pairs, Rows
+from podium.losses.listwise import ListNet, check_count
+from podium.losses.loss import Bools, BoundLoss, Derivatives, Floats, ListLoss, Loss, Weighted
+from podium.losses.pairs import PairLogistic, PairLoss
+
+
+@dataclass(frozen=True)
+class Focused(Loss):
+    """beta L_list(T) + (1 - beta) L_pair(T x F), T the top k of the truth and F the rest.
+
+    Niu, Guo, Lan, Cheng, Top-k learning to rank, SIGIR 2012, section 3.2 (FocusedNet: ListNet on T,
+    RankNet on T x F). Each term is divided by its value at zero scores, query by query: the paper's
+    footnote 2 asks for comparable ranges and leaves the way open. A term with nothing to say (fewer
+    than two documents in T, none in F) drops out of its query; the other keeps its weight.
+
+    Graded labels get a total order drawn by the seed of ``bind``, and its first k are T. Top-k truth
+    of a larger k is cut to k, that of a smaller one is taken as it is.
+
+    Parameters
+    ----------
+    list
+        Any listwise loss; it sees T alone, with position labels k, k - 1, ..., 1.
+    pair
+        Any pair loss; its pairs are one document of T and one of F.
+    k
+        Places that matter.
+    beta
+        The share of the list term, from 0 to 1.
+
+    Examples
+    --------
+    >>> data = RankingData.from_arrays([[0.0]] * 4, [2, 1, 0, 0], qid=[1] * 4, topk=2)
+    >>> Focused(k=2, beta=0.25).bind(data)(np.zeros(4))[0].tolist()  # 0.25 + 0.75
+    [1.0]
+    """
+
+    name: ClassVar[str] = "focused"
+
+    list: ListLoss = field(default_factory=ListNet)
+    pair: PairLoss = field(default_factory=PairLogistic)
+    k: int = 10
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_count(self.k, "k")
+        if not isinstance(self.beta, int | float) or not 0 <= self.beta <= 1:
+            raise UsageError(f"expected beta from 0 to 1, got {self.beta!r}")
+        for part, kind in ((self.list, ListLoss), (self.pair, PairLoss)):
+            if not isinstance(part, kind):
+                raise UsageError(f"expected a {kind.__name__} in {self.name}, got {part!r}")
+
+    def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
+        """The loss on top-k truth, drawn from the labels where they are grades."""
+        truth = Judged.of(data, seed).truth(self.k)
+        top = truth.labels > 0
+        terms = []
+        if self.beta > 0:
+            members = OnMembers(self.list.on(truth.take(top)), data.groups, np.flatnonzero(top))
+            terms.append(per_start(members, self.beta))
+        if self.beta < 1:
+            pairs = Pairs.of(data.groups, top.astype(np.float64))
+            terms.append(per_start(self.pair.on(pairs), 1 - self.beta))
+        return Sum(terms)
+
+
+def per_start(bound: BoundLoss, share: float) -> Weighted:
+    """A loss in units of its value at zero scores, times a share; 0 where that value is 0."""
+    start, _ = bound(np.zeros(bound.groups.n_rows))
+    weight = np.zeros(len(start))
+    return Weighted(bound, np.divide(share, start, out=weight, where=start > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class OnMembers(BoundLoss):
+    """A loss that sees some rows only, as a loss of all of them."""
+
+    bound: BoundLoss
+    groups: Groups
+    rows: Rows
+
+    @property
+    def smooth(self) -> bool:
+        """As the loss of the members."""
+        return self.bound.smooth
+
+    @property
+    def active(self) -> Bools:
+        """Queries whose members say anything."""
+        return self.bound.active
+
+    def _spread(self, values: Floats) -> Floats:
+        out = np.zeros(self.groups.n_rows)
+        out[self.rows] = values
+        return out
+
+    def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Values and gradient; 0 for those who are no members."""
+        values, gradient = self.bound(self.vector(scores)[self.rows])
+        return values, self._spread(gradient)
+
+    def curvature(self, scores: Floats) -> Floats:
+        """The curvature; 0 for those who are no members."""
+        return self._spread(self.bound.curvature(self.vector(scores)[self.rows]))
+
+    def derivatives(self, scores: Floats) -> Derivatives:
+        """All three."""
+        values, gradient, curvature = self.bound.derivatives(self.vector(scores)[self.rows])
+        return values, self._spread(gradient), self._spread(curvature)
+
+    def product(self, scores: Floats, direction: Floats) -> Floats:
+        """The product; 0 for those who are no members."""
+        scores, direction = self.vector(scores), self.vector(direction, "values in direction")
+        return self._spread(self.bound.product(scores[self.rows], direction[self.rows]))
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(BoundLoss):
+    """The sum of bound losses on the same queries."""
+
+    terms: Sequence[BoundLoss]
+
+    @property
+    def groups(self) -> Groups:  # type: ignore[override]
+        """The queries."""
+        return self.terms[0].groups
+
+    @property
+    def smooth(self) -> bool:
+        """Where all terms are."""
+        return all(term.smooth for term in self.terms)
+
+    @property
+    def active(self) -> Bools:
+        """Queries of which any term says something."""
+        return np.asarray(reduce(np.logical_or, [term.active for term in self.terms]))
+
+    def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Values and gradient."""
+        values, gradient = _added(self.terms, lambda term: term(scores))
+        return values, gradient
+
+    def curvature(self, scores: Floats) -> Floats:
+        """The sum of the curvatures."""
+        return _added(self.terms, lambda term: (term.curvature(scores),))[0]
+
+    def derivatives(self, scores: Floats) -> Derivatives:
+        """All three."""
+        values, gradient, curvature = _added(self.terms, lambda term: term.derivatives(scores))
+        return values, gradient, curvature
+
+    def product(self, scores: Floats, direction: Floats) -> Floats:
+        """The sum of the products."""
+        return _added(self.terms, lambda term: (term.product(scores, direction),))[0]
+
+
+def _added(
+    terms: Sequence[BoundLoss], of: Callable[[BoundLoss], tuple[Floats, ...]]
+) -> builtins.list[Floats]:
+    """Part by part, the sum over the terms."""
+    return [np.asarray(reduce(np.add, parts)) for parts in zip(*map(of, terms), strict=True)]

@@ -1,0 +1,181 @@
+"""Losses of whole lists: ListNet, ListMLE and its top-k form, and the squared error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from podium import kernels
+from podium.data import Groups
+from podium.errors import UsageError
+from podium.losses.judged import Judged, Rows
+from podium.losses.loss import BoundLoss, Derivatives, Floats, KernelLoss, ListLoss, Loss
+
+
+def check_count(value: object, what: str, least: int = 1) -> None:
+    """Raise unless the parameter is a whole number of at least this much."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise UsageError(f"expected {what} to be a whole number from {least} on, got {value!r}")
+
+
+def softmax(groups: Groups, values: Floats) -> Floats:
+    """exp(v_j) / sum_l exp(v_l) within each query.
+
+    Examples
+    --------
+    >>> softmax(Groups.from_sizes([2, 1]), np.array([1000.0, 1000.0, 3.0])).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    e = np.exp(values - groups.spread(groups.reduce(np.maximum, values)))
+    return np.asarray(e / groups.spread(groups.reduce(np.add, e)))
+
+
+@dataclass(frozen=True)
+class ListNet(ListLoss):
+    """The cross entropy of first choices: -sum_j P_y(j) log P_s(j), P_z = softmax(z).
+
+    Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise to listwise approach, ICML 2007. At
+    depth j the choices are ordered prefixes of j documents under Plackett-Luce, at cost n^j.
+    Queries whose labels are all equal say nothing and are left out.
+
+    Parameters
+    ----------
+    depth
+        Documents in a prefix.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 2, [1, 0], qid=[1] * 2)
+    >>> ListNet().bind(data)(np.zeros(2))[0].round(6).tolist()  # log 2
+    [0.693147]
+    """
+
+    name: ClassVar[str] = "listnet"
+
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        check_count(self.depth, "depth")
+
+    def on(self, judged: Judged) -> BoundLoss:
+        """The loss on these documents."""
+        groups, contrast = judged.groups, judged.contrast
+        if self.depth > 1:
+            return KernelLoss(
+                self,
+                groups,
+                contrast,
+                kernels.top_cross_entropy,
+                kernels.top_cross_entropy_product,
+                {"labels": judged.labels, "mass": contrast.astype(float), "depth": self.depth},
+            )
+        return KernelLoss(
+            self,
+            groups,
+            contrast,
+            kernels.softmax_cross_entropy,
+            kernels.softmax_cross_entropy_product,
+            {"target": softmax(groups, judged.labels) * groups.spread(contrast)},
+        )
+
+
+def _likelihood(loss: Loss, judged: Judged, k: int | None) -> BoundLoss:
+    """The first k choices (None: all) of Plackett-Luce, in the order of the labels."""
+    sizes = judged.groups.sizes
+    stages = (sizes if k is None else np.minimum(sizes, k)) * judged.contrast
+    return KernelLoss(
+        loss,
+        judged.groups,
+        judged.contrast,
+        kernels.plackett_luce,
+        kernels.plackett_luce_product,
+        {"order": judged.order(), "stages": stages},
+    )
+
+
+@dataclass(frozen=True)
+class ListMLE(ListLoss):
+    """The negative log likelihood of the true order: -sum_i log P_s(pi_i among pi_i .. pi_n).
+
+    Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008. Equal labels are
+    ordered at random, by the seed of ``bind``; queries whose labels are all equal are left out.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
+    >>> ListMLE().bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3!
+    [1.791759]
+    """
+
+    name: ClassVar[str] = "listmle"
+
+    def on(self, judged: Judged) -> BoundLoss:
+        """The loss on these documents."""
+        return _likelihood(self, judged, None)
+
+
+@dataclass(frozen=True)
+class TopkListMLE(ListLoss):
+    """ListMLE's first k choices: -sum_{i <= k} log P_s(pi_i among pi_i .. pi_n).
+
+    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009. Equal labels and queries
+    without contrast as in ListMLE.
+
+    Parameters
+    ----------
+    k
+        Places that count.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
+    >>> TopkListMLE(k=1).bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3
+    [1.098612]
+    """
+
+    name: ClassVar[str] = "topk-listmle"
+
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        check_count(self.k, "k")
+
+    def on(self, judged: Judged) -> BoundLoss:
+        """The loss on these documents."""
+        return _likelihood(self, judged, self.k)
+
+
+@dataclass(frozen=True)
+class Squared(ListLoss):
+    """Regression on the labels: sum_j (s_j - y_j)^2. The one loss that minds a shift of the scores.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 2, [1, 3], qid=[1] * 2)
+    >>> Squared().bind(data)(np.zeros(2))[0].tolist()
+    [10.0]
+    """
+
+    name: ClassVar[str] = "squared"
+
+    def on(self, judged: Judged) -> BoundLoss:
+        """The loss on these documents."""
+        nonempty = judged.groups.sizes > 0
+        return KernelLoss(
+            self, judged.groups, nonempty, _squared, _squared_product, {"labels": judged.labels}
+        )
+
+
+def _squared(scores: Floats, labels: Floats, offsets: Rows) -> Derivatives:
+    gap = scores - labels
+    return Groups(offsets).reduce(np.add, gap**2), 2 * gap, np.full(len(gap), 2.0)
+
+
+def _squared_product(scores: Floats, labels: Floats, offsets: Rows, direction: Floats) -> Floats:
+    return 2 * direction
