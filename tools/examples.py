@@ -31,7 +31,7 @@ def pages() -> Iterator[Path]:
     """Every page with examples; generated pages have theirs elsewhere."""
     yield ROOT / "README.md"
     for path in sorted((ROOT / "docs").glob("*.md")):
-        if path.name not in ("cli.md", "benchmarks.md"):
+        if path.name not in ("cli.md", "benchmarks.md", "results.md"):
             yield path
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from podium import data, errors, experiments, kernels, metrics
+    from podium import data, errors, experiments, kernels, losses, metrics, optim, rankers, registry
     from podium.data import (
         Groups,
         Qrels,
@@ -31,7 +31,27 @@ if TYPE_CHECKING:
         write_run,
     )
     from podium.errors import PodiumError
+    from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
+    from podium.rankers import (
+        MLP,
+        SVMMAP,
+        AdaRank,
+        CoordinateAscent,
+        FocusedBoost,
+        FocusedNet,
+        FocusedSVM,
+        LambdaMART,
+        ListMLE,
+        ListNet,
+        RankBoost,
+        RankNet,
+        RankSVM,
+        Regression,
+        TopkListMLE,
+        tune,
+    )
+    from podium.registry import RANKERS, load
 
 # Public name -> the module it comes from. Loaded when first used, so that `import podium` is cheap.
 _PUBLIC = {
@@ -48,29 +68,73 @@ _PUBLIC = {
     "write_qrels": "podium.data",
     "write_run": "podium.data",
     "PodiumError": "podium.errors",
+    "LOSSES": "podium.losses",
     "METRICS": "podium.metrics",
     "evaluate": "podium.metrics",
+    "AdaRank": "podium.rankers",
+    "CoordinateAscent": "podium.rankers",
+    "FocusedBoost": "podium.rankers",
+    "FocusedNet": "podium.rankers",
+    "FocusedSVM": "podium.rankers",
+    "LambdaMART": "podium.rankers",
+    "ListMLE": "podium.rankers",
+    "ListNet": "podium.rankers",
+    "MLP": "podium.rankers",
+    "RankBoost": "podium.rankers",
+    "RankNet": "podium.rankers",
+    "RankSVM": "podium.rankers",
+    "Regression": "podium.rankers",
+    "SVMMAP": "podium.rankers",
+    "TopkListMLE": "podium.rankers",
+    "tune": "podium.rankers",
+    "RANKERS": "podium.registry",
+    "load": "podium.registry",
 }
-_ROOMS = ("data", "errors", "experiments", "kernels", "metrics")
+_ROOMS = (
+    "data", "errors", "experiments", "kernels", "losses", "metrics", "optim", "rankers", "registry",
+)  # fmt: skip
 
 __all__ = [
+    "AdaRank",
+    "CoordinateAscent",
+    "FocusedBoost",
+    "FocusedNet",
+    "FocusedSVM",
     "Groups",
+    "LOSSES",
+    "LambdaMART",
+    "ListMLE",
+    "ListNet",
     "METRICS",
+    "MLP",
     "PodiumError",
     "Qrels",
+    "RANKERS",
+    "RankBoost",
+    "RankNet",
+    "RankSVM",
     "RankingData",
+    "Regression",
     "Run",
+    "SVMMAP",
+    "TopkListMLE",
     "data",
     "errors",
     "evaluate",
     "experiments",
     "kernels",
+    "load",
+    "losses",
     "make_synthetic",
     "metrics",
+    "optim",
+    "rankers",
     "read_letor",
     "read_parquet",
     "read_qrels",
     "read_run",
+    "registry",
+    "tune",
     "write_letor",
     "write_qrels",
     "write_run",

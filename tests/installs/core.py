@@ -30,6 +30,10 @@ def main() -> None:
     )  # fmt: skip
     mean = podium.evaluate(data, data.truth(data.X), "NDCG@10")["NDCG@10"].mean
     assert f"{mean:.4f}" in done.stdout, done.stdout
+    for name in ("ranksvm", "focused-net", "lambdamart"):
+        ranker = podium.registry.make_ranker(name).fit(data)
+        ranker.save(folder / "model.podium")
+        assert (podium.load(folder / "model.podium").predict(data) == ranker.predict(data)).all()
     try:
         data.to_parquet(folder / "data.parquet")
     except MissingExtraError as error:

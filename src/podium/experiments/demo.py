@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from podium.data import Fold, RankingData, SyntheticData, kfold, make_synthetic
 from podium.metrics import correct, evaluate, mean_over_queries, paired_test
 from podium.metrics.conventions import TABLES
+from podium.rankers import FocusedNet, LambdaMART, ListNet, Ranker, RankSVM, Regression
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class Demo:
     --------
     >>> run = Demo.prepare(n_queries=40, seed=0)
     >>> [row.ranker for row in run.compare().rows]
-    ['input order', 'best feature', 'least squares', 'the truth']
+    ['best feature', 'regression', 'ranksvm', 'listnet', 'focused-net', 'lambdamart', 'the truth']
     """
 
     data: SyntheticData
@@ -64,9 +65,12 @@ class Demo:
     def rankers(self) -> dict[str, Callable[[Fold], Floats]]:
         """Name -> scores of the test documents; nothing but the truth has seen them."""
         return {
-            "input order": lambda fold: -fold.test.groups.places.astype(np.float64),
             "best feature": best_feature,
-            "least squares": least_squares,
+            "regression": learned(Regression()),
+            "ranksvm": learned(RankSVM()),
+            "listnet": learned(ListNet()),
+            "focused-net": learned(FocusedNet(k=5)),
+            "lambdamart": learned(LambdaMART(trees=100, learning_rate=0.1)),
             "the truth": lambda fold: self.data.truth(fold.test.X),
         }
 
@@ -96,8 +100,7 @@ class Demo:
             for r in rankers
         )
         conventions = tuple(
-            (m, mean_over_queries(values["least squares"][m]), who)
-            for m, who in _CONVENTIONS.items()
+            (m, mean_over_queries(values["ranksvm"][m]), who) for m, who in _CONVENTIONS.items()
         )
         return Table(rows, baseline, conventions)
 
@@ -111,8 +114,6 @@ def best_feature(fold: Fold) -> Floats:
     return np.asarray(sign * fold.test.X[:, j])
 
 
-def least_squares(fold: Fold) -> Floats:
-    """Labels as numbers: the weights with the least squared error on the training documents."""
-    bias = np.ones((len(fold.train), 1))
-    weights = np.linalg.lstsq(np.hstack([fold.train.X, bias]), fold.train.y, rcond=None)[0]
-    return np.asarray(fold.test.X @ weights[:-1])
+def learned(ranker: Ranker) -> Callable[[Fold], Floats]:
+    """The ranker, fitted to the fold's training queries and stopped by its validation queries."""
+    return lambda fold: ranker.fit(fold.train, valid=fold.valid).predict(fold.test)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli import data, demo, evaluate, metrics
+from podium.apps.cli import data, demo, evaluate, explain, metrics, predict, rankers, train, tune
 from podium.apps.cli.console import reports_errors
 
 app = typer.Typer(
@@ -47,6 +47,11 @@ def _podium(
 app.add_typer(data.app, name="data")
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("metrics", epilog=metrics.EXAMPLE)(metrics.metrics)
+app.command("rankers", epilog=rankers.EXAMPLE)(rankers.rankers)
+app.command("train", epilog=train.EXAMPLE)(train.train)
+app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
+app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

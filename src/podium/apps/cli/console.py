@@ -10,11 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, ParamSpec, TypeVar
 
 import typer
 
 from podium.errors import BackendError, MissingExtraError, PodiumError, UsageError
+
+if TYPE_CHECKING:
+    from podium.data import RankingData
+    from podium.rankers import Step
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -121,6 +125,59 @@ def reading(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+def read_files(
+    paths: Sequence[Path], missing: MissingChoice, *, labelled: bool = True
+) -> RankingData:
+    """Ranking data from several files as one set, with a progress bar."""
+    from podium.data import read_data
+
+    with reading(paths) as progress:
+        return read_data(paths, missing=missing, labelled=labelled, progress=progress)
+
+
+@contextmanager
+def training(what: str) -> Iterator[tuple[Callable[[Step], None], Callable[[str], None]]]:
+    """A progress bar for learning, fed with its steps; and a function that says what is next."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[state]}"),
+    )  # fmt: skip
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(what, total=None, state="")
+
+    def advance(step: Step) -> None:
+        state = f"objective {step.objective:.6g}"
+        if step.valid is not None:
+            state += f"  {step.metric} {step.valid:.4f}"
+        bar.update(task, completed=step.iteration, total=step.total, state=state)
+
+    def say(text: str) -> None:
+        bar.update(task, description=text, state="")
+
+    with bar if console.is_terminal else nullcontext():  # a bar that is off still ends its line
+        yield advance, say
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """What the library warns of as a line each on stderr, without Python's decoration."""
+    import warnings
+
+    from podium.errors import NotConvergedWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NotConvergedWarning)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
+                typer.echo(f"podium: warning: {' '.join(message.split())}", err=True)
 
 
 @contextmanager

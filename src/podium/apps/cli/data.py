@@ -11,12 +11,11 @@ import typer
 from podium.apps.cli.console import (
     Json,
     Missing,
-    MissingChoice,
     Seed,
     busy,
     print_json,
     print_table,
-    reading,
+    read_files,
     reports_errors,
 )
 
@@ -38,7 +37,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 @reports_errors
 def info(inputs: Inputs, missing: Missing = "nan", json: Json = False) -> None:
     """Say what is in ranking data: counts, labels, list lengths, odd features."""
-    facts = _facts(_read(inputs, missing))
+    facts = _facts(read_files(inputs, missing))
     if json:
         print_json(facts)
         return
@@ -68,7 +67,7 @@ def convert(
     from podium.data import draw_truth, scale_by_query
 
     _check_free([out], force)
-    data = _read(inputs, missing)
+    data = read_files(inputs, missing)
     with busy("working"):
         data = data if scale is None else scale_by_query(data, scale)
         data = data if topk is None else draw_truth(data, topk, seed)
@@ -114,14 +113,14 @@ def split(
     pieces: dict[str, RankingData]
     if fractions is not None:
         shares = _fractions(fractions)
-        found = split_data(_read(inputs, missing), shares, seed=seed)
+        found = split_data(read_files(inputs, missing), shares, seed=seed)
         names = ("train", "test") if len(found) == 2 else ("train", "vali", "test")
         pieces = dict(zip(names, found, strict=True))
     else:
         if parts:
-            rounds = rotate([_read([path], missing) for path in inputs])
+            rounds = rotate([read_files([path], missing) for path in inputs])
         else:
-            rounds = kfold(_read(inputs, missing), folds or 0, seed=seed)
+            rounds = kfold(read_files(inputs, missing), folds or 0, seed=seed)
         pieces = {
             f"Fold{i}/{name}": piece
             for i, fold in enumerate(rounds, start=1)
@@ -158,13 +157,6 @@ def _fractions(text: str) -> list[float]:
     if len(shares) not in (2, 3):
         raise UsageError(f"expected 2 or 3 fractions, got {len(shares)}")
     return shares
-
-
-def _read(paths: Sequence[Path], missing: MissingChoice) -> RankingData:
-    from podium.data import read_data
-
-    with reading(paths) as progress:
-        return read_data(paths, missing=missing, progress=progress)
 
 
 _WRITABLE = {".parquet": "parquet", ".pq": "parquet", ".qrels": "qrels"} | dict.fromkeys(

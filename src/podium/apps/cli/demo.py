@@ -18,7 +18,7 @@ def demo(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Rank, evaluate and compare on a generated problem whose best answer is known."""
+    """Train, rank, evaluate and compare on a generated problem whose best answer is known."""
     from rich.console import Console
     from rich.progress import track
 
@@ -36,9 +36,7 @@ def demo(
     rows = [[row.ranker, *(f"{mean:.4f}" for mean in row.means), row.verdict] for row in table.rows]
     title = f"{run.data.n_queries} queries, {len(run.data):,} documents, 5 folds, test queries"
     print_table(title, ["ranker", *METRICS, f"{METRICS[0]} against {table.baseline}"], rows)
-    typer.echo("\nOne set of scores (least squares), one measure, four conventions:")
+    typer.echo("\nOne set of scores (ranksvm), one measure, four conventions:")
     for metric, mean, tables in table.conventions:
         typer.echo(f"  {mean:.4f}  {metric:<26} {tables}")
-    typer.echo(
-        "\nNext: podium metrics --explain NDCG@10, podium data info FILE, podium evaluate --help"
-    )
+    typer.echo("\nNext: podium rankers, podium train --help, podium metrics --explain NDCG@10")

@@ -44,7 +44,7 @@ def evaluate(
         list[Path],
         typer.Argument(
             exists=True, dir_okay=False, metavar="SCORES...",
-            help="One number a line, a .npy vector, or a TREC run.",
+            help="One number a line, .npy, Parquet (column score), or a TREC run.",
         ),
     ],
     metric: Annotated[

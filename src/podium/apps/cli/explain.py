@@ -1,0 +1,158 @@
+"""``podium explain``: which features a model uses, and why a document stands where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.apps.cli.console import (
+    Json,
+    Missing,
+    Seed,
+    busy,
+    print_json,
+    print_table,
+    read_files,
+    reports_errors,
+)
+from podium.apps.cli.train import check_measure, finite
+
+if TYPE_CHECKING:
+    from podium.data import RankingData
+    from podium.rankers import Ranker
+
+EXAMPLE = """Example: podium explain listnet.podium --data test.txt --query 18219
+
+Without data: the features the model uses most, by weight (linear), by the sum of its stumps or by
+the gain of its trees. With --query: that query's list and what adds most to each score. With
+--importance: how much a metric falls where one feature is shuffled."""
+
+_MEASURES = {"linear": "weight", "stumps": "sum of |alpha|", "trees": "gain"}
+
+
+@reports_errors
+def explain(
+    model: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, metavar="MODEL", help="A .podium file.")
+    ],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="LETOR text or Parquet to explain."),
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="The query whose list to explain.")] = None,
+    importance: Annotated[
+        bool, typer.Option("--importance", help="Permutation importance on the data.")
+    ] = False,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="What is measured for --importance.")
+    ] = "NDCG@10",
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Times a feature is shuffled for --importance.")
+    ] = 5,
+    n: Annotated[
+        int | None,
+        typer.Option("-n", min=1, help="Features to show: 10, or 3 for each document of a query."),
+    ] = None,
+    missing: Missing = "error",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Explain a model by its features, one query's list, or what a metric needs."""
+    from podium.errors import UsageError
+    from podium.registry import load
+
+    if query is not None and importance:
+        raise UsageError("expected --query or --importance, got both")
+    if (data is None) != (query is None and not importance):
+        raise UsageError("expected --data together with --query Q or --importance")
+    check_measure(metric)
+    ranker = load(model)
+    if data is None:
+        _explain_model(ranker, model, n or 10, json)
+    elif query is not None:
+        _explain_query(ranker, read_files(data, missing), query, n or 3, json)
+    else:
+        table = read_files(data, missing)
+        _explain_importance(ranker, table, (metric, repeats, seed), n or 10, json)
+
+
+def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
+    from podium.errors import UsageError
+    from podium.rankers import feature_importance, feature_weights
+
+    kind = ranker.model_.kind
+    if kind not in _MEASURES:
+        raise UsageError(f"expected --data D --importance to explain a model of kind {kind}")
+    weights = feature_weights(ranker) if kind == "linear" else feature_importance(ranker)
+    measure = _MEASURES[kind]
+    shown = dict(list(weights.items())[:n])
+    if json:
+        print_json({"ranker": ranker.name, "model": kind, "measure": measure, "features": shown})
+        return
+    rows = [
+        [name, f"{value:+.6g}" if kind == "linear" else f"{value:.6g}"]
+        for name, value in shown.items()
+    ]
+    trained = ranker.trained_
+    title = (
+        f"{path}: {ranker.name}, trained on {trained.n_queries:,} queries, "
+        f"{trained.n_documents:,} documents; {len(shown)} of {ranker.n_features_in_} features"
+    )
+    print_table(title, ["feature", measure], rows)
+
+
+def _explain_query(ranker: Ranker, data: RankingData, query: str, n: int, json: bool) -> None:
+    found = ranker.explain(data, query)
+    # The number of the document among DATA's lines, from 1.
+    rows = (found.rows if data.source_rows is None else data.source_rows[found.rows]) + 1
+    documents: list[dict[str, Any]] = [
+        {
+            "place": place,
+            "row": int(rows[place - 1]),
+            "docid": None if found.docids is None else found.docids[place - 1],
+            "label": float(found.labels[place - 1]),
+            "score": float(found.scores[place - 1]),
+            "contributions": dict(found.top(place, n)),
+        }
+        for place in range(1, len(rows) + 1)
+    ]
+    if json:
+        print_json({"ranker": ranker.name, "query": found.qid, "documents": documents})
+        return
+    table = [
+        [
+            d["docid"] or f"line {d['row']}",
+            " ".join(f"{name} {value:+.4g}" for name, value in d["contributions"].items()),
+            f"{d['place']}",
+            f"{d['label']:g}",
+            f"{d['score']:.6g}",
+        ]
+        for d in documents
+    ]
+    headers = ["document", "adds most to the score", "place", "label", "score"]
+    print_table(f"query {found.qid}, {ranker.name}", headers, table, text_columns=2)
+
+
+def _explain_importance(
+    ranker: Ranker, data: RankingData, how: tuple[str, int, int], n: int, json: bool
+) -> None:
+    from podium.rankers import permutation_importance
+
+    metric, repeats, seed = how
+    with busy("shuffling features"):
+        found = permutation_importance(ranker, data, metric, repeats=repeats, seed=seed)
+    spread = dict(zip(found.feature_names, found.std.tolist(), strict=True))
+    if json:
+        features = {
+            name: {"fall": finite(fall), "std": finite(spread[name])} for name, fall in found.top(n)
+        }
+        print_json(
+            {"ranker": ranker.name, "metric": found.metric, "value": finite(found.value),
+             "repeats": repeats, "features": features}
+        )  # fmt: skip
+        return
+    rows = [[name, f"{fall:+.4f}", f"{spread[name]:.4f}"] for name, fall in found.top(n)]
+    title = f"{ranker.name}: {found.metric} = {found.value:.4f}, and how much it falls without"
+    print_table(title, ["feature", "fall", "std"], rows)

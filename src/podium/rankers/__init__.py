@@ -1,0 +1,71 @@
+"""Rankers: queries with labels in, a score for every document out."""
+
+from podium.rankers.boosted.estimators import AdaRank, FocusedBoost, RankBoost
+from podium.rankers.coordinate_ascent import CoordinateAscent
+from podium.rankers.explanation import (
+    Explanation,
+    Importance,
+    explain,
+    feature_importance,
+    feature_weights,
+    permutation_importance,
+)
+from podium.rankers.history import Callback, History, Step
+from podium.rankers.lambdamart import LambdaMART
+from podium.rankers.mlp import MLP
+from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
+from podium.rankers.ranker import RankedList, Ranker
+from podium.rankers.regression import Regression
+from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
+from podium.rankers.tuning import Trial, Tuning, tune
+
+RANKERS: dict[str, type[Ranker]] = {
+    "regression": Regression,
+    "ranksvm": RankSVM,
+    "ranknet": RankNet,
+    "listnet": ListNet,
+    "listmle": ListMLE,
+    "topk-listmle": TopkListMLE,
+    "svm-map": SVMMAP,
+    "rankboost": RankBoost,
+    "adarank": AdaRank,
+    "coordinate-ascent": CoordinateAscent,
+    "lambdamart": LambdaMART,
+    "focused-svm": FocusedSVM,
+    "focused-boost": FocusedBoost,
+    "focused-net": FocusedNet,
+}
+"""The rankers of this room by name; ``podium.RANKERS`` has every room's."""
+
+__all__ = [
+    "AdaRank",
+    "Callback",
+    "CoordinateAscent",
+    "Explanation",
+    "FocusedBoost",
+    "FocusedNet",
+    "FocusedSVM",
+    "History",
+    "Importance",
+    "LambdaMART",
+    "ListMLE",
+    "ListNet",
+    "MLP",
+    "RANKERS",
+    "RankBoost",
+    "RankNet",
+    "RankSVM",
+    "RankedList",
+    "Ranker",
+    "Regression",
+    "SVMMAP",
+    "Step",
+    "TopkListMLE",
+    "Trial",
+    "Tuning",
+    "explain",
+    "feature_importance",
+    "feature_weights",
+    "permutation_importance",
+    "tune",
+]

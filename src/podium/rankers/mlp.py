@@ -1,0 +1,241 @@
+"""A small neural network as scorer: mini-batches of queries, Adam, early stopping on validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from podium.data import RankingData, shuffled_queries
+from podium.errors import ModelFileError, UsageError
+from podium.losses import Loss
+from podium.optim import Adam, Patience, one_blas_thread
+from podium.optim.linear import check_finite
+from podium.rankers.history import Watch
+from podium.rankers.models import Floats, Model, Part, vector
+from podium.rankers.objective import Objective
+from podium.rankers.parameters import Count, Positive, Range, check_parameters
+
+Activation = Literal["relu", "tanh", "sigmoid"]
+
+
+@dataclass(kw_only=True, repr=False)
+class MLP(BaseEstimator):  # type: ignore[misc]
+    """A multi-layer perceptron as scorer, in place of ``"linear"``.
+
+    Parameters
+    ----------
+    hidden
+        Units of each hidden layer.
+    activation
+        Between the layers.
+    learning_rate
+        Adam's step.
+    batch_queries
+        Queries in a mini-batch.
+    epochs
+        Passes over the queries at most.
+    patience
+        Epochs without a better validation metric before it stops.
+    validation_fraction
+        Share of the queries held out for that where no validation data is given.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> from podium.rankers import ListNet
+    >>> data = make_synthetic(n_queries=60, n_features=5, truth="nonlinear", seed=0)
+    >>> ranker = ListNet(scorer=MLP(hidden=(16,), epochs=20)).fit(data)
+    >>> ranker.model_.kind, ranker.predict(data).shape == (len(data),)
+    ('mlp', True)
+    """
+
+    hidden: tuple[int, ...] = (64, 32)
+    activation: Activation = "relu"
+    learning_rate: Positive = 1e-3
+    batch_queries: Count = 16
+    epochs: Count = 100
+    patience: Count = 10
+    validation_fraction: Annotated[float, Range(0.01, 0.9)] = 0.2
+
+    def check(self) -> None:
+        """Raise where a parameter cannot be."""
+        check_parameters(self, "the mlp scorer")
+        if not isinstance(self.hidden, list | tuple) or not all(
+            isinstance(n, int | np.integer) and 0 < n <= 100_000 for n in self.hidden
+        ):
+            raise UsageError(
+                "expected hidden layers of 1 unit or more, as in (64, 32) or (8,), "
+                f"got {self.hidden!r}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Network(Model):
+    """s = W_L a(... a(W_1 z + b_1) ...) + b_L with standardised features z = (x - mean) / scale."""
+
+    kind = "mlp"
+    mean: Floats
+    scale: Floats
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    activation: Activation
+
+    @classmethod
+    def draw(cls, data: RankingData, mlp: MLP, rng: np.random.Generator) -> Network:
+        """Random weights (He's scale) and the features' means and deviations."""
+        X = data.X.astype(np.float64)
+        scale = X.std(axis=0)
+        sizes = [data.n_features, *mlp.hidden, 1]
+        weights = tuple(
+            rng.standard_normal((a, b)) * np.sqrt((2.0 if b > 1 else 1.0) / a)
+            for a, b in pairwise(sizes)
+        )
+        biases = tuple(np.zeros(b) for b in sizes[1:])
+        return cls(
+            X.mean(axis=0), np.where(scale > 1e-12, scale, 1.0), weights, biases, mlp.activation
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Inputs of the first layer."""
+        return len(self.mean)
+
+    def layers(self, X: NDArray[Any]) -> list[Floats]:
+        """What each layer puts out, the standardised features first and the scores last."""
+        out = [(X - self.mean) / self.scale]
+        act, last = _ACTIVATIONS[self.activation][0], len(self.weights) - 1
+        for i, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            z = out[-1] @ W + b
+            out.append(z if i == last else act(z))
+        return out
+
+    def predict(self, X: NDArray[Any]) -> Floats:
+        """The last layer; in blocks of rows, so that memory stays small."""
+        out = np.empty(len(X))
+        with one_blas_thread():
+            for first in range(0, len(X), 8192):
+                out[first : first + 8192] = self.layers(X[first : first + 8192])[-1][:, 0]
+        return out
+
+    def backward(self, layers: list[Floats], gradient: Floats) -> list[Floats]:
+        """The gradient with respect to the scores -> to weights and biases, first layer first."""
+        slope = _ACTIVATIONS[self.activation][1]
+        delta, found = gradient[:, None], []
+        for i in reversed(range(len(self.weights))):
+            found += [delta.sum(axis=0), layers[i].T @ delta]
+            if i:
+                delta = (delta @ self.weights[i].T) * slope(layers[i])
+        return found[::-1]
+
+    def parameters(self) -> list[Floats]:
+        """Weights and biases, first layer first."""
+        return [p for pair in zip(self.weights, self.biases, strict=True) for p in pair]
+
+    def copy(self) -> Network:
+        """A network that further steps do not change."""
+        weights = tuple(W.copy() for W in self.weights)
+        biases = tuple(b.copy() for b in self.biases)
+        return Network(self.mean, self.scale, weights, biases, self.activation)
+
+    def contributions(self, X: NDArray[Any]) -> Floats:
+        """A network's score has no parts that belong to one feature each."""
+        raise UsageError(
+            "expected a linear or tree model to explain by contributions, got an mlp; "
+            "permutation_importance says which features it needs"
+        )
+
+    def importance(self) -> Floats:
+        """A network's weights do not say what a feature is worth."""
+        raise UsageError(
+            "expected a linear, boosted or tree model, which says itself what a feature is worth, "
+            "got an mlp; permutation_importance measures it on data"
+        )
+
+    def parts(self) -> dict[str, Part]:
+        """Every layer's weights and biases."""
+        layers = {f"weights{i}": W for i, W in enumerate(self.weights)}
+        layers |= {f"biases{i}": b for i, b in enumerate(self.biases)}
+        return {"activation": self.activation, "mean": self.mean, "scale": self.scale, **layers}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Part]) -> Self:
+        """From every layer's weights and biases, whose shapes must fit each other."""
+        mean, scale = vector(parts, "mean"), vector(parts, "scale")
+        activation = parts.get("activation")
+        weights: list[Floats] = []
+        while isinstance(W := parts.get(f"weights{len(weights)}"), np.ndarray):
+            weights.append(W)
+        biases = [vector(parts, f"biases{i}") for i in range(len(weights))]
+        sizes = [len(mean), *map(len, biases)]
+        shapes = list(pairwise(sizes))
+        fits = [W.shape for W in weights] == shapes and sizes[-1] == 1 and len(scale) == len(mean)
+        if activation not in _ACTIVATIONS or not weights or not fits or (scale <= 0).any():
+            raise ModelFileError("expected the layers of a network, got parts that do not fit")
+        if not all(W.dtype == np.float64 and np.isfinite(W).all() for W in weights):
+            raise ModelFileError("expected finite numbers in the layers of a network")
+        return cls(mean, scale, tuple(weights), tuple(biases), activation)  # type: ignore[arg-type]
+
+
+def _sigmoid(z: Floats) -> Floats:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * z)))
+
+
+# Each activation, and its slope as a function of its own value.
+_ACTIVATIONS: dict[Any, Any] = {
+    "relu": (lambda z: np.maximum(z, 0.0), lambda a: (a > 0).astype(np.float64)),
+    "tanh": (np.tanh, lambda a: 1 - a * a),
+    "sigmoid": (_sigmoid, lambda a: a * (1 - a)),
+}
+
+
+def train_mlp(
+    mlp: MLP,
+    loss: Loss,
+    data: RankingData,
+    watch: Watch,
+    *,
+    l2: float,
+    seed: int,
+) -> Network:
+    """Minimise the mean loss of a query plus l2/2 |W|^2 by Adam on mini-batches of queries."""
+    rng = np.random.default_rng(seed)
+    network = Network.draw(data, mlp, rng)
+    adam = Adam(network.parameters(), mlp.learning_rate)
+    batches = _batches(data, loss, mlp.batch_queries, seed)
+    stop = Patience(mlp.patience)
+    with one_blas_thread():
+        for epoch in range(1, mlp.epochs + 1):
+            total = 0.0
+            for b in rng.permutation(len(batches)).tolist():
+                X, objective = batches[b]
+                layers = network.layers(X)
+                value, gradient = objective(layers[-1][:, 0])
+                check_finite(value, epoch)
+                steps = network.backward(layers, gradient)
+                for step, W in zip(steps[::2], network.weights, strict=True):
+                    step += l2 * W
+                adam.step(steps)
+                total += value
+            found = watch(total / len(batches), network.copy())
+            if found is not None and stop(found):
+                break
+    assert isinstance(watch.model, Network)
+    return watch.model
+
+
+def _batches(
+    data: RankingData, loss: Loss, size: int, seed: int
+) -> list[tuple[NDArray[Any], Objective]]:
+    """The queries in random batches, with the loss on each in units of the mean over all queries."""
+    order = shuffled_queries(data, seed)
+    parts = [
+        data.subset(np.sort(order[first : first + size])) for first in range(0, len(order), size)
+    ]
+    bound = [Objective.of(loss, part, seed=seed, over="sum") for part in parts]
+    share = len(parts) / max(sum(objective.active_weight for objective in bound), 1e-300)
+    return [(part.X, o.times(share)) for part, o in zip(parts, bound, strict=True)]

@@ -1,0 +1,306 @@
+"""Model files: a zip of JSON, NumPy arrays and texts. Data, never code: reading one runs nothing.
+
+manifest.json     {"format": "podium-model", "version": 1, "podium": "0.1.0", "ranker": "listnet",
+                   "parameters": {...}, "trained": {...}, "history": {...}, "model": "linear",
+                   "parts": {"weights.npy": "<sha256>"}}
+weights.npy       the parts of the model, named in the manifest with their SHA-256
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import operator
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import losses
+from podium.data.files import Path_, atomic_path
+from podium.errors import ModelFileError, UnknownNameError, UsageError
+from podium.losses import LOSSES, Loss
+from podium.rankers.history import History, Step
+from podium.rankers.lambdamart import Trees
+from podium.rankers.mlp import MLP, Network
+from podium.rankers.models import Linear, Model, Part, Stumps
+from podium.rankers.parameters import check_parameters
+from podium.rankers.ranker import Ranker, Trained
+
+FORMAT, VERSION = "podium-model", 1
+LIMIT = 2 << 30
+"""Bytes a model may unpack to; more is taken for a mistake or an attack."""
+
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
+    ValueError, OverflowError,
+)  # fmt: skip
+"""What zipfile raises, depending on which byte of a file is wrong."""
+
+MODELS: dict[str, type[Model]] = {
+    "linear": Linear,
+    "stumps": Stumps,
+    "mlp": Network,
+    "trees": Trees,
+}
+
+
+def save(ranker: Ranker, path: Path_) -> None:
+    """Write a fitted ranker, all or nothing; the same ranker gives the same bytes."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(ranker, "model_")
+    files = {_file(name, part): _encode(part) for name, part in ranker.model_.parts().items()}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "podium": _podium_version(),
+        "ranker": ranker.name,
+        "parameters": {
+            name: to_json(value, name) for name, value in ranker.get_params(deep=False).items()
+        },
+        "trained": dataclasses.asdict(ranker.trained_),
+        "history": _columns(ranker.history_),
+        "converged": ranker.converged_,
+        "stopped": ranker.stopped_,
+        "model": ranker.model_.kind,
+        "parts": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    with (
+        atomic_path(path) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1, allow_nan=False)
+        for name, data in {"manifest.json": text.encode(), **files}.items():
+            # A fixed date: the same ranker gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def load(path: Path_, rankers: Mapping[str, type[Ranker]]) -> Ranker:
+    """Read a ranker; `rankers` says which class has which name."""
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        raise ModelFileError(f"{name}: expected a podium model file, got a folder")
+    try:
+        with open(name, "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+            return _load(archive, rankers)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error
+    except _DAMAGE as error:
+        raise ModelFileError(
+            f"{name}: expected a podium model file, got one that is truncated, damaged or something "
+            f"else ({error})"
+        ) from error
+
+
+def _digest(manifest: dict[str, Any]) -> str:
+    """SHA-256 of all the manifest says but the digest itself."""
+    rest = {name: value for name, value in manifest.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _read(archive: zipfile.ZipFile, file: str) -> bytes:
+    """A member of the size its directory entry says: one that unpacks to more is refused in time."""
+    size = archive.getinfo(file).file_size
+    with archive.open(file) as member:
+        data = member.read(size + 1)
+    if len(data) != size:
+        raise ModelFileError(f"expected {size} bytes in {file!r}, got another number")
+    return data
+
+
+def _load(archive: zipfile.ZipFile, rankers: Mapping[str, type[Ranker]]) -> Ranker:
+    if sum(member.file_size for member in archive.infolist()) > LIMIT:
+        raise ModelFileError(f"expected a model of at most {LIMIT >> 30} GiB")
+    manifest = _manifest(archive)
+    name, kind = manifest.get("ranker"), manifest.get("model")
+    if not isinstance(name, str) or name not in rankers:
+        raise ModelFileError(str(UnknownNameError("ranker", str(name), rankers)))
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise ModelFileError(str(UnknownNameError("kind of model", str(kind), MODELS)))
+    digests = manifest.get("parts")
+    if not isinstance(digests, dict):
+        raise ModelFileError("expected the model's parts in the manifest, got none")
+    parts = dict(_part(archive, file, digest) for file, digest in digests.items())
+    try:
+        ranker = rankers[name](
+            **{key: from_json(value) for key, value in manifest["parameters"].items()}
+        )
+        ranker.model_ = MODELS[kind].from_parts(parts)
+        ranker.trained_ = _trained(manifest["trained"])
+        ranker.history_ = _history(manifest["history"])
+        ranker.converged_, ranker.stopped_ = bool(manifest["converged"]), str(manifest["stopped"])
+        ranker.certificate_ = None
+        check_parameters(ranker, name)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ModelFileError(
+            f"expected the settings of a {name} ranker, got others ({error})"
+        ) from error
+    ranker.n_features_in_ = ranker.model_.n_features
+    if ranker.trained_.feature_names is not None:
+        if len(ranker.trained_.feature_names) != ranker.n_features_in_:
+            raise ModelFileError("expected one name a feature")
+        ranker.feature_names_in_ = np.array(ranker.trained_.feature_names, dtype=object)
+    return ranker
+
+
+def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    try:
+        manifest = json.loads(_read(archive, "manifest.json"))
+    except (KeyError, ValueError) as error:
+        raise ModelFileError(
+            "expected a podium model file, got a zip without a manifest"
+        ) from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ModelFileError("expected a podium model file, got another kind of zip")
+    found = manifest.get("version")
+    if type(found) is not int or not 1 <= found <= VERSION:
+        raise ModelFileError(
+            f"expected format version 1 to {VERSION}, got {found!r}, written by podium "
+            f"{manifest.get('podium')}; a newer podium reads it"
+        )
+    if manifest.get("digest") != _digest(manifest):
+        raise ModelFileError("expected the manifest as it was written, got a changed one")
+    return manifest
+
+
+def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Part]:
+    try:
+        data = _read(archive, file)
+    except KeyError:
+        raise ModelFileError(f"expected a part {file!r}, got none") from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ModelFileError(f"expected {file!r} as it was written, got a changed one")
+    name, _, ending = file.rpartition(".")
+    try:
+        return name, data.decode() if ending == "txt" else _array(data)
+    except ValueError as error:
+        raise ModelFileError(f"expected a text or an array in {file!r} ({error})") from error
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """The array of an npy file; what its header asks for is never allocated, only found there."""
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("not version 1.0 of npy")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.kind not in "fi" or len(data) - stream.tell() != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{dtype} numbers of shape {shape}, in {len(data)} bytes")
+    values = np.frombuffer(data, dtype, offset=stream.tell())
+    return np.array(values.reshape(shape, order="F" if fortran else "C"), order="C")
+
+
+def _file(name: str, part: Part) -> str:
+    return f"{name}.txt" if isinstance(part, str) else f"{name}.npy"
+
+
+def _encode(part: Part) -> bytes:
+    if isinstance(part, str):
+        return part.encode()
+    buffer = io.BytesIO()
+    np.save(buffer, part, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def to_json(value: Any, name: str = "parameter") -> Any:
+    """A parameter as JSON: numbers, texts, lists, an MLP's or a loss's settings."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {"mapping": {str(k): to_json(v, name) for k, v in value.items()}}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [to_json(v, name) for v in value]
+    if isinstance(value, MLP):
+        return {"mlp": _fields(value)}
+    if isinstance(value, Loss):
+        return {"loss": value.spec()} if _is_known(value) else value.name
+    raise UsageError(f"expected parameters a file can hold, got {name}={value!r}")
+
+
+def _is_known(loss: Loss) -> bool:
+    """Whether a loss and its parts are podium's; one's own is code, and kept by name only."""
+    if LOSSES.get(loss.name) is not type(loss) or not dataclasses.is_dataclass(loss):
+        return False
+    parts = (getattr(loss, f.name) for f in dataclasses.fields(loss))
+    return all(_is_known(part) for part in parts if isinstance(part, Loss))
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {f.name: to_json(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
+
+
+def from_json(value: Any) -> Any:
+    """A parameter back from JSON."""
+    if isinstance(value, list):
+        return tuple(from_json(v) for v in value)
+    if not isinstance(value, dict):
+        return value
+    if "mapping" in value:
+        return {k: from_json(v) for k, v in value["mapping"].items()}
+    if "mlp" in value:
+        return MLP(**{k: from_json(v) for k, v in value["mlp"].items()})
+    return losses.make(value["loss"])
+
+
+def _trained(stored: dict[str, Any]) -> Trained:
+    names = stored["feature_names"]
+    return Trained(
+        n_queries=operator.index(stored["n_queries"]),
+        n_documents=operator.index(stored["n_documents"]),
+        fingerprint=str(stored["fingerprint"]),
+        topk=None if stored["topk"] is None else operator.index(stored["topk"]),
+        feature_names=None if names is None else tuple(map(str, names)),
+    )
+
+
+def _columns(history: History) -> dict[str, Any]:
+    first = next(iter(history), None)
+    return {
+        "ranker": None if first is None else first.ranker,
+        "metric": None if first is None else first.metric,
+        "total": None if first is None else first.total,
+        "objective": history.objective,
+        "valid": [None if v is None or np.isnan(v) else v for v in history.valid],
+        "best": history.best,
+    }
+
+
+def _history(stored: dict[str, Any]) -> History:
+    curve = zip(stored["objective"], stored["valid"], strict=True)
+    steps = tuple(
+        Step(
+            str(stored["ranker"]), number, stored["total"], _finite(objective),
+            str(stored["metric"]), None if valid is None else _finite(valid),
+        )
+        for number, (objective, valid) in enumerate(curve, start=1)
+    )  # fmt: skip
+    best = stored["best"]
+    if best is not None and not 1 <= operator.index(best) <= len(steps):
+        raise ValueError(f"iteration {best} of {len(steps)}")
+    return History(steps, best)
+
+
+def _finite(value: object) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} on the learning curve")
+    return float(value)
+
+
+def _podium_version() -> str:
+    try:
+        return version("podium-ltr")
+    except PackageNotFoundError:  # run from a folder, not installed
+        return "unknown"

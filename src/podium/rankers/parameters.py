@@ -1,0 +1,143 @@
+"""What a ranker's parameters may be: ranges written beside the types, checked when fit begins."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from podium.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high; `open` leaves low out."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = self.low < value if self.open else self.low <= value
+        return above and value <= self.high and math.isfinite(value)
+
+    def __str__(self) -> str:
+        if self.high > 2**30:
+            return f"above {self.low:g}" if self.open else f"of {self.low:g} or more"
+        return f"from {self.low:g} to {self.high:g}" + (f", {self.low:g} excluded" * self.open)
+
+
+Positive = Annotated[float, Range(0, open=True)]
+NonNegative = Annotated[float, Range(0)]
+Share = Annotated[float, Range(0, 1)]
+Count = Annotated[int, Range(1, 2**31 - 1024)]
+"""What LightGBM and index arithmetic can count."""
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+
+
+@cache
+def hints(owner: type) -> dict[str, Any]:
+    """The types of a dataclass's parameters, ranges included."""
+    every = get_type_hints(owner, include_extras=True)
+    return {field.name: every[field.name] for field in fields(owner)}
+
+
+def texts(owner: type) -> dict[str, str]:
+    """What the docstrings of a class and of its bases say about each parameter.
+
+    Examples
+    --------
+    >>> from podium.rankers import RankSVM
+    >>> texts(RankSVM)["C"], texts(RankSVM)["max_iter"]
+    ('What a violated pair costs against |w|^2.', 'Iterations at most.')
+    """
+    found: dict[str, str] = {}
+    for base in reversed(owner.__mro__):
+        found |= _section(inspect.cleandoc(base.__doc__ or ""))
+    return {name: found.get(name, "") for name in hints(owner)}
+
+
+def _section(doc: str) -> dict[str, str]:
+    """The entries of a numpydoc section Parameters; names that share a text have it in common."""
+    _, found, rest = doc.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n(?=\S)", rest)[0] if found else ""
+    entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)+)", section, re.MULTILINE)
+    return {
+        name.strip(): " ".join(text.replace("``", "").split())
+        for names, text in entries
+        for name in names.split(",")
+    }
+
+
+def check_parameters(owner: Any, name: str) -> None:
+    """Raise a UsageError that names the first parameter whose value it cannot have.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Settings:
+    ...     k: Count = 10
+    >>> check_parameters(Settings(k=0), "settings")
+    Traceback (most recent call last):
+    podium.errors.UsageError: expected k of settings to be a whole number of 1 or more, got 0
+    """
+    owned: type = type(owner)
+    for parameter, hint in hints(owned).items():
+        value = getattr(owner, parameter)
+        if not _fits(value, hint):
+            raise UsageError(
+                f"expected {parameter} of {name} to be {describe(hint)}, got {value!r}"
+            )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *ranges = get_args(hint)
+        return _fits(value, inner) and all(value in r for r in ranges if isinstance(r, Range))
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(hint))
+    if hint is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if isinstance(hint, type):
+        return isinstance(value, hint)
+    return True  # what a type alone does not say is checked where it is used
+
+
+def describe(hint: Any) -> str:
+    """A parameter's type in words.
+
+    Examples
+    --------
+    >>> describe(Positive), describe(Literal["hinge", "squared-hinge"])
+    ('a number above 0', "'hinge' or 'squared-hinge'")
+    >>> describe(tuple[int, ...])
+    'a list of whole numbers'
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *ranges = get_args(hint)
+        return " ".join([describe(inner), *(str(r) for r in ranges if isinstance(r, Range))])
+    if origin in (Union, types.UnionType):
+        return " or ".join(describe(part) for part in get_args(hint))
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    if origin in (tuple, Sequence):
+        return f"a list of {describe(get_args(hint)[0]).removeprefix('a ')}s"
+    if origin is Mapping:
+        return "{}: {}".format(*map(describe, get_args(hint)))
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    if hint in words:
+        return words[hint]
+    return "none" if hint is type(None) else str(getattr(hint, "__name__", hint))

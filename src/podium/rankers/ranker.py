@@ -1,0 +1,341 @@
+"""The contract every ranker keeps: a scikit-learn estimator that never forgets whose rows are whose."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from podium.data import DENSE_LIMIT, RankingData, shuffled
+from podium.data.arrays import dense
+from podium.data.files import Path_
+from podium.errors import DataError, DivergedError, NonFiniteError, NotConvergedWarning, UsageError
+from podium.metrics import evaluate
+from podium.metrics.naming import parse
+from podium.optim import Minimum
+from podium.rankers.history import Callback, History, Watch
+from podium.rankers.inputs import (
+    as_data,
+    check_count,
+    check_names,
+    column_names,
+    hold_out,
+    telling,
+    weighty,
+)
+from podium.rankers.models import Model
+from podium.rankers.parameters import check_parameters
+
+if TYPE_CHECKING:
+    from podium.rankers.explanation import Explanation
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a fit came to: the model, and whether the optimiser was done."""
+
+    model: Model
+    converged: bool = True
+    reason: str = ""
+    minimum: Minimum | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RankedList:
+    """The top of one query's list: rows of the data, their ids where they have any, their scores."""
+
+    qid: str
+    rows: NDArray[np.int64]
+    docids: tuple[str, ...] | None
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        best = self.docids or tuple(map(str, self.rows.tolist()))
+        shown = ", ".join(best[:5]) + (", ..." if len(best) > 5 else "")
+        return f"RankedList({self.qid}: {shown})"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """On what a ranker was trained."""
+
+    n_queries: int
+    n_documents: int
+    fingerprint: str
+    topk: int | None = None
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
+    """A ranker: ``fit`` on labelled queries, ``predict`` one score a row, ``rank`` the top k.
+
+    Subclasses are dataclasses: parameters are fields, and `_learn` turns data into a model.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """What `tune` tries by default: the paper's own grid."""
+    path: ClassVar[str | None] = None
+    """The parameter along which `tune` starts each fit from the last one."""
+    accepts_missing: ClassVar[bool] = False
+
+    # Query ids are routed to fit and score by scikit-learn's model selection, once routing is on.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    model_: Model
+    history_: History
+    converged_: bool
+    certificate_: Minimum | None
+    """Where the optimiser stopped and how far from the optimum, where it proves that; not in files."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        valid: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn from labelled queries.
+
+        Parameters
+        ----------
+        X, y, qid
+            Features, labels and query ids, one a row; or X alone, a RankingData.
+        sample_weight
+            How much each query counts: one a query, or one a row that is equal within a query.
+        valid
+            Validation queries, RankingData or (X, y, qid): they choose iterations, never weights.
+        callback
+            Called with a Step after each iteration; may raise KeyboardInterrupt to stop.
+
+        A fit that is interrupted (ctrl-C) ends with the best model so far, marked as not converged.
+        """
+        held_out = None if valid is None else self._data(valid)
+        return self._fit(self._data(X, y, qid, sample_weight), held_out, callback)
+
+    def _fit(
+        self,
+        data: RankingData,
+        valid: RankingData | None = None,
+        callback: Callback | None = None,
+        start: Model | None = None,
+    ) -> Self:
+        check_parameters(self, self.name)
+        train, valid = self._parts(data, valid)
+        # Equal scores are averaged over: the order of the validation rows must not choose.
+        metric = parse(self._metric()).averaging_ties()
+        watch = Watch(self.name, metric, valid, callback, self._total(), self.keeps_best)
+        learned = self._attempt(train, watch, start)
+        if not learned.converged:
+            warnings.warn(
+                f"{self.name} stopped before it was done after {len(watch.steps)} iterations "
+                f"({learned.reason})",
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+        self.model_, self.history_ = learned.model, watch.history()
+        self.converged_, self.stopped_ = learned.converged, learned.reason
+        self.certificate_ = learned.minimum
+        self._remember(data)
+        return self
+
+    def _parts(
+        self, data: RankingData, valid: RankingData | None
+    ) -> tuple[RankingData, RankingData | None]:
+        """The queries to train on and those to validate on, checked."""
+        train = weighty(data)
+        self._check_training(train)
+        if valid is not None:
+            self._check_missing(valid)
+            check_names(valid.feature_names, train.feature_names, "the validation data")
+            check_count(valid.n_features, train.n_features, "the validation data")
+            if not telling(valid).any():
+                raise DataError(
+                    "expected a validation query with documents of different labels, got none: "
+                    "nothing could be chosen by them"
+                )
+        elif self._needs_validation():
+            train, valid = hold_out(train, self.validation_fraction, self._seed())
+        return (shuffled(train, self._seed()) if self._row_order_matters() else train), valid
+
+    def _attempt(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Learn; interrupted, end with the best model so far."""
+        try:
+            # What overflows ends in a DivergedError that says more than NumPy's warnings.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self._learn(train, watch, start)
+        except DivergedError as error:
+            raise DivergedError(f"{self.name}: {error}; settings: {self._settings()}") from error
+        except KeyboardInterrupt:
+            if watch.model is None:
+                raise
+            return Learned(watch.model, False, "interrupted")
+
+    def _data(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> RankingData:
+        """As `as_data`; NaN is a missing value to rankers that take those."""
+        return as_data(X, y, qid, weight, missing="nan" if self.accepts_missing else "error")
+
+    @abstractmethod
+    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """The model that fits the data; each iteration is told to the watch."""
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether validation data chooses the iteration that is kept, not the optimiser the last."""
+        return True
+
+    def _row_order_matters(self) -> bool:
+        """Whether what is learned could depend on the order of rows, which must mean nothing."""
+        return False
+
+    def _needs_validation(self) -> bool:
+        """Whether queries are held out where no validation data is given."""
+        return False
+
+    def _metric(self) -> str:
+        """What is measured on the validation queries."""
+        return str(getattr(self, "metric", "NDCG@10"))
+
+    def _seed(self) -> int:
+        return int(getattr(self, "seed", 0))
+
+    def _total(self) -> int | None:
+        """Iterations to come, where the number is known (for progress bars)."""
+        return None
+
+    def _settings(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
+
+    def _check_training(self, data: RankingData) -> None:
+        self._check_missing(data)
+        if not telling(data).any():
+            raise DataError(
+                f"expected at least one query with documents of different labels to train "
+                f"{self.name}, got one label only in each of {data.n_queries} queries"
+            )
+
+    def _check_missing(self, data: RankingData) -> None:
+        if data.missing == "nan" and not self.accepts_missing and np.isnan(data.X).any():
+            raise DataError(
+                f"expected every feature to have a value for {self.name}, got missing ones (NaN); "
+                "fill them in first, or use lambdamart, which takes them as they are"
+            )
+
+    def _remember(self, data: RankingData) -> None:
+        self.n_features_in_ = data.n_features
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.trained_ = Trained(
+            data.n_queries, len(data), data.fingerprint, data.topk, data.feature_names
+        )
+
+    def predict(self, X: Any) -> Floats:
+        """One score a row, in the rows' order; X is RankingData, an array or a data frame.
+
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> from podium.rankers import RankSVM
+        >>> data = make_synthetic(n_queries=20, seed=0)
+        >>> RankSVM().fit(data).predict(data).shape == (len(data),)
+        True
+        """
+        check_is_fitted(self, "model_")
+        features = self._features(X)
+        scores = self.model_.predict(features)
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores)))
+            raise NonFiniteError(
+                f"expected finite features, got a score of {scores[row]} in row {row}"
+            )
+        return scores
+
+    def rank(
+        self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
+    ) -> list[RankedList]:
+        """The top k of each query, best first (all documents without k).
+
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> from podium.rankers import RankSVM
+        >>> data = make_synthetic(n_queries=20, seed=0)
+        >>> RankSVM().fit(data).rank(data, k=3)[0]
+        RankedList(q1: q1-d5, q1-d31, q1-d17)
+        """
+        if k is not None and (not isinstance(k, int | np.integer) or k < 1):
+            raise UsageError(f"expected k to be a whole number of 1 or more, got {k!r}")
+        given = isinstance(X, RankingData)
+        data = X if given else self._data(X, np.zeros(np.shape(X)[0]), qid)
+        scores = self.predict(data)
+        order = data.groups.order(scores)
+        # Arrays may have a query's rows apart: rows are told as they were given.
+        rows = np.arange(len(data)) if given else data.regroup(np.arange(len(data)))
+        docids = data.docids
+        lists = []
+        for query, places in data.queries():
+            top = order[places][:k]
+            ids = None if docids is None else tuple(docids[top].tolist())
+            lists.append(RankedList(query, rows[top], ids, scores[top]))
+        return lists
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Mean NDCG@10; `sample_weight` is one a query, or one a row that is equal within a query."""
+        data = self._data(X, y, qid, sample_weight)
+        return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
+
+    def explain(self, data: RankingData, query: str | int) -> Explanation:
+        """One query's list with each feature's contribution; see ``podium.rankers.explain``."""
+        from podium.rankers.explanation import explain
+
+        return explain(self, data, query)
+
+    def save(self, path: Path_) -> None:
+        """Write the fitted ranker to a ``.podium`` file, all or nothing; see ``podium.load``."""
+        from podium.rankers.model_files import save
+
+        save(self, path)
+
+    def _features(self, X: Any) -> NDArray[Any]:
+        names: Sequence[str] | None
+        matrix: NDArray[Any]
+        if isinstance(X, RankingData):
+            self._check_missing(X)
+            names, matrix = X.feature_names, X.X
+        else:
+            names, matrix = column_names(X), np.ascontiguousarray(dense(X, None, DENSE_LIMIT))
+        check_count(matrix.shape[1], self.n_features_in_, "the data")
+        check_names(names, getattr(self, "feature_names_in_", None), "the data")
+        return matrix

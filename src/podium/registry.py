@@ -1,0 +1,47 @@
+"""Every ranker by name, and model files back into rankers: the one place that knows them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import rankers
+from podium.data.files import Path_
+from podium.errors import UnknownNameError
+from podium.rankers import model_files
+from podium.rankers.ranker import Ranker
+
+RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS}
+
+
+def make_ranker(name: str, **parameters: Any) -> Ranker:
+    """A ranker by name.
+
+    Examples
+    --------
+    >>> make_ranker("ranksvm", C=0.1)
+    RankSVM(C=0.1)
+    """
+    if name not in RANKERS:
+        raise UnknownNameError("ranker", name, RANKERS)
+    known = RANKERS[name]().get_params(deep=False)
+    for parameter in parameters:
+        if parameter not in known:
+            raise UnknownNameError(f"parameter of {name}", parameter, known)
+    return RANKERS[name](**parameters)
+
+
+def load(path: Path_) -> Ranker:
+    """Read a fitted ranker from a ``.podium`` file; nothing in the file is run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from podium.data import make_synthetic
+    >>> data = make_synthetic(n_queries=20, seed=0)
+    >>> ranker = make_ranker("ranksvm").fit(data)
+    >>> path = f"{tempfile.mkdtemp()}/model.podium"
+    >>> ranker.save(path)
+    >>> bool((load(path).predict(data) == ranker.predict(data)).all())
+    True
+    """
+    return model_files.load(path, RANKERS)

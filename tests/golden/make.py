@@ -1,0 +1,37 @@
+"""Made the golden model files of format version 1, one a kind of model: python tests/golden/make.py
+
+They are never made again for the same version: a later podium must read these very bytes and give
+the scores in the JSON beside them. A new format version gets files of its own.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from podium.data import RankingData
+from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM
+
+HERE = Path(__file__).parent
+VERSION = 1
+
+rng = np.random.default_rng(0)
+X = np.round(rng.standard_normal((60, 3)), 3)
+y = np.digitize(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(60), [0.0, 1.5])
+data = RankingData.from_arrays(
+    X, y, qid=np.arange(60) // 10, feature_names=["bm25", "age", "clicks"]
+)
+RANKERS = {
+    "linear": RankSVM(C=0.01),
+    "stumps": RankBoost(rounds=10),
+    "mlp": ListNet(scorer=MLP(hidden=(4, 3), activation="tanh", epochs=3, batch_queries=2)),
+    "trees": LambdaMART(trees=3, leaves=4, min_leaf=3, threads=1, monotone={"bm25": 1}),
+}
+
+if __name__ == "__main__":
+    for kind, ranker in RANKERS.items():
+        path = HERE / f"{kind}-v{VERSION}.podium"
+        ranker.fit(data, valid=data).save(path)
+        scores = ranker.predict(data).tolist()
+        expected = {"X": X.tolist(), "scores": scores, "ranker": ranker.name}
+        path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
