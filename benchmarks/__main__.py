@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import measure, render
 
-SUBJECTS = ("imports", "letor", "evaluation")
+SUBJECTS = ("imports", "letor", "evaluation", "ranksvm", "rankers")
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

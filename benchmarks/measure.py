@@ -22,7 +22,8 @@ from podium import kernels
 RESULTS = Path(__file__).parent / "results"
 
 _PACKAGES = (
-    "podium-ltr", "numpy", "scipy", "scikit-learn", "pyarrow", "pytrec-eval-terrier", "ranx", "numba",
+    "podium-ltr", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow", "pytrec-eval-terrier", "ranx",
+    "numba",
 )  # fmt: skip
 
 
