@@ -124,7 +124,8 @@ class AdaRank(Boosted):
         A feature that was taken this often in a row is taken no more (None: as often as it wins, as
         in the paper, where the first feature may win for ever).
     reverse
-        Whether features may count downwards, too.
+        Whether features may count downwards, too (as in the paper they may not; on LETOR's features
+        it makes no difference).
     metric
         What validation queries choose the number of rounds by.
 
@@ -142,7 +143,7 @@ class AdaRank(Boosted):
 
     measure: str = "MAP"
     max_repeats: Count | None = 3
-    reverse: bool = False
+    reverse: bool = True
     metric: str = "NDCG@10"
 
     def _rounds(self, train: RankingData) -> Iterator[Round]:
