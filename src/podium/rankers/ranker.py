@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -142,7 +143,11 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         # Equal scores are averaged over: the order of the validation rows must not choose.
         metric = parse(self._metric()).averaging_ties()
         watch = Watch(self.name, metric, valid, callback, self._total(), self.keeps_best)
+        # Hashing data takes as long as some passes over it: it is done beside the learning.
+        hashing = Thread(target=lambda: data.fingerprint, daemon=True)
+        hashing.start()
         learned = self._attempt(train, watch, start)
+        hashing.join()
         if not learned.converged:
             warnings.warn(
                 f"{self.name} stopped before it was done after {len(watch.steps)} iterations "
