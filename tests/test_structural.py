@@ -224,49 +224,46 @@ def assert_close(one, other, scores):
     np.testing.assert_allclose(one[0], other[0], rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.skipif(len(BACKENDS) == 1, reason="no native kernels here")
 @settings(max_examples=300)
 @given(ragged(most=20))
-def test_violated_ap_twins(data):
+def test_violated_ap_twins(native, data):
     scores, labels, _, offsets = data
-    a, b = (m.violated_ap(scores, labels >= 2, offsets) for m in BACKENDS)
+    a, b = (m.violated_ap(scores, labels >= 2, offsets) for m in (native, reference))
     assert_close(a, b, scores)
 
 
-@pytest.mark.skipif(len(BACKENDS) == 1, reason="no native kernels here")
 @settings(max_examples=300)
 @given(ragged(most=20), st.integers(0, 20))
-def test_violated_order_twins(data, depth):
+def test_violated_order_twins(native, data, depth):
     scores, labels, member, offsets = data
     discount = 1 / np.log2(2.0 + np.arange(depth))
-    a, b = (m.violated_order(scores, labels, member, offsets, discount) for m in BACKENDS)
+    a, b = (
+        m.violated_order(scores, labels, member, offsets, discount) for m in (native, reference)
+    )
     assert_close(a, b, scores)
 
 
-@pytest.mark.skipif(len(BACKENDS) == 1, reason="no native kernels here")
 @settings(max_examples=100)
 @given(ragged(most=6))
-def test_violated_cuts_twins(data):
+def test_violated_cuts_twins(native, data):
     scores, labels, member, offsets = data
-    a, b = (m.violated_cuts(scores, labels, member, offsets) for m in BACKENDS)
+    a, b = (m.violated_cuts(scores, labels, member, offsets) for m in (native, reference))
     assert_close(a, b, scores)
 
 
-@pytest.mark.skipif(len(BACKENDS) == 1, reason="no native kernels here")
-def test_twins_on_long_queries():
+def test_twins_on_long_queries(native):
     rng = np.random.default_rng(0)
     n = 400
     scores, labels = rng.normal(size=n), rng.integers(0, 3, n).astype(float)
-    a, b = (m.violated_ap(scores, labels > 0, offsets_of(n)) for m in BACKENDS)
+    a, b = (m.violated_ap(scores, labels > 0, offsets_of(n)) for m in (native, reference))
     assert_close(a, b, scores)
     np.testing.assert_allclose(a[1], b[1], rtol=0, atol=1e-12)
     labels = np.where(np.arange(n) % 40 == 0, n - np.arange(n), 0.0)  # ten members
-    a, b = (m.violated_cuts(scores, labels, labels > 0, offsets_of(n)) for m in BACKENDS)
+    a, b = (m.violated_cuts(scores, labels, labels > 0, offsets_of(n)) for m in (native, reference))
     assert_close(a, b, scores)
     np.testing.assert_allclose(a[1], b[1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.skipif(len(BACKENDS) == 1, reason="no native kernels here")
 def test_one_query_of_many_documents_is_quick_and_right():
     rng = np.random.default_rng(1)
     n = 20_000

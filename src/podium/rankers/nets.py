@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -53,9 +54,9 @@ class GradientRanker(Ranker):
     tol: Positive = 1e-6
     seed: Seed = 0
 
+    @abstractmethod
     def loss(self) -> Loss:
         """What is minimised."""
-        raise NotImplementedError
 
     def _mlp(self) -> MLP | None:
         return (

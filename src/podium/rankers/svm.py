@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -33,9 +34,9 @@ class SVM(Ranker):
     C: Positive = 1.0
     max_iter: Count = 2000
 
+    @abstractmethod
     def loss(self) -> Loss:
         """What is minimised."""
-        raise NotImplementedError
 
     def _problem(self, train: RankingData) -> LinearProblem:
         objective = Objective.of(self.loss(), train, seed=self._seed(), over="sum").times(self.C)

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "pair_losses.hpp"
+#include "logistic_pairs.hpp"
 
 namespace podium {
 

@@ -1,7 +1,8 @@
 // Losses of scores: values, gradients and curvature, as Python sees them.
 #include "bindings.hpp"
+#include "hinge_pairs.hpp"
 #include "list_losses.hpp"
-#include "pair_losses.hpp"
+#include "logistic_pairs.hpp"
 
 namespace {
 

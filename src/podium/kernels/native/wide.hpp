@@ -2,6 +2,9 @@
 // Sums in them run in kLanes fixed lanes, so that every width gives the same bits.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "queries.hpp"
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
@@ -12,6 +15,10 @@
 #endif
 
 namespace podium {
+
+using Doubles = std::vector<double>;
+
+inline std::size_t room(Row n) { return static_cast<std::size_t>(n); }
 
 constexpr Row kLanes = 8;
 

@@ -1,0 +1,210 @@
+// RankSVM's loss of pairs of documents (u, v) of one query, u better than v, without building a pair.
+// Per query the sum over its pairs, per document the gradient and the diagonal of the Hessian.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "wide.hpp"
+
+namespace podium {
+
+// Documents counted, and the sum of what they carry.
+struct Tally {
+    double count = 0, sum = 0;
+};
+
+// A Fenwick tree over the levels of a query: adding and counting below a level cost O(log levels).
+class LevelTree {
+  public:
+    // Counts below levels up to `top`: what stands there itself is below none of them, and is not kept.
+    explicit LevelTree(Row top) : nodes_(room(top + 1)) {}
+
+    void add(Row level, double carried) {
+        const Row n = static_cast<Row>(nodes_.size());
+        for (Row i = level + 1; i < n; i += i & -i) {
+            Tally& node = nodes_[room(i)];
+            node.count += 1;
+            node.sum += carried;
+        }
+    }
+
+    Tally below(Row level) const {
+        Tally total;
+        for (Row i = level; i > 0; i &= i - 1) {
+            total.count += nodes_[room(i)].count;
+            total.sum += nodes_[room(i)].sum;
+        }
+        return total;
+    }
+
+  private:
+    std::vector<Tally> nodes_;
+};
+
+// The documents of one query by score, best first, and their pairs inside the margin: level_u > level_v and
+// s_u - s_v < 1. Down the list the documents that come within a margin of u only grow in number, up the
+// list those of v: two sweeps, each document entering once.
+class MarginPairs {
+  public:
+    struct Document {
+        double score;
+        Row level, row;
+    };
+
+    MarginPairs(const double* scores, const Row* levels, const Row* order, Row n) : documents_(room(n)) {
+        for (std::size_t i = 0; i < room(n); ++i) {
+            documents_[i] = {scores[order[i]], levels[order[i]], order[i]};
+            top_ = std::max(top_, documents_[i].level);
+        }
+    }
+
+    Row top() const { return top_; }
+
+    // visit(u) for each document, after enter(v) for those that it may be ahead of by less than a margin.
+    template <class Enter, class Visit>
+    void down(Enter enter, Visit visit) const {
+        if (top_ == 0) return;  // there is no pair
+        auto v = documents_.begin();
+        for (const Document& u : documents_) {
+            for (; v != documents_.end() && u.score - v->score < 1; ++v) enter(*v);
+            visit(u);
+        }
+    }
+
+    // visit(v) for each document, after enter(u) for those that may be ahead of it by less than a margin.
+    template <class Enter, class Visit>
+    void up(Enter enter, Visit visit) const {
+        if (top_ == 0) return;
+        auto u = documents_.rbegin();
+        for (auto v = u; v != documents_.rend(); ++v) {
+            for (; u != documents_.rend() && u->score - v->score < 1; ++u) enter(*u);
+            visit(*v);
+        }
+    }
+
+    // worse(u, tally of its partners below), better(v, tally of its partners above), where document x
+    // counts carried(x).
+    template <class Carried, class Worse, class Better>
+    void tally(Carried carried, Worse worse, Better better) const {
+        LevelTree below(top_), above(top_);
+        down([&](const Document& v) { below.add(v.level, carried(v.row)); },
+             [&](const Document& u) { worse(u.row, below.below(u.level)); });
+        up([&](const Document& u) { above.add(top_ - u.level, carried(u.row)); },
+           [&](const Document& v) { better(v.row, above.below(top_ - v.level)); });
+    }
+
+  private:
+    std::vector<Document> documents_;
+    Row top_ = 0;
+};
+
+// sum over pairs of max(0, 1 - (s_u - s_v))^power; order holds the rows by score.
+inline void hinge_pairs(const double* scores, const Row* levels, const Row* order, const Row* offsets,
+                        Row n_queries, int power, double* values, double* gradient, double* curvature) {
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill_n(gradient + first, n, 0.0);
+        std::fill_n(curvature + first, n, 0.0);
+        const double middle = n == 0 ? 0 : scores[order[first + n / 2]];  // a common offset must not cancel
+        const auto s = [=](Row row) { return scores[row] - middle; };
+        double value = 0;
+        // What is missing to the margin, summed over the pairs a document wins, then over those it loses.
+        // sum of h^2 = sum of h (1 - s_u + s_v): no squares of scores are summed.
+        const auto wins = [&](Row u, Tally worse) {
+            const double missing = worse.count * (1 - s(u)) + worse.sum;
+            value += power == 1 ? missing : missing * (1 - s(u));
+            gradient[u] -= power == 1 ? worse.count : 2 * missing;
+            curvature[u] += power == 1 ? 0 : 2 * worse.count;
+        };
+        const auto loses = [&](Row v, Tally better) {
+            const double missing = better.count * (1 + s(v)) - better.sum;
+            value += power == 1 ? 0 : missing * s(v);
+            gradient[v] += power == 1 ? better.count : 2 * missing;
+            curvature[v] += power == 1 ? 0 : 2 * better.count;
+        };
+        MarginPairs(scores, levels, order + first, n).tally(s, wins, loses);
+        values[q] = std::max(value, 0.0);
+    });
+}
+
+// The generalised Hessian of the squared hinge times a direction: 2 sum over a document's active pairs
+// of the difference of directions.
+inline void hinge_pairs_product(const double* scores, const Row* levels, const Row* order,
+                                const Row* offsets, Row n_queries, const double* direction, double* out) {
+    for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill_n(out + first, n, 0.0);
+        const double mean =
+            std::accumulate(direction + first, direction + first + n, 0.0) / static_cast<double>(n);
+        const auto d = [=](Row row) { return direction[row] - mean; };
+        const auto add = [=](Row row, Tally partners) {
+            out[row] += 2 * (partners.count * d(row) - partners.sum);
+        };
+        MarginPairs(scores, levels, order + first, n).tally(d, add, add);
+    });
+}
+
+// sum += row; and out += 2 (count own - sum): what `count` documents that add up to sum do to one of them.
+PODIUM_ANY_WIDTH
+inline void add_row(double* __restrict sum, const double* __restrict row, Row width) {
+    for (Row j = 0; j < width; ++j) sum[j] += row[j];
+}
+
+PODIUM_ANY_WIDTH
+inline void add_apart(double* __restrict out, const double* __restrict own, double count,
+                      const double* __restrict sum, Row width) {
+    for (Row j = 0; j < width; ++j) out[j] += 2 * (count * own[j] - sum[j]);
+}
+
+// A LevelTree of whole rows.
+class RowTree {
+  public:
+    RowTree(Row top, Row width) : width_(width), counts_(room(top + 1)), sums_(room((top + 1) * width)) {}
+
+    void add(Row level, const double* row) {
+        const Row n = static_cast<Row>(counts_.size());
+        for (Row i = level + 1; i < n; i += i & -i) {
+            counts_[room(i)] += 1;
+            add_row(&sums_[room(i * width_)], row, width_);
+        }
+    }
+
+    void add_apart_from_below(Row level, const double* own, double* out) const {
+        for (Row i = level; i > 0; i &= i - 1)
+            add_apart(out, own, counts_[room(i)], &sums_[room(i * width_)], width_);
+    }
+
+  private:
+    Row width_;
+    Doubles counts_, sums_;
+};
+
+// The product with many directions in one go: the columns of a matrix.
+inline void hinge_pairs_products(const double* scores, const Row* levels, const Row* order,
+                                 const Row* offsets, Row n_queries, const double* directions, Row width,
+                                 double* out) {
+    for_each_query(n_queries, 4 * width * offsets[n_queries], [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        std::fill(out + first * width, out + (first + n) * width, 0.0);
+        const MarginPairs pairs(scores, levels, order + first, n);
+        if (pairs.top() == 0) return;
+        Doubles mean(room(width)), centred(directions + first * width, directions + (first + n) * width);
+        for (Row i = 0; i < n; ++i) add_row(mean.data(), &centred[room(i * width)], width);
+        for (double& m : mean) m /= -static_cast<double>(n);
+        for (Row i = 0; i < n; ++i) add_row(&centred[room(i * width)], mean.data(), width);
+        const auto d = [&](Row row) { return &centred[room((row - first) * width)]; };
+        RowTree below(pairs.top(), width), above(pairs.top(), width);
+        using Document = MarginPairs::Document;
+        pairs.down(
+            [&](const Document& v) { below.add(v.level, d(v.row)); },
+            [&](const Document& u) { below.add_apart_from_below(u.level, d(u.row), out + u.row * width); });
+        pairs.up([&](const Document& u) { above.add(pairs.top() - u.level, d(u.row)); },
+                 [&](const Document& v) {
+                     above.add_apart_from_below(pairs.top() - v.level, d(v.row), out + v.row * width);
+                 });
+    });
+}
+
+}  // namespace podium
