@@ -221,6 +221,8 @@ def compare(values: Any, name: str, others: Sequence[str], metric: str) -> list[
 
 def page(result: dict[str, Any]) -> str:
     """docs/results.md."""
+    from benchmarks import quality_aggregation
+
     s = result["summary"]
     return "\n".join(
         [
@@ -237,6 +239,7 @@ def page(result: dict[str, Any]) -> str:
             *lambdamart_section(s),
             *topk_section(s),
             *claims_section(s),
+            *quality_aggregation.section(),
         ]
     )
 
@@ -366,6 +369,10 @@ def main() -> None:
     options = parser.parse_args()
     if not options.docs:
         RESULTS.write_text(json.dumps(measure(options.data, options.jobs), indent=1) + "\n")
+    write_page()
+
+
+def write_page() -> None:
     PAGE.write_text(page(json.loads(RESULTS.read_text())))
 
 

@@ -34,12 +34,13 @@ def python(code, **environment):
 
 def test_public_names_are_pinned():
     assert podium.__all__ == [
-        "AdaRank", "CoordinateAscent", "FocusedBoost", "FocusedNet", "FocusedSVM", "Groups",
-        "LOSSES", "LambdaMART", "ListMLE", "ListNet", "METRICS", "MLP", "PodiumError", "Qrels",
-        "RANKERS", "RankBoost", "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP",
-        "TopkListMLE", "data", "errors", "evaluate", "experiments", "kernels", "load", "losses",
-        "make_synthetic", "metrics", "optim", "rankers", "read_letor", "read_parquet", "read_qrels",
-        "read_run", "registry", "tune", "write_letor", "write_qrels", "write_run",
+        "AGGREGATORS", "AdaRank", "CoordinateAscent", "FocusedBoost", "FocusedNet", "FocusedSVM",
+        "Groups", "LOSSES", "LambdaMART", "ListMLE", "ListNet", "METRICS", "MLP", "PodiumError",
+        "Qrels", "RANKERS", "RankBoost", "RankNet", "RankSVM", "RankingData", "Regression", "Run",
+        "SVMMAP", "TopkListMLE", "aggregate", "aggregation", "data", "errors", "evaluate",
+        "experiments", "kernels", "load", "losses", "make_synthetic", "metrics", "optim", "rankers",
+        "read_letor", "read_parquet", "read_qrels", "read_run", "registry", "tune", "write_letor",
+        "write_qrels", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)
     assert set(podium.__all__) <= set(dir(podium))
@@ -51,7 +52,8 @@ def test_an_unknown_public_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize(
-    "room", ["podium.data", "podium.metrics", "podium.kernels", "podium.losses"]
+    "room",
+    ["podium.aggregation", "podium.data", "podium.kernels", "podium.losses", "podium.metrics"],
 )
 def test_every_exported_name_of_a_room_is_there(room):
     module = importlib.import_module(room)

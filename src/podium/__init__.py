@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from podium import data, errors, experiments, kernels, losses, metrics, optim, rankers, registry
+    from podium import (
+        aggregation,
+        data,
+        errors,
+        experiments,
+        kernels,
+        losses,
+        metrics,
+        optim,
+        rankers,
+        registry,
+    )
+    from podium.aggregation.aggregate import AGGREGATORS, aggregate
     from podium.data import (
         Groups,
         Qrels,
@@ -55,6 +67,8 @@ if TYPE_CHECKING:
 
 # Public name -> the module it comes from. Loaded when first used, so that `import podium` is cheap.
 _PUBLIC = {
+    "AGGREGATORS": "podium.aggregation",
+    "aggregate": "podium.aggregation",
     "Groups": "podium.data",
     "Qrels": "podium.data",
     "RankingData": "podium.data",
@@ -91,10 +105,12 @@ _PUBLIC = {
     "load": "podium.registry",
 }
 _ROOMS = (
-    "data", "errors", "experiments", "kernels", "losses", "metrics", "optim", "rankers", "registry",
+    "aggregation", "data", "errors", "experiments", "kernels", "losses", "metrics", "optim", "rankers",
+    "registry",
 )  # fmt: skip
 
 __all__ = [
+    "AGGREGATORS",
     "AdaRank",
     "CoordinateAscent",
     "FocusedBoost",
@@ -118,6 +134,8 @@ __all__ = [
     "Run",
     "SVMMAP",
     "TopkListMLE",
+    "aggregate",
+    "aggregation",
     "data",
     "errors",
     "evaluate",

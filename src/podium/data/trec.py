@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -97,18 +97,25 @@ def read_run(path: Path_, progress: Progress | None = None) -> Run:
 def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
     """Write TREC qrels; whole labels as integers, as trec_eval wants them."""
     judged = Qrels.from_data(qrels) if isinstance(qrels, RankingData) else qrels
-    _write(path, judged, lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n")
+    _check_words(judged)
+    _write(path, judged.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n"))
 
 
 def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
     """Write a TREC run; scores read back exactly."""
+    _write(path, run_lines(run, tag))
+
+
+def run_lines(run: Run, tag: str = "podium") -> Iterator[str]:
+    """The lines of a TREC run, best first, query by query."""
     if not tag or any(c in tag for c in " \t\r\n"):
         raise UsageError(f"expected a tag without spaces, got {tag!r}")
     if not np.isfinite(run.values).all():
         raise DataError("expected finite scores in a TREC run, got an infinite one")
     rows = run.groups.order(run.values)
     ranked = Run(run.qids, run.groups, run.docids.take(rows), run.values[rows])
-    _write(path, ranked, lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
+    _check_words(ranked)
+    return ranked.lines(lambda qid, doc, score, rank: f"{qid} Q0 {doc} {rank} {score!r} {tag}\n")
 
 
 def match(
@@ -193,11 +200,14 @@ def _check_once(
             )
 
 
-def _write(path: Path_, table: Judgments, layout: Callable[[str, str, float, int], str]) -> None:
+def _check_words(table: Judgments) -> None:
     for word in table.qids.tolist():
         _check_word(word, "a query id", "")
     for word, q in zip(table.docids, table.groups.codes.tolist(), strict=True):
         _check_word(word, "a document id", f" for a document of query {table.qids[q]!r}")
+
+
+def _write(path: Path_, lines: Iterable[str]) -> None:
     with atomic_writer(path) as write:
-        for line in table.lines(layout):
+        for line in lines:
             write(line.encode("utf-8", "surrogateescape"))

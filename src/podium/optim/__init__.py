@@ -1,6 +1,7 @@
 """Minimisers. They know functions and matrices, nothing of ranking."""
 
 from podium.optim.adam import Adam
+from podium.optim.coordinates import CoordinateAscent, LinearCoordinateAscent
 from podium.optim.cutting_planes import cutting_planes
 from podium.optim.lbfgs import lbfgs
 from podium.optim.linear import Each, LinearProblem, Minimum
@@ -10,7 +11,9 @@ from podium.optim.threads import one_blas_thread
 
 __all__ = [
     "Adam",
+    "CoordinateAscent",
     "Each",
+    "LinearCoordinateAscent",
     "LinearProblem",
     "Minimum",
     "Patience",

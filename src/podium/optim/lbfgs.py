@@ -22,6 +22,7 @@ def lbfgs(
     steepest: float | None = None,
     max_iter: int = 1000,
     each: Each | None = None,
+    nonnegative: bool = False,
 ) -> Minimum:
     """Minimise a smooth function; converged where max |g| <= tol `steepest`.
 
@@ -38,6 +39,8 @@ def lbfgs(
         Iterations at most; reaching it is marked in the result, not an error.
     each
         Called once an iteration.
+    nonnegative
+        Minimise over x >= 0: where x is 0, a gradient that points out of that is none.
 
     Examples
     --------
@@ -60,18 +63,23 @@ def lbfgs(
         if each is not None:
             each(iteration, np.array(intermediate_result.x), float(intermediate_result.fun))
 
+    def steepness(x: Floats, gradient: Floats) -> float:
+        free = gradient[(x > 0) | (gradient < 0)] if nonnegative else gradient
+        return float(np.abs(free).max(initial=0.0))
+
     if steepest is None:
-        steepest = float(np.abs(checked(start)[1]).max(initial=0.0))
+        steepest = steepness(start, checked(start)[1])
     limit = tol * steepest
     with one_blas_thread():
         found = minimize(
             checked, start, jac=True, method="L-BFGS-B", callback=callback,
+            bounds=[(0.0, None)] * len(start) if nonnegative else None,
             options={
                 "gtol": limit, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter,
                 "maxcor": 20,
             },
         )  # fmt: skip
-    slope = float(np.abs(found.jac).max(initial=0.0))
+    slope = steepness(found.x, np.asarray(found.jac))
     if found.status != 1 and iteration < max_iter:  # no lower point: as far as doubles go
         limit = max(limit, PRECISION * steepest)
     return Minimum(

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium import kernels
 from podium.data import RankingData
 from podium.metrics.evaluation import mean_over_queries
 from podium.metrics.lists import Lists
 from podium.metrics.naming import parse
+from podium.optim import LinearCoordinateAscent
 from podium.rankers.history import Watch
 from podium.rankers.models import Floats, Linear, Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Seed
@@ -82,63 +82,17 @@ class CoordinateAscent(Ranker):
             else np.full(train.n_features, 1 / train.n_features)
         )
         for _ in range(self.restarts - 1):
-            yield _normalised(rng.standard_normal(train.n_features))
+            drawn = rng.standard_normal(train.n_features)
+            yield drawn / np.abs(drawn).sum()
 
     def _ascend(self, train: RankingData, first: Floats) -> Iterator[tuple[float, Floats]]:
         """The value and the weights after each sweep over all weights."""
-        rng = np.random.default_rng(self.seed)
-        search = _Search(self, train, first)
-        while True:
-            before = search.value
-            for j in rng.permutation(train.n_features).tolist():
-                search.along(j)
-            search.normalise()
-            yield search.value, search.weights
-            if search.value - before < max(self.tolerance, 1e-12):
-                return
+        metric, lists = parse(self.metric), Lists.of_scores(train, np.zeros(len(train)))
 
+        def mean(scores: Floats) -> float:
+            return mean_over_queries(metric.per_query(lists.rescored(scores)), lists.weight)
 
-class _Search:
-    """The point an ascent has reached, with the scores that belong to it."""
-
-    def __init__(self, ranker: CoordinateAscent, data: RankingData, start: Floats) -> None:
-        self.metric, self.l2 = parse(ranker.metric), ranker.l2
-        self.X, self.start, self.weights = data.X, start, start.copy()
-        self.scores = kernels.matvec(data.X, start)
-        self.lists = Lists.of_scores(data, self.scores)
-        self.strides = ranker.step * 2.0 ** np.arange(ranker.steps)
-        self.value = self._value(self.scores, start)
-
-    def _value(self, scores: Floats, weights: Floats) -> float:
-        per_query = self.metric.per_query(self.lists.rescored(scores))
-        mean = mean_over_queries(per_query, self.lists.weight)
-        if self.l2:
-            mean -= self.l2 * float(np.sum((_normalised(weights) - self.start) ** 2))
-        return mean
-
-    def along(self, j: int) -> None:
-        """Move weight j to the best point of a line search, if one is better."""
-        column = self.X[:, j].astype(np.float64)
-        if column.min() == column.max():
-            return
-        scale = abs(self.weights[j]) or 1 / len(self.weights)
-        best = 0.0
-        for sign in (1.0, -1.0):
-            for stride in (sign * scale * self.strides).tolist():
-                moved = self.weights.copy()
-                moved[j] += stride
-                value = self._value(self.scores + stride * column, moved)
-                if value > self.value + 1e-12:
-                    best, self.value = stride, value
-        self.weights[j] += best
-        self.scores += best * column
-
-    def normalise(self) -> None:
-        """Scale to sum |w| = 1: it changes no order, and keeps steps in proportion."""
-        self.weights = _normalised(self.weights)
-        self.scores = kernels.matvec(self.X, self.weights)
-
-
-def _normalised(weights: Floats) -> Floats:
-    total = np.abs(weights).sum()
-    return weights / total if total > 0 else weights
+        strides: Floats = self.step * 2.0 ** np.arange(self.steps, dtype=np.float64)
+        ascent = LinearCoordinateAscent(train.X, mean, first, strides=strides, l2=self.l2)
+        for value in ascent.sweeps(self.seed, self.tolerance):
+            yield value, ascent.weights

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli import data, demo, evaluate, explain, metrics, predict, rankers, train, tune
+from podium.apps.cli import (
+    aggregate,
+    aggregators,
+    data,
+    demo,
+    evaluate,
+    explain,
+    metrics,
+    predict,
+    rankers,
+    train,
+    tune,
+)
 from podium.apps.cli.console import reports_errors
 
 app = typer.Typer(
@@ -52,6 +64,8 @@ app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
+app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

@@ -67,7 +67,7 @@ def predict(
     from podium.data.formats import score_lines
     from podium.registry import load
 
-    chosen = _format(out, file_format, k)
+    chosen = choose_format(out, file_format, k)
     if out is not None:
         check_target(out, model, *inputs)
     ranker = load(model)
@@ -76,7 +76,7 @@ def predict(
         scores = ranker.predict(data)
     if out is not None:
         with busy(f"writing {out}"):
-            _write(data, scores, out, chosen, k)
+            write_predictions(data, scores, out, chosen, k)
         if json:
             print_json(
                 {"file": str(out), "format": chosen, "ranker": ranker.name,
@@ -88,7 +88,8 @@ def predict(
         typer.echo(score_lines(data.restore(scores)), nl=False)
 
 
-def _format(out: Path | None, wanted: FileFormat, k: int | None) -> FileFormat:
+def choose_format(out: Path | None, wanted: FileFormat, k: int | None) -> FileFormat:
+    """The format of OUT, by its ending unless it is named."""
     from podium.data.files import COMPRESSIONS, stem
     from podium.errors import UsageError
 
@@ -104,13 +105,14 @@ def _format(out: Path | None, wanted: FileFormat, k: int | None) -> FileFormat:
     return wanted
 
 
-def _write(
+def write_predictions(
     data: RankingData,
     scores: NDArray[np.float64],
     path: Path,
     file_format: FileFormat,
     k: int | None,
 ) -> None:
+    """Scores of the data's rows, in the format chosen."""
     from podium.data import Run, write_run, write_scores, write_scores_parquet
 
     if file_format == "run":

@@ -57,6 +57,7 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 }
 
 // Each subject's kernels, in its own file.
+void bind_aggregation(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_text(nb::module_& m);

@@ -10,6 +10,7 @@ NB_MODULE(_native, m) {
     pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
 #endif
     m.doc() = "Native kernels: see podium.kernels.reference for what each one computes.";
+    bind_aggregation(m);
     bind_boosting(m);
     bind_linear(m);
     bind_text(m);

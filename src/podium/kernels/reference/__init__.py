@@ -5,6 +5,14 @@ Conventions shared by all of them: a query is the rows ``offsets[q]:offsets[q + 
 pair (bytes, offsets) with string i in ``bytes[offsets[i]:offsets[i + 1]]``.
 """
 
+from podium.kernels.reference.aggregation import (
+    best_order,
+    disagreements,
+    kemeny_search,
+    local_kemenisation,
+    majority_quicksort,
+    majority_tables,
+)
 from podium.kernels.reference.boosting import (
     bin_features,
     rankboost_potentials,
@@ -46,9 +54,11 @@ from podium.kernels.reference.structural import violated_ap, violated_cuts, viol
 from podium.kernels.reference.table import parse_table
 
 __all__ = [
+    "best_order",
     "bin_features",
     "cascade",
     "count_lines",
+    "disagreements",
     "discounted_sum",
     "exp2_gain",
     "first_place",
@@ -58,9 +68,13 @@ __all__ = [
     "hinge_pairs_product",
     "hinge_pairs_products",
     "ideal_sum",
+    "kemeny_search",
     "lambda_pairs",
+    "local_kemenisation",
     "logistic_pairs",
     "logistic_pairs_product",
+    "majority_quicksort",
+    "majority_tables",
     "matvec",
     "order",
     "pair_counts",

@@ -1,0 +1,118 @@
+"""An aggregator: rankings of the same documents in, one ranking out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.aggregation.rankings import Floats, Rankings
+from podium.errors import LengthMismatchError, NonFiniteError, UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """What an aggregator came to: a score a row, higher is better.
+
+    Aggregators that minimise a distance say, query by query, which they reached and which can not
+    be gone below (`bound`, where that is proved).
+    """
+
+    scores: Floats
+    distance: Floats | None = None
+    bound: Floats | None = None
+
+    @property
+    def optimal(self) -> NDArray[np.bool_] | None:
+        """Whether each query's ranking is proved to be a best one; None where nothing is minimised."""
+        if self.distance is None or self.bound is None:
+            return None
+        return self.distance - self.bound <= 1e-9 * np.maximum(1.0, np.abs(self.distance))
+
+
+@dataclass(frozen=True)
+class Aggregator(ABC):
+    """A way to make one ranking of many; its settings are its fields."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+
+    @abstractmethod
+    def __call__(
+        self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
+    ) -> Consensus:
+        """Aggregate, query by query.
+
+        Parameters
+        ----------
+        rankings
+            What the rankers say.
+        weights
+            How much each ranker counts; all the same unless given.
+        initial
+            A score a row: the order to start from, where an aggregator starts from one, and among
+            documents it holds equal. Weighted Borda unless given.
+        """
+
+
+@dataclass(frozen=True)
+class Points(Aggregator):
+    """Aggregators that add up points: a document's score is sum_a p_a points_a(document)."""
+
+    @abstractmethod
+    def points(self, rankings: Rankings) -> Floats:
+        """What each ranker gives each document: one row a document, one column a ranker."""
+
+    def __call__(
+        self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
+    ) -> Consensus:
+        """Points, times weights, added."""
+        return Consensus(weighted_sum(self.points(rankings), check_weights(weights, rankings)))
+
+
+def weighted_sum(points: Floats, weights: Floats) -> Floats:
+    """points @ weights, added in one order whatever the number of threads."""
+    return np.asarray(np.einsum("ij,j->i", points, weights))
+
+
+def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
+    """A weight for each ranker, 0 or more, that add up to 1."""
+    if rankings.n_rankers == 0:
+        raise UsageError("expected at least one ranking, got none")
+    if weights is None:
+        return np.full(rankings.n_rankers, 1 / rankings.n_rankers)
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"expected numbers as weights, got {weights!r}") from None
+    if values.shape != (rankings.n_rankers,):
+        raise LengthMismatchError(
+            f"expected {rankings.n_rankers} weights, one for each ranking, got "
+            f"{values.size if values.ndim == 1 else f'an array of shape {values.shape}'}"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        wrong = values[~np.isfinite(values) | (values < 0)][0]
+        raise UsageError(f"expected weights of 0 or more, got {wrong}")
+    if not values.any():
+        raise UsageError("expected a weight above 0, got 0 for every ranking")
+    values = values / values.max()  # so that their sum is a number
+    return np.asarray(values / values.sum())
+
+
+def check_initial(
+    initial: ArrayLike, rankings: Rankings, what: str = "initial scores"
+) -> NDArray[np.int64]:
+    """The rows in the order of a score a row, the highest first, ties by row."""
+    try:
+        scores = np.asarray(initial, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"expected numbers as {what}, got {initial!r}") from None
+    rankings.groups.check(scores, what)
+    if np.isnan(scores).any():
+        raise NonFiniteError(
+            f"expected {what} to sort by, got NaN in row {np.isnan(scores).argmax()}"
+        )
+    return rankings.groups.order(scores)

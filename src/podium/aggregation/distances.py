@@ -1,0 +1,229 @@
+"""Distances between rankings: full or partial, with ties, with weights.
+
+Both rankings are completed to one set of documents, those that either of them lists: documents a
+ranking does not list are tied with each other, behind those it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import kernels
+from podium.aggregation.aggregator import check_initial, check_weights, weighted_sum
+from podium.aggregation.rankings import Document, Floats, Ranking, Rankings, documents_of
+from podium.errors import DataError, UsageError
+
+Weights = Mapping[Document, float]
+
+
+def kendall(
+    a: Ranking,
+    b: Ranking,
+    p: float = 0.5,
+    weights: Weights | None = None,
+    swaps: Sequence[float] | None = None,
+) -> float:
+    """Kendall's distance K^(p): the pairs that two rankings put in opposite order.
+
+    A pair counts 1 where the rankings order it oppositely, p where one of them ties it and the other
+    does not, and 0 where they agree or both tie it. For top-k lists, where documents not listed are
+    tied behind those listed, these are the cases of Fagin, Kumar and Sivakumar: both documents in
+    both lists, 1 if in opposite order; both in one list and one of them in the other, 1 if the first
+    list has that one below; each in one list only, 1; both in one list and none in the other, p.
+
+    Fagin, Kumar, Sivakumar, Comparing top k lists, SIAM J. Discrete Math. 2003; with ties: Fagin,
+    Kumar, Mahdian, Sivakumar, Vee, Comparing and aggregating rankings with ties, PODS 2004; with
+    weights: Kumar, Vassilvitskii, Generalized distances between rankings, WWW 2010.
+
+    Parameters
+    ----------
+    a, b
+        Rankings: documents best first (a tie is a nested list), or documents with scores.
+    p
+        What a pair tied in one of them counts: 0 is the optimist, 1/2 the mean over both orders of
+        the tie (from there on a metric on rankings of one set), 1 the pessimist.
+    weights
+        A weight of 0 or more for each document: a pair counts w_i w_j times as much.
+    swaps
+        For full rankings without ties, what the swap of places r and r + 1 costs, r = 1..n-1. With
+        c_r the sum of the costs above place r, a pair in opposite order counts m_i m_j, where m_i =
+        (c_a(i) - c_b(i)) / (a(i) - b(i)) is the mean cost on i's way, 1 if it keeps its place.
+
+    Examples
+    --------
+    >>> kendall(["a", "b", "c"], ["c", "a", "b"])
+    2.0
+    >>> kendall(["a", "b", "c"], ["a", "d"])  # (b, d) and (c, d) are opposite, (b, c) is tied
+    2.5
+    >>> kendall(["a", "b", "c"], ["a", ["b", "c"]], p=0)
+    0.0
+    >>> kendall(["a", "b", "c"], ["b", "a", "c"], weights={"a": 2, "b": 3, "c": 1})
+    6.0
+    """
+    if not 0 <= p <= 1:
+        raise UsageError(f"expected a penalty p from 0 to 1, got {p!r}")
+    documents, rankings = _completed(a, b)
+    places = np.ascontiguousarray(rankings.filled.T)
+    if weights is None and swaps is None:
+        bounds = np.array([0, len(documents)])
+        _, opposite, one, other = kernels.pair_counts(places[0], places[1], bounds)[0].tolist()
+        return float(opposite + p * (one + other))
+    w = _weights_of(documents, weights)
+    if swaps is not None:
+        w = w * _mean_costs(places, _costs_above(rankings, swaps))
+    total = 0.0
+    for i in range(len(documents) - 1):
+        sign_a, sign_b = np.sign(places[:, i + 1 :] - places[:, i : i + 1])
+        counts = np.where(sign_a * sign_b < 0, 1.0, np.where(sign_a != sign_b, p, 0.0))
+        total += float(w[i] * (counts * w[i + 1 :]).sum())
+    return total
+
+
+def footrule(
+    a: Ranking,
+    b: Ranking,
+    weights: Weights | None = None,
+    swaps: Sequence[float] | None = None,
+    location: float | None = None,
+) -> float:
+    """Spearman's footrule: sum over documents of |place in a - place in b|.
+
+    Documents in a tie share the mean of their places, and those a ranking does not list the mean of
+    the places left: F_prof of Fagin et al., at most twice and at least once Kendall's K^(1/2).
+
+    With weights, a document's place is the weight above it and half the other weight in its tie, and
+    its difference counts w_i times as much (Kumar and Vassilvitskii).
+
+    Diaconis, Graham, Spearman's footrule as a measure of disarray, J. R. Stat. Soc. B 1977; partial
+    lists, ties and weights as in `kendall`.
+
+    Parameters
+    ----------
+    a, b
+        Rankings: documents best first (a tie is a nested list), or documents with scores.
+    weights
+        A weight of 0 or more for each document.
+    swaps
+        For full rankings without ties, what the swap of places r and r + 1 costs, r = 1..n-1: a
+        document's difference is the sum of the costs between its places.
+    location
+        The place of documents not listed, instead of the mean of the places left. Fagin, Kumar and
+        Sivakumar's F^(k+1) for two lists of k.
+
+    Examples
+    --------
+    >>> footrule(["a", "b", "c"], ["c", "a", "b"])
+    4.0
+    >>> footrule(["a", "b"], ["a", "c"])  # b and c: |2 - 3| each
+    2.0
+    >>> footrule(["a", "b", "c"], ["b", "a", "c"], swaps=[5, 1])
+    10.0
+    """
+    if location is not None and (weights is not None or swaps is not None):
+        raise UsageError("expected a location or weights or swaps, got more than one of them")
+    documents, rankings = _completed(a, b)
+    places = rankings.filled.T
+    if location is not None:
+        places = np.where(rankings.ranked.T, places, location)
+    w = _weights_of(documents, weights)
+    if swaps is not None:
+        places = _costs_above(rankings, swaps)
+    elif weights is not None:
+        places = np.stack([_weight_above(row, w) for row in places])
+    return float((w * np.abs(places[0] - places[1])).sum())
+
+
+def distance_to(
+    rankings: Rankings,
+    scores: ArrayLike,
+    weights: ArrayLike | None = None,
+    p: float = 0.5,
+) -> Floats:
+    """The weighted mean of Kendall's distances from one order to all rankings, query by query.
+
+    sum_a w_a (pairs on which ranker a votes against the order + p pairs on which it has no vote),
+    the weights adding up to 1: what Kemeny's order minimises. A ranker votes for i over j if it
+    ranks i above j, or i and not j.
+
+    Parameters
+    ----------
+    rankings
+        What the rankers say.
+    scores
+        A score a row; the order is the highest first, ties by row.
+    weights
+        How much each ranker counts; all the same unless given.
+    p
+        What a pair without a vote counts.
+
+    Examples
+    --------
+    >>> rankings = Rankings.of([["a", "b", "c"], ["b", "a", "c"], ["a"]])
+    >>> distance_to(rankings, [3, 2, 1], weights=[2, 1, 1]).tolist()  # 1/4 (a, b), 1/4 p (b, c)
+    [0.375]
+    """
+    order = check_initial(np.asarray(scores, dtype=np.float64), rankings, "scores")
+    return weighted_distance(rankings, order, check_weights(weights, rankings), p)
+
+
+def weighted_distance(
+    rankings: Rankings, order: NDArray[np.int64], weights: Floats, p: float = 0.5
+) -> Floats:
+    """`distance_to` of rows in order, by weights that add up to 1."""
+    counts = kernels.disagreements(rankings.places, order, rankings.groups.offsets)
+    return weighted_sum(counts[:, :, 0] + p * counts[:, :, 1], weights)
+
+
+def _completed(a: Ranking, b: Ranking) -> tuple[list[Document], Rankings]:
+    """The documents that either ranking lists, and both rankings of them."""
+    documents = documents_of([a, b])
+    return documents, Rankings.of([a, b], documents)
+
+
+def _weights_of(documents: Sequence[Document], weights: Weights | None) -> Floats:
+    if weights is None:
+        return np.ones(len(documents))
+    for document in documents:
+        if document not in weights:
+            raise DataError(f"expected a weight for each document, got none for {document!r}")
+        if not (np.isfinite(weights[document]) and weights[document] >= 0):
+            raise DataError(
+                f"expected weights of 0 or more, got {weights[document]} for {document!r}"
+            )
+    return np.array([weights[document] for document in documents], dtype=np.float64)
+
+
+def _weight_above(places: Floats, w: Floats) -> Floats:
+    """The weight above each document, and half the other weight in its tie."""
+    order = np.argsort(places, kind="stable")
+    _, starts = np.unique(places[order], return_index=True)
+    ties = np.add.reduceat(w[order], starts)
+    above = np.repeat(np.cumsum(ties) - ties / 2, np.diff(np.append(starts, len(w))))
+    out = np.empty(len(w))
+    out[order] = above
+    return np.asarray(out - w / 2)
+
+
+def _costs_above(rankings: Rankings, swaps: Sequence[float]) -> Floats:
+    """The costs of the swaps from the first place to each document's, one row a ranking."""
+    n, places = rankings.groups.n_rows, rankings.places.T
+    if not (np.sort(places, axis=1) == np.arange(1, n + 1)).all():
+        raise UsageError(
+            "expected full rankings without ties where swaps cost, got ties or documents that only "
+            "one of them lists"
+        )
+    costs = np.asarray(swaps, dtype=np.float64)
+    if costs.shape != (n - 1,):
+        raise UsageError(f"expected {n - 1} costs, one for each two neighbours, got {costs.size}")
+    if not (np.isfinite(costs) & (costs >= 0)).all():
+        raise UsageError(f"expected costs of 0 or more, got {costs[~(costs >= 0)]}")
+    return np.append(0.0, np.cumsum(costs))[places.astype(np.int64) - 1]
+
+
+def _mean_costs(places: Floats, costs: Floats) -> Floats:
+    """What a swap costs in the mean on each document's way from one place to the other."""
+    way = places[0] - places[1]
+    return np.where(way == 0, 1.0, (costs[0] - costs[1]) / np.where(way == 0, 1.0, way))

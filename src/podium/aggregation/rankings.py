@@ -1,0 +1,283 @@
+"""What is aggregated: for every query, the places that several rankers give to its documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.data import Groups, RankingData, Run, Strings, match
+from podium.errors import DataError, MissingDocidsError, NonFiniteError, UsageError
+
+Floats = NDArray[np.float64]
+Document = Hashable
+Ranking = Sequence[Any] | Mapping[Any, float]
+"""Documents best first, a tie as a nested list, tuple or set; or documents with their scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Places of documents (rows) by rankers (columns): 1 is best in the query, NaN is not ranked.
+
+    Documents a ranker holds equal share the mean of their places.
+
+    Parameters
+    ----------
+    places
+        One row a document, one column a ranker.
+    groups
+        Which rows belong to which query.
+    scores
+        What the rankers' orders come from, where they gave any; NaN where the places are.
+    positions
+        Places in the rankers' whole lists, where these hold documents that are not among the rows.
+    qids, docids
+        Which queries and documents these are, where that is known.
+
+    Examples
+    --------
+    >>> Rankings.of([["a", "b", "c"], ["c", ["a", "b"]]]).places.tolist()
+    [[1.0, 2.5], [2.0, 2.5], [3.0, 1.0]]
+    """
+
+    places: Floats
+    groups: Groups
+    scores: Floats | None = None
+    positions: Floats | None = None
+    qids: NDArray[np.object_] | None = None
+    docids: Strings | None = None
+
+    @classmethod
+    def of(
+        cls, rankings: Sequence[Ranking], documents: Sequence[Document] | None = None
+    ) -> Rankings:
+        """The rankings of one query; rows are its documents as `documents_of` finds them."""
+        rows = {d: i for i, d in enumerate(documents or documents_of(rankings))}
+        values = np.full((len(rows), len(rankings)), np.nan)
+        for column, ranking in enumerate(rankings):
+            for value, tied in _levels(ranking):
+                for document in tied:
+                    values[rows[document], column] = value
+        scored = all(isinstance(ranking, Mapping) for ranking in rankings)
+        return cls.from_scores(Groups.from_sizes([len(rows)]), values, keep=scored)
+
+    @classmethod
+    def from_scores(cls, groups: Groups, scores: ArrayLike, *, keep: bool = True) -> Rankings:
+        """One column of scores a ranker, the highest first; NaN is not ranked.
+
+        `keep` says whether they are scores, or just numbers that have their order.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        if values.ndim != 2:
+            raise DataError(
+                f"expected one column of scores a ranker, got an array of shape {values.shape}"
+            )
+        groups.check(values, "rows of scores")
+        if np.isinf(values).any():
+            raise NonFiniteError(
+                "expected finite scores, or NaN for not ranked, got an infinite one"
+            )
+        columns = [_places(groups, values[:, j]) for j in range(values.shape[1])]
+        places = np.stack(columns, axis=1) if columns else np.empty_like(values)
+        return cls(places, groups, values if keep else None)
+
+    @classmethod
+    def from_places(cls, groups: Groups, places: ArrayLike) -> Rankings:
+        """One column of places a ranker, in lists that may hold other documents as well.
+
+        Examples
+        --------
+        >>> rankings = Rankings.from_places(Groups.from_sizes([3]), [[7, 1], [30, np.nan], [8, 2]])
+        >>> rankings.places.tolist()
+        [[1.0, 1.0], [3.0, nan], [2.0, 2.0]]
+        """
+        positions = np.asarray(places, dtype=np.float64)
+        if (positions < 1).any():
+            raise DataError(f"expected places from 1, got {positions[positions < 1][0]:g}")
+        return replace(cls.from_scores(groups, -positions, keep=False), positions=positions)
+
+    @classmethod
+    def from_data(cls, data: RankingData) -> Rankings:
+        """Ranking data whose features are places, one a ranker: LETOR's rank aggregation sets.
+
+        A missing value (``read_letor(..., missing="nan")``) is not ranked.
+        """
+        ranked = cls.from_places(data.groups, data.X)
+        return replace(ranked, qids=data.qids, docids=data.docid_column)
+
+    @classmethod
+    def from_runs(cls, runs: Sequence[Run]) -> Rankings:
+        """TREC runs, joined on query and document; equal scores are ties, whatever their ranks.
+
+        Queries and documents are those of any run, in the order of first mention. A run that says
+        nothing about a query ranks none of its documents.
+
+        Examples
+        --------
+        >>> from podium.data import Run
+        >>> def run(docids, scores):
+        ...     groups = Groups.from_sizes([len(docids)])
+        ...     return Run(np.array(["q"], dtype=object), groups, Strings.of(docids), np.array(scores))
+        >>> joined = Rankings.from_runs([run("ab", [2.0, 1.0]), run("bc", [0.9, 0.3])])
+        >>> list(joined.docids), joined.places.tolist()
+        (['a', 'b', 'c'], [[1.0, nan], [2.0, 1.0], [nan, 2.0]])
+        """
+        if not runs:
+            raise DataError("expected at least one run, got none")
+        number: dict[str, int] = {}
+        for run in runs:
+            for qid in run.qids.tolist():
+                number.setdefault(qid, len(number))
+        codes = np.concatenate(
+            [run.groups.spread(np.array([number[q] for q in run.qids], np.int64)) for run in runs]
+        )
+        docids = Strings.concatenate([run.docids for run in runs])
+        first = match(codes, docids, codes, docids)  # where each document is named first
+        named = np.flatnonzero(first == np.arange(len(first)))
+        groups, order = Groups.from_codes(codes[named], len(number))
+        named = named if order is None else named[order]
+        row = np.empty(len(first), dtype=np.int64)
+        row[named] = np.arange(len(named))
+        scores = np.full((len(named), len(runs)), np.nan)
+        column = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+        scores[row[first], column] = np.concatenate([run.values for run in runs])
+        qids = np.array(list(number), dtype=object)
+        return replace(cls.from_scores(groups, scores), qids=qids, docids=docids.take(named))
+
+    def run(self, scores: Floats, k: int | None = None) -> Run:
+        """Documents by score as a TREC run, the top k of each query or all of them."""
+        if self.qids is None or self.docids is None:
+            raise MissingDocidsError("a run needs query and document ids; see Rankings.from_runs")
+        depth = self.groups.n_rows if k is None else k
+        if depth < 1:
+            raise UsageError(f"expected k of 1 or more, got {k}")
+        rows = self.groups.order(scores)[self.groups.places < depth]
+        groups = Groups.from_sizes(np.minimum(self.groups.sizes, depth))
+        return Run(self.qids, groups, self.docids.take(rows), scores[rows])
+
+    @property
+    def n_rankers(self) -> int:
+        """Rankers, voters, columns."""
+        return int(self.places.shape[1])
+
+    @cached_property
+    def ranked(self) -> NDArray[np.bool_]:
+        """Whether a ranker ranks a document."""
+        return ~np.isnan(self.places)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Documents ranked, one row a query and one column a ranker."""
+        return np.asarray(self.groups.reduce(np.add, self.ranked.astype(np.int64)))
+
+    @property
+    def listed_at(self) -> Floats:
+        """Places in the rankers' whole lists, as far as they are known."""
+        return self.places if self.positions is None else self.positions
+
+    @cached_property
+    def filled(self) -> Floats:
+        """Places where documents not ranked share the mean of the places left."""
+        n = self.groups.sizes[:, None]
+        left = self.groups.spread((self.lengths + 1 + n) / 2)
+        return np.where(self.ranked, self.places, left)
+
+    def top(self, depth: int | None) -> Rankings:
+        """The first `depth` of each ranker; a tie that starts within is taken whole."""
+        if depth is None:
+            return self
+        if not isinstance(depth, int | np.integer) or depth < 1:
+            raise UsageError(f"expected a depth of 1 or more, got {depth!r}")
+        # A tie's mean place says where it starts only together with its size.
+        starts = np.full_like(self.places, np.nan)
+        for rows in self.groups.slices():
+            p = self.places[rows]
+            starts[rows] = np.where(
+                np.isnan(p), np.nan, 1 + (p[None, :, :] < p[:, None, :]).sum(axis=1)
+            )
+        keep = starts <= depth
+
+        def kept(values: Floats | None) -> Floats | None:
+            return None if values is None else np.where(keep, values, np.nan)
+
+        return replace(
+            self,
+            places=np.where(keep, self.places, np.nan),
+            scores=kept(self.scores),
+            positions=kept(self.positions),
+        )
+
+
+def documents_of(rankings: Iterable[Ranking]) -> list[Document]:
+    """Every document once, in the order of first mention; raises on what is no ranking."""
+    if isinstance(rankings, str | Mapping | Iterator) or not isinstance(rankings, Iterable):
+        raise UsageError(f"expected a list of rankings, got {type(rankings).__name__}")
+    seen: dict[Document, None] = {}
+    count = 0
+    for count, ranking in enumerate(rankings, start=1):
+        own: set[Document] = set()
+        for _, tied in _levels(ranking):
+            for document in tied:
+                if not isinstance(document, Hashable):
+                    raise DataError(
+                        f"expected documents that can be told apart (hashable ids), got {document!r} "
+                        f"in ranking {count}"
+                    )
+                if document in own:
+                    raise DataError(
+                        f"expected each document once a ranking, got {document!r} twice "
+                        f"in ranking {count}"
+                    )
+                own.add(document)
+                seen.setdefault(document)
+        if not own:
+            raise DataError(f"expected documents in each ranking, got none in ranking {count}")
+    if count == 0:
+        raise DataError("expected at least one ranking, got none")
+    return list(seen)
+
+
+def _levels(ranking: Ranking) -> Iterable[tuple[float, Iterable[Document]]]:
+    """Documents held equal, with a number that is higher the better they are."""
+    if isinstance(ranking, Mapping):
+        for document, score in ranking.items():
+            if not _is_finite(score):
+                raise DataError(f"expected finite scores, got {score!r} for {document!r}")
+            yield float(score), (document,)
+        return
+    unordered = isinstance(ranking, str | AbstractSet | Iterator)
+    if unordered or not isinstance(ranking, Iterable):
+        raise UsageError(
+            "expected a ranking as a list of documents, best first, or documents with scores, "
+            f"got {ranking!r}"
+        )
+    for place, entry in enumerate(ranking):
+        if isinstance(entry, AbstractSet):
+            entry = sorted(entry, key=repr)  # the order of a set changes from run to run
+        yield -float(place), entry if isinstance(entry, list | tuple) else (entry,)
+
+
+def _is_finite(score: Any) -> bool:
+    try:
+        return math.isfinite(score)
+    except (TypeError, OverflowError):
+        return False
+
+
+def _places(groups: Groups, scores: Floats) -> Floats:
+    """The mean place of each row's score in its query; NaN stays NaN."""
+    ranked = ~np.isnan(scores)
+    order = groups.order(np.where(ranked, scores, -np.inf))
+    sorted_scores, codes = scores[order], groups.codes
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = (sorted_scores[1:] != sorted_scores[:-1]) | (codes[1:] != codes[:-1])
+    ties = Groups.from_sizes(np.diff(np.append(np.flatnonzero(starts), len(order))))
+    places = np.empty(len(order))
+    places[order] = ties.spread(ties.reduce(np.add, groups.places) / np.maximum(ties.sizes, 1)) + 1
+    return np.where(ranked, places, np.nan)

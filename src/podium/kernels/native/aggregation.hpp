@@ -1,0 +1,270 @@
+// Votes of several rankers on pairs of documents, and orders that agree with them. Places are rows by rankers,
+// 1 is best, NaN is not ranked. A ranker votes for i over j if it ranks i above j, or i and not j.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "wide.hpp"
+
+namespace podium {
+
+// Weights add up to 1. A lead this small is the rounding of their sums, not a majority.
+constexpr double kTie = 1e-12;
+
+// The weight of the rankers for i over j less that of those for j over i. A loop without branches over the
+// two rows of places; sums run in kLanes lanes.
+inline double margin(const double* i, const double* j, const double* weights, Row n_rankers) {
+    Lanes sums(0);
+    for (Row first = 0; first < n_rankers; first += kLanes) {
+        const Row m = std::min(kLanes, n_rankers - first);
+        for (Row l = 0; l < m; ++l) {
+            const double p = i[first + l], r = j[first + l];
+            // not (r <= p) is true where r is NaN: a ranked document beats one that is not.
+            const int for_i = (p == p) & !(r <= p), for_j = (r == r) & !(p <= r);
+            sums.at[l] += weights[first + l] * static_cast<double>(for_i - for_j);
+        }
+    }
+    return sums.sum();
+}
+
+// The same among the rankers that rank both.
+inline double listed_margin(const double* i, const double* j, const double* weights, Row n_rankers) {
+    Lanes sums(0);
+    for (Row first = 0; first < n_rankers; first += kLanes) {
+        const Row m = std::min(kLanes, n_rankers - first);
+        for (Row l = 0; l < m; ++l) {
+            const double p = i[first + l], r = j[first + l];
+            sums.at[l] += weights[first + l] * static_cast<double>((p < r) - (r < p));
+        }
+    }
+    return sums.sum();
+}
+
+// Local Kemenisation: the documents of `order` in turn, each climbs while a strict majority puts it above the
+// next. Each step up lowers the weighted distance to the rankings. Margins are counted when asked for: from a
+// good order few are, and no table is kept.
+PODIUM_ANY_WIDTH
+inline void kemenise(const double* places, const double* weights, Row n_rankers, Row n, Row* order) {
+    for (Row i = 1; i < n; ++i) {
+        const Row d = order[i];
+        Row j = i;
+        for (; j > 0 && margin(places + d * n_rankers, places + order[j - 1] * n_rankers, weights, n_rankers) > kTie; --j)
+            order[j] = order[j - 1];
+        order[j] = d;
+    }
+}
+
+// Quicksort by the majority of the rankers that rank both, which is not transitive. The pivot is the middle
+// document; those no majority tells from it stay on their side of it.
+PODIUM_ANY_WIDTH
+inline void quicksort_majority(const double* places, const double* weights, Row n_rankers, Row n, Row* order) {
+    std::vector<std::pair<Row, Row>> todo{{0, n}};
+    std::vector<Row> below;
+    while (!todo.empty()) {
+        const auto [first, last] = todo.back();
+        todo.pop_back();
+        if (last - first < 2) continue;
+        const Row middle = first + (last - first) / 2, pivot = order[middle];
+        below.clear();
+        Row end = first;  // of those above
+        for (Row i = first; i < last; ++i) {
+            const Row d = order[i];
+            if (i == middle) continue;
+            const double lead = listed_margin(places + d * n_rankers, places + pivot * n_rankers, weights, n_rankers);
+            if (lead > kTie || (lead >= -kTie && i < middle))
+                order[end++] = d;
+            else
+                below.push_back(d);
+        }
+        order[end] = pivot;
+        std::copy(below.begin(), below.end(), order + end + 1);
+        todo.emplace_back(first, end);
+        todo.emplace_back(end + 1, last);
+    }
+}
+
+// The places of some rows, one ranker after the other; not ranked is behind all, or NaN where only rankers
+// that rank both vote.
+inline Doubles by_ranker(const double* places, Row n_rankers, Row n, bool listed_only) {
+    Doubles out(room(n * n_rankers));
+    for (Row i = 0; i < n; ++i)
+        for (Row a = 0; a < n_rankers; ++a) {
+            const double p = places[i * n_rankers + a];
+            out[room(a * n + i)] = p != p && !listed_only ? std::numeric_limits<double>::infinity() : p;
+        }
+    return out;
+}
+
+// table[i, j] = the weight of the rankers that vote for i over j.
+PODIUM_ANY_WIDTH
+inline void count_votes(const double* columns, const double* weights, Row n_rankers, Row n, double* table) {
+    for (Row i = 0; i < n; ++i) {
+        double* row = table + i * n;
+        std::fill(row, row + n, 0.0);
+        for (Row a = 0; a < n_rankers; ++a) {
+            const double *p = columns + a * n, own = p[i], weight = weights[a];
+            for (Row j = 0; j < n; ++j) row[j] += own < p[j] ? weight : 0.0;
+        }
+    }
+}
+
+// The tables of all queries, one after the other.
+inline void majority_tables(const double* places, const double* weights, Row n_rankers, const Row* offsets,
+                            Row n_queries, bool listed_only, const Row* starts, double* out) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries) * n_rankers / 8, [=](Row q) {
+        const Row n = offsets[q + 1] - offsets[q];
+        const Doubles columns = by_ranker(places + offsets[q] * n_rankers, n_rankers, n, listed_only);
+        count_votes(columns.data(), weights, n_rankers, n, out + starts[q]);
+    });
+}
+
+// The documents in turn, each to the place where it disagrees with the rankings least, until none moves. A
+// document at place p that goes up to q wins the sum of its leads over those it passes, one that goes down
+// loses it; of equal gains the nearest place, up before down.
+inline void insert_until_still(const double* leads, Row n, Row* order) {
+    std::vector<Row> sweep(room(n));
+    for (bool moved = true; moved;) {
+        moved = false;
+        std::copy(order, order + n, sweep.begin());
+        for (const Row d : sweep) {
+            const double* lead = leads + d * n;
+            const Row p = std::find(order, order + n, d) - order;
+            double best = kTie, gain = 0;
+            Row target = p;
+            for (Row q = p - 1; q >= 0; --q)
+                if (gain += lead[order[q]]; gain > best) best = gain, target = q;
+            gain = 0;
+            for (Row q = p + 1; q < n; ++q)
+                if (gain -= lead[order[q]]; gain > best) best = gain, target = q;
+            if (target == p) continue;
+            moved = true;
+            if (target < p)
+                std::rotate(order + target, order + p, order + p + 1);
+            else
+                std::rotate(order + p, order + p + 1, order + target + 1);
+        }
+    }
+}
+
+// table[i, j] - table[j, i] in place.
+inline void subtract_transposed(double* table, Row n) {
+    for (Row i = 0; i < n; ++i) {
+        table[i * n + i] = 0;
+        for (Row j = 0; j < i; ++j) {
+            const double lead = table[i * n + j] - table[j * n + i];
+            table[i * n + j] = lead;
+            table[j * n + i] = -lead;
+        }
+    }
+}
+
+// Rows of one query as numbers within it, given to body(order, n), and back.
+template <class Body>
+void reorder(const Row* order, Row first, Row last, Row* out, Body body) {
+    for (Row i = first; i < last; ++i) out[i] = order[i] - first;
+    body(out + first, last - first);
+    for (Row i = first; i < last; ++i) out[i] += first;
+}
+
+inline void local_kemenisation(const double* places, const double* weights, Row n_rankers, const Row* order,
+                               const Row* offsets, Row n_queries, Row* out) {
+    for_each_query(n_queries, 8 * n_rankers * offsets[n_queries], [=](Row q) {
+        reorder(order, offsets[q], offsets[q + 1], out, [=](Row* own, Row n) {
+            kemenise(places + offsets[q] * n_rankers, weights, n_rankers, n, own);
+        });
+    });
+}
+
+inline void majority_quicksort(const double* places, const double* weights, Row n_rankers, const Row* order,
+                               const Row* offsets, Row n_queries, Row* out) {
+    for_each_query(n_queries, 16 * n_rankers * offsets[n_queries], [=](Row q) {
+        reorder(order, offsets[q], offsets[q + 1], out, [=](Row* own, Row n) {
+            quicksort_majority(places + offsets[q] * n_rankers, weights, n_rankers, n, own);
+        });
+    });
+}
+
+inline void kemeny_search(const double* places, const double* weights, Row n_rankers, const Row* order,
+                          const Row* offsets, Row n_queries, Row* out) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries) * (n_rankers / 8 + 8), [=](Row q) {
+        reorder(order, offsets[q], offsets[q + 1], out, [=](Row* own, Row n) {
+            const Doubles columns = by_ranker(places + offsets[q] * n_rankers, n_rankers, n, false);
+            Doubles table(room(n * n));
+            count_votes(columns.data(), weights, n_rankers, n, table.data());
+            subtract_transposed(table.data(), n);
+            insert_until_still(table.data(), n, own);
+        });
+    });
+}
+
+// Pairs (i < j) with p[i] > p[j], and with p[i] == p[j].
+PODIUM_ANY_WIDTH
+inline std::pair<Row, Row> count_against(const double* p, Row n) {
+    Row against = 0, none = 0;
+    for (Row i = 0; i < n; ++i) {
+        const double own = p[i];
+        Row above = 0, equal = 0;
+        for (Row j = i + 1; j < n; ++j) {
+            above += own > p[j];
+            equal += own == p[j];
+        }
+        against += above;
+        none += equal;
+    }
+    return {against, none};
+}
+
+// For each query and ranker: the pairs on which it votes against the order, and on which it has no vote.
+inline void disagreements(const double* places, Row n_rankers, const Row* order, const Row* offsets,
+                          Row n_queries, Row* out) {
+    for_each_query(n_queries, pairs_in(offsets, n_queries) * n_rankers / 8, [=](Row q) {
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        Doubles p(room(n));
+        for (Row a = 0; a < n_rankers; ++a) {
+            for (Row i = 0; i < n; ++i) {
+                const double place = places[order[first + i] * n_rankers + a];
+                p[room(i)] = place != place ? std::numeric_limits<double>::infinity() : place;
+            }
+            const auto [against, none] = count_against(p.data(), n);
+            out[2 * (q * n_rankers + a)] = against;
+            out[2 * (q * n_rankers + a) + 1] = none;
+        }
+    });
+}
+
+// The order that goes against the least weight of votes, by the best orders of all subsets: the best one of a
+// set ends with some v behind the best one of the others. 2^n n numbers: for a dozen documents.
+inline void best_order(const double* table, Row n, Row* out) {
+    const Row n_sets = Row{1} << n;
+    // behind[S, v] = sum over u in S of table[v, u]: the votes that v behind S goes against.
+    Doubles behind(room(n_sets * n), 0.0), best(room(n_sets), 0.0);
+    for (Row u = 0; u < n; ++u)
+        for (Row set = Row{1} << u; set < Row{2} << u; ++set)
+            for (Row v = 0; v < n; ++v)
+                behind[room(set * n + v)] = behind[room((set ^ (Row{1} << u)) * n + v)] + table[v * n + u];
+    const auto cost = [&](Row set, Row v) {
+        const Row others = set ^ (Row{1} << v);
+        return best[room(others)] + behind[room(others * n + v)];
+    };
+    const auto last = [&](Row set) {
+        Row chosen = -1;
+        double least = std::numeric_limits<double>::infinity();
+        for (Row v = 0; v < n; ++v)
+            if (set >> v & 1 && cost(set, v) < least) least = cost(set, v), chosen = v;
+        return std::pair{least, chosen};
+    };
+    for (Row set = 1; set < n_sets; ++set) best[room(set)] = last(set).first;
+    for (Row set = n_sets - 1, i = n; set != 0;) {
+        const Row v = last(set).second;
+        out[--i] = v;
+        set ^= Row{1} << v;
+    }
+}
+
+}  // namespace podium
