@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import measure, render
 
-SUBJECTS = ("imports", "letor", "evaluation", "ranksvm", "rankers", "aggregation")
+SUBJECTS = ("imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation")
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

@@ -16,6 +16,8 @@ CHEAP = {
     "focused-net": {"k": 3},
     "topk-listmle": {"k": 3},
     "svm-map": {"C": 0.1},
+    "topslack": {"measure": "NDCG@3", "C": 1.0},
+    "topmargin": {"measure": "NDCG@3", "C": 1.0},
 }  # fmt: skip
 NAMES = sorted(RANKERS)
 

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         RankSVM,
         Regression,
         TopkListMLE,
+        TopMargin,
+        TopSlack,
         tune,
     )
     from podium.registry import RANKERS, load
@@ -99,6 +101,8 @@ _PUBLIC = {
     "RankSVM": "podium.rankers",
     "Regression": "podium.rankers",
     "SVMMAP": "podium.rankers",
+    "TopMargin": "podium.rankers",
+    "TopSlack": "podium.rankers",
     "TopkListMLE": "podium.rankers",
     "tune": "podium.rankers",
     "RANKERS": "podium.registry",
@@ -133,6 +137,8 @@ __all__ = [
     "Regression",
     "Run",
     "SVMMAP",
+    "TopMargin",
+    "TopSlack",
     "TopkListMLE",
     "aggregate",
     "aggregation",

@@ -194,14 +194,12 @@ class Rankings:
             return self
         if not isinstance(depth, int | np.integer) or depth < 1:
             raise UsageError(f"expected a depth of 1 or more, got {depth!r}")
-        # A tie's mean place says where it starts only together with its size.
-        starts = np.full_like(self.places, np.nan)
-        for rows in self.groups.slices():
-            p = self.places[rows]
-            starts[rows] = np.where(
-                np.isnan(p), np.nan, 1 + (p[None, :, :] < p[:, None, :]).sum(axis=1)
-            )
-        keep = starts <= depth
+        keep = np.empty(self.places.shape, dtype=bool)
+        for j, column in enumerate(self.places.T):
+            order, ties = _ties(self.groups, -column)
+            first = self.groups.places[ties.offsets[:-1]]  # of each tie, from 0
+            keep[order, j] = ties.spread(first) < depth
+        keep &= self.ranked
 
         def kept(values: Floats | None) -> Floats | None:
             return None if values is None else np.where(keep, values, np.nan)
@@ -272,12 +270,13 @@ def _is_finite(score: Any) -> bool:
 
 def _places(groups: Groups, scores: Floats) -> Floats:
     """The mean place of each row's score in its query; NaN stays NaN."""
-    ranked = ~np.isnan(scores)
-    order = groups.order(np.where(ranked, scores, -np.inf))
-    sorted_scores, codes = scores[order], groups.codes
-    starts = np.ones(len(order), dtype=bool)
-    starts[1:] = (sorted_scores[1:] != sorted_scores[:-1]) | (codes[1:] != codes[:-1])
-    ties = Groups.from_sizes(np.diff(np.append(np.flatnonzero(starts), len(order))))
+    order, ties = _ties(groups, scores)
     places = np.empty(len(order))
     places[order] = ties.spread(ties.reduce(np.add, groups.places) / np.maximum(ties.sizes, 1)) + 1
-    return np.where(ranked, places, np.nan)
+    return np.where(np.isnan(scores), np.nan, places)
+
+
+def _ties(groups: Groups, scores: Floats) -> tuple[NDArray[np.int64], Groups]:
+    """Rows best first, query by query, and runs of equal scores in it; NaN last, each by itself."""
+    order = groups.order(np.where(np.isnan(scores), -np.inf, scores))
+    return order, groups.runs(scores[order])

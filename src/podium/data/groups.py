@@ -157,6 +157,22 @@ class Groups:
         self.check(scores, "scores")
         return kernels.order(scores, tie_keys, self.offsets)
 
+    def run_starts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Where runs of equal values start, query by query: rows in the order of these values.
+
+        Examples
+        --------
+        >>> Groups.from_sizes([3, 2]).run_starts(np.array([2, 1, 1, 1, 0])).tolist()
+        [True, True, False, True, True]
+        """
+        starts = np.ones(self.n_rows, dtype=bool)
+        starts[1:] = (values[1:] != values[:-1]) | (self.codes[1:] != self.codes[:-1])
+        return starts
+
+    def runs(self, values: NDArray[Any]) -> Groups:
+        """Runs of equal values as groups of their own."""
+        return Groups(np.append(np.flatnonzero(self.run_starts(values)), self.n_rows))
+
     def ranks(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """The 1-based position of each row in its query's order."""
         positions = np.empty(self.n_rows, dtype=np.int64)

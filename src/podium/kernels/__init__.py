@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from podium.kernels.reference import (
         best_order,
         bin_features,
+        block_ascent,
         cascade,
         count_lines,
         disagreements,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         precision_sum,
         rankboost_potentials,
         rmatvec,
+        rmatvec_by_query,
         simplex_qp,
         softmax_cross_entropy,
         softmax_cross_entropy_product,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
         top_cross_entropy_product,
         violated_ap,
         violated_cuts,
+        violated_head,
         violated_order,
     )
 else:
@@ -90,6 +93,7 @@ __all__ = [
     "BACKEND",
     "best_order",
     "bin_features",
+    "block_ascent",
     "cascade",
     "count_lines",
     "disagreements",
@@ -119,6 +123,7 @@ __all__ = [
     "precision_sum",
     "rankboost_potentials",
     "rmatvec",
+    "rmatvec_by_query",
     "simplex_qp",
     "softmax_cross_entropy",
     "softmax_cross_entropy_product",
@@ -130,6 +135,7 @@ __all__ = [
     "top_cross_entropy_product",
     "violated_ap",
     "violated_cuts",
+    "violated_head",
     "violated_order",
 ]
 

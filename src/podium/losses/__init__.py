@@ -17,6 +17,7 @@ from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
 from podium.losses.focused import Focused
+from podium.losses.head import HeadHinge
 from podium.losses.judged import Judged, Pairs
 from podium.losses.lambdarank import LambdaRank
 from podium.losses.listwise import ListMLE, ListNet, Squared, TopkListMLE
@@ -26,6 +27,7 @@ from podium.losses.structural import APHinge, OrderHinge
 
 LOSSES: dict[str, type[Loss]] = {
     "focused": Focused,
+    "head": HeadHinge,
     "hinge": PairHinge,
     "lambdarank": LambdaRank,
     "listmle": ListMLE,
@@ -66,6 +68,7 @@ __all__ = [
     "APHinge",
     "BoundLoss",
     "Focused",
+    "HeadHinge",
     "Judged",
     "LOSSES",
     "LambdaRank",

@@ -114,13 +114,11 @@ class Pairs:
     def of(cls, groups: Groups, labels: Floats) -> Pairs:
         """Pairs of documents with different labels."""
         order = groups.order(np.ascontiguousarray(labels, dtype=np.float64))
-        ranked, codes, n = labels[order], groups.codes, len(groups)
-        starts = np.ones(len(order), dtype=bool)  # of runs of equal labels
-        starts[1:] = (ranked[1:] != ranked[:-1]) | (codes[1:] != codes[:-1])
+        starts = groups.run_starts(labels[order])
         run = np.cumsum(starts)
         last = np.asarray(groups.reduce(np.maximum, run)).astype(np.int64)
         levels = np.empty(len(order), dtype=np.int64)
         levels[order] = groups.spread(last) - run
         alike = np.bincount(run)[1:].astype(np.float64)
-        tied = np.bincount(codes[starts], weights=alike**2, minlength=n)
+        tied = np.bincount(groups.codes[starts], weights=alike**2, minlength=len(groups))
         return cls(groups, levels, order, (groups.sizes.astype(np.float64) ** 2 - tied) / 2)

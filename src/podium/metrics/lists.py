@@ -34,11 +34,7 @@ class Ranking:
 
     def tie_starts(self) -> NDArray[np.bool_]:
         """Whether each place begins a new group of equal scores."""
-        starts = np.ones(len(self.order), dtype=bool)
-        codes = self.groups.codes
-        ranked = self.scores[self.order]
-        starts[1:] = (ranked[1:] != ranked[:-1]) | (codes[1:] != codes[:-1])
-        return starts
+        return self.groups.run_starts(self.scores[self.order])
 
     def tie_means(self, values: Floats) -> Floats:
         """Values given per row -> at each place the mean over the places it is tied with."""

@@ -17,6 +17,7 @@ from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListM
 from podium.rankers.ranker import RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
+from podium.rankers.topslack import Certificate, TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
@@ -34,12 +35,15 @@ RANKERS: dict[str, type[Ranker]] = {
     "focused-svm": FocusedSVM,
     "focused-boost": FocusedBoost,
     "focused-net": FocusedNet,
+    "topslack": TopSlack,
+    "topmargin": TopMargin,
 }
 """The rankers of this room by name; ``podium.RANKERS`` has every room's."""
 
 __all__ = [
     "AdaRank",
     "Callback",
+    "Certificate",
     "CoordinateAscent",
     "Explanation",
     "FocusedBoost",
@@ -60,6 +64,8 @@ __all__ = [
     "Regression",
     "SVMMAP",
     "Step",
+    "TopMargin",
+    "TopSlack",
     "TopkListMLE",
     "Trial",
     "Tuning",

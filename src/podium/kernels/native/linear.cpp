@@ -27,6 +27,18 @@ Out<double> rmatvec_py(const In2<T>& x, const In<double>& g) {
     return give(std::move(out), {d});
 }
 
+template <class T>
+Out<double> rmatvec_by_query_py(const In2<T>& x, const In<double>& g, const In<Row>& offsets) {
+    const auto n = static_cast<std::size_t>(queries(offsets));
+    std::unique_ptr<double[]> out(new double[n * x.shape(1)]);
+    {
+        nb::gil_scoped_release unlocked;
+        rmatvec_by_query(x.data(), static_cast<Row>(x.shape(1)), g.data(), offsets.data(), queries(offsets),
+                         out.get());
+    }
+    return give(std::move(out), {n, x.shape(1)});
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -34,4 +46,6 @@ void bind_linear(nb::module_& m) {
     m.def("matvec", &matvec_py<float>, "x"_a.noconvert(), "w"_a);
     m.def("rmatvec", &rmatvec_py<double>, "x"_a.noconvert(), "g"_a);
     m.def("rmatvec", &rmatvec_py<float>, "x"_a.noconvert(), "g"_a);
+    m.def("rmatvec_by_query", &rmatvec_by_query_py<double>, "x"_a.noconvert(), "g"_a, "offsets"_a);
+    m.def("rmatvec_by_query", &rmatvec_by_query_py<float>, "x"_a.noconvert(), "g"_a, "offsets"_a);
 }

@@ -89,4 +89,14 @@ void rmatvec(const T* x, Row n, Row d, const double* g, double* out) {
         for (Row j = 0; j < d; ++j) out[j] += partial[static_cast<std::size_t>(b * d + j)];
 }
 
+// out[q] = X' g over the rows of query q.
+template <class T>
+void rmatvec_by_query(const T* x, Row d, const double* g, const Row* offsets, Row n_queries, double* out) {
+    for_each_query(n_queries, offsets[n_queries] * d / 8, [=](Row q) {
+        std::fill(out + q * d, out + (q + 1) * d, 0.0);
+        const Row first = offsets[q];
+        add_rows_of(x + first * d, offsets[q + 1] - first, d, g + first, out + q * d);
+    });
+}
+
 }  // namespace podium

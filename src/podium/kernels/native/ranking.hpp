@@ -74,7 +74,9 @@ inline std::int64_t* merge_sort(std::int64_t* a, std::int64_t* spare, Row n) {
     return a;
 }
 
-// A list of at most 4096 documents, sorted as integers: the upper 52 bits of the key, then the place.
+constexpr Row kShort = 4096;
+
+// A list of at most kShort documents, sorted as integers: the upper 52 bits of the key, then the place.
 // Scores that differ in the lower 12 bits only are put right afterwards.
 inline void order_short(const double* scores, Row first, Row n, std::int64_t* packed,
                         std::int64_t* spare, Row* out) {
@@ -107,7 +109,6 @@ inline void order_long(const double* scores, const double* tie_keys, Row first, 
 // Rows by score descending, then by tie key ascending (where given), then by row.
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
-    constexpr Row kShort = 4096;
 #pragma omp parallel if (is_long(20 * offsets[n_queries]))
     {
         std::vector<std::int64_t> packed(kShort), spare(kShort);

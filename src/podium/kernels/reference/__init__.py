@@ -13,6 +13,7 @@ from podium.kernels.reference.aggregation import (
     majority_quicksort,
     majority_tables,
 )
+from podium.kernels.reference.block_ascent import block_ascent
 from podium.kernels.reference.boosting import (
     bin_features,
     rankboost_potentials,
@@ -21,7 +22,7 @@ from podium.kernels.reference.boosting import (
 )
 from podium.kernels.reference.hashing import hash_strings
 from podium.kernels.reference.letor import format_letor, parse_letor
-from podium.kernels.reference.linear import matvec, rmatvec
+from podium.kernels.reference.linear import matvec, rmatvec, rmatvec_by_query
 from podium.kernels.reference.lines import count_lines
 from podium.kernels.reference.losses import (
     hinge_pairs,
@@ -50,12 +51,18 @@ from podium.kernels.reference.ranking import (
     tied_precision_sum,
 )
 from podium.kernels.reference.simplex_qp import simplex_qp
-from podium.kernels.reference.structural import violated_ap, violated_cuts, violated_order
+from podium.kernels.reference.structural import (
+    violated_ap,
+    violated_cuts,
+    violated_head,
+    violated_order,
+)
 from podium.kernels.reference.table import parse_table
 
 __all__ = [
     "best_order",
     "bin_features",
+    "block_ascent",
     "cascade",
     "count_lines",
     "disagreements",
@@ -85,6 +92,7 @@ __all__ = [
     "precision_sum",
     "rankboost_potentials",
     "rmatvec",
+    "rmatvec_by_query",
     "simplex_qp",
     "softmax_cross_entropy",
     "softmax_cross_entropy_product",
@@ -96,5 +104,6 @@ __all__ = [
     "top_cross_entropy_product",
     "violated_ap",
     "violated_cuts",
+    "violated_head",
     "violated_order",
 ]

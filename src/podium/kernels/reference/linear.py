@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -18,3 +19,9 @@ def matvec(x: NDArray[Any], w: Floats) -> Floats:
 def rmatvec(x: NDArray[Any], g: Floats) -> Floats:
     """X' g, in double precision."""
     return np.asarray(np.einsum("ij,i->j", x, g, dtype=np.float64))
+
+
+def rmatvec_by_query(x: NDArray[Any], g: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """X' g over the rows of each query: one row a query."""
+    parts = [rmatvec(x[a:b], g[a:b]) for a, b in itertools.pairwise(offsets.tolist())]
+    return np.stack(parts) if parts else np.empty((0, x.shape[1]))

@@ -7,6 +7,7 @@ scores, Psi(z) - Psi(ideal) as coefficients of the documents. Queries that order
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,3 +112,136 @@ def _ideal_orders(labels: Floats, member: Bools, offsets: Rows) -> list[Rows]:
 def _along_scores(gradient: Floats, scores: Floats, rows: Rows) -> float:
     """gradient.scores; gradients sum to 0, so scores count from the first row's."""
     return float((gradient[rows] * (scores[rows] - scores[rows[0]])).sum())
+
+
+def violated_head(
+    scores: Floats,
+    worth: Floats,
+    ideal: Floats,
+    offsets: Rows,
+    cuts: Rows,
+    discount: Floats,
+    search: str,
+    known: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Where only the head counts: Delta(z) = 1 - sum_j l(place of j) worth_j.
+
+    Psi has the same discount l, 0 from the cut on, and `ideal` the l of the ideal ranking's places.
+    By "margin" the maximum of Delta(z) - w.dPsi(z); by "hull" that of Delta (1 - w.dPsi) over
+    mixtures of rankings; by "golden" the largest Delta(z) (1 - w.dPsi(z)) that the paper's search
+    meets, given what is `known` to be reached. The third result is what a single ranking is known
+    to violate. A query with cut 0 says nothing.
+    """
+    n_queries = len(offsets) - 1
+    values, vertices, gradient = np.zeros(n_queries), np.zeros(n_queries), np.zeros(len(scores))
+    for q, (first, last) in enumerate(itertools.pairwise(offsets.tolist())):
+        if cuts[q] == 0:
+            continue
+        l = np.zeros(last - first)  # noqa: E741
+        l[: cuts[q]] = discount[: min(cuts[q], last - first)]
+        query = _HeadQuery(scores[first:last], worth[first:last], ideal[first:last], l)
+        if search == "hull":
+            a, b = query.hull_edge()
+            t = _best_mixture(a, b)
+            loss, psi = (1 - t) * a.loss + t * b.loss, (1 - t) * a.psi + t * b.psi
+            vertices[q] = max(0.0, a.loss * a.lead, b.loss * b.lead)
+            values[q] = max(vertices[q], loss * ((1 - t) * a.lead + t * b.lead))
+            gradient[first:last] = loss * (psi - query.ideal)
+        elif search == "margin":
+            z = query.sort(1.0)
+            values[q] = vertices[q] = max(0.0, z.loss + z.lead - 1)
+            gradient[first:last] = z.psi - query.ideal
+        else:
+            z = query.golden_section(float(known[q]))
+            values[q] = vertices[q] = max(0.0, z.loss * z.lead)
+            gradient[first:last] = z.loss * (z.psi - query.ideal)
+    return values, gradient, vertices
+
+
+@dataclass
+class _Head:
+    """A ranking: l of each document's place, its loss Delta and its lead 1 - w.dPsi."""
+
+    psi: Floats
+    loss: float
+    lead: float
+
+
+@dataclass
+class _HeadQuery:
+    scores: Floats
+    worth: Floats
+    ideal: Floats
+    l: Floats  # noqa: E741
+
+    def sort(self, trade: float) -> _Head:
+        """The maximum of lead + trade * loss."""
+        psi = np.empty(len(self.l))
+        psi[np.argsort(-(self.scores - trade * self.worth), kind="stable")] = self.l
+        lead = 1 + float(((psi - self.ideal) * (self.scores - self.scores[0])).sum())
+        return _Head(psi, max(0.0, 1 - float((psi * self.worth).sum())), lead)
+
+    def hull_edge(self) -> tuple[_Head, _Head]:
+        """Neighbours on the hull of all (loss, lead) between which loss * lead is largest.
+
+        There trade = lead / loss, and lead / loss of the sort for a trade falls as that rises.
+        """
+        trade = 1.0
+        a = self.sort(trade)
+        while a.loss == 0 and trade < 1e300:
+            trade *= 4
+            a = self.sort(trade)
+        ratio = a.lead / a.loss
+        b = self.sort(max(0.0, ratio))
+        if ratio < trade:
+            a, b = b, a
+        for _ in range(200):
+            if not b.loss > a.loss:
+                break
+            slope = (a.lead - b.lead) / (b.loss - a.loss)
+            c = self.sort(slope)
+            above = (c.lead - a.lead) + slope * (c.loss - a.loss)
+            if not above > 1e-12 * (1 + abs(a.lead) + slope):
+                break
+            if c.lead > slope * c.loss:
+                a = c
+            else:
+                b = c
+        return a, b
+
+    def golden_section(self, xi: float) -> _Head:
+        """Of the rankings met in minimising F(trade), the one with the largest loss * lead."""
+        met: list[_Head] = []
+
+        def F(trade: float) -> float:  # noqa: N802
+            met.append(self.sort(trade))
+            return met[-1].lead + trade * met[-1].loss - 2 * float(np.sqrt(xi * trade))
+
+        golden, high = 0.6180339887498949, 1.0
+        F(high)
+        while met[-1].loss ** 2 * high < xi and high < 1e300:
+            high *= 4
+            F(high)
+        low = 1e-6
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        at_left, at_right = F(left), F(right)
+        for _ in range(40):
+            if not high - low > 1e-4 * high:
+                break
+            if at_left < at_right:
+                high, right, at_right = right, left, at_left
+                left = high - golden * (high - low)
+                at_left = F(left)
+            else:
+                low, left, at_left = left, right, at_right
+                right = low + golden * (high - low)
+                at_right = F(right)
+        return max(met, key=lambda z: z.loss * z.lead)
+
+
+def _best_mixture(a: _Head, b: _Head) -> float:
+    """The share of b in the mixture of a and b with the largest loss * lead."""
+    loss, lead = b.loss - a.loss, b.lead - a.lead
+    if not (loss > 0 > lead):
+        return float(b.loss * b.lead > a.loss * a.lead)
+    return float(np.clip(-(loss * a.lead + a.loss * lead) / (2 * loss * lead), 0.0, 1.0))
