@@ -21,6 +21,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import podium
+from podium.aggregation import Borda, Rankings
 from podium.data import Fold, RankingData, concatenate, draw_truth, rotate
 from podium.metrics import paired_test
 from podium.rankers import Ranker, tune
@@ -76,21 +77,11 @@ def contenders(topk: bool, k: int) -> dict[str, tuple[Ranker, dict[str, Any] | N
 
 
 def borda(agg: RankingData) -> dict[tuple[str, str], float]:
-    """(query, document) -> mean over the 25 rankers of the documents below it.
-
-    Ranks are those within the query; documents a ranker leaves out share the places that are left.
-    """
-    out = {}
-    ids = agg.docids
-    assert ids is not None
-    for qid, rows in agg.queries():
-        ranks = np.asarray(agg.X[rows], dtype=np.float64)
-        unranked = np.isnan(ranks)
-        place = (ranks[:, None] > ranks[None]).sum(axis=1) + 1
-        left = (len(ranks) - (~unranked).sum(axis=0) - 1) / 2
-        below = np.where(unranked, left, len(ranks) - place).mean(axis=1)
-        out.update({(qid, doc): value for doc, value in zip(ids[rows], below, strict=True)})
-    return out
+    """(query, document) -> mean over the 25 rankers of the documents below it."""
+    scores = Borda()(Rankings.from_data(agg)).scores
+    queries = np.asarray(agg.groups.spread(agg.qids)).tolist()
+    assert agg.docids is not None
+    return dict(zip(zip(queries, agg.docids, strict=True), scores.tolist(), strict=True))
 
 
 def truths(parts: Sequence[RankingData], agg: RankingData) -> Iterator[tuple[str, int, list[Fold]]]:
@@ -221,25 +212,26 @@ def compare(values: Any, name: str, others: Sequence[str], metric: str) -> list[
 
 def page(result: dict[str, Any]) -> str:
     """docs/results.md."""
-    from benchmarks import quality_aggregation
+    from benchmarks import quality_aggregation, quality_toprank
 
     s = result["summary"]
     return "\n".join(
         [
-            "# Results on MQ2008",
+            "# Results",
             "",
             "Made by `python -m benchmarks.quality` with podium "
-            f"{result['podium']} on {result['date']}; the data is LETOR 4.0's MQ2008 (784 queries, "
-            "15,211 documents, 46 features) in its own five folds. Parameters (each ranker's own "
-            "grid) and iterations are chosen on the validation queries, by MAP on graded labels "
-            "(NDCG@10 for lambdamart) and by kNDCG@10 on top-k truth; test queries are looked at "
-            "once.",
+            f"{result['podium']} on {result['date']}, but for the last two sections, which say how "
+            "they were made; the data is LETOR 4.0's MQ2008 (784 queries, 15,211 documents, 46 "
+            "features) in its own five folds. Parameters (each ranker's own grid) and iterations are "
+            "chosen on the validation queries, by MAP on graded labels (NDCG@10 for lambdamart) and "
+            "by kNDCG@10 on top-k truth; test queries are looked at once.",
             "",
             *graded_section(s),
             *lambdamart_section(s),
             *topk_section(s),
             *claims_section(s),
             *quality_aggregation.section(),
+            *quality_toprank.section(),
         ]
     )
 

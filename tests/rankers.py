@@ -18,12 +18,23 @@ CHEAP = {
     "svm-map": {"C": 0.1},
     "topslack": {"measure": "NDCG@3", "C": 1.0},
     "topmargin": {"measure": "NDCG@3", "C": 1.0},
+    "toprank": {
+        "base": "ranksvm", "rankers": ("regression", "listnet"), "aggregator": "borda", "tuned": False,
+        "t": 5,
+    },
 }  # fmt: skip
 NAMES = sorted(RANKERS)
+BY_QUERY = {"toprank"}
+"""Whose scores depend on the other documents of the query."""
 
 
 def cheap(name, **parameters):
     return make_ranker(name, **{**CHEAP.get(name, {}), **parameters})
+
+
+def predict(ranker, X, qid):
+    """Scores of an array's rows; `qid` is for those that ask."""
+    return ranker.predict(X, **({"qid": qid} if ranker.name in BY_QUERY else {}))
 
 
 def small(n_queries=12, n_features=4, seed=1, **options):

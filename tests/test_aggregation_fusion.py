@@ -199,12 +199,12 @@ def test_comb_by_hand(normalisation):
     listed = [1, 2, 1, 1]
     sums = [0.75 * x + 0.25 * y for x, y in POINTS[normalisation]]
     count = [0.75, 1, 0.75, 0.25]
-    assert CombSUM(normalisation)(rankings, [3, 1]).scores == pytest.approx(sums, abs=1e-12)
+    assert CombSUM(normalisation)(rankings, [3, 1]).scores == pytest.approx(sums, rel=1e-11)
     assert CombMNZ(normalisation)(rankings, [3, 1]).scores == pytest.approx(
-        [s * c for s, c in zip(sums, count, strict=True)], abs=1e-12
+        [s * c for s, c in zip(sums, count, strict=True)], rel=1e-11
     )
     plain = [(x + y) * m / 4 for (x, y), m in zip(POINTS[normalisation], listed, strict=True)]
-    assert CombMNZ(normalisation)(rankings).scores == pytest.approx(plain, abs=1e-12)
+    assert CombMNZ(normalisation)(rankings).scores == pytest.approx(plain, rel=1e-11)
 
 
 def test_standardised_scores_differ_by_a_constant_from_zero_mean():
@@ -275,9 +275,12 @@ def test_names_of_documents_and_rankers_do_not_matter(name, case, seed):
     columns = rng.permutation(rankings.n_rankers)
     aggregator = make_aggregator(name)
     turned = Rankings.from_places(rankings.groups, rankings.positions[rows][:, columns])
-    expected = aggregator(rankings, weights, start).scores[rows]
-    found = aggregator(turned, weights[columns], start[rows]).scores
-    assert found == pytest.approx(expected, abs=1e-9)
+    expected = aggregator(rankings, weights, start)
+    found = aggregator(turned, weights[columns], start[rows])
+    if name == "kemeny":  # of several best orders, which one may turn on the rows
+        assert found.distance == pytest.approx(expected.distance, abs=1e-9)
+    else:
+        assert found.scores == pytest.approx(expected.scores[rows], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -330,3 +330,11 @@ def test_progress_bar_appears_on_long_reads(monkeypatch, tmp_path, capsys):
         advance(6)
         advance(6)
     assert "reading" in capsys.readouterr().err
+
+
+def test_python_m_podium():
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", "--version"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "podium" in done.stdout

@@ -109,8 +109,11 @@ def test_measured_and_optimised_weights_from_qrels(folder):
                    "--qrels", "data.qrels", "-o", "b.run")  # fmt: skip
     found = optimised(rankings, qrels, "rrf")
     assert list(facts["weights"].values()) == found.weights.tolist()
-    assert (facts["metric"], facts["equal_weights"]) == (str(found.metric), found.equal)
-    assert facts["learned_weights"] == found.value > found.equal
+    assert (facts["metric"], facts["in_sample_with_equal_weights"]) == (
+        str(found.metric),
+        found.equal,
+    )
+    assert facts["in_sample"] == found.value > found.equal
 
 
 def test_labelled_data_may_stand_in_for_qrels(folder, data):
@@ -251,3 +254,24 @@ def test_every_aggregator_and_setting_has_a_text():
         assert described["summary"]
         assert described["paper"]
         assert all(entry["meaning"] for entry in described["settings"].values()), name
+
+
+@pytest.mark.parametrize("asked", [["-o", "x.parquet"], ["--format", "npy", "-o", "x.run"]])
+def test_runs_become_a_run_and_nothing_else(folder, asked):
+    out = run("aggregate", *RUNS, *asked, code=2)
+    assert "expected a TREC run as the result of runs" in flat(out.stderr)
+    assert not (folder / asked[-1]).exists()
+
+
+def test_json_without_a_file_has_the_ranking(folder):
+    rankings = joined()
+    expected = rankings.run(make_aggregator("rrf")(rankings).scores, 3)
+    found = answer("aggregate", *RUNS, "--method", "rrf", "--top", "3")["ranking"]
+    assert list(found) == expected.qids.tolist()
+    assert [doc for query in found.values() for doc, _ in query] == list(expected.docids)
+
+
+def test_settings_are_told_as_they_are(folder):
+    out = run("aggregate", *RUNS, "--method", "kemeny-local", "-o", "fused.run").stdout
+    assert "settings restarts=0 seed=0" in flat(out)
+    assert "weights equal" in flat(out)

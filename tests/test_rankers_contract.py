@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from rankers import NAMES, arrays, cheap, permutation, qid_of, remade, small
+from rankers import NAMES, arrays, cheap, permutation, predict, qid_of, remade, small
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
@@ -85,7 +85,7 @@ def test_predict_gives_one_float_a_row(name, fitted):
     assert found.dtype == np.float64
     assert np.isfinite(found).all()
     assert np.ptp(found) > 0
-    np.testing.assert_array_equal(fitted(name).predict(DATA.X), found)
+    np.testing.assert_array_equal(predict(fitted(name), DATA.X, qid_of(DATA)), found)
 
 
 @every
@@ -123,10 +123,11 @@ def test_rows_of_a_query_may_stand_apart(name):
     apart = cheap(name).fit(X, y, qid=qid)
     data = RankingData.from_arrays(X, y, qid=qid)
     whole = cheap(name).fit(data)
-    np.testing.assert_array_equal(apart.predict(X), data.restore(whole.predict(data)))
-    np.testing.assert_array_equal(apart.predict(X), whole.predict(X))
+    found = predict(apart, X, qid)
+    np.testing.assert_array_equal(found, data.restore(whole.predict(data)))
+    np.testing.assert_array_equal(found, predict(whole, X, qid))
     together = cheap(name).fit(*arrays(DATA)[:2], qid=qid_of(DATA))
-    np.testing.assert_allclose(apart.predict(X), together.predict(DATA)[rows], atol=1e-6, rtol=0)
+    np.testing.assert_allclose(found, together.predict(DATA)[rows], atol=1e-6, rtol=0)
 
 
 @every
@@ -136,7 +137,8 @@ def test_the_order_of_queries_and_documents_means_nothing(name, ids):
     straight, permuted = remade(DATA, ids=ids), remade(DATA, rows, ids=ids)
     found = cheap(name).fit(permuted)
     np.testing.assert_allclose(found.predict(DATA), scores(name, straight), atol=1e-6, rtol=0)
-    np.testing.assert_array_equal(found.predict(DATA)[rows], found.predict(DATA.X[rows]))
+    one = predict(found, DATA.X[rows], qid_of(DATA)[rows])
+    np.testing.assert_array_equal(found.predict(DATA)[rows], one)
 
 
 @every
@@ -239,7 +241,7 @@ def test_queries_that_say_nothing_change_nothing(name):
     assert np.isfinite(found).all()
     # Pointwise rankers learn from any document; those that look at the features see other ones;
     # a measure or a drawn top k may have a value where labels are equal.
-    if name not in ("regression", "rankboost", "adarank", "lambdamart", *FOCUSED):
+    if name not in ("regression", "rankboost", "adarank", "lambdamart", "toprank", *FOCUSED):
         np.testing.assert_allclose(found, scores(name, remade(DATA)), atol=1e-5)
 
 
@@ -255,7 +257,7 @@ def test_constant_and_duplicated_features(name, what):
     if what == "constant":  # a constant moves all scores of a query alike, or none
         moved = data.X.copy()
         moved[:, 4:] += 1.0
-        shift = ranker.predict(moved) - found
+        shift = predict(ranker, moved, qid_of(data)) - found
         np.testing.assert_allclose(shift, shift[0], atol=1e-9)
 
 
@@ -278,9 +280,10 @@ def test_any_memory_layout(name, fitted):
     X, y, qid = arrays(DATA)
     fortran, locked, strided = np.asfortranarray(X), X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
     locked.setflags(write=False)
-    want = cheap(name).fit(X, y, qid=qid).predict(X)
+    want = predict(cheap(name).fit(X, y, qid=qid), X, qid)
     for other in (fortran, locked, strided, X.tolist()):
-        np.testing.assert_array_equal(cheap(name).fit(other, y, qid=qid).predict(other), want)
+        found = predict(cheap(name).fit(other, y, qid=qid), other, qid)
+        np.testing.assert_array_equal(found, want)
     np.testing.assert_array_equal(X, DATA.X)
 
 
@@ -316,14 +319,15 @@ def twice(data, query):
 
 @every
 def test_weight_two_is_the_query_twice(name):
-    valid = {"valid": COARSE} if name == "lambdamart" else {}  # or it would hold out other queries
+    # Or they would hold out other queries.
+    valid = {"valid": COARSE} if name in ("lambdamart", "toprank") else {}
     weight = np.ones(8)
     weight[3] = 2.0
     one = cheap(name, **FIXED.get(name, {})).fit(weighted(COARSE, weight), **valid)
     two = cheap(name, **FIXED.get(name, {})).fit(twice(COARSE, 3), **valid)
     none = cheap(name, **FIXED.get(name, {})).fit(COARSE, **valid)
     np.testing.assert_allclose(one.predict(COARSE), two.predict(COARSE), atol=1e-4, rtol=1e-4)
-    if name != "coordinate-ascent":  # whose steps are large
+    if name not in ("coordinate-ascent", "toprank"):  # whose steps are large
         assert np.abs(one.predict(COARSE) - none.predict(COARSE)).max() > 1e-3
 
 
@@ -337,7 +341,7 @@ def test_weight_zero_is_the_query_left_out(name):
     X, y, qid = arrays(DATA)
     by_row = cheap(name).fit(X, y, qid=qid, sample_weight=np.repeat(weight, DATA.groups.sizes))
     by_query = cheap(name).fit(X, y, qid=qid, sample_weight=weight)
-    np.testing.assert_array_equal(by_row.predict(X), by_query.predict(X))
+    np.testing.assert_array_equal(by_row.predict(DATA), by_query.predict(DATA))
 
 
 def test_only_queries_of_weight_zero_differ_in_their_labels():
@@ -476,7 +480,7 @@ def test_data_frames_keep_their_names(name):
     frame = pd.DataFrame(X, columns=["bm25", "age", "clicks", "length"])
     ranker = cheap(name).fit(frame, y, qid=qid)
     assert ranker.feature_names_in_.tolist() == list(frame.columns)
-    np.testing.assert_array_equal(ranker.predict(frame), ranker.predict(X))
+    np.testing.assert_array_equal(predict(ranker, frame, qid), predict(ranker, X, qid))
     turned = frame[["age", "bm25", "clicks", "length"]]
     with pytest.raises(DataError, match=r"\(bm25, age, clicks, length\), got age, bm25"):
         ranker.predict(turned)
@@ -563,7 +567,7 @@ def test_missing_values(name):
     everywhere = X.copy()
     everywhere[3] = np.nan
     with pytest.raises(NonFiniteError, match="row 3"):
-        ranker.predict(everywhere)
+        predict(ranker, everywhere, qid)
 
 
 @every
@@ -628,6 +632,16 @@ BAD = [
     ("focused-boost", {"shrinkage": 0.0}, "shrinkage of focused-boost"),
     ("focused-boost", {"weak": "tree"}, "weak of focused-boost"),
     ("focused-net", {"k": 2.5}, "k of focused-net"),
+    ("toprank", {"base": "rank-svm"}, "unknown ranker 'rank-svm'; did you mean ranksvm"),
+    ("toprank", {"rankers": ("listnet", "nothing")}, "unknown ranker 'nothing'"),
+    ("toprank", {"rankers": ()}, "as those that re-rank, got ()"),
+    ("toprank", {"aggregator": "bord"}, "unknown aggregator 'bord'; did you mean borda"),
+    ("toprank", {"weights": (1.0, 2.0)}, "3 weights, one for each voter (ranksvm, regression, lis"),
+    ("toprank", {"weights": (1.0, -2.0, 1.0)}, "weights of 0 or more"),
+    ("toprank", {"weights": (0.0, 0.0, 0.0)}, "one above 0"),
+    ("toprank", {"weights": "learned"}, "'measured', 'equal' or numbers, got 'learned'"),
+    ("toprank", {"t": 0}, "t of toprank to be a whole number of 1 or more"),
+    ("toprank", {"mode": "letter"}, "mode of toprank to be 'best' or 'paper'"),
 ]
 
 

@@ -248,3 +248,9 @@ def test_too_few_iterations_are_told():
         ranker = RankNet(max_iter=2, l2=1e-6).fit(TRAIN)
     assert not ranker.converged_
     assert "gradient" in ranker.stopped_
+
+
+def test_cold_settings_are_those_of_a_fit_by_itself():
+    found = tune(cheap("topslack"), TRAIN, VALID, grid={"C": [0.1, 1.0, 10.0]}, warm=False)
+    alone = cheap("topslack", **found.settings).fit(TRAIN)
+    assert found.ranker.predict(VALID).tobytes() == alone.predict(VALID).tobytes()

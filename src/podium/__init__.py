@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from podium import (
         aggregation,
         data,
+        ensemble,
         errors,
         experiments,
         kernels,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         write_qrels,
         write_run,
     )
+    from podium.ensemble import TopRank
     from podium.errors import PodiumError
     from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
@@ -83,6 +85,7 @@ _PUBLIC = {
     "write_letor": "podium.data",
     "write_qrels": "podium.data",
     "write_run": "podium.data",
+    "TopRank": "podium.ensemble",
     "PodiumError": "podium.errors",
     "LOSSES": "podium.losses",
     "METRICS": "podium.metrics",
@@ -109,8 +112,8 @@ _PUBLIC = {
     "load": "podium.registry",
 }
 _ROOMS = (
-    "aggregation", "data", "errors", "experiments", "kernels", "losses", "metrics", "optim", "rankers",
-    "registry",
+    "aggregation", "data", "ensemble", "errors", "experiments", "kernels", "losses", "metrics", "optim",
+    "rankers", "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -138,11 +141,13 @@ __all__ = [
     "Run",
     "SVMMAP",
     "TopMargin",
+    "TopRank",
     "TopSlack",
     "TopkListMLE",
     "aggregate",
     "aggregation",
     "data",
+    "ensemble",
     "errors",
     "evaluate",
     "experiments",

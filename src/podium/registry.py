@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import rankers
+from podium import ensemble, rankers
 from podium.data.files import Path_
 from podium.errors import UnknownNameError
 from podium.rankers import model_files
+from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS}
+RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS, **ensemble.RANKERS}
+MODELS: dict[str, type[Model]] = {**model_files.MODELS, **ensemble.MODELS}
+"""Every kind of model, as model files name them."""
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
@@ -44,4 +47,4 @@ def load(path: Path_) -> Ranker:
     >>> bool((load(path).predict(data) == ranker.predict(data)).all())
     True
     """
-    return model_files.load(path, RANKERS)
+    return model_files.load(path, RANKERS, MODELS)

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from podium.data import RankingData
-from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM
+from podium.ensemble import TopRank
+from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM, Regression
 
 HERE = Path(__file__).parent
 VERSION = 1
@@ -26,6 +27,9 @@ RANKERS = {
     "stumps": RankBoost(rounds=10),
     "mlp": ListNet(scorer=MLP(hidden=(4, 3), activation="tanh", epochs=3, batch_queries=2)),
     "trees": LambdaMART(trees=3, leaves=4, min_leaf=3, threads=1, monotone={"bm25": 1}),
+    "reranked": TopRank(
+        base=RankSVM(C=0.01), rankers=(Regression(), RankBoost(rounds=5)), aggregator="borda", t=5
+    ),
 }
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any, overload
 
@@ -20,18 +20,15 @@ from podium.aggregation.scores import CombMNZ, CombSUM
 from podium.errors import DataError, UnknownNameError, UsageError
 
 AGGREGATORS: dict[str, type[Aggregator]] = {
-    kind.name: kind
-    for kind in (
-        SupervisedKemeny,
-        Kemeny,
-        KemenyLocal,
-        Borda,
-        Footrule,
-        MC4,
-        ReciprocalRank,
-        CombSUM,
-        CombMNZ,
-    )
+    "supervised-kemeny": SupervisedKemeny,
+    "kemeny": Kemeny,
+    "kemeny-local": KemenyLocal,
+    "borda": Borda,
+    "footrule": Footrule,
+    "mc4": MC4,
+    "rrf": ReciprocalRank,
+    "combsum": CombSUM,
+    "combmnz": CombMNZ,
 }
 """Every aggregator by name."""
 
@@ -176,9 +173,12 @@ def _aggregator(method: str | Aggregator, options: Mapping[str, Any]) -> Aggrega
 
 def _all_documents(initial: Sequence[Document], ranked: Iterable[Document]) -> list[Document]:
     """The documents of the initial order, each once, and none missing that a ranking lists."""
-    if isinstance(initial, str | Mapping) or not isinstance(initial, Iterable):
+    if isinstance(initial, str | Mapping | Set) or not isinstance(initial, Iterable):
         raise UsageError(f"expected the initial order as a list of documents, got {initial!r}")
-    documents = list(initial)
+    documents = [d.item() if isinstance(d, np.generic) else d for d in initial]
+    for document in documents:
+        if not isinstance(document, Hashable):
+            raise UsageError(f"expected an initial order without ties, got {document!r} in it")
     known = set(documents)
     if len(known) < len(documents):
         twice = next(d for i, d in enumerate(documents) if d in documents[:i])

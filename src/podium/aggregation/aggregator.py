@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,35 @@ from podium.aggregation.rankings import Floats, Rankings
 from podium.errors import LengthMismatchError, NonFiniteError, UsageError
 
 
-@dataclass(frozen=True, eq=False)
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    try:
+        return bool(np.isfinite(float(value)) and value >= 0)
+    except OverflowError:
+        return False
+
+
+def _is_count(value: object) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 0 <= value < 2**63  # type: ignore[operator]
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: isinstance(value, bool | np.bool_),
+    "int": _is_count,
+    "float": _is_number,
+    "float | None": lambda value: value is None or _is_number(value),
+}
+_WORDS = {
+    "bool": "true or false",
+    "int": "a whole number of 0 or more",
+    "float": "a number of 0 or more",
+    "float | None": "a number of 0 or more, or None",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
     """What an aggregator came to: a score a row, higher is better.
 
@@ -24,6 +53,12 @@ class Consensus:
     scores: Floats
     distance: Floats | None = None
     bound: Floats | None = None
+
+    def __repr__(self) -> str:
+        proved = (
+            "" if self.optimal is None else f", {int(self.optimal.sum()):,} queries proved optimal"
+        )
+        return f"Consensus({len(self.scores):,} documents{proved})"
 
     @property
     def optimal(self) -> NDArray[np.bool_] | None:
@@ -40,6 +75,14 @@ class Aggregator(ABC):
     name: ClassVar[str]
     paper: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value, kind = getattr(self, option.name), str(option.type)
+            if kind in _KINDS and not _KINDS[kind](value):
+                raise UsageError(
+                    f"expected {option.name} of {self.name} to be {_WORDS[kind]}, got {value!r}"
+                )
+
     @abstractmethod
     def __call__(
         self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
@@ -53,8 +96,8 @@ class Aggregator(ABC):
         weights
             How much each ranker counts; all the same unless given.
         initial
-            A score a row: the order to start from, where an aggregator starts from one, and among
-            documents it holds equal. Weighted Borda unless given.
+            A score a row: the order to start from, where an aggregator starts from one; the others
+            take no notice. Weighted Borda unless given.
         """
 
 
@@ -70,7 +113,8 @@ class Points(Aggregator):
         self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
     ) -> Consensus:
         """Points, times weights, added."""
-        return Consensus(weighted_sum(self.points(rankings), check_weights(weights, rankings)))
+        p = check_weights(weights, rankings)
+        return Consensus(rounded(weighted_sum(self.points(rankings), p)))
 
 
 def weighted_sum(points: Floats, weights: Floats) -> Floats:
@@ -78,8 +122,27 @@ def weighted_sum(points: Floats, weights: Floats) -> Floats:
     return np.asarray(np.einsum("ij,j->i", points, weights))
 
 
+def rounded(scores: Floats) -> Floats:
+    """Scores to twelve digits: the rounding of sums must not decide between equals.
+
+    Examples
+    --------
+    >>> rounded(np.array([0.5000000000000001, 0.1 + 0.2, 0.0])).tolist()
+    [0.5, 0.3, 0.0]
+    """
+    size = np.abs(scores)
+    first = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+    unit = 10.0 ** np.clip(11 - first, -290, 290)
+    return np.asarray(np.rint(scores * unit) / unit)
+
+
 def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
     """A weight for each ranker, 0 or more, that add up to 1."""
+    if not isinstance(rankings, Rankings):
+        raise UsageError(
+            f"expected Rankings, as Rankings.of or Rankings.from_runs make them, got "
+            f"{type(rankings).__name__}"
+        )
     if rankings.n_rankers == 0:
         raise UsageError("expected at least one ranking, got none")
     if weights is None:

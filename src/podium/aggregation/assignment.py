@@ -54,7 +54,9 @@ def _assign(places: Floats, p: Floats) -> tuple[NDArray[np.int64], float, float]
     """The place from 0 of each document (rows, in the initial order), its cost and a bound."""
     n = len(places)
     ladder = np.arange(n)
-    cost = np.einsum("a,ira->ir", p, np.abs(places[:, None, :] - (ladder + 1.0)[:, None]))
+    cost = np.zeros((n, n))
+    for weight, column in zip(p.tolist(), places.T, strict=True):
+        cost += weight * np.abs(column[:, None] - (ladder + 1.0))
     _, first = linear_sum_assignment(cost)
     prices = _prices(cost, first)
     rents = (cost - prices).min(axis=1, initial=np.inf)

@@ -63,8 +63,7 @@ def kendall(
     >>> kendall(["a", "b", "c"], ["b", "a", "c"], weights={"a": 2, "b": 3, "c": 1})
     6.0
     """
-    if not 0 <= p <= 1:
-        raise UsageError(f"expected a penalty p from 0 to 1, got {p!r}")
+    _check_penalty(p)
     documents, rankings = _completed(a, b)
     places = np.ascontiguousarray(rankings.filled.T)
     if weights is None and swaps is None:
@@ -122,8 +121,10 @@ def footrule(
     >>> footrule(["a", "b", "c"], ["b", "a", "c"], swaps=[5, 1])
     10.0
     """
-    if location is not None and (weights is not None or swaps is not None):
+    if sum(given is not None for given in (location, weights, swaps)) > 1:
         raise UsageError("expected a location or weights or swaps, got more than one of them")
+    if location is not None and not (np.isfinite(location) and location >= 1):
+        raise UsageError(f"expected a location of 1 or more, got {location!r}")
     documents, rankings = _completed(a, b)
     places = rankings.filled.T
     if location is not None:
@@ -165,6 +166,7 @@ def distance_to(
     >>> distance_to(rankings, [3, 2, 1], weights=[2, 1, 1]).tolist()  # 1/4 (a, b), 1/4 p (b, c)
     [0.375]
     """
+    _check_penalty(p)
     order = check_initial(np.asarray(scores, dtype=np.float64), rankings, "scores")
     return weighted_distance(rankings, order, check_weights(weights, rankings), p)
 
@@ -175,6 +177,11 @@ def weighted_distance(
     """`distance_to` of rows in order, by weights that add up to 1."""
     counts = kernels.disagreements(rankings.places, order, rankings.groups.offsets)
     return weighted_sum(counts[:, :, 0] + p * counts[:, :, 1], weights)
+
+
+def _check_penalty(p: float) -> None:
+    if not isinstance(p, int | float | np.number) or not 0 <= p <= 1:
+        raise UsageError(f"expected a penalty p from 0 to 1, got {p!r}")
 
 
 def _completed(a: Ranking, b: Ranking) -> tuple[list[Document], Rankings]:

@@ -52,7 +52,7 @@ def _documents_below(groups: Groups, order: Rows) -> Floats:
 
 @dataclass(frozen=True)
 class SupervisedKemeny(FromInitial):
-    """Supervised Kemeny ranking: insert from mu, climbing on a strict weighted majority.
+    """Supervised Kemeny: from an initial order mu, each document climbs while a weighted majority says so.
 
     M_ij is the weight of the rankers that put i above j, a document they list above one they do not.
     The documents of the initial order mu are inserted in turn, each climbs past its neighbour i
@@ -73,7 +73,7 @@ class SupervisedKemeny(FromInitial):
     Parameters
     ----------
     literal
-        As printed.
+        Algorithm 2 exactly as the TopRank paper prints it, flaws included.
 
     Examples
     --------
@@ -123,10 +123,6 @@ class KemenyLocal(FromInitial):
 
     restarts: int = 0
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.restarts, int) or self.restarts < 0:
-            raise UsageError(f"expected 0 or more restarts, got {self.restarts!r}")
 
     def improve(self, rankings: Rankings, weights: Floats, order: Rows) -> tuple[Rows, None]:
         """Search, shake and search again."""
@@ -188,6 +184,7 @@ class Kemeny(FromInitial):
     gap: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.time_limit is not None and not self.time_limit > 0:
             raise UsageError(
                 f"expected a time limit above 0 seconds or None, got {self.time_limit!r}"

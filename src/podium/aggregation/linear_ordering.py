@@ -26,6 +26,8 @@ Rows = NDArray[np.int64]
 
 TIE = 1e-12
 """Weights add up to 1; a lead this small is rounding, not a majority (as in the kernels)."""
+LARGE = 500
+"""Beyond so many documents there are too many triangles to look at: the order stays as it is."""
 SMALL = 12
 """Up to so many documents the best orders of all subsets are faster than a linear programme."""
 VIOLATED = 1e-6
@@ -106,6 +108,9 @@ def _solve(places: Floats, weights: Floats, votes: Floats, effort: Effort) -> tu
         best = kernels.best_order(votes)
         as_good = cost_of(votes, start) <= cost_of(votes, best) + TIE * len(votes)
         return (start if as_good else best), 0.0
+    if len(votes) > LARGE:
+        agreed = np.minimum(votes, votes.T)
+        return start, cost_of(votes, start) - float((agreed.sum() - np.trace(agreed)) / 2)
     programme = _Programme(places, weights, votes, effort)
     programme.relax()
     programme.branch()
@@ -208,7 +213,13 @@ class _Programme:
 
     def add_cuts(self, x: Floats) -> bool:
         """Triangles that x violates; whether there are any."""
-        found = [self._violated(x, i) for i in range(len(self.votes) - 2)]
+        found = []
+        for i in range(len(self.votes) - 2):
+            if self.effort.left() < 0:  # some cuts are as true as all of them
+                break
+            found.append(self._violated(x, i))
+        if not found:
+            return False
         variables = np.concatenate([v for v, _ in found])
         signs = np.concatenate([s for _, s in found])
         m = len(signs)

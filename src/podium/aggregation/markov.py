@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import kernels
-from podium.aggregation.aggregator import Aggregator, Consensus, check_weights
+from podium.aggregation.aggregator import Aggregator, Consensus, check_weights, rounded
 from podium.aggregation.rankings import Floats, Rankings
 from podium.errors import UsageError
-from podium.metrics.metric import is_number
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,8 @@ class MC4(Aggregator):
     listed_only: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.listed_only, bool):
-            raise UsageError(f"expected listed_only of mc4 true or false, got {self.listed_only!r}")
-        if not (is_number(self.alpha) and 0 < self.alpha <= 1):
+        super().__post_init__()
+        if not 0 < self.alpha <= 1:
             raise UsageError(f"expected alpha of mc4 above 0 and up to 1, got {self.alpha!r}")
 
     def __call__(
@@ -63,7 +61,7 @@ class MC4(Aggregator):
         scores = np.empty(rankings.groups.n_rows)
         for rows in rankings.groups.slices():
             scores[rows] = stationary(self._walk(rankings.places[rows], p))
-        return Consensus(np.round(scores, 12))
+        return Consensus(rounded(scores))
 
     def _walk(self, places: Floats, p: Floats) -> Floats:
         """Probabilities of going from row to column, but for staying."""

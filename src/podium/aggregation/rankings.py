@@ -21,7 +21,7 @@ Ranking = Sequence[Any] | Mapping[Any, float]
 """Documents best first, a tie as a nested list, tuple or set; or documents with their scores."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rankings:
     """Places of documents (rows) by rankers (columns): 1 is best in the query, NaN is not ranked.
 
@@ -64,7 +64,7 @@ class Rankings:
             for value, tied in _levels(ranking):
                 for document in tied:
                     values[rows[document], column] = value
-        scored = all(isinstance(ranking, Mapping) for ranking in rankings)
+        scored = all(isinstance(r, Mapping) or hasattr(r, "to_dict") for r in rankings)
         return cls.from_scores(Groups.from_sizes([len(rows)]), values, keep=scored)
 
     @classmethod
@@ -73,6 +73,8 @@ class Rankings:
 
         `keep` says whether they are scores, or just numbers that have their order.
         """
+        if not isinstance(groups, Groups):
+            raise UsageError(f"expected the Groups of the data, got {type(groups).__name__}")
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim != 2:
             raise DataError(
@@ -130,6 +132,9 @@ class Rankings:
         """
         if not runs:
             raise DataError("expected at least one run, got none")
+        for run in runs:
+            if not isinstance(run, Run):
+                raise UsageError(f"expected runs, as read_run gives them, got {run!r}")
         number: dict[str, int] = {}
         for run in runs:
             for qid in run.qids.tolist():
@@ -160,6 +165,13 @@ class Rankings:
         rows = self.groups.order(scores)[self.groups.places < depth]
         groups = Groups.from_sizes(np.minimum(self.groups.sizes, depth))
         return Run(self.qids, groups, self.docids.take(rows), scores[rows])
+
+    def __repr__(self) -> str:
+        share = self.ranked.mean() if self.ranked.size else 0.0
+        return (
+            f"Rankings({self.n_rankers} rankers, {len(self.groups):,} queries, "
+            f"{self.groups.n_rows:,} documents, {share:.0%} ranked)"
+        )
 
     @property
     def n_rankers(self) -> int:
@@ -243,11 +255,15 @@ def documents_of(rankings: Iterable[Ranking]) -> list[Document]:
 
 def _levels(ranking: Ranking) -> Iterable[tuple[float, Iterable[Document]]]:
     """Documents held equal, with a number that is higher the better they are."""
+    if hasattr(ranking, "to_dict"):  # a data frame's column, documents as its index
+        ranking = ranking.to_dict()
+    elif getattr(ranking, "docids", None) is not None:  # what a ranker's `rank` gives
+        ranking = list(ranking.docids)  # type: ignore[union-attr]
     if isinstance(ranking, Mapping):
         for document, score in ranking.items():
             if not _is_finite(score):
                 raise DataError(f"expected finite scores, got {score!r} for {document!r}")
-            yield float(score), (document,)
+            yield float(score), (document.item() if isinstance(document, np.generic) else document,)
         return
     unordered = isinstance(ranking, str | AbstractSet | Iterator)
     if unordered or not isinstance(ranking, Iterable):
@@ -258,7 +274,8 @@ def _levels(ranking: Ranking) -> Iterable[tuple[float, Iterable[Document]]]:
     for place, entry in enumerate(ranking):
         if isinstance(entry, AbstractSet):
             entry = sorted(entry, key=repr)  # the order of a set changes from run to run
-        yield -float(place), entry if isinstance(entry, list | tuple) else (entry,)
+        tied = entry if isinstance(entry, list | tuple) else (entry,)
+        yield -float(place), [d.item() if isinstance(d, np.generic) else d for d in tied]
 
 
 def _is_finite(score: Any) -> bool:

@@ -13,6 +13,7 @@ from podium.aggregation.aggregator import (
     Consensus,
     Points,
     check_weights,
+    rounded,
     weighted_sum,
 )
 from podium.aggregation.rankings import Floats, Rankings
@@ -42,6 +43,7 @@ class Normalised(Aggregator):
     normalisation: Normalisation = "min-max"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.normalisation not in get_args(Normalisation):
             raise UsageError(
                 f"expected normalisation to be one of {', '.join(get_args(Normalisation))}, "
@@ -105,7 +107,7 @@ class CombMNZ(Normalised):
         """The sum times the count."""
         p = check_weights(weights, rankings)
         listed = weighted_sum(rankings.ranked.astype(np.float64), p)
-        return Consensus(weighted_sum(self.points(rankings), p) * listed)
+        return Consensus(rounded(weighted_sum(self.points(rankings), p) * listed))
 
 
 def _or_one(values: Floats) -> Floats:

@@ -32,7 +32,7 @@ RIDGE = 10.0
 """ListNet's l2 times the number of queries: little can be learned from few."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedWeights:
     """Weights that add up to 1, and what they were learned for; stands in for them as an array.
 
@@ -47,6 +47,13 @@ class LearnedWeights:
     equal: float
     start: str
     sweeps: int = 0
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{weight:.3g}" for weight in self.weights)
+        return (
+            f"LearnedWeights([{told}], {self.metric} of {self.method.name} where they were learned: "
+            f"{self.value:.4f}, with equal weights {self.equal:.4f})"
+        )
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
@@ -141,7 +148,7 @@ def optimised_weights(
         return judge(aggregator(rankings, weights).scores)
 
     equal = value(check_weights(None, rankings))
-    if np.isnan(equal):
+    if np.isnan(equal) or not judge.labels(rankings).any():
         raise DataError(f"expected queries with a value of {judge.metric}, got none")
     if start is None:
         begin, first = _best_start(rankings, judge, aggregator)
@@ -201,8 +208,12 @@ def _values(rankings: Rankings, judge: _Judge) -> Floats:
 def _listnet(points: Floats, labels: Floats, groups: Groups) -> Floats:
     loss = ListNet().on(Judged(groups, labels, lambda: np.argsort(-labels, kind="stable")))
     n = max(int(loss.active.sum()), 1)
+    if not loss.active.any():
+        return np.zeros(points.shape[1])
     means = groups.reduce(np.add, points) / np.maximum(groups.sizes, 1)[:, None]
-    unit = float(np.sqrt(((points - groups.spread(means)) ** 2).mean())) or 1.0
+    # Of the queries that say anything: how many others there are must not matter.
+    counted = groups.spread(loss.active)
+    unit = float(np.sqrt(((points - groups.spread(means))[counted] ** 2).mean())) or 1.0
     X = np.ascontiguousarray(points / unit)
 
     def mean(scores: Floats) -> tuple[float, Floats]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import UNUSED, get_routing_for_object
 
 from podium.data import RankingData
 from podium.errors import UsageError
@@ -36,7 +36,9 @@ class QueryScorer(BaseEstimator):  # type: ignore[misc]
             )
         # The features are the estimator's business: they may be text, sparse or missing.
         data = RankingData.from_arrays(np.zeros((len(y), 1)), y, qid=qid)
-        scores = data.regroup(estimator.predict(X))
+        # One that ranks whole lists asks for the ids, too.
+        asks = get_routing_for_object(estimator).consumes("predict", ["qid"])
+        scores = data.regroup(estimator.predict(X, **dict.fromkeys(asks, qid)))
         return evaluate(data, scores, [self.metric])[self.metric].mean
 
 

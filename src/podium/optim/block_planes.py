@@ -27,9 +27,10 @@ MASTER_SHARE = 0.1  # of the gap to which the problem with the planes so far is 
 SWEEPS = 100  # by block ascent; then the interior point method takes over
 STEPS = 2  # within a block, a sweep
 PLACES = 8  # planes a block at first
-IDLE = 20  # passes without weight after which a plane may be written over
+SLIGHT = 0.01  # of the mean gap by which a plane must be violated to be added
+LIGHT = 1e-5  # of a block's weight, at which a plane does not count
+IDLE = 20  # passes without such a weight after which a plane may be written over
 NO_BETTER = 1e-3  # of the gap asked for: no closer than that is w = 0 to be bettered
-FADED = 1e-7  # shares of a block's weight below this are rounded to none
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +85,6 @@ class Planes:
         self.used, self.idle = np.ones(n, dtype=np.int64), np.zeros((n, PLACES), dtype=np.int64)
         self.ascent_is_slow = False
 
-    def rescale(self, totals: Floats) -> None:
-        """Blocks that count otherwise: weights in proportion."""
-        self.weights *= (totals / self.totals)[:, None]
-        self.totals = totals
-
     def tilt(self, shifts: Floats, factors: Floats | float = 1.0) -> None:
         """Planes of block i but the first get factor * shifts[i] added to their slopes."""
         factors = np.broadcast_to(factors, self.offsets.shape).copy()
@@ -101,55 +97,48 @@ class Planes:
         """The minimiser that the weights stand for."""
         return np.asarray(-np.einsum("ik,ikj->j", self.weights, self.slopes))
 
-    def bound(self, w: Floats) -> float:
+    def bound(self) -> float:
         """The dual's value: no f(w) is below."""
-        return float(np.sum(self.weights * self.offsets)) - norm2(w) / 2
+        return float(np.sum(self.weights * self.offsets)) - norm2(self.w) / 2
 
     def heights(self, w: Floats) -> Floats:
         """The largest plane of each block at w."""
         heights = self.offsets + np.einsum("ikj,j->ik", self.slopes, w)
         return np.asarray(heights.max(axis=1, where=self._taken(), initial=0.0))
 
-    def add(self, offsets: Floats, slopes: Floats) -> None:
-        """A plane for each block: in the next place free, or in that of the one longest idle."""
-        places = self.offsets.shape[1]
-        oldest = np.where(self.idle > IDLE, self.idle, 0).argmax(axis=1)
-        if ((self.used == places) & (oldest == 0)).any():
+    def add(self, offsets: Floats, slopes: Floats, rows: NDArray[np.int64]) -> None:
+        """A plane for each of some blocks: in the next place free, or that of the one longest idle."""
+        oldest = np.where(self.idle > IDLE, self.idle, 0).argmax(axis=1)[rows]
+        if ((self.used[rows] == self.offsets.shape[1]) & (oldest == 0)).any():
             self._widen()
-        rows, place = np.arange(len(self.used)), np.where(oldest > 0, oldest, self.used)
-        self.slopes[rows, place], self.offsets[rows, place] = slopes, offsets
+        place = np.where(oldest > 0, oldest, self.used[rows])
+        self.weights[rows, 0] += self.weights[rows, place]  # what is written over counts no more
+        self.weights[rows, place] = 0
+        self.slopes[rows, place], self.offsets[rows, place] = slopes[rows], offsets[rows]
         self.idle[rows, place] = 0
-        self.used = np.maximum(self.used, place + 1)
+        self.used[rows] = np.maximum(self.used[rows], place + 1)
 
-    def solve(self, w: Floats, enough: float) -> Floats:
-        """Weights of a duality gap of about `enough`, and their w."""
+    def solve(self, enough: float) -> Floats:
+        """Weights of a duality gap of about `enough`; the minimiser."""
         if not self.ascent_is_slow:
-            self.weights, w, gap = kernels.block_ascent(
-                self.slopes, self.offsets, self.used, self.weights, w, SWEEPS, STEPS, enough
+            self.weights, _, gap = kernels.block_ascent(
+                self.slopes, self.offsets, self.used, self.weights, self.w, SWEEPS, STEPS, enough
             )
             self.ascent_is_slow = gap > enough
-        if self.ascent_is_slow:
-            self._solve_inside(enough)
-        w = self.w  # thousands of small steps have their own roundings
-        self.idle = np.where(self.weights > 0, 0, self.idle + 1)
+        # Thousands of small steps have their own roundings.
+        w = self._solve_inside(enough) if self.ascent_is_slow else self.w
+        self.idle = np.where(self.weights > LIGHT * self.totals[:, None], 0, self.idle + 1)
         self.idle[:, 0] = 0
         return w
 
-    def _solve_inside(self, enough: float) -> None:
+    def _solve_inside(self, enough: float) -> Floats:
         taken = self._taken()
         starts = np.concatenate([[0], np.cumsum(self.used)[:-1]])
-        found = np.zeros_like(self.weights)
-        found[taken] = interior_point(
-            self.slopes[taken],
-            self.offsets[taken],
-            starts,
-            self.totals,
-            self.weights[taken],
-            enough,
+        planes = self.slopes[taken], self.offsets[taken]
+        self.weights[taken], w = interior_point(
+            *planes, starts, self.totals, self.weights[taken], enough
         )
-        # What the method leaves on planes that do not count would keep them for ever.
-        found[found < FADED * self.totals[:, None]] = 0
-        self.weights = found * (self.totals / found.sum(axis=1))[:, None]
+        return w
 
     def _taken(self) -> NDArray[np.bool_]:
         return np.arange(self.offsets.shape[1]) < self.used[:, None]
@@ -206,19 +195,23 @@ def block_planes(
     value, lower, iteration, converged = np.inf, -np.inf, 0, False
     while iteration < max_iter and not converged:
         iteration += 1
-        losses, slopes = problem.look(w, planes.heights(w))
+        heights = planes.heights(w)
+        losses, slopes = problem.look(w, heights)
         here = problem.total(w, losses)
         check_finite(here, iteration)
         if here < value and w.any():
             best, value = w, here
-        lower = max(lower, planes.bound(w))
+        lower = max(lower, planes.bound())
         if each is not None:
             each(iteration, best, min(value, at_zero))
         converged = value < at_zero and value - lower <= asked
         if converged or at_zero - lower <= NO_BETTER * asked:
             break
-        planes.add(losses - np.einsum("ij,j->i", slopes, w), slopes)
-        w = planes.solve(w, MASTER_SHARE * max(min(value, at_zero) - lower, NO_BETTER * asked))
+        gap = max(min(value, at_zero) - lower, NO_BETTER * asked)
+        above = SLIGHT * gap / float(np.sum(problem.totals))
+        violated = np.flatnonzero(losses > heights + above)
+        planes.add(losses - np.einsum("ij,j->i", slopes, w), slopes, violated)
+        w = planes.solve(MASTER_SHARE * gap)
     if not best.any():
         value = at_zero
     gap = max(0.0, value - lower)

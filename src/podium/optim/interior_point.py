@@ -28,8 +28,11 @@ def interior_point(
     totals: Floats,
     weights: Floats,
     enough: float,
-) -> Floats:
-    """The dual weights of the planes, to a duality gap of `enough`.
+) -> tuple[Floats, Floats]:
+    """The dual weights of the planes and the minimiser w, to a duality gap of `enough`.
+
+    w is -sum a g but for what the method leaves, which matters where slopes are large: it is the
+    better point, the weights are the proof.
 
     Parameters
     ----------
@@ -51,8 +54,9 @@ def interior_point(
 
     >>> slopes, offsets = np.array([[0.0], [-1.0]]), np.array([0.0, 1.0])
     >>> start = np.array([0]), np.array([2.0]), np.array([1.0, 1.0])
-    >>> interior_point(slopes, offsets, *start, enough=1e-8).round(6).tolist()
-    [1.0, 1.0]
+    >>> weights, w = interior_point(slopes, offsets, *start, enough=1e-8)
+    >>> weights.round(6).tolist(), w.round(6).tolist()
+    ([1.0, 1.0], [1.0])
     """
     with one_blas_thread():
         return _follow(_Path(slopes, offsets, starts, totals), weights, enough)
@@ -84,9 +88,6 @@ class _Path:
         w = self.G.T @ a
         return float(self.b @ a - w @ w / 2)
 
-    def newton(self, a: Floats, s: Floats) -> _Newton:
-        return _Newton(self, a, s)
-
 
 class _Newton:
     """The linear system of one step, factored once for the predictor and the corrector."""
@@ -111,7 +112,7 @@ class _Newton:
         return dw, dxi, aim - self.D * ds, ds
 
 
-def _follow(path: _Path, weights: Floats, enough: float) -> Floats:
+def _follow(path: _Path, weights: Floats, enough: float) -> tuple[Floats, Floats]:
     share = path.spread(path.totals / path.sizes)
     a = (1 - LEAST_SHARE) * weights + LEAST_SHARE * share
     w = -path.G.T @ a
@@ -125,7 +126,7 @@ def _follow(path: _Path, weights: Floats, enough: float) -> Floats:
         if path.primal(w) - path.dual(a) <= enough:
             break
         mu = float(a @ s) / len(a)
-        newton = path.newton(a, s)
+        newton = _Newton(path, a, s)
         r_w, r = w + path.G.T @ a, path.sums(a) - path.totals
         *_, da, ds = newton.step(-a, r_w, r)
         length = min(_length(a, da), _length(s, ds), 1.0)
@@ -135,7 +136,7 @@ def _follow(path: _Path, weights: Floats, enough: float) -> Floats:
         length = min(NEARLY_ALL * min(_length(a, da), _length(s, ds)), 1.0)
         w, xi, a = w + length * dw, xi + length * dxi, a + length * da
         s = np.maximum(path.spread(xi) - path.heights(w), s * (1 - NEARLY_ALL) / 2)
-    return a * path.spread(path.totals / path.sums(a))
+    return a * path.spread(path.totals / path.sums(a)), w
 
 
 def _length(x: Floats, dx: Floats) -> float:

@@ -1,6 +1,7 @@
 """Rankers: queries with labels in, a score for every document out."""
 
 from podium.rankers.boosted.estimators import AdaRank, FocusedBoost, RankBoost
+from podium.rankers.certificate import Certificate, HeadCertificate
 from podium.rankers.coordinate_ascent import CoordinateAscent
 from podium.rankers.explanation import (
     Explanation,
@@ -17,7 +18,7 @@ from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListM
 from podium.rankers.ranker import RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
-from podium.rankers.topslack import Certificate, TopMargin, TopSlack
+from podium.rankers.topslack import TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
@@ -49,6 +50,7 @@ __all__ = [
     "FocusedBoost",
     "FocusedNet",
     "FocusedSVM",
+    "HeadCertificate",
     "History",
     "Importance",
     "LambdaMART",

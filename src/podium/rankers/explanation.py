@@ -176,7 +176,7 @@ def permutation_importance(
         for j in range(data.n_features):
             kept = X[:, j].copy()
             X[:, j] = kept[rng.permutation(len(X))]
-            scores = ranker.model_.predict(X)
+            scores = ranker.model_.scores(X, data.groups)
             falls[repeat, j] = value - evaluate(data, scores, wanted)[wanted].mean
             X[:, j] = kept
     return Importance(str(wanted), value, names_of(ranker), falls.mean(axis=0), falls.std(axis=0))

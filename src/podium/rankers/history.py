@@ -120,7 +120,7 @@ class Watch:
         value = None
         if self.valid is not None:
             if scores is None:
-                scores = _made(model).predict(self.valid.X)
+                scores = _made(model).scores(self.valid.X, self.valid.groups)
             value = evaluate(self.valid, scores, self.metric)[self.metric].mean
         step = Step(
             self.ranker, len(self.steps) + 1, self.total, float(objective), str(self.metric), value

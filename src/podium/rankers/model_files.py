@@ -26,9 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import losses
+from podium.aggregation import AGGREGATORS, Aggregator, make_aggregator
 from podium.data.files import Path_, atomic_path
 from podium.errors import ModelFileError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
+from podium.rankers.certificate import CERTIFICATES, Certificate
 from podium.rankers.history import History, Step
 from podium.rankers.lambdamart import Trees
 from podium.rankers.mlp import MLP, Network
@@ -65,13 +67,12 @@ def save(ranker: Ranker, path: Path_) -> None:
         "version": VERSION,
         "podium": _podium_version(),
         "ranker": ranker.name,
-        "parameters": {
-            name: to_json(value, name) for name, value in ranker.get_params(deep=False).items()
-        },
+        "parameters": _parameters(ranker),
         "trained": dataclasses.asdict(ranker.trained_),
         "history": _columns(ranker.history_),
         "converged": ranker.converged_,
         "stopped": ranker.stopped_,
+        "certificate": None if ranker.certificate_ is None else ranker.certificate_.to_dict(),
         "model": ranker.model_.kind,
         "parts": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
@@ -85,14 +86,16 @@ def save(ranker: Ranker, path: Path_) -> None:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
-def load(path: Path_, rankers: Mapping[str, type[Ranker]]) -> Ranker:
-    """Read a ranker; `rankers` says which class has which name."""
+def load(
+    path: Path_, rankers: Mapping[str, type[Ranker]], models: Mapping[str, type[Model]] = MODELS
+) -> Ranker:
+    """Read a ranker; `rankers` and `models` say which class has which name."""
     name = os.fspath(path)
     if os.path.isdir(name):
         raise ModelFileError(f"{name}: expected a podium model file, got a folder")
     try:
         with open(name, "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
-            return _load(archive, rankers)
+            return _load(archive, rankers, models)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
     except _DAMAGE as error:
@@ -118,28 +121,32 @@ def _read(archive: zipfile.ZipFile, file: str) -> bytes:
     return data
 
 
-def _load(archive: zipfile.ZipFile, rankers: Mapping[str, type[Ranker]]) -> Ranker:
+def _load(
+    archive: zipfile.ZipFile,
+    rankers: Mapping[str, type[Ranker]],
+    models: Mapping[str, type[Model]],
+) -> Ranker:
     if sum(member.file_size for member in archive.infolist()) > LIMIT:
         raise ModelFileError(f"expected a model of at most {LIMIT >> 30} GiB")
     manifest = _manifest(archive)
     name, kind = manifest.get("ranker"), manifest.get("model")
     if not isinstance(name, str) or name not in rankers:
         raise ModelFileError(str(UnknownNameError("ranker", str(name), rankers)))
-    if not isinstance(kind, str) or kind not in MODELS:
-        raise ModelFileError(str(UnknownNameError("kind of model", str(kind), MODELS)))
+    if not isinstance(kind, str) or kind not in models:
+        raise ModelFileError(str(UnknownNameError("kind of model", str(kind), models)))
     digests = manifest.get("parts")
     if not isinstance(digests, dict):
         raise ModelFileError("expected the model's parts in the manifest, got none")
     parts = dict(_part(archive, file, digest) for file, digest in digests.items())
     try:
         ranker = rankers[name](
-            **{key: from_json(value) for key, value in manifest["parameters"].items()}
+            **{key: from_json(value, rankers) for key, value in manifest["parameters"].items()}
         )
-        ranker.model_ = MODELS[kind].from_parts(parts)
+        ranker.model_ = models[kind].from_parts(parts)
         ranker.trained_ = _trained(manifest["trained"])
         ranker.history_ = _history(manifest["history"])
         ranker.converged_, ranker.stopped_ = bool(manifest["converged"]), str(manifest["stopped"])
-        ranker.certificate_ = None
+        ranker.certificate_ = _certificate(manifest.get("certificate"))
         check_parameters(ranker, name)
     except ModelFileError:
         raise
@@ -214,7 +221,7 @@ def _encode(part: Part) -> bytes:
 
 
 def to_json(value: Any, name: str = "parameter") -> Any:
-    """A parameter as JSON: numbers, texts, lists, an MLP's or a loss's settings."""
+    """A parameter as JSON: numbers, texts, lists, settings of an MLP, a loss, an aggregator, a ranker."""
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -227,6 +234,10 @@ def to_json(value: Any, name: str = "parameter") -> Any:
         return {"mlp": _fields(value)}
     if isinstance(value, Loss):
         return {"loss": value.spec()} if _is_known(value) else value.name
+    if isinstance(value, Aggregator) and AGGREGATORS.get(value.name) is type(value):
+        return {"aggregator": value.name, "parameters": _fields(value)}
+    if isinstance(value, Ranker):
+        return {"ranker": value.name, "parameters": _parameters(value)}
     raise UsageError(f"expected parameters a file can hold, got {name}={value!r}")
 
 
@@ -242,17 +253,36 @@ def _fields(value: Any) -> dict[str, Any]:
     return {f.name: to_json(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
 
 
-def from_json(value: Any) -> Any:
-    """A parameter back from JSON."""
+def _parameters(ranker: Ranker) -> dict[str, Any]:
+    return {name: to_json(v, name) for name, v in ranker.get_params(deep=False).items()}
+
+
+def from_json(value: Any, rankers: Mapping[str, type[Ranker]]) -> Any:
+    """A parameter back from JSON; `rankers` says which class has which name."""
     if isinstance(value, list):
-        return tuple(from_json(v) for v in value)
+        return tuple(from_json(v, rankers) for v in value)
     if not isinstance(value, dict):
         return value
+
+    def inner(name: str) -> dict[str, Any]:
+        return {k: from_json(v, rankers) for k, v in value[name].items()}
+
     if "mapping" in value:
-        return {k: from_json(v) for k, v in value["mapping"].items()}
+        return inner("mapping")
     if "mlp" in value:
-        return MLP(**{k: from_json(v) for k, v in value["mlp"].items()})
+        return MLP(**inner("mlp"))
+    if "aggregator" in value:
+        return make_aggregator(value["aggregator"], **inner("parameters"))
+    if "ranker" in value:
+        made = rankers[value["ranker"]](**inner("parameters"))
+        check_parameters(made, made.name)
+        return made
     return losses.make(value["loss"])
+
+
+def _certificate(told: dict[str, Any] | None) -> Certificate | None:
+    """A certificate back; files of before there were any have none."""
+    return None if told is None else CERTIFICATES[told["kind"]].from_dict(told)
 
 
 def _trained(stored: dict[str, Any]) -> Trained:

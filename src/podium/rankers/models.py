@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
+from podium.data.groups import Groups
 from podium.errors import ModelFileError
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,10 @@ class Model(ABC):
     @abstractmethod
     def predict(self, X: NDArray[Any]) -> Floats:
         """One score a row."""
+
+    def scores(self, X: NDArray[Any], groups: Groups) -> Floats:
+        """One score a row, where it is known which rows are a query's; few models ask."""
+        return self.predict(X)
 
     @abstractmethod
     def contributions(self, X: NDArray[Any]) -> Floats:

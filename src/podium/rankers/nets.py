@@ -12,6 +12,7 @@ from podium import losses
 from podium.data import RankingData
 from podium.losses import Loss
 from podium.optim import LinearProblem, lbfgs
+from podium.rankers.certificate import Certificate
 from podium.rankers.history import Watch
 from podium.rankers.mlp import MLP, train_mlp
 from podium.rankers.models import Linear, Model, first_weights
@@ -97,7 +98,9 @@ class GradientRanker(Ranker):
             each=watch.weights,
         )  # fmt: skip
         chosen = watch.model if watch.valid is not None and self.keeps_best else None
-        return Learned(chosen or Linear(found.x), found.converged, found.reason, found)
+        return Learned(
+            chosen or Linear(found.x), found.converged, found.reason, Certificate.of(found)
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

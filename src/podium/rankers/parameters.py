@@ -105,7 +105,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(_fits(value, part) for part in get_args(hint))
     if origin is Literal:
-        return any(value == choice and type(value) is type(choice) for choice in get_args(hint))
+        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
     if hint is int:
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
     if hint is float:

@@ -21,7 +21,7 @@ from podium.data.files import Path_
 from podium.errors import DataError, DivergedError, NonFiniteError, NotConvergedWarning, UsageError
 from podium.metrics import evaluate
 from podium.metrics.naming import parse
-from podium.optim import Minimum
+from podium.rankers.certificate import Certificate
 from podium.rankers.history import Callback, History, Watch
 from podium.rankers.inputs import (
     as_data,
@@ -48,7 +48,7 @@ class Learned:
     model: Model
     converged: bool = True
     reason: str = ""
-    minimum: Minimum | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     model_: Model
     history_: History
     converged_: bool
-    certificate_: Minimum | None
-    """Where the optimiser stopped and how far from the optimum, where it proves that; not in files."""
+    certificate_: Certificate | None
+    """Where the optimiser stopped and how far from the optimum, where it proves that."""
 
     def fit(
         self,
@@ -140,6 +140,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         start: Model | None = None,
     ) -> Self:
         check_parameters(self, self.name)
+        self._check_settings()
         train, valid = self._parts(data, valid)
         # Equal scores are averaged over: the order of the validation rows must not choose.
         metric = parse(self._metric()).averaging_ties()
@@ -158,7 +159,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             )
         self.model_, self.history_ = learned.model, watch.history()
         self.converged_, self.stopped_ = learned.converged, learned.reason
-        self.certificate_ = learned.minimum
+        self.certificate_ = learned.certificate
         self._remember(data)
         return self
 
@@ -235,6 +236,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _settings(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
+    def _check_settings(self) -> None:
+        """Raise a UsageError on parameters that their types alone do not tell to be wrong."""
+
     def _check_training(self, data: RankingData) -> None:
         self._check_missing(data)
         if not telling(data).any():
@@ -273,7 +277,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
-        scores = self.model_.predict(self._features(X))
+        matrix = self._features(X)
+        given = isinstance(X, RankingData)
+        scores = self.model_.scores(matrix, X.groups) if given else self.model_.predict(matrix)
         # A sum of squares is finite only if every score is: half the time of looking at each.
         if not math.isfinite(np.dot(scores, scores)) and not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))

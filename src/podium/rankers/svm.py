@@ -10,6 +10,7 @@ from podium import losses
 from podium.data import RankingData
 from podium.losses import Loss
 from podium.optim import LinearProblem, Minimum, cutting_planes, newton_cg
+from podium.rankers.certificate import Certificate
 from podium.rankers.history import Watch
 from podium.rankers.models import Floats, Linear, Model, first_weights
 from podium.rankers.objective import Objective
@@ -61,7 +62,7 @@ class SVM(Ranker):
 
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
         found = self._minimise(self._problem(train), first_weights(train.n_features, start), watch)
-        return Learned(Linear(found.x), found.converged, found.reason, found)
+        return Learned(Linear(found.x), found.converged, found.reason, Certificate.of(found))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

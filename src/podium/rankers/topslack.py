@@ -14,8 +14,9 @@ from podium.data import RankingData
 from podium.losses import Judged
 from podium.losses.head import BoundHead, HeadHinge, Search
 from podium.metrics import NDCG
-from podium.optim import BlockProblem, Minimum, Planes, block_planes
+from podium.optim import BlockProblem, Planes, block_planes
 from podium.optim.linear import norm2
+from podium.rankers.certificate import HeadCertificate
 from podium.rankers.history import Watch
 from podium.rankers.models import Floats, Linear, Model
 from podium.rankers.nets import ListNet
@@ -25,30 +26,6 @@ from podium.rankers.ranker import Learned, Ranker
 
 PAPER_PATH = tuple(10.0**e for e in range(-5, 6))
 """The values of C in the paper; below 1e-2 the direction of w hardly changes, above 1e3 the loss."""
-
-
-@dataclass(frozen=True, eq=False)
-class Certificate(Minimum):
-    """What is proved of a fitted TopSlack or TopMargin, against the ideal ranking by its own w.
-
-    `value` is the objective there, `gap` the most it is above the least value of the convex problem
-    that has that ideal, and `relaxation_gap` the most that mixtures of rankings add to it.
-    """
-
-    relaxation_gap: float = 0.0
-    rounds: int = 1
-    at_zero: float = np.inf
-    """The objective at w = 0, which ranks nothing."""
-
-    @property
-    def passes(self) -> int:
-        """Passes over all queries."""
-        return self.iterations
-
-    @property
-    def bound(self) -> float:
-        """Below which the convex problem's least value is not."""
-        return self.value - (self.gap or 0.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -110,18 +87,21 @@ class HeadSVM(Ranker):
 
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
         problem = HeadProblem.of(self, train)
-        w = first_order(train, self.seed, start)
+        w = np.zeros(train.n_features)
+        if self.ideal == "rounds":
+            w = first_order(train, self.seed, start)
         ideal, planes = problem.ideal(w), Planes(problem.totals, train.n_features)
         rounds = passes = 0
         while True:
             convex = problem.against(ideal)
-            here = convex(w)
+            here = problem.value(w, ideal)
             found = block_planes(
                 convex, planes, eps=self.eps / 2, max_iter=self.max_iter, each=watch.weights
             )
             rounds, passes = rounds + 1, passes + found.iterations
             bound = found.value - (found.gap or 0.0)
-            optimal = here - bound <= self.eps * self.C  # w, for the ideal that it makes
+            # That w, for the ideal it makes; the mean ideal asks for no w to start from.
+            optimal = bool(w.any()) and here - bound <= self.eps * self.C
             if not optimal:
                 w = found.x
             turned = problem.ideal(w)
@@ -186,14 +166,23 @@ class HeadProblem:
 
         return BlockProblem(self.X, self.loss.groups.offsets, loss, self.totals)
 
-    def certificate(
-        self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, asked: float
-    ) -> Certificate:
-        """What is proved of w, by the hull whichever search was used on the way."""
+    def look(self, w: Floats, ideal: Floats) -> tuple[Floats, Floats]:
+        """Losses, and what single rankings violate, by the search that proves them the largest."""
         proved: Search = "margin" if self.loss.search == "margin" else "hull"
         losses, _, vertices = self.loss.against(ideal, kernels.matvec(self.X, w), search=proved)
+        return losses, vertices
+
+    def value(self, w: Floats, ideal: Floats) -> float:
+        """The objective with this ideal."""
+        return norm2(w) / 2 + float(np.sum(self.totals * self.look(w, ideal)[0]))
+
+    def certificate(
+        self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, asked: float
+    ) -> HeadCertificate:
+        """What is proved of w, whichever search was used on the way."""
+        losses, vertices = self.look(w, ideal)
         value = norm2(w) / 2 + float(np.sum(self.totals * losses))
-        at_zero = self.against(ideal)(np.zeros_like(w))
+        at_zero = self.value(np.zeros_like(w), ideal)
         own = np.array_equal(self.ideal(w), ideal)
         gap = max(0.0, value - bound)
         reason = (
@@ -205,10 +194,10 @@ class HeadProblem:
             reason += (
                 "; w orders the ties of the ideal ranking otherwise than the last round had them"
             )
-        return Certificate(
-            w, value, passes, own and gap <= asked and value < at_zero, reason, gap=gap,
-            relaxation_gap=float(np.sum(self.totals * (losses - vertices))), rounds=rounds,
-            at_zero=at_zero,
+        return HeadCertificate(
+            value=value, iterations=passes, converged=own and gap <= asked and value < at_zero,
+            reason=reason, gap=gap, rounds=rounds, at_zero=at_zero,
+            relaxation_gap=float(np.sum(self.totals * (losses - vertices))),
         )  # fmt: skip
 
 

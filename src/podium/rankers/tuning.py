@@ -55,6 +55,7 @@ def tune(
     metric: str | Metric = "NDCG@10",
     grid: Mapping[str, Sequence[Any]] | None = None,
     *,
+    warm: bool = True,
     callback: Callback | None = None,
     each: Callable[[Trial, int], object] | None = None,
 ) -> Tuning:
@@ -75,6 +76,9 @@ def tune(
         chosen by it too, in rankers that choose them.
     grid
         Parameter -> values; None is the ranker's own, its paper's.
+    warm
+        Whether a fit starts from the last one on its path. The optimum of a convex problem is the
+        same either way; topslack and topmargin may end elsewhere than a fit by itself does.
     callback, each
         Called after each iteration, and after each setting with the number of settings in all.
 
@@ -114,7 +118,7 @@ def tune(
                     raise
                 return _tuning(best, wanted, trace, finished=False)
             # Where validation chose the iteration, the model is not the optimum the path goes along.
-            start = None if candidate.keeps_best else candidate.model_
+            start = None if candidate.keeps_best or not warm else candidate.model_
             value = evaluate(valid, candidate.predict(valid), wanted)[wanted].mean
             trial = Trial(settings, value, len(candidate.history_), candidate.converged_)
             trace.append(trial)

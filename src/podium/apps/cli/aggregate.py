@@ -36,7 +36,10 @@ Runs are joined on query and document. Queries and documents are those of any ru
 nothing about a query ranks none of its documents, and equal scores are ties.
 
 Learned weights: --weights measured (each ranker's own metric) or optimised (the aggregate's
-metric), from judged queries: --qrels for queries of the input, --valid for other ones.
+metric), from judged queries: --qrels for queries of the input, --valid for other ones. To use them
+on runs of other queries, give the weights that were printed: --weights 0.3,0.5,0.2.
+
+With --depth 10, the first ten of each ranker count; all documents are ranked, and --top cuts.
 
 With --places, scores follow the order of FILE's lines, and OUT's ending says the format, as in
 podium predict."""
@@ -108,7 +111,7 @@ def aggregate(
         Path | None,
         typer.Option(
             exists=True, dir_okay=False, metavar="RUN",
-            help="The order to start from, and among equals.",
+            help="The order to start from, and among equals; its queries and documents are ranked, too.",
         ),
     ] = None,
     out: Annotated[
@@ -130,6 +133,8 @@ def aggregate(
     aggregator = _build(method, parse_settings(setting))
     _check(runs, places, weights, qrels, valid, metric, initial)
     cut = None if out is None and explain is not None else top  # a table can always be cut
+    if runs:
+        _check_run(out, file_format)
     chosen = choose_format(out, file_format, cut) if places else "run"
     files = [*(runs or ()), *(places or ())]
     if out is not None:
@@ -156,10 +161,45 @@ def aggregate(
         return
     facts = _facts(aggregator, given, consensus, found, seconds)
     if json and explain is None:
-        print_json({"file": None if out is None else str(out), **facts})
+        told = (
+            {"file": str(out)} if out is not None else {"ranking": _ranking(given, consensus, top)}
+        )
+        print_json({**told, **facts})
     elif not json:
+        if len(set(facts["weights"].values())) == 1:
+            facts["weights"] = "equal"
         rows = [[name.replace("_", " "), _text(value)] for name, value in facts.items()]
         print_table(str(out), ["what", "value"], rows, text_columns=2)
+
+
+def _check_run(out: Path | None, file_format: FileFormat) -> None:
+    """Runs in, a run out."""
+    from podium.errors import UsageError
+
+    by_ending = choose_format(out, file_format, None)
+    if by_ending not in ("run", "scores") or file_format == "scores":
+        raise UsageError(
+            f"expected a TREC run as the result of runs, as in -o fused.run, got {by_ending}"
+            + ("" if out is None else f" ({out})")
+        )
+
+
+def _ranking(given: _Input, consensus: Consensus, top: int | None) -> dict[str, list[Any]]:
+    """Documents best first, query by query, with their scores."""
+    import numpy as np
+
+    rankings = given.rankings
+    order = rankings.groups.order(consensus.scores)
+    names = [str(q) for q in np.arange(len(rankings.groups))]
+    if rankings.qids is not None:
+        names = rankings.qids.tolist()
+    return {
+        name: [
+            [row if rankings.docids is None else rankings.docids[row], float(consensus.scores[row])]
+            for row in order[rows][:top].tolist()
+        ]
+        for name, rows in zip(names, rankings.groups.slices(), strict=True)
+    }
 
 
 def _build(method: str, settings: dict[str, Any]) -> Aggregator:
@@ -323,21 +363,20 @@ def _facts(
         "rankers": len(given.names),
         "queries": len(rankings.groups),
         "documents": rankings.groups.n_rows,
-        "ranked": round(float(rankings.ranked.mean()), 4),
+        "listed_share": round(float(rankings.ranked.mean()), 4),
         "weights": dict(zip(given.names, p, strict=True)),
     }
     if hasattr(weights, "metric"):
         facts["metric"] = str(weights.metric)
-        facts["equal_weights"] = weights.equal
-        facts["learned_weights"] = weights.value
+        facts["start"] = weights.start
+        facts["in_sample_with_equal_weights"] = weights.equal
+        facts["in_sample"] = weights.value
     if consensus.optimal is not None:
         facts["proved_optimal"] = int(consensus.optimal.sum())
     return {**facts, "seconds": round(seconds, 3)}
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, dict) and len(value) > 1 and len(set(value.values())) == 1:
-        return "equal"
     if isinstance(value, dict):
         return settings_text(
             {k: round(v, 4) if isinstance(v, float) else v for k, v in value.items()}

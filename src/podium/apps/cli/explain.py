@@ -21,13 +21,15 @@ from podium.apps.cli.train import check_measure, finite
 
 if TYPE_CHECKING:
     from podium.data import RankingData
+    from podium.ensemble import HeadExplanation
     from podium.rankers import Ranker
 
 EXAMPLE = """Example: podium explain listnet.podium --data test.txt --query 18219
 
 Without data: the features the model uses most, by weight (linear), by the sum of its stumps or by
 the gain of its trees. With --query: that query's list and what adds most to each score. With
---importance: how much a metric falls where one feature is shuffled."""
+--importance: how much a metric falls where one feature is shuffled. Of a toprank model: its members
+and what their votes count; with --query each one's order of the head, and the final one."""
 
 _MEASURES = {"linear": "weight", "stumps": "sum of |alpha|", "trees": "gain"}
 
@@ -83,6 +85,9 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     from podium.rankers import feature_importance, feature_weights
 
     kind = ranker.model_.kind
+    if kind == "reranked":
+        _explain_vote(ranker, path, json)
+        return
     if kind not in _MEASURES:
         raise UsageError(f"expected --data D --importance to explain a model of kind {kind}")
     weights = feature_weights(ranker) if kind == "linear" else feature_importance(ranker)
@@ -103,8 +108,69 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     print_table(title, ["feature", measure], rows)
 
 
+def _explain_vote(ranker: Ranker, path: Path, json: bool) -> None:
+    """Who votes, how much each vote counts, and what each member came to on validation."""
+    from podium.ensemble import Reranked
+
+    model = ranker.model_
+    assert isinstance(model, Reranked)
+    members = [
+        {"ranker": m.name, "settings": m.settings, "weight": weight, "validation": m.value}
+        for m, weight in zip(model.members, model.weights, strict=True)
+    ]
+    if json:
+        print_json(
+            {"ranker": ranker.name, "model": model.kind, "t": model.t, "depth": model.depth,
+             "aggregator": model.aggregator.name, "members": members}
+        )  # fmt: skip
+        return
+    rows = [
+        [m.name, m.settings, f"{weight:.4f}", "-" if m.value is None else f"{m.value:.4f}"]
+        for m, weight in zip(model.members, model.weights, strict=True)
+    ]
+    title = (
+        f"{path}: {ranker.name}, {model.base.name} orders, the first {model.t} by "
+        f"{model.how} of each voter's first {model.depth}"
+    )
+    if len(model.voters) == 1:
+        title += f"; {model.members[model.voters[0]].name} alone decides"
+    print_table(title, ["ranker", "settings", "weight", "validation"], rows, text_columns=2)
+
+
+def _explain_head(found: HeadExplanation, ranker: Ranker, data: RankingData, json: bool) -> None:
+    """Each ranker's order of a query's head, and the final one."""
+    rows = (found.rows if data.source_rows is None else data.source_rows[found.rows]) + 1
+    if json:
+        documents = [
+            {
+                "place": i + 1,
+                "row": int(rows[i]),
+                "docid": None if found.docids is None else found.docids[i],
+                "label": float(found.labels[i]),
+                "places": [finite(float(place)) for place in found.places[i]],
+            }
+            for i in range(len(rows))
+        ]
+        print_json(
+            {"ranker": ranker.name, "query": found.qid, "rankers": list(found.rankers),
+             "weights": list(found.weights), "aggregator": found.aggregator, "t": found.t,
+             "depth": found.depth, "documents": documents}
+        )  # fmt: skip
+        return
+    headers, table = found.table()
+    if found.docids is None:
+        for i in range(found.n_head):
+            table[1 + i][0] = f"line {rows[i]}"
+    print_table(f"{ranker.name}, {found.title()}", headers, table)
+
+
 def _explain_query(ranker: Ranker, data: RankingData, query: str, n: int, json: bool) -> None:
+    from podium.ensemble import HeadExplanation
+
     found = ranker.explain(data, query)
+    if isinstance(found, HeadExplanation):
+        _explain_head(found, ranker, data, json)
+        return
     # The number of the document among DATA's lines, from 1.
     rows = (found.rows if data.source_rows is None else data.source_rows[found.rows]) + 1
     documents: list[dict[str, Any]] = [

@@ -104,6 +104,7 @@ def build_ranker(name: str, settings: Mapping[str, Any]) -> Ranker:
     types = types_of(name)
     ranker = make_ranker(name, **{key: _shaped(value, types[key]) for key, value in plain.items()})
     check_parameters(ranker, name)
+    ranker._check_settings()
     for value in plain.values():
         if isinstance(value, MLP):
             value.check()
@@ -143,9 +144,11 @@ def _dotted(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -> Any:
-    """What dotted settings make: an mlp scorer, a loss, a mapping by feature name."""
+    """What dotted settings make: an mlp scorer, a loss, a ranker, a mapping by feature name."""
+    from podium.aggregation import AGGREGATORS, Aggregator
     from podium.errors import UnknownNameError, UsageError
     from podium.losses import LOSSES, Loss, make
+    from podium.rankers import RANKERS, Ranker
     from podium.rankers.mlp import MLP
     from podium.rankers.parameters import hints
 
@@ -157,6 +160,10 @@ def _part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -> Any:
         made: Any = MLP
     elif Loss in may_be and base in LOSSES:
         made = LOSSES[base]
+    elif Ranker in may_be and base in RANKERS:
+        made = RANKERS[base]
+    elif Aggregator in may_be and base in AGGREGATORS:
+        made = AGGREGATORS[base]
     else:
         got = "nothing" if base is None else repr(base)
         raise UsageError(

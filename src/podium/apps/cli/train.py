@@ -133,6 +133,8 @@ def averaging_ties(metric: str) -> str:
 def _facts(
     ranker: Ranker, data: RankingData, valid: RankingData | None, measure: str, seconds: float
 ) -> dict[str, Any]:
+    from podium.ensemble import Reranked
+
     history = ranker.history_
     kept = None if history.best is None else history.steps[history.best - 1]
     facts: dict[str, Any] = {
@@ -150,6 +152,8 @@ def _facts(
         "stopped": ranker.stopped_ or None,
         "seconds": round(seconds, 3),
     }
+    if isinstance(ranker.model_, Reranked):
+        facts["vote"] = ranker.model_.told()
     if valid is not None:
         from podium.metrics import evaluate
 

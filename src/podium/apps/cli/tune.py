@@ -60,6 +60,12 @@ def tune(
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="What is maximised on the validation data.")
     ] = "NDCG@10",
+    warm: Annotated[
+        bool,
+        typer.Option(
+            help="Start each fit from the last one on its path, or anew, as podium train does."
+        ),
+    ] = True,
     missing: Missing = "error",
     json: Json = False,
 ) -> None:
@@ -81,7 +87,7 @@ def tune(
             say(f"{ranker} {min(done + 1, total)}/{total}")
 
         found = tune_ranker(
-            learner, train, held_out, metric, values, callback=advance, each=each
+            learner, train, held_out, metric, values, warm=warm, callback=advance, each=each
         )  # fmt: skip
     found.ranker.save(out)
     if json:

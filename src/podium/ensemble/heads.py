@@ -1,0 +1,72 @@
+"""The first t documents of each query, and an order of them put back on top of the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.groups import Groups
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The first t documents of each query by their scores: their rows, best first, and whose they are.
+
+    Documents with equal scores are in the head together or, where they do not fit, not at all: the
+    order of rows means nothing.
+
+    Examples
+    --------
+    >>> groups = Groups.from_sizes([4, 2])
+    >>> heads = Heads.of(groups, np.array([0.1, 0.4, 0.3, 0.2, 1.0, 2.0]), 3)
+    >>> heads.rows.tolist(), heads.groups.sizes.tolist()
+    ([1, 2, 3, 5, 4], [3, 2])
+    >>> Heads.of(groups, np.array([0.1, 0.4, 0.3, 0.3, 1.0, 2.0]), 2).rows.tolist()
+    [1, 5, 4]
+    """
+
+    rows: NDArray[np.int64]
+    groups: Groups
+
+    @classmethod
+    def of(cls, groups: Groups, scores: Floats, t: int) -> Heads:
+        """The heads of lists ordered by these scores."""
+        order = groups.order(scores)
+        first, sizes = _ties(groups, scores[order])
+        fits = np.repeat(first + sizes, sizes) <= t
+        sizes = groups.reduce(np.add, fits.astype(np.int64))
+        return cls(order[fits], Groups.from_sizes(sizes))
+
+    def on_top(self, groups: Groups, consensus: Floats, scores: Floats) -> Floats:
+        """Minus the place of each row: heads by their consensus, then the others by their scores.
+
+        What the consensus holds equal is ordered by the scores; what both do shares a place.
+
+        Examples
+        --------
+        >>> groups = Groups.from_sizes([4])
+        >>> scores = np.array([0.1, 0.4, 0.3, 0.2])
+        >>> heads = Heads.of(groups, scores, 2)
+        >>> heads.on_top(groups, np.array([1.0, 5.0]), scores).tolist()
+        [-4.0, -2.0, -1.0, -3.0]
+        """
+        key = np.full(groups.n_rows, -np.inf)
+        key[self.rows] = consensus
+        order = np.lexsort((-scores, -key, groups.codes))
+        first, sizes = _ties(groups, key[order], scores[order])
+        out = np.empty(groups.n_rows)
+        out[order] = -1.0 - np.repeat(first, sizes)
+        return out
+
+
+def _ties(groups: Groups, *keys: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The ties among rows sorted by these keys: the place (from 0) each begins at, and its size."""
+    new = np.asarray(groups.places == 0)
+    for key in keys:
+        new[1:] |= key[1:] != key[:-1]
+    starts = np.flatnonzero(new)
+    return groups.places[starts], np.diff(np.append(starts, groups.n_rows))

@@ -1,0 +1,1 @@
+"""The papers' own experiments, run anew: a module for each paper, and what they share."""

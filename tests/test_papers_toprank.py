@@ -1,0 +1,222 @@
+"""The TopRank paper's figures: the protocol, the tests, the claims, the pictures."""
+
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from podium.data import Fold, make_synthetic, rotate, split
+from podium.errors import UnknownNameError, UsageError
+from podium.experiments.papers.figures import BarFigure, save_figure
+from podium.experiments.papers.outcomes import Outcome, compare
+from podium.experiments.papers.toprank import (
+    BASELINES,
+    FIGURES,
+    MODES,
+    NAMES,
+    POINTS,
+    REPORTED,
+    Progress,
+    Reproduction,
+    fit_rankers,
+    reproduce,
+    run_fold,
+)
+from podium.metrics import correct, evaluate, paired_test
+from podium.rankers import RANKERS, TopMargin, TopSlack, tune
+from podium.rankers.topslack import PAPER_PATH
+
+PARTS = split(make_synthetic(n_queries=24, n_docs=14, noise=0.5, seed=0), [1 / 3] * 3)
+STEPS: list[Progress] = []
+
+
+@pytest.fixture(scope="module")
+def found():
+    STEPS.clear()
+    return reproduce({"one": PARTS}, quick=True, callback=STEPS.append)
+
+
+def made_up(**values):
+    """A reproduction in which every ranker has one value a query, the same in all six measures."""
+    outcomes = tuple(
+        Outcome("made up", "paper", ranker, dict.fromkeys((*POINTS, "MAP"), tuple(own)), {}, {})
+        for ranker in NAMES
+        for own in [values.get(ranker.replace("-", "_"), [0.5] * 16)]
+    )
+    return Reproduction(("paper",), False, 0, outcomes)
+
+
+def test_every_ranker_has_a_value_for_each_query_in_each_measure(found):
+    keys = [(o.data, o.mode, o.ranker) for o in found.outcomes]
+    assert keys == [("one", mode, ranker) for mode in MODES for ranker in NAMES]
+    for outcome in found.outcomes:
+        assert {m: len(v) for m, v in outcome.values.items()} == dict.fromkeys((*POINTS, "MAP"), 24)
+        assert {m: len(s) for m, s in outcome.settings.items()} == dict.fromkeys(REPORTED, 3)
+
+
+def test_progress_is_told_fold_by_fold(found):
+    assert [(s.done, s.total) for s in STEPS] == [(i, 6) for i in range(1, 7)]
+    assert [(s.fold, s.metric) for s in STEPS[:3]] == [(1, "P@10"), (1, "NDCG@10"), (2, "P@10")]
+
+
+def test_baselines_are_the_same_in_both_modes_and_the_others_are_not(found):
+    paper = {o.ranker: o for o in found.of("paper")}
+    best = {o.ranker: o for o in found.of("best")}
+    assert all(paper[name].values == best[name].values for name in BASELINES)
+    assert all("oracle='paper'" in s for s in paper["topslack"].settings["P@10"])
+    assert all("measure='P@10'" in s for s in paper["topmargin"].settings["P@10"])
+    assert not any("oracle" in s for s in best["topslack"].settings["P@10"])
+    assert "votes: regression" in paper["toprank"].settings["NDCG@10"][0]
+
+
+def test_the_number_of_processes_does_not_matter(found):
+    again = reproduce({"one": PARTS}, modes=["paper"], quick=True, n_jobs=2)
+    assert again.outcomes == tuple(found.of("paper"))
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.NotConvergedWarning")
+@pytest.mark.parametrize("metric", REPORTED)
+def test_rankers_taken_from_toprank_are_those_tuned_alone(metric):
+    train, valid, test = rotate(PARTS)[0]
+    found = fit_rankers(train, valid, metric, ["paper"])
+    alone = {name: tune(RANKERS[name](), train, valid, metric) for name in BASELINES}
+    path = {"C": PAPER_PATH}
+    slack = TopSlack(oracle="paper", measure=metric)
+    alone["topslack"] = tune(slack, train, valid, metric, path)
+    alone["topmargin"] = tune(TopMargin(measure=metric), train, valid, metric, path)
+    for name, tuning in alone.items():
+        scores = found["paper", name].model.scores(test.X, test.groups)
+        assert scores.tolist() == tuning.ranker.predict(test).tolist(), name
+
+
+def test_nothing_is_chosen_by_the_test_labels():
+    fold = rotate(PARTS)[0]
+    turned = replace(fold.test, y=np.random.default_rng(0).permutation(fold.test.y))
+    metric = "NDCG@10"
+    seen = run_fold(fold, metric, ["paper"])
+    other = run_fold(Fold(fold.train, fold.valid, turned), metric, ["paper"])
+    fitted = fit_rankers(fold.train, fold.valid, metric, ["paper"])
+    changed = 0
+    for key, model in fitted.items():
+        scores = model.model.scores(fold.test.X, fold.test.groups)
+        for cell, data in ((seen, fold.test), (other, turned)):
+            assert cell[key].settings == model.settings
+            result = evaluate(data, scores, REPORTED[metric])
+            assert cell[key].values == {m: result[m].per_query.tolist() for m in REPORTED[metric]}
+        changed += seen[key].values != other[key].values
+    assert changed == len(fitted)
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_marks_are_those_of_the_paired_test(found, number):
+    figure = found.figure(number, "best")
+    values = {o.ranker: o.values for o in found.of("best")}
+    cases = [(m, a, b) for m in POINTS for a, b in FIGURES[number]]
+    tests = [paired_test(values[a][m], values[b][m], "permutation") for m, a, b in cases]
+    adjusted = correct([t.p_value for t in tests], "holm")
+    assert [(c.measure, c.ranker, c.other) for c in figure.comparisons] == cases
+    assert [c.p_value for c in figure.comparisons] == [t.p_value for t in tests]
+    assert [c.adjusted for c in figure.comparisons] == adjusted
+    assert [c.significant for c in figure.comparisons] == [p < 0.05 for p in adjusted]
+    assert figure.marks == tuple(c for c in figure.comparisons if c.adjusted < 0.05)
+
+
+def test_errors_are_those_of_the_paired_difference():
+    a = Outcome("d", "", "a", {"P@1": (1.0, 0.0, 1.0, 1.0)}, {}, {})
+    b = Outcome("d", "", "b", {"P@1": (0.0, 0.0, 1.0, 1.0)}, {}, {})
+    [found] = compare([a, b], [("a", "b")], ["P@1"])
+    assert found.difference == 1 / 4
+    assert found.error == pytest.approx(((9 / 16 + 3 / 16) / 3) ** 0.5 / 4**0.5)
+    assert (found.wins, found.ties, found.losses) == (1, 3, 0)
+
+
+def test_rounding_makes_nobody_better():
+    a = Outcome("d", "", "a", {"P@3": (0.1 + 0.2, 1 / 3)}, {}, {})
+    b = Outcome("d", "", "b", {"P@3": (0.3, 1 / 3)}, {}, {})
+    [found] = compare([a, b], [("a", "b")], ["P@3"])
+    assert found.difference > 0
+    assert found.sign == 0
+
+
+def test_claims_are_counted():
+    high, low = [0.9 + i / 1000 for i in range(16)], [0.1] * 16
+    run = made_up(toprank=high, topslack=low, topk_listmle=high)
+    claims = {c.text: c for c in run.claims("paper")}
+    slack = claims["TopSlack is better than TopMargin at most points"]
+    assert (slack.points, slack.better, slack.above, slack.below, slack.holds) == (
+        6,
+        0,
+        0,
+        6,
+        False,
+    )
+    vote = claims["TopRank is better than TopSlack at all points"]
+    assert (vote.points, vote.better, vote.above, vote.below, vote.holds) == (6, 6, 6, 0, True)
+    head = next(c for text, c in claims.items() if text.startswith("Top-10 ListMLE"))
+    assert (head.points, head.better, head.above, head.holds) == (24, 24, 24, True)
+    even = claims["TopRank is better than Top-10 ListMLE at most points"]
+    assert (even.points, even.better, even.above, even.below, even.holds) == (6, 0, 0, 0, False)
+
+
+def test_equal_to_the_best_is_best():
+    [standing] = made_up(regression=[0.9] * 16).standings("paper")
+    assert (standing.best, standing.second) == (0, 6)
+    [standing] = made_up().standings("paper")
+    assert (standing.best, standing.second) == (6, 0)
+
+
+def test_better_without_significance_does_not_make_a_significant_claim():
+    close = [0.5] * 15 + [0.6]
+    claims = made_up(toprank=close).claims("paper")
+    said = next(c for c in claims if c.text.startswith("TopRank is significantly"))
+    assert (said.points, said.better, said.above, said.holds) == (24, 24, 0, False)
+
+
+def test_results_survive_json(found):
+    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    figure = found.figure(4, "paper")
+    assert BarFigure.from_dict(json.loads(json.dumps(asdict(figure)))) == figure
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_figures_draw_every_bar_and_every_difference(found, number):
+    figure = found.figure(number, "paper")
+    plot = figure.plot()
+    bars, differences = plot.axes
+    heights = sorted(patch.get_height() for patch in bars.patches)
+    assert heights == sorted(bar.mean for bar in figure.bars)
+    points = [y for line in differences.lines if line.get_marker() == "o" for y in line.get_ydata()]
+    assert sorted(points) == sorted(c.difference for c in figure.comparisons)
+    assert [text.get_text() for text in differences.get_xticklabels()] == list(POINTS)
+    assert bars.get_ylim()[0] == 0
+
+
+def test_filled_markers_are_the_significant_ones():
+    high = [0.9 + i / 1000 for i in range(16)]
+    figure = made_up(toprank=high, listnet=high).figure(4, "paper")
+    lines = [line for line in figure.plot().axes[1].lines if line.get_marker() == "o"]
+    filled = [line for line in lines if line.get_markerfacecolor() != "white"]
+    drawn = [sum(len(line.get_ydata()) for line in some) for some in (lines, filled)]
+    assert (*drawn, len(figure.marks)) == (30, 24, 24)
+    assert all(c.other != "listnet" for c in figure.marks)
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_the_same_figure_is_the_same_bytes(tmp_path, kind):
+    for name in ("a", "b"):
+        save_figure(made_up().figure(2, "paper").plot(), tmp_path / f"{name}.{kind}")
+    first = (tmp_path / f"a.{kind}").read_bytes()
+    assert first == (tmp_path / f"b.{kind}").read_bytes()
+    assert 1_000 < len(first) < 100_000
+
+
+def test_wrong_questions_are_refused(found):
+    with pytest.raises(UnknownNameError, match="mode"):
+        reproduce({"one": PARTS}, modes=["papre"])
+    with pytest.raises(UsageError, match="at least one data set"):
+        reproduce({})
+    with pytest.raises(UsageError, match="figure 2, 3 or 4"):
+        found.figure(5, "paper")
+    with pytest.raises(UnknownNameError, match="mode of this reproduction"):
+        made_up().figure(2, "best")
