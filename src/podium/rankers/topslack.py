@@ -24,6 +24,8 @@ from podium.rankers.objective import Objective
 from podium.rankers.parameters import Count, Positive, Seed
 from podium.rankers.ranker import Learned, Ranker
 
+ROUND = 0.05
+"""Of eps, to which a round is solved: which w of all within the gap comes out is not left to chance."""
 PAPER_PATH = tuple(10.0**e for e in range(-5, 6))
 """The values of C in the paper; below 1e-2 the direction of w hardly changes, above 1e3 the loss."""
 
@@ -96,7 +98,7 @@ class HeadSVM(Ranker):
             convex = problem.against(ideal)
             here = problem.value(w, ideal)
             found = block_planes(
-                convex, planes, eps=self.eps / 2, max_iter=self.max_iter, each=watch.weights
+                convex, planes, eps=ROUND * self.eps, max_iter=self.max_iter, each=watch.weights
             )
             rounds, passes = rounds + 1, passes + found.iterations
             bound = found.value - (found.gap or 0.0)
