@@ -226,7 +226,12 @@ class _Programme:
         if m == 0:
             return False
         data = signs[:, None] * np.array([1.0, 1.0, -1.0])
-        cuts = csr_array((data.ravel(), variables.ravel(), 3 * np.arange(m + 1)), (m, len(self.c)))
+        # Older versions of SciPy hand HiGHS indices of 32 bits only.
+        columns, ends = (
+            variables.ravel().astype(np.int32),
+            np.arange(0, 3 * m + 1, 3, dtype=np.int32),
+        )
+        cuts = csr_array((data.ravel(), columns, ends), (m, len(self.c)))
         self.A = _stack(self.A, cuts)
         self.b = np.append(self.b, (1 + signs) / 2)
         return True
