@@ -352,13 +352,23 @@ def claims_section(s: dict[str, Any]) -> list[str]:
     ]
 
 
+def options_of(name: str, doc: str | None) -> argparse.Namespace:
+    """The options of a command that measures quality."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=doc)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PODIUM_LETOR") or DATA))
+    parser.add_argument("--jobs", type=int, default=-1, help="processes")
+    parser.add_argument("--docs", action="store_true", help="only write the page from the results")
+    return parser.parse_args()
+
+
+def p_text(value: float) -> str:
+    """A p-value in a table."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def main() -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PODIUM_LETOR") or DATA))
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--docs", action="store_true", help="only write the page from the results")
-    options = parser.parse_args()
+    options = options_of("quality", __doc__)
     if not options.docs:
         RESULTS.write_text(json.dumps(measure(options.data, options.jobs), indent=1) + "\n")
     write_page()

@@ -7,10 +7,8 @@ page docs/results.md; with --docs only the page.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import podium
-from benchmarks.quality import DATA, HERE, table, write_page
+from benchmarks.quality import HERE, options_of, p_text, table, write_page
 from podium.aggregation import (
     AGGREGATORS,
     Aggregator,
@@ -179,7 +177,7 @@ def section() -> list[str]:
         rows.append(
             [
                 name, *(f"{mean:.4f}" for mean in means), f"{found['test'][0]:+.4f}",
-                _p(found["test"][1]), f"{per_query:.2f}", f"{found['seconds']['learn'] / 5:.1f}",
+                p_text(found["test"][1]), f"{per_query:.2f}", f"{found['seconds']['learn'] / 5:.1f}",
             ]
         )  # fmt: skip
     single = result["single"]
@@ -218,18 +216,9 @@ def section() -> list[str]:
     ]
 
 
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def main() -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality_aggregation", description=__doc__
-    )
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PODIUM_LETOR") or DATA))
-    parser.add_argument("--docs", action="store_true", help="only write the page from the results")
-    options = parser.parse_args()
+    options = options_of("quality_aggregation", __doc__)
     if not options.docs:
         RESULTS.write_text(json.dumps(measure(options.data), indent=1) + "\n")
     write_page()

@@ -7,7 +7,6 @@ only figures and page, from the results kept.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -20,21 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import podium
-from benchmarks.quality import DATA, HERE, table, write_page
+from benchmarks.quality import HERE, options_of, p_text, table, write_page
 from podium.data import RankingData
 from podium.experiments.papers.figures import BarFigure, save_figure
 from podium.experiments.papers.outcomes import Comparison, Score
-from podium.experiments.papers.toprank import (
-    BASELINES,
+from podium.experiments.papers.toprank import BASELINES, Progress, reproduce
+from podium.experiments.papers.toprank_claims import (
     FIGURES,
     MODES,
     NAMES,
     POINTS,
     TITLES,
-    Progress,
     Reproduction,
     bar_figure,
-    reproduce,
 )
 
 RESULTS = HERE / "results" / "quality_toprank.json"
@@ -286,7 +283,7 @@ def shown(result: dict[str, Any], number: int) -> list[str]:
         found = {(c.data, c.ranker, c.other, c.measure): c for c in shown_.comparisons}
         for data, ranker, other in dict.fromkeys(key[:3] for key in found):
             tests = [found[data, ranker, other, m] for m in POINTS]
-            cells = [f"{c.difference:+.4f} ({_p(c.adjusted)})" for c in tests]
+            cells = [f"{c.difference:+.4f} ({p_text(c.adjusted)})" for c in tests]
             cells = [f"**{x}**" if c.significant else x for x, c in zip(cells, tests, strict=True)]
             rows.append([f"{data}, {mode}: {NAMES[ranker]} - {NAMES[other]}", *cells])
     tests = len(drawn[MODES[0]].comparisons)
@@ -309,19 +306,9 @@ def shown(result: dict[str, Any], number: int) -> list[str]:
     ]
 
 
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
 def main() -> None:
     """Measure, draw and write the page."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.quality_toprank", description=__doc__
-    )
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PODIUM_LETOR") or DATA))
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--docs", action="store_true", help="only write figures and page again")
-    options = parser.parse_args()
+    options = options_of("quality_toprank", __doc__)
     if not options.docs:
         found = measure(options.data, options.jobs)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,32 +1,13 @@
 """The commands aggregate and aggregators."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import podium
 from podium.aggregation import AGGREGATORS, Rankings, make_aggregator, measured_weights
 from podium.aggregation import optimised_weights as optimised
-from podium.apps.cli import app
 from podium.data import read_scores
-
-runner = CliRunner()
-
-
-def run(*arguments, code=0):
-    result = runner.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
-    assert result.exit_code == code, result.output
-    return result
-
-
-def answer(*arguments, code=0):
-    return json.loads(run(*arguments, "--json", code=code).stdout)
-
-
-def flat(text):
-    return " ".join(text.replace("│", " ").split())
+from tests.cli import answer, flat, run
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The rankers' commands: train, tune, predict, explain, rankers."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -8,10 +7,9 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import podium
-from podium.apps.cli import app, settings
+from podium.apps.cli import settings
 from podium.apps.cli import train as train_command
 from podium.apps.cli import tune as tune_command
 from podium.data import read_scores, split
@@ -20,23 +18,7 @@ from podium.losses import Focused, ListMLE
 from podium.rankers import MLP, RankSVM, feature_weights, permutation_importance
 from podium.rankers.parameters import describe, hints, texts
 from podium.registry import RANKERS, load, make_ranker
-
-runner = CliRunner()
-
-
-def run(*arguments, code=0):
-    result = runner.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
-    assert result.exit_code == code, result.output
-    return result
-
-
-def answer(*arguments, code=0):
-    return json.loads(run(*arguments, "--json", code=code).stdout)
-
-
-def flat(text):
-    return " ".join(text.replace("│", " ").split())
-
+from tests.cli import answer, flat, run
 
 MODELS = {
     "linear": ["ranksvm", "--set", "C=0.01"],

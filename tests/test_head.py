@@ -13,15 +13,7 @@ from podium.kernels import reference
 from podium.losses import HeadHinge
 from podium.losses.head import head_measure
 from podium.metrics import evaluate
-
-try:
-    from podium.kernels import _native
-except ImportError:
-    BACKENDS = [reference]
-else:
-    BACKENDS = [_native, reference]
-
-backends = pytest.mark.parametrize("backend", BACKENDS, ids=lambda m: m.__name__.split(".")[-1])
+from tests.backends import BACKENDS, backends
 
 
 def query(labels, X=None):

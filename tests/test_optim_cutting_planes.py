@@ -16,16 +16,7 @@ from podium.kernels import reference
 from podium.losses import APHinge, Focused, OrderHinge
 from podium.optim import LinearProblem, cutting_planes
 from podium.optim.cutting_planes import IDLE
-
-try:
-    from podium.kernels import _native
-except ImportError:
-    BACKENDS = [reference]
-else:
-    BACKENDS = [_native, reference]
-
-backends = pytest.mark.parametrize("backend", BACKENDS, ids=lambda m: m.__name__.split(".")[-1])
-
+from tests.backends import backends
 
 # simplex_qp
 

@@ -12,16 +12,18 @@ from podium.experiments.papers.figures import BarFigure, save_figure
 from podium.experiments.papers.outcomes import Outcome, compare
 from podium.experiments.papers.toprank import (
     BASELINES,
+    REPORTED,
+    Progress,
+    fit_rankers,
+    reproduce,
+    run_fold,
+)
+from podium.experiments.papers.toprank_claims import (
     FIGURES,
     MODES,
     NAMES,
     POINTS,
-    REPORTED,
-    Progress,
     Reproduction,
-    fit_rankers,
-    reproduce,
-    run_fold,
 )
 from podium.metrics import correct, evaluate, paired_test
 from podium.rankers import RANKERS, TopMargin, TopSlack, tune

@@ -13,15 +13,7 @@ from podium.data import RankingData, make_synthetic
 from podium.errors import LengthMismatchError, UsageError
 from podium.kernels import reference
 from podium.losses import LOSSES, APHinge, Focused, OrderHinge, PairHinge
-
-try:
-    from podium.kernels import _native
-except ImportError:
-    BACKENDS = [reference]
-else:
-    BACKENDS = [_native, reference]
-
-backends = pytest.mark.parametrize("backend", BACKENDS, ids=lambda m: m.__name__.split(".")[-1])
+from tests.backends import BACKENDS, backends
 
 
 def offsets_of(*sizes):

@@ -17,30 +17,20 @@ namespace podium {
 // Weights add up to 1. A lead this small is the rounding of their sums, not a majority.
 constexpr double kTie = 1e-12;
 
-// The weight of the rankers for i over j less that of those for j over i. A loop without branches over the
-// two rows of places; sums run in kLanes lanes.
+// The weight of the rankers for i over j less that of those for j over i, of all rankers (a ranked document
+// beats one that is not) or of those that rank both. A loop without branches over the two rows of places;
+// sums run in kLanes lanes.
+template <bool kBoth = false>
 inline double margin(const double* i, const double* j, const double* weights, Row n_rankers) {
     Lanes sums(0);
     for (Row first = 0; first < n_rankers; first += kLanes) {
         const Row m = std::min(kLanes, n_rankers - first);
         for (Row l = 0; l < m; ++l) {
             const double p = i[first + l], r = j[first + l];
-            // not (r <= p) is true where r is NaN: a ranked document beats one that is not.
-            const int for_i = (p == p) & !(r <= p), for_j = (r == r) & !(p <= r);
+            // Where r is NaN, p < r is false and not (r <= p) is true.
+            const int for_i = kBoth ? p < r : (p == p) & !(r <= p);
+            const int for_j = kBoth ? r < p : (r == r) & !(p <= r);
             sums.at[l] += weights[first + l] * static_cast<double>(for_i - for_j);
-        }
-    }
-    return sums.sum();
-}
-
-// The same among the rankers that rank both.
-inline double listed_margin(const double* i, const double* j, const double* weights, Row n_rankers) {
-    Lanes sums(0);
-    for (Row first = 0; first < n_rankers; first += kLanes) {
-        const Row m = std::min(kLanes, n_rankers - first);
-        for (Row l = 0; l < m; ++l) {
-            const double p = i[first + l], r = j[first + l];
-            sums.at[l] += weights[first + l] * static_cast<double>((p < r) - (r < p));
         }
     }
     return sums.sum();
@@ -76,7 +66,7 @@ inline void quicksort_majority(const double* places, const double* weights, Row 
         for (Row i = first; i < last; ++i) {
             const Row d = order[i];
             if (i == middle) continue;
-            const double lead = listed_margin(places + d * n_rankers, places + pivot * n_rankers, weights, n_rankers);
+            const double lead = margin<true>(places + d * n_rankers, places + pivot * n_rankers, weights, n_rankers);
             if (lead > kTie || (lead >= -kTie && i < middle))
                 order[end++] = d;
             else

@@ -1,0 +1,23 @@
+"""What the tests of commands share: run one, read its answer."""
+
+import json
+
+from typer.testing import CliRunner
+
+from podium.apps.cli import app
+
+runner = CliRunner()
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+    assert result.exit_code == code, result.output
+    return result
+
+
+def answer(*arguments, code=0):
+    return json.loads(run(*arguments, "--json", code=code).stdout)
+
+
+def flat(text):
+    return " ".join(text.replace("│", " ").split())
