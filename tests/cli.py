@@ -8,6 +8,9 @@ from podium.apps.cli import app
 
 runner = CliRunner()
 
+# A shell starts background jobs deaf to SIGINT, and their children inherit it.
+LISTENING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 def run(*arguments, code=0):
     result = runner.invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import podium
 from podium.apps.cli import app
 from podium.data import draw_truth, scale_by_query
+from tests.cli import LISTENING
 
 runner = CliRunner()
 
@@ -289,7 +290,7 @@ def test_every_command_has_help_with_an_example(path, command):
 
 
 def test_interrupt_exits_with_130(tmp_path):
-    code = (
+    code = LISTENING + (
         "import podium.apps.cli as c, podium.experiments.demo as d, time, sys\n"
         "def prepare(**k):\n    print('ready', flush=True); time.sleep(60)\n"
         "d.Demo.prepare = prepare\nsys.argv = ['podium', 'demo']\nc.main()\n"

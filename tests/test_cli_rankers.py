@@ -18,7 +18,7 @@ from podium.losses import Focused, ListMLE
 from podium.rankers import MLP, RankSVM, feature_weights, permutation_importance
 from podium.rankers.parameters import describe, hints, texts
 from podium.registry import RANKERS, load, make_ranker
-from tests.cli import answer, flat, run
+from tests.cli import LISTENING, answer, flat, run
 
 MODELS = {
     "linear": ["ranksvm", "--set", "C=0.01"],
@@ -287,7 +287,7 @@ def test_ctrl_c_ends_tuning_with_the_best_setting_so_far(files, monkeypatch):
     ],
 )
 def test_a_signal_ends_long_training_with_a_model(folder, tmp_path, ranker):
-    code = (
+    code = LISTENING + (
         "import sys\nfrom contextlib import contextmanager\n"
         "from podium.apps.cli import main, train\n"
         "real = train.training\n"
