@@ -1,4 +1,4 @@
-"""Files made from other files: the CLI reference and the native kernels' type stub.
+"""Files made from other files: the CLI reference, the schema of rule files, the kernels' type stub.
 
 python -m tools.generate --write    makes them anew
 python -m tools.generate --check    fails where one is stale
@@ -75,8 +75,18 @@ def native_stub() -> str:
     return str(generator.get())
 
 
+def rules_schema() -> str:
+    """The JSON Schema of rule files, from the rules themselves."""
+    import json
+
+    from podium.postranking import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
 FILES: dict[str, Callable[[], str]] = {
     "docs/cli.md": cli_reference,
+    "docs/rules.schema.json": rules_schema,
     "src/podium/kernels/_native.pyi": native_stub,
 }
 

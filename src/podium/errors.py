@@ -18,7 +18,9 @@ PodiumError
 │   └── GainOverflowError             2^label does not fit a double
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
-│   └── ConversionError               no exact way from one convention to the other
+│   ├── ConversionError               no exact way from one convention to the other
+│   └── ConflictError                 hard rules that cannot hold together
+├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training left the numbers
 ├── MissingExtraError (ImportError)   an optional dependency is not installed
@@ -107,19 +109,32 @@ class UsageError(PodiumError, ValueError):
 
 
 class UnknownNameError(UsageError):
-    """No such name; the message lists the nearest ones."""
+    """No such name; the message lists the nearest ones, after what else may be meant."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], instead: str = "") -> None:
+        self.name = name
         names = sorted(known)
         lowered = {n.lower(): n for n in names}
         near = [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
         known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        super().__init__(f"unknown {kind} {name!r}; {instead and f'{instead}; '}{hint}")
 
 
 class ConversionError(UsageError):
     """There is no exact way from one convention to the other."""
+
+
+class ConflictError(UsageError):
+    """Hard rules that cannot hold together; `rules` is a minimal set of them."""
+
+    def __init__(self, message: str, rules: Iterable[object] = ()) -> None:
+        self.rules = tuple(rules)
+        super().__init__(message)
+
+
+class UndecidedError(PodiumError, RuntimeError):
+    """A search reached its limit before it found an answer or the proof that there is none."""
 
 
 class ModelFileError(PodiumError, ValueError):

@@ -224,6 +224,9 @@ def atomic_path(path: Path_) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         temporary.touch(exist_ok=False)
+    except OSError as error:  # which names a file that nobody knows
+        raise type(error)(f"cannot write {path}: {error.strerror}") from None
+    try:
         yield temporary
         os.replace(temporary, target)
     except BaseException:

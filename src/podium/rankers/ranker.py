@@ -80,6 +80,12 @@ class Trained:
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
 
 
+def check_top(k: int | None) -> None:
+    """Raise unless there can be a top k."""
+    if k is not None and (not isinstance(k, int | np.integer) or k < 1):
+        raise UsageError(f"expected k to be a whole number of 1 or more, got {k!r}")
+
+
 class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """A ranker: ``fit`` on labelled queries, ``predict`` one score a row, ``rank`` the top k.
 
@@ -301,8 +307,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         >>> RankSVM().fit(data).rank(data, k=3)[0]
         RankedList(q1: q1-d5, q1-d31, q1-d17)
         """
-        if k is not None and (not isinstance(k, int | np.integer) or k < 1):
-            raise UsageError(f"expected k to be a whole number of 1 or more, got {k!r}")
+        check_top(k)
         given = isinstance(X, RankingData)
         data = X if given else self._data(X, np.zeros(np.shape(X)[0]), qid)
         scores = self.predict(data)

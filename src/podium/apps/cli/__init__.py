@@ -14,8 +14,10 @@ from podium.apps.cli import (
     evaluate,
     explain,
     metrics,
+    postrank,
     predict,
     rankers,
+    rules,
     train,
     tune,
 )
@@ -66,6 +68,8 @@ app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
 app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
+app.command("postrank", epilog=postrank.EXAMPLE)(postrank.postrank)
+app.add_typer(rules.app, name="rules")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

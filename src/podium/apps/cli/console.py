@@ -73,16 +73,21 @@ def printable(text: str) -> str:
 
 
 def print_table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    text_columns: int = 1,
+    text_last: bool = False,
 ) -> None:
-    """A table to stdout; all but the first columns are numbers."""
+    """A table to stdout; all but the first columns, and with `text_last` the last, are numbers."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(header_style="bold")
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     for i, header in enumerate(headers):
-        if i < text_columns:
+        if i < text_columns or (text_last and i == len(headers) - 1):
             widths[i] = min(widths[i], 16)
             table.add_column(header, overflow="fold", min_width=widths[i])
         else:

@@ -61,8 +61,10 @@ Out<T> per_query(const In<Row>& offsets, Fill fill) {
 // Each subject's kernels, in its own file.
 void bind_aggregation(nb::module_& m);
 void bind_boosting(nb::module_& m);
+void bind_bradley_terry(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_structural(nb::module_& m);
+void bind_windows(nb::module_& m);

@@ -12,9 +12,11 @@ NB_MODULE(_native, m) {
     m.doc() = "Native kernels: see podium.kernels.reference for what each one computes.";
     bind_aggregation(m);
     bind_boosting(m);
+    bind_bradley_terry(m);
     bind_linear(m);
     bind_text(m);
     bind_ranking(m);
     bind_losses(m);
     bind_structural(m);
+    bind_windows(m);
 }

@@ -20,6 +20,7 @@ from podium.kernels.reference.boosting import (
     stump_dcg,
     stump_sums,
 )
+from podium.kernels.reference.bradley_terry import bradley_terry
 from podium.kernels.reference.hashing import hash_strings
 from podium.kernels.reference.letor import format_letor, parse_letor
 from podium.kernels.reference.linear import matvec, rmatvec, rmatvec_by_query
@@ -58,16 +59,19 @@ from podium.kernels.reference.structural import (
     violated_order,
 )
 from podium.kernels.reference.table import parse_table
+from podium.kernels.reference.windows import fill_windows
 
 __all__ = [
     "best_order",
     "bin_features",
     "block_ascent",
+    "bradley_terry",
     "cascade",
     "count_lines",
     "disagreements",
     "discounted_sum",
     "exp2_gain",
+    "fill_windows",
     "first_place",
     "format_letor",
     "hash_strings",

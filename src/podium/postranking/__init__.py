@@ -1,0 +1,81 @@
+"""A ranking and rules in, a ranking out."""
+
+from typing import TYPE_CHECKING, Any
+
+from podium.postranking.batch import PostRankedRun, Tally, postrank_batch
+from podium.postranking.catalogue import read_fields, read_queries
+from podium.postranking.checking import Finding, examine_rules
+from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
+from podium.postranking.methods.bradley_terry import BradleyTerry
+from podium.postranking.methods.diversity import MMR, XQuAD
+from podium.postranking.methods.paper_descent import PaperDescent
+from podium.postranking.postrank import METHODS, postrank
+from podium.postranking.result import Move, Outcome, PostRanking
+from podium.postranking.rules.files import read_rules, rules_from, write_rules
+from podium.postranking.rules.kinds import (
+    RULES,
+    Apart,
+    AtLeast,
+    AtMost,
+    Before,
+    Hide,
+    NotTopK,
+    Pin,
+    Together,
+    TopK,
+)
+from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.schema import schema
+from podium.postranking.rules.selectors import Each, Where
+
+if TYPE_CHECKING:
+    from podium.postranking.postranker import PostRanker
+
+__all__ = [
+    "METHODS",
+    "MMR",
+    "RULES",
+    "Apart",
+    "AtLeast",
+    "AtMost",
+    "Before",
+    "BradleyTerry",
+    "Conservative",
+    "Each",
+    "Finding",
+    "Hide",
+    "Moderate",
+    "Move",
+    "NotTopK",
+    "Outcome",
+    "PaperDescent",
+    "Pin",
+    "PostRankedRun",
+    "PostRanker",
+    "PostRanking",
+    "Proportional",
+    "Radical",
+    "Rule",
+    "Tally",
+    "Together",
+    "TopK",
+    "Where",
+    "examine_rules",
+    "XQuAD",
+    "postrank",
+    "postrank_batch",
+    "read_fields",
+    "read_queries",
+    "read_rules",
+    "rules_from",
+    "schema",
+    "write_rules",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PostRanker":  # rankers bring scikit-learn, which takes most of a second
+        from podium.postranking.postranker import PostRanker
+
+        return PostRanker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,175 @@
+"""Rules meet a list: which of its documents each names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from podium.errors import DataError, UnknownNameError, UsageError
+from podium.postranking.rules.conditions import Fields, read_condition, short
+from podium.postranking.rules.rule import Rule, ids
+from podium.postranking.rules.selectors import Document, Each, Selector, Where
+
+MANY = 10_000
+"""Ids that are compared with one that is not there; more take too long."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One list in its original order: documents, where each stands, and their fields.
+
+    `origin` has their rows in the list as it was given, where they differ from those here.
+    """
+
+    docs: Sequence[Document]
+    row: Mapping[Document, int]
+    fields: Sequence[Fields] | None = None
+    origin: Sequence[int] | None = None
+
+    @classmethod
+    def of(cls, docs: Sequence[Document], fields: Sequence[Fields] | None = None) -> Listing:
+        """A list of documents, best first, each once."""
+        row = {doc: at for at, doc in enumerate(docs)}
+        if len(row) < len(docs):
+            twice = next(doc for at, doc in enumerate(docs) if row[doc] != at)
+            raise DataError(f"expected each document once in the list, got {twice!r} twice")
+        return cls(docs, row, fields)
+
+    def take(self, rows: Sequence[int]) -> Listing:
+        """These documents, in this order."""
+        fields = None if self.fields is None else [self.fields[row] for row in rows]
+        docs = [self.docs[row] for row in rows]
+        origin = rows if self.origin is None else [self.origin[row] for row in rows]
+        return Listing(docs, {doc: at for at, doc in enumerate(docs)}, fields, origin)
+
+    def known_fields(self, name: str, *selectors: Selector) -> Sequence[Fields]:
+        """The fields of every document, if any has this one, which these selectors speak of."""
+        fields = self.fields
+        if fields is None:
+            raise UsageError(
+                f"expected documents with fields for a rule on {name!r}, got ids alone; give records "
+                "with an 'id', or fields="
+            )
+        if not any(name in values for values in fields):
+            raise unknown_field(name, {str(key) for v in fields for key in v}, selectors)
+        return fields
+
+    def select(self, selector: Selector) -> list[tuple[int, ...]]:
+        """The rows a selector chooses: one group of them, or with `Each` one for each value."""
+        if isinstance(selector, Where):
+            condition = read_condition(selector.condition)
+            for name in condition.names:
+                fields = self.known_fields(name, selector)
+            return [tuple([row for row, values in enumerate(fields) if condition.meets(values)])]
+        if isinstance(selector, Each):
+            return [tuple(rows) for rows in self.groups(selector.field).values()]
+        return [tuple(dict.fromkeys(self.row[doc] for doc in ids(selector) if doc in self.row))]
+
+    def groups(self, field: str) -> dict[Any, list[int]]:
+        """The rows of each value of a field, as met in the list."""
+        groups: dict[Any, list[int]] = {}
+        for row, values in enumerate(self.known_fields(field)):
+            value = values.get(field)
+            try:
+                for one in dict.fromkeys(value) if isinstance(value, list | tuple) else [value]:
+                    if one is not None and one == one:
+                        groups.setdefault(one, []).append(row)
+            except (TypeError, ValueError):  # of mappings and arrays
+                raise DataError(
+                    f"expected text or numbers in the field {field!r}, got {short(value)} "
+                    f"for {self.docs[row]!r}"
+                ) from None
+        return groups
+
+    def stranger(self, doc: Document, hints: bool = False) -> str:
+        """A document that is not in the list, in words; with hints at what to do, which take time."""
+        twin = next((other for other in (str(doc), _number(doc)) if other in self.row), None)
+        but = "" if twin is None else f" (but {twin!r} is: ids of another type are others)"
+        text = f"{doc!r}, which is not in it{but}"
+        if not hints:
+            return text
+        near = [] if twin is not None else _near(str(doc), self.docs)
+        meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        return f"{text}; {meant}With missing='report' such rules are left out and reported"
+
+
+def unknown_field(
+    name: str, known: Iterable[str], selectors: Iterable[Selector] = ()
+) -> UnknownNameError:
+    """The error of a field that no document has, which these selectors speak of."""
+    wheres = [selector for selector in selectors if isinstance(selector, Where)]
+    is_text = any(name in read_condition(where.condition).compared for where in wheres)
+    return UnknownNameError(
+        "field", name, known, f'text stands in quotes: "{name}"' if is_text else ""
+    )
+
+
+def _near(name: str, docs: Sequence[Document]) -> list[str]:
+    """Documents whose ids are nearly this."""
+    names = [doc for doc in docs[:MANY] if isinstance(doc, str)]
+    return difflib.get_close_matches(name, names, 2, 0.7)
+
+
+def _number(doc: Document) -> Document:
+    return int(doc) if isinstance(doc, str) and doc.isdecimal() and len(doc) < 20 else doc
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A rule on a list of n documents: the rows it names, one part for each of its roles.
+
+    `absent` are documents it names by id that are not in the list; `hidden` says whether another
+    rule has hidden one that it names by id.
+    """
+
+    rule: Rule
+    parts: tuple[tuple[int, ...], ...]
+    n: int
+    absent: tuple[Document, ...] = ()
+    hidden: bool = False
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows of its first role."""
+        return self.parts[0]
+
+    def sort_key(self) -> tuple[object, ...]:
+        """What tells it from every rule that acts otherwise."""
+        return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
+
+    def among(self, shown: Mapping[int, int]) -> Bound:
+        """The rule on the documents that are shown, by their new rows."""
+        parts = tuple(tuple(shown[row] for row in rows if row in shown) for rows in self.parts)
+        by_id = not any(isinstance(selector, Where | Each) for selector in self.rule.selectors)
+        lost = sum(map(len, parts)) < sum(map(len, self.parts))
+        return replace(self, parts=parts, n=len(shown), hidden=by_id and lost)
+
+    def places(self, place: Sequence[int]) -> list[int]:
+        """The places of its documents; those it names by id and which are not there are behind all."""
+        places = [place[row] for row in self.rows]
+        if self.hidden or self.absent:
+            places.append(max(self.n, *self.rule.numbers) + 1)
+        return places
+
+    def slack(self, place: Sequence[int]) -> int:
+        """By how much the rule is violated where row i stands at place[i], from 1."""
+        return self.rule.slack(self, place)
+
+
+Acting = tuple[int, Bound]
+"""A rule by its number, on a list."""
+
+
+def bind(rule: Rule, listing: Listing) -> list[Bound]:
+    """A rule on a list; with `Each` one for each value."""
+    n = len(listing.docs)
+    # An empty list has no fields that a condition could be on.
+    groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
+    absent = tuple(
+        doc for selector in rule.selectors for doc in ids(selector) if doc not in listing.row
+    )
+    if len(groups) == 1:
+        return [Bound(rule, (rows,), n, absent) for rows in groups[0]]
+    return [Bound(rule, tuple(rows for (rows,) in groups), n, absent)]

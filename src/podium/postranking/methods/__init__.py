@@ -1,0 +1,1 @@
+"""From an original order and soft rules to scores."""

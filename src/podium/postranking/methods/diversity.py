@@ -1,0 +1,325 @@
+"""Lists whose documents differ: MMR and xQuAD, which choose one document after another.
+
+They weigh a document's relevance against what the documents above it already give. Relevance is the
+model's score between 0 (the lowest of the list) and 1 (the highest); without scores, that of the ranks.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import LengthMismatchError, NonFiniteError, UsageError
+from podium.postranking.binding import Listing
+from podium.postranking.methods.problem import (
+    Floats,
+    Method,
+    Problem,
+    Solution,
+    descending,
+    floats,
+    is_number,
+)
+from podium.postranking.rules.conditions import short
+from podium.postranking.rules.selectors import Document
+
+Similarity = (
+    str
+    | Sequence[str]
+    | Mapping[Document, ArrayLike]
+    | Callable[[Any, Any], float]
+    | NDArray[np.float64]
+)
+Rows = Callable[[int], Floats]
+"""How alike a row is to every row."""
+
+
+class Greedy(Method):
+    """One document after another, from the top."""
+
+    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+        """Each list, chosen from the top."""
+        return [Solution(descending(self._chosen(p) if p.n else [])) for p in problems]
+
+    @abstractmethod
+    def _chosen(self, problem: Problem) -> list[int]:
+        """Its rows, best first."""
+
+
+@dataclass(frozen=True, eq=False)
+class MMR(Greedy):
+    """Maximal marginal relevance: relevant, and unlike all that stands above.
+
+    Next is the document d of the highest lambda rel(d) - (1 - lambda) max_{e above} sim(d, e), of
+    equal ones the first of the original order (Carbonell, Goldstein, SIGIR 1998). In O(n k)
+    similarities. Soft rules are refused; hard ones restrict the places.
+
+    Parameters
+    ----------
+    similarity
+        Names of fields: the mean over them of the Jaccard index of two documents' values, where a
+        document without the field is like none; None for all fields. Or vectors by document, as a
+        mapping: their cosine. Or a symmetric matrix in the order in which the documents are given. Or
+        a function of two documents as they are given.
+    trade_off
+        lambda: 1 is relevance alone, the original order; 0 is diversity alone.
+    k
+        How many places are chosen; the others keep their order below them. None for all.
+
+    Examples
+    --------
+    >>> from podium.postranking import postrank
+    >>> shoes = [{"id": "a", "brand": "x"}, {"id": "b", "brand": "x"}, {"id": "c", "brand": "y"}]
+    >>> postrank(shoes, [], scores=[3.0, 2.9, 2.5], method=MMR("brand")).order
+    ('a', 'c', 'b')
+    """
+
+    name: ClassVar[str] = "mmr"
+    similarity: Similarity | None = None
+    trade_off: float = 0.5
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.name, self.trade_off, self.k)
+
+    def _chosen(self, problem: Problem) -> list[int]:
+        gain = self.trade_off * relevance(problem)
+        alike = _similarity(self.similarity, problem.listing)
+        nearest: Floats | None = None
+
+        def value(last: int | None) -> Floats:
+            nonlocal nearest
+            if last is None:
+                return gain
+            near = alike(last)
+            nearest = near if nearest is None else np.maximum(nearest, near)
+            return gain - (1 - self.trade_off) * nearest
+
+        return _greedy(problem, self.name, value, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class XQuAD(Greedy):
+    """Explicit query aspects: relevant, and of aspects that nothing above covers.
+
+    Next is the document d of the highest (1 - lambda) rel(d) + lambda sum_a P(a) P(d|a) prod_{e above}
+    (1 - P(e|a)), of equal ones the first of the original order (Santos, Macdonald, Ounis, WWW 2010).
+    Soft rules are refused; hard ones restrict the places.
+
+    Parameters
+    ----------
+    aspects
+        The name of a field, each of whose values is an aspect that documents with it cover (P(d|a) is 1
+        or 0; a document without the field covers none). Or a matrix of P(d|a), a row for each document
+        in the order in which they are given, a column for each aspect.
+    trade_off
+        lambda: 0 is relevance alone, the original order; 1 is diversity alone.
+    k
+        How many places are chosen; the others keep their order below them. None for all.
+    weights
+        P(a), up to a factor: by value of the field, where values not named weigh 0, or one for each
+        column of the matrix. None for equal ones.
+
+    Examples
+    --------
+    >>> from podium.postranking import postrank
+    >>> shoes = [{"id": "a", "brand": "x"}, {"id": "b", "brand": "x"}, {"id": "c", "brand": "y"}]
+    >>> postrank(shoes, [], scores=[3.0, 2.9, 2.5], method=XQuAD("brand", 0.7)).order
+    ('a', 'c', 'b')
+    """
+
+    name: ClassVar[str] = "xquad"
+    aspects: str | NDArray[np.float64] | None = None
+    trade_off: float = 0.5
+    k: int | None = None
+    weights: Mapping[Any, float] | Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.aspects is None:
+            raise UsageError("expected aspects, as in XQuAD('brand'), got none")
+        _check(self.name, self.trade_off, self.k)
+
+    def _chosen(self, problem: Problem) -> list[int]:
+        covers, uncovered = self._covers(
+            problem.listing
+        )  # P(d|a), and P(a) times what is left of a
+        gain = (1 - self.trade_off) * relevance(problem)
+
+        def value(last: int | None) -> Floats:
+            if last is not None:
+                np.multiply(uncovered, 1 - covers[last], out=uncovered)
+            # Not a dot product: with many threads BLAS adds in another order.
+            return np.asarray(gain + self.trade_off * (covers * uncovered).sum(axis=1))
+
+        return _greedy(problem, self.name, value, self.k)
+
+    def _covers(self, listing: Listing) -> tuple[Floats, Floats]:
+        """P(d|a) by row and aspect, and P(a)."""
+        if isinstance(self.aspects, str):
+            index = listing.groups(self.aspects)
+            covers = np.zeros((len(listing.docs), len(index)))
+            for column, rows in enumerate(index.values()):
+                covers[rows, column] = 1
+            given = self.weights
+            if given is not None and not isinstance(given, Mapping):
+                raise UsageError("expected weights by value of the field, as a mapping")
+            wanted: Any = [1.0 if given is None else given.get(value, 0.0) for value in index]
+        else:
+            covers = _given_rows(floats(self.aspects, "aspects"), listing, "aspects")
+            if ((covers < 0) | (covers > 1)).any():
+                raise UsageError("expected probabilities from 0 to 1 as aspects")
+            wanted = np.ones(covers.shape[1]) if self.weights is None else self.weights
+        weights = None if isinstance(wanted, Mapping) else floats(wanted, "weights")
+        if weights is None or weights.shape != covers.shape[1:]:
+            raise UsageError(f"expected a weight for each of {covers.shape[1]} aspects")
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise UsageError("expected weights of 0 or more for the aspects")
+        total = weights.sum()
+        return covers, weights / total if total > 0 else weights
+
+
+def relevance(problem: Problem) -> Floats:
+    """The model's scores from 0 to 1; without them, ranks. All the same: 1.
+
+    Examples
+    --------
+    >>> relevance(Problem(Listing.of("abc"), np.array([5.0, 4.0, 1.0]), ()))
+    array([1.  , 0.75, 0.  ])
+    >>> relevance(Problem(Listing.of("abc"), None, ()))
+    array([1. , 0.5, 0. ])
+    """
+    scores = problem.scores
+    if scores is None:
+        scores = np.arange(problem.n, 0, -1, dtype=np.float64)
+    # Halves: the range of two finite numbers need not be finite.
+    spread = scores.max() / 2 - scores.min() / 2 if len(scores) else 0.0
+    if spread == 0:
+        return np.ones(problem.n)
+    return np.asarray((scores / 2 - scores.min() / 2) / spread)
+
+
+def _greedy(
+    problem: Problem, name: str, value: Callable[[int | None], Floats], k: int | None
+) -> list[int]:
+    """Rows, each the best after the last; after k of them the others in order."""
+    if problem.rules:
+        raise UsageError(f"expected hard rules alone for {name}, got soft {problem.rules[0].rule}")
+    chosen: list[int] = []
+    left = np.ones(problem.n, dtype=bool)
+    last: int | None = None
+    for _ in range(problem.n if k is None else min(k, problem.n)):
+        last = int(np.argmax(np.where(left, value(last), -np.inf)))
+        left[last] = False
+        chosen.append(last)
+    return chosen + np.flatnonzero(left).tolist()
+
+
+def _similarity(similarity: Similarity | None, listing: Listing) -> Rows:
+    if similarity is None:
+        known = {name for fields in listing.fields or () for name in fields}
+        similarity = tuple(sorted(known - {"id"}))
+    if isinstance(similarity, str):
+        similarity = (similarity,)
+    if callable(similarity):
+        return _by_function(similarity, listing)
+    if isinstance(similarity, Mapping):
+        return _by_cosine(similarity, listing)
+    if isinstance(similarity, Sequence) and all(isinstance(name, str) for name in similarity):
+        if not similarity:
+            raise UsageError("expected documents with fields, or another similarity for mmr")
+        return _by_fields(similarity, listing)
+    return _by_matrix(floats(similarity, "similarities"), listing)
+
+
+def _by_function(function: Callable[[Any, Any], float], listing: Listing) -> Rows:
+    docs: Sequence[Any] = listing.docs if listing.fields is None else listing.fields
+
+    def alike(row: int) -> Floats:
+        found = floats([function(docs[row], other) for other in docs], "similarities")
+        if found.ndim != 1:
+            raise UsageError(f"expected a number as similarity, got {short(found[0].tolist())}")
+        _check_finite(found, "similarities")
+        return found
+
+    return alike
+
+
+def _by_matrix(matrix: Floats, listing: Listing) -> Rows:
+    own = _given_rows(matrix, listing, "similarities")
+    columns = np.arange(len(own)) if listing.origin is None else np.asarray(listing.origin)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise LengthMismatchError(f"expected a square matrix of similarities, got {matrix.shape}")
+    return lambda row: own[row, columns]
+
+
+def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> Rows:
+    for doc in listing.docs:
+        if doc not in vectors:
+            raise UsageError(f"expected a vector for each document, got none for {doc!r}")
+    known = [floats(vectors[doc], "vectors") for doc in listing.docs]
+    if len({vector.shape for vector in known}) > 1 or known[0].ndim != 1:
+        raise LengthMismatchError("expected vectors of the same length for all documents")
+    own = np.array(known)
+    _check_finite(own, "vectors")
+    # The largest element first: squares of huge or tiny numbers are not numbers any more.
+    size = np.abs(own).max(axis=1, initial=0.0, keepdims=True)
+    own = own / np.where(size > 0, size, 1)
+    length = np.sqrt((own**2).sum(axis=1, keepdims=True))
+    own = own / np.where(length > 0, length, 1)
+    return lambda row: np.asarray((own * own[row]).sum(axis=1))
+
+
+def _by_fields(names: Sequence[str], listing: Listing) -> Rows:
+    """The mean over fields of |A and B| / |A or B|, from who shares each value."""
+    n = len(listing.docs)
+    shared: list[list[list[NDArray[np.int64]]]] = []
+    sizes = np.zeros((len(names), n))
+    for at, name in enumerate(names):
+        sharers: list[list[NDArray[np.int64]]] = [[] for _ in range(n)]
+        for group in listing.groups(name).values():
+            rows = np.array(group)
+            sizes[at, rows] += 1
+            for row in group:
+                sharers[row].append(rows)
+        shared.append(sharers)
+
+    def alike(row: int) -> Floats:
+        total = np.zeros(n)
+        for size, sharers in zip(sizes, shared, strict=True):
+            both = np.zeros(n)
+            for rows in sharers[row]:
+                both[rows] += 1
+            either = size + size[row] - both
+            total += both / np.where(either > 0, either, 1)
+        return total / len(names)
+
+    return alike
+
+
+def _given_rows(matrix: Floats, listing: Listing, what: str) -> Floats:
+    """The rows of a matrix for the documents of a list, which is in another order."""
+    n = len(listing.docs)
+    rows = range(n) if listing.origin is None else listing.origin
+    if matrix.ndim != 2 or max(rows, default=-1) >= len(matrix) or len(matrix) < n:
+        raise LengthMismatchError(
+            f"expected {what} for each of {n} documents, got a matrix of {matrix.shape}"
+        )
+    _check_finite(matrix, what)
+    return matrix[list(rows)]
+
+
+def _check(name: str, trade_off: float, k: int | None) -> None:
+    if not is_number(trade_off) or not 0 <= trade_off <= 1:
+        raise UsageError(f"expected a trade-off from 0 to 1 for {name}, got {short(trade_off)}")
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise UsageError(f"expected k of 1 or more for {name}, got {short(k)}")
+
+
+def _check_finite(values: Floats, what: str) -> None:
+    if not np.isfinite(values).all():
+        raise NonFiniteError(f"expected finite {what}, got {values[~np.isfinite(values)][0]}")

@@ -1,0 +1,1 @@
+"""From scores and hard rules to places."""

@@ -1,0 +1,87 @@
+"""What hard rules demand of places: five forms, and the one that nothing meets.
+
+Documents are rows 0..n-1 of the list; places count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class Window:
+    """first <= place(row) <= last."""
+
+    row: int
+    first: int
+    last: int
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """Whether it is met where row i stands at place[i]."""
+        return self.first <= place[self.row] <= self.last
+
+
+@dataclass(frozen=True)
+class Order:
+    """place(a) < place(b) for every a of the first rows and b of the second."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """Whether it is met where row i stands at place[i]."""
+        return max(place[row] for row in self.a) < min(place[row] for row in self.b)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The rows stand side by side, in any order."""
+
+    rows: tuple[int, ...]
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """Whether it is met where row i stands at place[i]."""
+        places = [place[row] for row in self.rows]
+        return max(places) - min(places) == len(places) - 1
+
+
+@dataclass(frozen=True)
+class Apartness:
+    """|place(a) - place(b)| > gap for every two of the rows."""
+
+    rows: tuple[int, ...]
+    gap: int
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """Whether it is met where row i stands at place[i]."""
+        places = sorted([place[row] for row in self.rows])
+        return all(b - a > self.gap for a, b in pairwise(places))
+
+
+@dataclass(frozen=True)
+class Count:
+    """least <= #{row: place(row) <= k} <= most."""
+
+    rows: tuple[int, ...]
+    k: int
+    least: int
+    most: int
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """Whether it is met where row i stands at place[i]."""
+        k = self.k
+        return self.least <= len([row for row in self.rows if place[row] <= k]) <= self.most
+
+
+@dataclass(frozen=True)
+class Never:
+    """Nothing meets it: a document that must be high up is hidden."""
+
+    def holds(self, place: Sequence[int]) -> bool:
+        """It is not."""
+        return False
+
+
+Constraint = Window | Order | Block | Apartness | Count | Never

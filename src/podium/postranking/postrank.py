@@ -1,0 +1,207 @@
+"""`postrank`: a list and rules in, a list out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import kernels
+from podium.errors import (
+    UnknownNameError,
+)
+from podium.postranking.lists import Catalogue
+from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
+from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
+from podium.postranking.methods.diversity import MMR, XQuAD
+from podium.postranking.methods.paper_descent import PaperDescent
+from podium.postranking.methods.preferences import Pairs, Scale
+from podium.postranking.methods.problem import Base, Method, Solution
+from podium.postranking.places.placement import LIMIT, Placement, place
+from podium.postranking.posing import (
+    Conflicts,
+    Missing,
+    Posed,
+    Settings,
+    check_day,
+    check_rules,
+    pose,
+)
+from podium.postranking.reasons import Reasons, Story
+from podium.postranking.result import Move, Outcome, PostRanking
+from podium.postranking.rules.kinds import Hide
+from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.selectors import Document
+from podium.postranking.yielding import give_way
+
+METHODS: dict[str, type[Method]] = {
+    "bradley-terry": BradleyTerry,
+    "paper": PaperDescent,
+    "radical": Radical,
+    "moderate": Moderate,
+    "conservative": Conservative,
+    "proportional": Proportional,
+    "mmr": MMR,
+    "xquad": XQuAD,
+}
+"""Every method by name."""
+
+
+def postrank(
+    docs: Sequence[Document] | Sequence[Mapping[str, Any]],
+    rules: Iterable[Rule],
+    scores: ArrayLike | None = None,
+    prior: float = 0.1,
+    base: Base = "uniform",
+    pairs: Pairs = "without",
+    *,
+    scale: Scale = "rule",
+    method: str | Method = "bradley-terry",
+    query: str | None = None,
+    fields: Catalogue | None = None,
+    today: datetime.date | None = None,
+    missing: Missing = "error",
+    conflicts: Conflicts = "error",
+    limit: int = LIMIT,
+) -> PostRanking:
+    """One list under rules.
+
+    Parameters
+    ----------
+    docs
+        The documents, best first, each once: ids, or mappings with an ``id`` and fields that rules
+        select by.
+    rules
+        Of `RULES`; their order does not matter.
+    scores
+        The model's scores, one for each document; then they give the original order, and documents
+        of equal score stay as they are.
+    prior
+        c of tau = c n, what keeps the scores finite.
+    base
+        How pairs of the original order are weighted: ``uniform`` (the paper), or ``margin``, by how
+        far apart the model's scores are.
+    pairs
+        ``without``: ranks that a rule names are counted without the document; ``printed``: with it,
+        as in the paper, where a promoted document stops one place short.
+    scale
+        Whether a rule's weight is spread over its pairs (``rule``) or that of every pair (``pair``,
+        the paper).
+    method
+        A name of `METHODS`, or a method.
+    query
+        The text of the query, for rules that are for some queries only.
+    fields
+        The fields of documents by their ids, where `docs` are ids.
+    today
+        For rules that hold between dates; the day of the call unless given.
+    missing
+        What to do with a rule that names a document that is not in the list: ``error``, or ``report``
+        it in the result.
+    conflicts
+        What to do with hard rules that cannot hold together: ``error``, or ``yield``: those of least
+        priority give way and become soft.
+    limit
+        How far the search for an order under hard rules goes before it is undecided.
+
+    Examples
+    --------
+    >>> from podium.postranking import NotTopK, TopK
+    >>> result = postrank(list("abcdef"), [TopK("e", 2, weight=30), NotTopK("a", 3, weight=30)])
+    >>> "".join(result)
+    'ebcdfa'
+    """
+    settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
+    posed = pose(docs, check_rules(rules), scores, settings, query, check_day(today), fields)
+    (solution,) = settings.method.solve([posed.problem(settings)])
+    return finish(posed, solution, settings)
+
+
+def make_method(method: str | Method) -> Method:
+    """A method by name."""
+    if isinstance(method, Method):
+        return method
+    if not isinstance(method, str) or method not in METHODS:
+        raise UnknownNameError("method", str(method), METHODS)
+    return METHODS[method]()
+
+
+def finish(posed: Posed, solution: Solution, settings: Settings) -> PostRanking:
+    """The order that follows the scores and meets the hard rules, and what is to be said of it."""
+    _, constraints = posed.constraints(posed.hard)
+    placed = Placement(by_score(solution.scores).tolist(), True)
+    if constraints:
+        found = place(solution.scores, constraints, settings.limit)
+        if found is None:
+            posed = give_way(posed, settings)
+            (solution,) = settings.method.solve([posed.problem(settings)])
+            return finish(posed, solution, settings)
+        placed = found
+    return describe(posed, placed, solution, settings)
+
+
+def describe(
+    posed: Posed, placed: Placement, solution: Solution, settings: Settings
+) -> PostRanking:
+    """What is to be said of an order of the documents shown."""
+    order, hidden = posed.shown[placed.order], posed.hidden
+    rows = np.concatenate([order, hidden])
+    listed, because = rows.tolist(), _reasons(posed, placed, solution)
+    docs, why = [posed.listing.docs[row] for row in listed], [because[row] for row in listed]
+    places = [*range(1, len(order) + 1), *[None] * len(hidden)]
+    return PostRanking(
+        order=tuple(docs[: len(order)]),
+        scores=tuple(solution.scores[placed.order].tolist()),
+        rules=tuple(_outcomes(posed, posed.places(placed.order))),
+        moves=tuple(map(Move._make, zip(docs, (rows + 1).tolist(), places, why, strict=True))),
+        kendall=inversions(order),
+        method=settings.method.name,
+        value=float(solution.value),
+        iterations=int(solution.iterations),
+        gradient_norm=float(solution.gradient_norm),
+        converged=bool(solution.converged),
+        proved_optimal=placed.proved_optimal,
+    )
+
+
+def _reasons(posed: Posed, placed: Placement, solution: Solution) -> list[Reasons]:
+    """Why each document moved: hidden ones made room, soft rules gave scores, hard ones places."""
+    story, n = Story(len(posed.listing.docs), posed.rules), len(posed.shown)
+    at = first = np.arange(1, len(posed.listing.docs) + 1)
+    if len(posed.hidden):
+        at = posed.places(np.arange(n))
+        story.stage(((k, b) for k, b in posed.hard_acting if isinstance(b.rule, Hide)), first, at)
+    wished = by_score(solution.scores)
+    scored = posed.places(wished)
+    story.stage(posed.soft_acting, at, scored)
+    if posed.hard_acting:
+        last = posed.places(placed.order)
+        place = scored[posed.shown].tolist()
+        broken = {k for k, b in posed.among(posed.shown) if posed.is_hard(k) and b.slack(place)}
+        story.stage(((k, b) for k, b in posed.hard_acting if k in broken), scored, last)
+        scored = last
+    return story.told((scored != first).tolist())
+
+
+def _outcomes(posed: Posed, to: NDArray[np.int64]) -> Iterator[Outcome]:
+    """What became of each rule where every document is at this place, hidden ones behind the rest."""
+    place = to[posed.shown].tolist()
+    slack, absent = [0] * len(posed.rules), {}
+    for number, bound in chain(posed.among(posed.shown), posed.idle):
+        slack[number] = max(slack[number], bound.slack(place))
+        if bound.absent:
+            absent[number] = bound.absent
+    for number, rule in enumerate(posed.rules):
+        note, by = posed.notes.get(number, ""), slack[number]
+        yield Outcome(rule, by == 0, by, note, number in posed.yielded, absent.get(number, ()))
+
+
+def inversions(order: NDArray[np.int64]) -> int:
+    """How many pairs of rows stand the other way round."""
+    n = len(order)
+    places = order.astype(np.float64).reshape(n, 1)
+    return int(kernels.disagreements(places, np.arange(n), np.array([0, n]))[0, 0, 0])

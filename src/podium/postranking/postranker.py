@@ -1,0 +1,179 @@
+"""`PostRanker`: a ranker whose lists are put under rules."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from podium.data import RankingData
+from podium.data.files import Path_
+from podium.errors import MissingDocidsError, UnknownNameError, UsageError
+from podium.postranking.batch import PostRankedRun, postrank_batch
+from podium.postranking.lists import Catalogue
+from podium.postranking.methods.preferences import Pairs, Scale
+from podium.postranking.methods.problem import Base, Floats, Method
+from podium.postranking.places.placement import LIMIT
+from podium.postranking.posing import Conflicts, Missing, Settings, check_day, check_rules
+from podium.postranking.postrank import make_method
+from podium.postranking.result import PostRanking
+from podium.postranking.rules.rule import Rule
+from podium.rankers.history import Callback, Watch
+from podium.rankers.models import Model
+from podium.rankers.ranker import Learned, RankedList, Ranker, check_top
+
+
+@dataclass(eq=False, repr=False)
+class PostRanker(Ranker):
+    """A ranker under rules, and a ranker itself, so that it is evaluated, tuned and compared as one.
+
+    Scores are minus the places after post-ranking, hidden documents last. Rules name documents by
+    their ids, so that ``predict`` takes RankingData with document ids.
+
+    Parameters
+    ----------
+    model
+        The ranker whose lists are post-ranked. A fitted one is used as it is; ``fit`` fits a copy.
+    rules
+        What every list is put under; see `postrank_batch` for these and the settings below.
+    prior, base, pairs, scale, method, missing, conflicts, limit
+        How lists are post-ranked.
+    queries, fields
+        The text of queries and the fields of documents by their ids; the data's own texts unless
+        given.
+    today
+        The day for rules with dates; that of the call unless given.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> from podium.postranking import TopK
+    >>> from podium.rankers import RankSVM
+    >>> data = make_synthetic(n_queries=20, seed=0)
+    >>> model = RankSVM().fit(data)
+    >>> ruled = PostRanker(model, [TopK("q1-d9", 1, weight=30)])
+    >>> model.rank(data, k=2)[0], ruled.rank(data, k=2)[0]
+    (RankedList(q1: q1-d5, q1-d31), RankedList(q1: q1-d9, q1-d5))
+    """
+
+    name: ClassVar[str] = "postranker"
+    paper: ClassVar[str] = "Wu et al., CIKM 2014"
+
+    model: Ranker
+    rules: Sequence[Rule] = ()
+    prior: float = 0.1
+    base: Base = "uniform"
+    pairs: Pairs = "without"
+    scale: Scale = "rule"
+    method: str | Method = "bradley-terry"
+    queries: Mapping[str, str] | None = None
+    fields: Catalogue | None = None
+    today: datetime.date | None = None
+    missing: Missing = "report"
+    conflicts: Conflicts = "error"
+    limit: int = LIMIT
+
+    @property
+    def ranker(self) -> Ranker:
+        """The ranker that makes the lists: the one that was fitted here, or else the one given."""
+        fitted: Ranker | None = self.__dict__.get("ranker_")
+        return self.model if fitted is None else fitted
+
+    def _fit(
+        self,
+        data: RankingData,
+        valid: RankingData | None = None,
+        callback: Callback | None = None,
+        start: Model | None = None,
+    ) -> Self:
+        self._check_settings()
+        ranker = clone(self.model)._fit(data, valid, callback, start)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        # What the ranker has learned is what this one has.
+        for name, value in vars(ranker).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        self.ranker_ = ranker
+        return self
+
+    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        raise AssertionError("its ranker learns")
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.model, Ranker):
+            raise UsageError(f"expected a ranker to put rules on, got {self.model!r}")
+        check_rules(self.rules)
+        check_day(self.today)
+        Settings(
+            self.prior, self.base, self.pairs, self.scale, make_method(self.method), self.missing,
+            self.conflicts, self.limit,
+        )  # fmt: skip
+
+    def _data(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> RankingData:
+        return self.model._data(X, y, qid, weight)
+
+    def postrank(self, data: RankingData) -> PostRankedRun:
+        """The lists of ranking data after their rules, with what became of each rule."""
+        self._check_settings()
+        if not isinstance(data, RankingData):
+            raise MissingDocidsError(
+                "expected RankingData with document ids, which rules name documents by, got "
+                f"{type(data).__name__}; see RankingData.from_arrays(X, y, qid=qid, docid=docid)"
+            )
+        data.require_docids("post-ranking")
+        return postrank_batch(
+            data, self.rules, self.ranker.predict(data), self.prior, self.base, self.pairs,
+            scale=self.scale, method=self.method, queries=self.queries, fields=self.fields,
+            today=self.today, missing=self.missing, conflicts=self.conflicts, limit=self.limit,
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> Floats:
+        """Minus the place of each row in its query after the rules, hidden documents last."""
+        return self._places(X, self.postrank(X))
+
+    def _places(self, data: RankingData, ruled: PostRankedRun) -> Floats:
+        docids, scores = list(data.require_docids("post-ranking")), np.empty(len(data))
+        for qid, rows in data.queries():
+            place = {move.doc: at for at, move in enumerate(ruled[qid].moves, start=1)}
+            scores[rows] = [-place[docids[row]] for row in range(rows.start, rows.stop)]
+        return scores
+
+    def rank(
+        self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
+    ) -> list[RankedList]:
+        """The top k of each query after the rules, best first; hidden documents are not there."""
+        check_top(k)
+        ruled = self.postrank(X)
+        scores, docids = self._places(X, ruled), X.docids
+        order, lists = X.groups.order(scores), []
+        for query, places in X.queries():
+            top = order[places][: len(ruled[query])][:k]
+            lists.append(RankedList(query, top, tuple(docids[top].tolist()), scores[top]))
+        return lists
+
+    def explain(self, data: RankingData, query: str | int) -> PostRanking:  # type: ignore[override]
+        """One query's list after the rules: where each document came from, went to, and why."""
+        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
+        if str(query) not in numbers:
+            raise UnknownNameError("query", str(query), numbers)
+        return self.postrank(data.subset([numbers[str(query)]]))[str(query)]
+
+    def save(self, path: Path_) -> NoReturn:
+        """Refused: rules change without the model, and have a file of their own."""
+        raise UsageError(
+            "expected a ranker without rules to save, got a PostRanker; save its ranker "
+            "(postranker.ranker.save('model.podium')), keep its rules in a file "
+            "(write_rules(postranker.rules, 'rules.yaml')), and put both together again after loading"
+        )

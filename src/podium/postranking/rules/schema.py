@@ -1,0 +1,113 @@
+"""What a rule file may say, as a JSON Schema made from the rules themselves."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from podium.postranking.rules.files import DATES, PARTS, VERSION, choosers_of
+from podium.postranking.rules.kinds import RULES
+from podium.postranking.rules.rule import HEAVIEST, LARGEST, Rule, counts
+
+Schema = dict[str, Any]
+
+# Text is taken as it is written, and editors take 300 and true for something else.
+_TEXT: Schema = {"type": ["string", "number", "boolean"]}
+_IDS: Schema = {
+    "anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "uniqueItems": True}]
+}
+_WHERE: Schema = {**_TEXT, "description": 'A condition on fields, such as brand == "acme".'}
+_CHOOSERS: dict[str, Schema] = {
+    "docs": {**_IDS, "description": "An id, or a list of ids."},
+    "where": _WHERE,
+    "each": {**_TEXT, "description": "A field: the rule holds for each of its values by itself."},
+}
+_PART: Schema = {
+    "anyOf": [
+        *_IDS["anyOf"],
+        {
+            "type": "object",
+            "properties": {"where": _WHERE},
+            "required": ["where"],
+            "additionalProperties": False,
+        },
+    ],
+    "description": "An id, a list of ids, or where: and a condition.",
+}
+_COMMON: dict[str, Schema] = {
+    "weight": {
+        "type": "number", "minimum": 0, "maximum": HEAVIEST,
+        "description": "How much the rule counts against the original order.",
+    },
+    "hard": {"type": "boolean", "description": "Whether the rule must hold."},
+    "name": {**_TEXT, "description": "What reports call the rule."},
+    "query": {**_TEXT, "description": "The text of the query it is for."},
+    "pattern": {**_TEXT, "description": "Or a pattern of queries, with * and ?."},
+    "starts": {"description": "The first day on which it holds."},
+    "ends": {"description": "The last day on which it holds."},
+    "priority": {
+        "type": "integer", "minimum": -LARGEST, "maximum": LARGEST,
+        "description": "Where hard rules conflict and may yield, the least yields.",
+    },
+}  # fmt: skip
+for _date in DATES:
+    _COMMON[_date] |= {"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
+
+
+def schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of rule files, for editors.
+
+    It cannot say all: conditions are read, and dates compared, by `read_rules` only.
+
+    Examples
+    --------
+    >>> schema()["properties"]["version"]
+    {'const': 1}
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Podium rules",
+        "description": "Rules that podium postrank puts on ranked lists.",
+        "type": "object",
+        "properties": {
+            "version": {"const": VERSION},
+            "rules": {"type": "array", "items": {"$ref": "#/$defs/rule"}},
+        },
+        "required": ["version", "rules"],
+        "additionalProperties": False,
+        "$defs": {
+            "rule": {
+                "type": "object",
+                "properties": {"rule": {"enum": list(RULES)}},
+                "required": ["rule"],
+                "not": {"required": ["query", "pattern"]},
+                "allOf": [
+                    {
+                        "if": {"properties": {"rule": {"const": name}}},
+                        "then": {"$ref": f"#/$defs/{name}"},
+                    }
+                    for name in RULES
+                ],
+            },
+            **{name: _rule(kind) for name, kind in RULES.items()},
+        },
+    }
+
+
+def _rule(kind: type[Rule]) -> Schema:
+    """The keys of one kind of rule."""
+    own = {
+        name: {"type": "integer", "minimum": whole.low, "maximum": whole.high}
+        for name, whole in counts(kind).items()
+    }
+    needed = [f.name for f in fields(kind) if f.name in own and f.default is MISSING]
+    two = len(kind.roles) == 2
+    choosers = PARTS if two else choosers_of(kind)
+    documents = dict.fromkeys(PARTS, _PART) if two else {key: _CHOOSERS[key] for key in choosers}
+    found: Schema = {
+        "description": (kind.__doc__ or "").partition("\n")[0],
+        "properties": {"rule": {"const": kind.kind}, **documents, **own, **_COMMON},
+        "required": ["rule", *(PARTS if two else ()), *needed],
+        "additionalProperties": False,
+    }
+    return found if two else found | {"oneOf": [{"required": [key]} for key in choosers]}
