@@ -83,9 +83,10 @@ class BarFigure:
         axes[1, 0].set_ylabel(self._difference_label())
         figure.suptitle(self.title, fontsize="medium")
         handles = [*axes[0, 0].get_legend_handles_labels()[0], *_marks()]
+        rows = 1 if len(handles) <= 8 else 2
         figure.legend(
-            handles=handles, loc="outside lower center", ncols=len(handles), frameon=False,
-            fontsize="small", handlelength=1.2, columnspacing=1.2,
+            handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows),
+            frameon=False, fontsize="small", handlelength=1.2, columnspacing=1.2,
         )  # fmt: skip
         return figure
 

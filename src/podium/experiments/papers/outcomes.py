@@ -106,10 +106,11 @@ def compare(
     pairs: Sequence[tuple[str, str]],
     measures: Sequence[str],
     *,
+    method: str = "permutation",
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[Comparison, ...]:
-    """Permutation tests of each pair in each measure on each data set, Holm's correction over all.
+    """Paired tests of each pair in each measure on each data set, Holm's correction over all.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def compare(
     names = dict.fromkeys(data for data, _ in found)
     cases = [(data, m, *pair) for data in names for m in measures for pair in pairs]
     values = [(found[d, a][m], found[d, b][m]) for d, m, a, b in cases]
-    tests = [paired_test(a, b, resamples=resamples, seed=seed) for a, b in values]
+    tests = [paired_test(a, b, method, resamples=resamples, seed=seed) for a, b in values]
     adjusted = correct([test.p_value for test in tests], "holm")
     return tuple(
         Comparison(
