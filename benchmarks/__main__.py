@@ -9,7 +9,16 @@ from pathlib import Path
 
 from benchmarks import measure, render
 
-SUBJECTS = ("imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation")
+SUBJECTS = (
+    "imports",
+    "letor",
+    "evaluation",
+    "ranksvm",
+    "rankers",
+    "topslack",
+    "aggregation",
+    "postranking",
+)
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
