@@ -109,8 +109,9 @@ class Posed:
     def places(self, order: NDArray[np.int64] | list[int]) -> NDArray[np.int64]:
         """The place of every row where those shown are in this order, and hidden ones behind all."""
         to = np.empty(len(self.listing.docs), dtype=np.int64)
-        to[self.shown[np.asarray(order, dtype=np.int64)]] = np.arange(1, len(self.shown) + 1)
-        to[self.hidden] = len(to) + np.arange(1, len(self.hidden) + 1)
+        to[self.shown[order]] = np.arange(1, len(self.shown) + 1)
+        if len(self.hidden):
+            to[self.hidden] = len(to) + np.arange(1, len(self.hidden) + 1)
         return to
 
     @cached_property

@@ -150,13 +150,14 @@ def describe(
     """What is to be said of an order of the documents shown."""
     order, hidden = posed.shown[placed.order], posed.hidden
     rows = np.concatenate([order, hidden])
-    listed, because = rows.tolist(), _reasons(posed, placed, solution)
+    to = posed.places(placed.order)
+    listed, because = rows.tolist(), _reasons(posed, solution, to)
     docs, why = [posed.listing.docs[row] for row in listed], [because[row] for row in listed]
     places = [*range(1, len(order) + 1), *[None] * len(hidden)]
     return PostRanking(
         order=tuple(docs[: len(order)]),
         scores=tuple(solution.scores[placed.order].tolist()),
-        rules=tuple(_outcomes(posed, posed.places(placed.order))),
+        rules=tuple(_outcomes(posed, to)),
         moves=tuple(map(Move._make, zip(docs, (rows + 1).tolist(), places, why, strict=True))),
         kendall=inversions(order),
         method=settings.method.name,
@@ -168,23 +169,22 @@ def describe(
     )
 
 
-def _reasons(posed: Posed, placed: Placement, solution: Solution) -> list[Reasons]:
+def _reasons(posed: Posed, solution: Solution, to: NDArray[np.int64]) -> list[Reasons]:
     """Why each document moved: hidden ones made room, soft rules gave scores, hard ones places."""
-    story, n = Story(len(posed.listing.docs), posed.rules), len(posed.shown)
-    at = first = np.arange(1, len(posed.listing.docs) + 1)
+    story = Story(len(to), posed.rules)
+    at = first = np.arange(1, len(to) + 1)
+    if not posed.hard_acting:
+        story.stage(posed.soft_acting, first, to)
+        return story.told((to != first).tolist())
     if len(posed.hidden):
-        at = posed.places(np.arange(n))
-        story.stage(((k, b) for k, b in posed.hard_acting if isinstance(b.rule, Hide)), first, at)
-    wished = by_score(solution.scores)
-    scored = posed.places(wished)
+        at = posed.places(np.arange(len(posed.shown)))
+        story.stage([one for one in posed.hard_acting if isinstance(one[1].rule, Hide)], first, at)
+    scored = posed.places(by_score(solution.scores))
     story.stage(posed.soft_acting, at, scored)
-    if posed.hard_acting:
-        last = posed.places(placed.order)
-        place = scored[posed.shown].tolist()
-        broken = {k for k, b in posed.among(posed.shown) if posed.is_hard(k) and b.slack(place)}
-        story.stage(((k, b) for k, b in posed.hard_acting if k in broken), scored, last)
-        scored = last
-    return story.told((scored != first).tolist())
+    place = scored[posed.shown].tolist()
+    broken = {k for k, b in posed.among(posed.shown) if posed.is_hard(k) and b.slack(place)}
+    story.stage([one for one in posed.hard_acting if one[0] in broken], scored, to)
+    return story.told((to != first).tolist())
 
 
 def _outcomes(posed: Posed, to: NDArray[np.int64]) -> Iterator[Outcome]:
