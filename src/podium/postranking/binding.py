@@ -65,7 +65,7 @@ class Listing:
             return [tuple([row for row, values in enumerate(fields) if condition.meets(values)])]
         if isinstance(selector, Each):
             return [tuple(rows) for rows in self.groups(selector.field).values()]
-        return [tuple(dict.fromkeys(self.row[doc] for doc in ids(selector) if doc in self.row))]
+        return [tuple([self.row[doc] for doc in ids(selector) if doc in self.row])]
 
     def groups(self, field: str) -> dict[Any, list[int]]:
         """The rows of each value of a field, as met in the list."""
@@ -168,7 +168,7 @@ def bind(rule: Rule, listing: Listing) -> list[Bound]:
     # An empty list has no fields that a condition could be on.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple(
-        doc for selector in rule.selectors for doc in ids(selector) if doc not in listing.row
+        [doc for named in rule.selectors for doc in ids(named) if doc not in listing.row]
     )
     if len(groups) == 1:
         return [Bound(rule, (rows,), n, absent) for rows in groups[0]]

@@ -235,6 +235,8 @@ def _named(rule: Rule, listing: Listing, missing: Missing) -> tuple[list[Bound],
         )
     # A hard rule that asks for more than is there cannot hold, or it is told that it was left out.
     lacking = [rule.hard and rule.lacks(bound) for bound in bounds]
+    if not any(lacking) and all(all(bound.parts) for bound in bounds):
+        return bounds, [], "" if bounds else "names nothing in the list"
     strict = missing == "error" and any(lacking)
     named = [
         b

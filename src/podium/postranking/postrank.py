@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -144,6 +145,10 @@ def finish(posed: Posed, solution: Solution, settings: Settings) -> PostRanking:
     return describe(posed, placed, solution, settings)
 
 
+# A document's move without a call of a Python function for each.
+_move = partial(tuple.__new__, Move)
+
+
 def describe(
     posed: Posed, placed: Placement, solution: Solution, settings: Settings
 ) -> PostRanking:
@@ -158,7 +163,7 @@ def describe(
         order=tuple(docs[: len(order)]),
         scores=tuple(solution.scores[placed.order].tolist()),
         rules=tuple(_outcomes(posed, to)),
-        moves=tuple(map(Move._make, zip(docs, (rows + 1).tolist(), places, why, strict=True))),
+        moves=tuple(map(_move, zip(docs, (rows + 1).tolist(), places, why, strict=True))),
         kendall=inversions(order),
         method=settings.method.name,
         value=float(solution.value),

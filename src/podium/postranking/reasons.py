@@ -13,8 +13,6 @@ from podium.postranking.rules.rule import Rule
 
 Places = NDArray[np.int64]
 Reasons = tuple[Rule, ...]
-TOGETHER = 64
-"""Movers whose crossings are looked at in one go."""
 
 
 class Story:
@@ -55,13 +53,13 @@ class Story:
 def _passed(movers: Mapping[int, int], before: Places, after: Places, kind: Any) -> NDArray[Any]:
     """For each row that went down the rules of those that came from below it, and the other way."""
     bits = np.zeros(len(after), dtype=kind)
-    moved, down, up = list(movers), after > before, after < before
-    for start in range(0, len(moved), TOGETHER):
-        some = moved[start : start + TOGETHER]
-        own = np.array([movers[row] for row in some], dtype=kind)[:, None]
-        was_below, is_above = before[some][:, None] > before, after[some][:, None] < after
-        passed = (was_below & is_above & down) | (~(was_below | is_above) & up)
-        bits |= np.bitwise_or.reduce(passed * own, axis=0)
+    down, up = after > before, after < before
+    for row, own in movers.items():
+        if after[row] < before[row]:
+            passed = down & (before < before[row]) & (after > after[row])
+        else:
+            passed = up & (before > before[row]) & (after < after[row])
+        bits[passed] |= own
     return bits
 
 
