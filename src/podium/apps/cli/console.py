@@ -170,6 +170,21 @@ def training(what: str) -> Iterator[tuple[Callable[[Step], None], Callable[[str]
 
 
 @contextmanager
+def advancing(what: str) -> Iterator[Callable[[int, int], object]]:
+    """A progress bar, told how much is done and of how much."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+    )
+    task = bar.add_task("", total=None)
+    with bar if console.is_terminal else nullcontext():  # a bar that is off still ends its line
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
 def warnings_in_one_line() -> Iterator[None]:
     """What the library warns of as a line each on stderr, without Python's decoration."""
     import warnings

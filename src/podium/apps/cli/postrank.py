@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,6 +14,7 @@ import typer
 
 from podium.apps.cli.console import (
     Json,
+    advancing,
     fail,
     print_json,
     print_table,
@@ -23,7 +23,7 @@ from podium.apps.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from podium.data import Run
     from podium.errors import ConflictError, UnknownNameError
@@ -286,21 +286,6 @@ def only(run: Run, query: str) -> Run:
     found = np.flatnonzero(run.qids == query)
     groups, rows = run.groups.take(found)
     return Run(run.qids[found], groups, run.docids.take(rows), run.values[rows])
-
-
-@contextmanager
-def advancing(what: str) -> Iterator[Callable[[int, int], object]]:
-    """A progress bar, told how much is done and of how much."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _facts(found: PostRankedRun, book: Book, seconds: float) -> dict[str, Any]:

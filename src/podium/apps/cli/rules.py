@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.apps.cli.aggregators import line
-from podium.apps.cli.console import Json, print_json, print_table, printable, reports_errors
-from podium.apps.cli.postrank import (
-    Docs,
-    Queries,
-    Today,
+from podium.apps.cli.console import (
+    Json,
     advancing,
-    read_lookups,
-    read_one_run,
+    print_json,
+    print_table,
+    printable,
+    reports_errors,
 )
+from podium.apps.cli.postrank import Docs, Queries, Today, read_lookups, read_one_run
 
 if TYPE_CHECKING:
     from podium.postranking import Finding
