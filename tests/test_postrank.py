@@ -158,6 +158,17 @@ def test_slack_counts_places_or_documents(rule, order, slack):
 # --- postrank ---
 
 
+@pytest.mark.parametrize("before", [0, 62, 63, 64, 130])
+def test_reasons_of_many_rules(before):
+    off = [TopK("f", 1, query="another")] * before
+    up, down = TopK("f", 1, weight=100), NotTopK("a", 3, weight=100)
+    because = {
+        move.doc: move.because for move in postrank(list("abcdef"), [*off, up, down, *off]).moved
+    }
+    assert because["f"] == (up,)
+    assert because["a"] == (down,)
+
+
 def test_all_soft_rules_act_together_whatever_their_order():
     docs = list(string.ascii_lowercase)
     rules = [

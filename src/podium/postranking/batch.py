@@ -40,8 +40,8 @@ from podium.postranking.posing import (
 from podium.postranking.postrank import finish, make_method
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.conditions import Fields
-from podium.postranking.rules.rule import Rule, ids, plain
-from podium.postranking.rules.selectors import Document, Each, Where
+from podium.postranking.rules.rule import Rule, plain
+from podium.postranking.rules.selectors import BY_FIELD, Document, Each, Where
 
 Lists = Mapping[str, Sequence[Any]]
 """Documents best first, ids or records, by query id."""
@@ -207,7 +207,7 @@ class RuleBook:
         self.lists, self.held, self.yielded = ([0] * len(self.rules) for _ in range(3))
         self.notes = [rule.closed(self.today) for rule in self.rules]
         for number, rule in enumerate(self.rules):
-            named = [doc for selector in rule.selectors for doc in ids(selector)]
+            named = rule.named
             if self.notes[number]:
                 continue
             if rule.query is not None:
@@ -281,7 +281,7 @@ class RuleBook:
 
 def by_fields(rule: Rule) -> bool:
     """Whether a rule chooses documents by their fields."""
-    return any(isinstance(selector, Where | Each) for selector in rule.selectors)
+    return any(isinstance(selector, BY_FIELD) for selector in rule.selectors)
 
 
 def field_names(rule: Rule) -> Iterator[str]:

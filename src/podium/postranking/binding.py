@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.rules.conditions import Fields, read_condition, short
 from podium.postranking.rules.rule import Rule, ids
-from podium.postranking.rules.selectors import Document, Each, Selector, Where
+from podium.postranking.rules.selectors import BY_FIELD, Document, Selector, Where
 
 MANY = 10_000
 """Ids that are compared with one that is not there; more take too long."""
@@ -58,14 +58,15 @@ class Listing:
 
     def select(self, selector: Selector) -> list[tuple[int, ...]]:
         """The rows a selector chooses: one group of them, or with `Each` one for each value."""
+        if not isinstance(selector, BY_FIELD):
+            row = self.row
+            return [tuple([row[doc] for doc in ids(selector) if doc in row])]
         if isinstance(selector, Where):
             condition = read_condition(selector.condition)
             for name in condition.names:
                 fields = self.known_fields(name, selector)
             return [tuple([row for row, values in enumerate(fields) if condition.meets(values)])]
-        if isinstance(selector, Each):
-            return [tuple(rows) for rows in self.groups(selector.field).values()]
-        return [tuple([self.row[doc] for doc in ids(selector) if doc in self.row])]
+        return [tuple(rows) for rows in self.groups(selector.field).values()]
 
     def groups(self, field: str) -> dict[Any, list[int]]:
         """The rows of each value of a field, as met in the list."""
@@ -116,8 +117,7 @@ def _number(doc: Document) -> Document:
     return int(doc) if isinstance(doc, str) and doc.isdecimal() and len(doc) < 20 else doc
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """A rule on a list of n documents: the rows it names, one part for each of its roles.
 
     `absent` are documents it names by id that are not in the list; `hidden` says whether another
@@ -142,9 +142,9 @@ class Bound:
     def among(self, shown: Mapping[int, int]) -> Bound:
         """The rule on the documents that are shown, by their new rows."""
         parts = tuple(tuple(shown[row] for row in rows if row in shown) for rows in self.parts)
-        by_id = not any(isinstance(selector, Where | Each) for selector in self.rule.selectors)
+        by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
         lost = sum(map(len, parts)) < sum(map(len, self.parts))
-        return replace(self, parts=parts, n=len(shown), hidden=by_id and lost)
+        return self._replace(parts=parts, n=len(shown), hidden=by_id and lost)
 
     def places(self, place: Sequence[int]) -> list[int]:
         """The places of its documents; those it names by id and which are not there are behind all."""
@@ -167,9 +167,7 @@ def bind(rule: Rule, listing: Listing) -> list[Bound]:
     n = len(listing.docs)
     # An empty list has no fields that a condition could be on.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
-    absent = tuple(
-        [doc for named in rule.selectors for doc in ids(named) if doc not in listing.row]
-    )
+    absent = tuple([doc for doc in rule.named if doc not in listing.row])
     if len(groups) == 1:
         return [Bound(rule, (rows,), n, absent) for rows in groups[0]]
     return [Bound(rule, tuple(rows for (rows,) in groups), n, absent)]

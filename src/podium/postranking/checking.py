@@ -118,9 +118,7 @@ def _unknown(rules: Sequence[Rule], fields: Catalogue | None) -> Iterator[Findin
         return
     known = {name for values in fields.values() for name in values}
     for number, rule in enumerate(rules):
-        strangers = [
-            doc for selector in rule.selectors for doc in ids(selector) if doc not in fields
-        ]
+        strangers = [doc for doc in rule.named if doc not in fields]
         if strangers:
             names = ", ".join(map(repr, strangers[:3])) + (", ..." if len(strangers) > 3 else "")
             yield Finding("error", (number,), f"names unknown documents: {names}")
@@ -256,7 +254,7 @@ class Trial:
     def _ideal(self, numbers: Sequence[int]) -> Posed:
         """All of them hard, on their documents and as many others as their numbers ask for."""
         rules = tuple(replace(self.rules[number], hard=True) for number in numbers)
-        docs = dict.fromkeys(doc for rule in rules for s in rule.selectors for doc in ids(s))
+        docs = dict.fromkeys(doc for rule in rules for doc in rule.named)
         room = max(
             (getattr(rule, what) for rule in rules for what in counts(type(rule))), default=0
         )
@@ -374,7 +372,7 @@ def _met(posed: Posed) -> Shape:
 def _width(rule: Rule) -> int:
     """How many others a rule may need between its documents."""
     gap: int = getattr(rule, "gap", 0)
-    return gap * sum(len(ids(selector)) for selector in rule.selectors)
+    return gap * len(rule.named)
 
 
 def _for_queries(queries: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ class Posed:
         n = len(self.listing.docs)
         return np.setdiff1d(np.arange(n), self.shown) if len(self.shown) < n else self.shown[:0]
 
-    def places(self, order: NDArray[np.int64] | list[int]) -> NDArray[np.int64]:
+    def places(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """The place of every row where those shown are in this order, and hidden ones behind all."""
         to = np.empty(len(self.listing.docs), dtype=np.int64)
         to[self.shown[order]] = np.arange(1, len(self.shown) + 1)

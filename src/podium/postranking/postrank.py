@@ -32,7 +32,7 @@ from podium.postranking.posing import (
     check_rules,
     pose,
 )
-from podium.postranking.reasons import Reasons, Story
+from podium.postranking.reasons import Story
 from podium.postranking.result import Move, Outcome, PostRanking
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import Rule
@@ -153,17 +153,18 @@ def describe(
     posed: Posed, placed: Placement, solution: Solution, settings: Settings
 ) -> PostRanking:
     """What is to be said of an order of the documents shown."""
-    order, hidden = posed.shown[placed.order], posed.hidden
+    new = np.array(placed.order, dtype=np.int64)
+    order, hidden = posed.shown[new], posed.hidden
     rows = np.concatenate([order, hidden])
-    to = posed.places(placed.order)
-    listed, because = rows.tolist(), _reasons(posed, solution, to)
-    docs, why = [posed.listing.docs[row] for row in listed], [because[row] for row in listed]
+    to = posed.places(new)
+    docs = [*map(posed.listing.docs.__getitem__, rows.tolist())]
+    because = _story(posed, solution, to).told(rows, moved=to != np.arange(1, len(to) + 1))
     places = [*range(1, len(order) + 1), *[None] * len(hidden)]
     return PostRanking(
         order=tuple(docs[: len(order)]),
-        scores=tuple(solution.scores[placed.order].tolist()),
+        scores=tuple(solution.scores[new].tolist()),
         rules=tuple(_outcomes(posed, to)),
-        moves=tuple(map(_move, zip(docs, (rows + 1).tolist(), places, why, strict=True))),
+        moves=tuple(map(_move, zip(docs, (rows + 1).tolist(), places, because, strict=True))),
         kendall=inversions(order),
         method=settings.method.name,
         value=float(solution.value),
@@ -174,13 +175,13 @@ def describe(
     )
 
 
-def _reasons(posed: Posed, solution: Solution, to: NDArray[np.int64]) -> list[Reasons]:
+def _story(posed: Posed, solution: Solution, to: NDArray[np.int64]) -> Story:
     """Why each document moved: hidden ones made room, soft rules gave scores, hard ones places."""
     story = Story(len(to), posed.rules)
     at = first = np.arange(1, len(to) + 1)
     if not posed.hard_acting:
         story.stage(posed.soft_acting, first, to)
-        return story.told((to != first).tolist())
+        return story
     if len(posed.hidden):
         at = posed.places(np.arange(len(posed.shown)))
         story.stage([one for one in posed.hard_acting if isinstance(one[1].rule, Hide)], first, at)
@@ -189,7 +190,7 @@ def _reasons(posed: Posed, solution: Solution, to: NDArray[np.int64]) -> list[Re
     place = scored[posed.shown].tolist()
     broken = {k for k, b in posed.among(posed.shown) if posed.is_hard(k) and b.slack(place)}
     story.stage([one for one in posed.hard_acting if one[0] in broken], scored, to)
-    return story.told((to != first).tolist())
+    return story
 
 
 def _outcomes(posed: Posed, to: NDArray[np.int64]) -> Iterator[Outcome]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import kernels
 from podium.postranking.binding import Acting
 from podium.postranking.rules.rule import Rule
 
 Places = NDArray[np.int64]
 Reasons = tuple[Rule, ...]
+
+WORD = 63
+"""Rules to a word, which keeps its sign."""
 
 
 class Story:
@@ -25,8 +28,8 @@ class Story:
 
     def __init__(self, n: int, rules: Sequence[Rule]) -> None:
         self.rules = rules
-        # A set of rules is a number, a bit for each.
-        self.bits: NDArray[Any] = np.zeros(n, dtype=np.int64 if len(rules) < 63 else object)
+        # A set of rules is a bit for each, in as many words as it takes.
+        self.sets = np.zeros((len(rules) // WORD + 1, n), dtype=np.int64)
 
     def stage(self, acting: Iterable[Acting], before: Places, after: Places) -> None:
         """Rules took every row from one place to another."""
@@ -39,34 +42,22 @@ class Story:
                     if step[row] and step[row] * wish >= 0:
                         movers[row] = movers.get(row, 0) | 1 << number
         if movers:
-            passed = _passed(movers, before, after, self.bits.dtype)
-            passed[list(movers)] = list(movers.values())
-            self.bits |= passed
+            rows = np.array(list(movers))
+            for word, sets in enumerate(self.sets):
+                own = np.array([its >> WORD * word & 2**WORD - 1 for its in movers.values()])
+                sets |= kernels.sets_of_movers(before, after, rows, own)
 
-    def told(self, moved: Sequence[bool]) -> list[Reasons]:
-        """The rules of each row that is not where it was."""
-        bits = self.bits.tolist()
-        named = {own: _decode(own, self.rules) for own in set(bits)}
-        return [named[own] if went else () for own, went in zip(bits, moved, strict=True)]
+    def told(self, rows: NDArray[np.int64], moved: NDArray[np.bool_]) -> Iterator[Reasons]:
+        """The rules of each of these rows, where it is not where it was."""
+        sets, *more = np.where(moved, self.sets, 0).take(rows, axis=1).tolist()
+        for word, its in enumerate(more, start=1):
+            sets = [low | high << WORD * word for low, high in zip(sets, its, strict=True)]
+        return map({its: self._named(its) for its in set(sets)}.__getitem__, sets)
 
-
-def _passed(movers: Mapping[int, int], before: Places, after: Places, kind: Any) -> NDArray[Any]:
-    """For each row that went down the rules of those that came from below it, and the other way."""
-    bits = np.zeros(len(after), dtype=kind)
-    down, up = after > before, after < before
-    for row, own in movers.items():
-        if after[row] < before[row]:
-            passed = down & (before < before[row]) & (after > after[row])
-        else:
-            passed = up & (before > before[row]) & (after < after[row])
-        bits[passed] |= own
-    return bits
-
-
-def _decode(bits: int, rules: Sequence[Rule]) -> Reasons:
-    """The rules of these bits, as given."""
-    named = []
-    while bits:
-        named.append(rules[(bits & -bits).bit_length() - 1])
-        bits &= bits - 1
-    return tuple(named)
+    def _named(self, bits: int) -> Reasons:
+        """The rules of a set, as given."""
+        named = []
+        while bits:
+            named.append(self.rules[(bits & -bits).bit_length() - 1])
+            bits &= bits - 1
+        return tuple(named)

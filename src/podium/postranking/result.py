@@ -11,8 +11,7 @@ from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Document
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a rule.
 
     `slack` is by how much it is violated: places, or documents for AtMost and AtLeast; 0 where it

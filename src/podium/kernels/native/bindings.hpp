@@ -67,4 +67,5 @@ void bind_text(nb::module_& m);
 void bind_ranking(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_structural(nb::module_& m);
+void bind_movers(nb::module_& m);
 void bind_windows(nb::module_& m);

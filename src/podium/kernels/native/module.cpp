@@ -14,6 +14,7 @@ NB_MODULE(_native, m) {
     bind_boosting(m);
     bind_bradley_terry(m);
     bind_linear(m);
+    bind_movers(m);
     bind_text(m);
     bind_ranking(m);
     bind_losses(m);

@@ -39,6 +39,7 @@ from podium.kernels.reference.losses import (
     top_cross_entropy,
     top_cross_entropy_product,
 )
+from podium.kernels.reference.movers import sets_of_movers
 from podium.kernels.reference.ranking import (
     cascade,
     discounted_sum,
@@ -97,6 +98,7 @@ __all__ = [
     "rankboost_potentials",
     "rmatvec",
     "rmatvec_by_query",
+    "sets_of_movers",
     "simplex_qp",
     "softmax_cross_entropy",
     "softmax_cross_entropy_product",

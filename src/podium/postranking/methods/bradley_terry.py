@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,8 +167,8 @@ def by_score(scores: Floats) -> NDArray[np.int64]:
 
 
 def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:
-    return np.fromiter(accumulate(sizes, initial=0), dtype=np.int64)
+    return np.array([0, *accumulate(sizes)])
 
 
 def _all(kind: Any, parts: Iterable[Sequence[Any]]) -> NDArray[Any]:
-    return np.fromiter(chain.from_iterable(parts), dtype=kind)
+    return np.array([value for part in parts for value in part], dtype=kind)

@@ -100,11 +100,11 @@ class Preferences:
 
     def _stars(self, rows: Sequence[int], runs: Sequence[tuple[int, int]], weight: float) -> None:
         """The rows against the same others, rho shared among each row's pairs."""
-        size = sum(max(hi - lo, 0) for lo, hi in runs)
-        if size:
-            each = self._weight(weight, size)
+        filled = [(lo, hi) for lo, hi in runs if lo < hi]
+        if filled:
+            each = self._weight(weight, sum([hi - lo for lo, hi in filled]))
             for row in rows:
-                for lo, hi in runs:
+                for lo, hi in filled:
                     self._star(row, lo, hi, each)
 
     def _star(self, row: int, lo: int, hi: int, weight: float) -> None:

@@ -8,13 +8,21 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn, get_args, get_type_hints
 
 from podium.errors import UsageError
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.rules.conditions import short
-from podium.postranking.rules.selectors import Document, Each, Selector, Where, frozen, show
+from podium.postranking.rules.selectors import (
+    BY_FIELD,
+    Document,
+    Each,
+    Selector,
+    Where,
+    frozen,
+    show,
+)
 
 if TYPE_CHECKING:
     from podium.postranking.binding import Bound
@@ -91,8 +99,8 @@ class Rule(ABC):
 
     def _check(self) -> None:
         """Raise a `UsageError` on what it cannot be."""
-        for role in self.roles:
-            self._check_documents(getattr(self, role))
+        for selector in self.selectors:
+            self._check_documents(selector)
         for what, whole in counts(type(self)).items():
             value = getattr(self, what)
             if value not in whole:
@@ -170,12 +178,17 @@ class Rule(ABC):
             return f"ended on {self.ends}"
         return ""
 
-    @property
+    @cached_property
     def selectors(self) -> tuple[Selector, ...]:
         """What chooses the documents it names, one for each role they play."""
         return tuple(getattr(self, role) for role in self.roles)
 
-    @property
+    @cached_property
+    def named(self) -> tuple[Document, ...]:
+        """The documents it names by id, in all their roles."""
+        return tuple(doc for selector in self.selectors for doc in ids(selector))
+
+    @cached_property
     def numbers(self) -> tuple[int, ...]:
         """What it says of places: k, m, gap, position."""
         return tuple(getattr(self, name) for name in _own(type(self)) if name not in self.roles)
@@ -231,9 +244,9 @@ def _own(kind: type[Rule]) -> tuple[str, ...]:
 
 def ids(selector: Selector) -> tuple[Document, ...]:
     """The documents that are named by id."""
-    if isinstance(selector, Where | Each):
-        return ()
-    return selector if isinstance(selector, tuple) else (selector,)
+    if isinstance(selector, tuple):
+        return selector
+    return () if isinstance(selector, BY_FIELD) else (selector,)
 
 
 @cache

@@ -62,6 +62,9 @@ class Each:
             raise UsageError(f"expected the name of a field, got {short(self.field)}")
 
 
+BY_FIELD = (Where, Each)
+"""What needs the fields of documents; everything else names them."""
+
 Selector = Document | tuple[Document, ...] | Where | Each
 
 
