@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from podium.postranking.batch import PostRankedRun, Tally, postrank_batch
+from podium.postranking.batch import PostRankedRun, postrank_batch
 from podium.postranking.catalogue import read_fields, read_queries
 from podium.postranking.checking import Finding, examine_rules
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
@@ -11,6 +11,7 @@ from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.postrank import METHODS, postrank
 from podium.postranking.result import Move, Outcome, PostRanking
+from podium.postranking.rulebook import Tally
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
 from podium.postranking.rules.kinds import (
     RULES,

@@ -9,12 +9,13 @@ from typing import Literal
 
 from podium.data.trec import Run
 from podium.errors import UndecidedError
-from podium.postranking.batch import RuleBook, by_fields, field_names, lists_of, naming
 from podium.postranking.binding import Listing, unknown_field
 from podium.postranking.lists import Catalogue
 from podium.postranking.places.placement import LIMIT
 from podium.postranking.posing import Posed, Settings, check_day, check_rules, meet
+from podium.postranking.rulebook import RuleBook, by_fields, field_names
 from podium.postranking.rules.rule import Rule, counts, ids, plain
+from podium.postranking.runs import lists_of, naming
 from podium.postranking.yielding import find_conflict
 
 LONGEST = 5000

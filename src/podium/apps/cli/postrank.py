@@ -221,7 +221,7 @@ class Book:
 
     def unknown(self, error: UnknownNameError) -> str:
         """An unknown field with the line of the rule that names it."""
-        from podium.postranking.batch import field_names
+        from podium.postranking.rulebook import field_names
 
         named = zip(self.rules, self.lines, strict=True)
         line = next((f":{line}" for rule, line in named if error.name in field_names(rule)), "")

@@ -1,0 +1,137 @@
+"""Every list of a run, of ranking data with scores, or of a mapping, as rules meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium.data.ranking_data import RankingData
+from podium.data.trec import Run
+from podium.errors import ConflictError, DataError, NonFiniteError, UndecidedError, UsageError
+from podium.postranking.binding import Listing
+from podium.postranking.lists import Catalogue, look_up, read_list
+from podium.postranking.methods.problem import Floats
+from podium.postranking.rules.conditions import Fields
+
+Lists = Mapping[str, Sequence[Any]]
+"""Documents best first, ids or records, by query id."""
+
+
+class OneList(NamedTuple):
+    """A query's list, best first."""
+
+    qid: str
+    text: str
+    listing: Listing
+    scores: Floats | None
+
+
+def lists_of(
+    run: Run | RankingData | Lists,
+    scores: ArrayLike | None,
+    queries: Mapping[str, str] | None,
+    fields: Catalogue | None,
+) -> Iterator[OneList]:
+    """Every list of a run, best first."""
+    if isinstance(run, Mapping):
+        yield from _mapped(run, scores, queries, fields)
+        return
+    values, docids = _columns(run, scores)
+    order = run.groups.order(values)
+    own = run.query_text if isinstance(run, RankingData) else None
+    texts = _texts(run.qids.tolist(), queries, own)
+    rows_fields = _row_fields(run) if fields is None else None
+    for qid, text, places in zip(run.qids.tolist(), texts, run.groups.slices(), strict=True):
+        rows = order[places].tolist()
+        docs = [docids[row] for row in rows]
+        records: Sequence[Fields] | None = None
+        if fields is not None:
+            records = look_up(fields, docs)
+        elif rows_fields is not None:
+            records = [rows_fields[row] for row in rows]
+        with naming(qid):
+            listing = Listing.of(docs, records)
+        yield OneList(qid, text, listing, values[rows])
+
+
+def _columns(run: Run | RankingData, scores: ArrayLike | None) -> tuple[Floats, list[str]]:
+    """Scores and document ids, one a row."""
+    if isinstance(run, RankingData):
+        if scores is None:
+            raise UsageError("expected scores beside ranking data, got none")
+        return run.check_scores(scores), list(run.require_docids("post-ranking"))
+    if not isinstance(run, Run):
+        raise UsageError(
+            f"expected a Run, RankingData with scores, or lists by query id, got {type(run).__name__}; "
+            "one list alone is for postrank"
+        )
+    if scores is not None:
+        raise UsageError("expected a run alone, got scores beside it")
+    if not np.isfinite(run.values).all():
+        raise NonFiniteError("expected finite scores in the run, got an infinite one or NaN")
+    return run.values, list(run.docids)
+
+
+def _mapped(
+    run: Lists,
+    scores: ArrayLike | None,
+    queries: Mapping[str, str] | None,
+    fields: Catalogue | None,
+) -> Iterator[OneList]:
+    """Every list of a mapping, without scores."""
+    if scores is not None:
+        raise UsageError("expected lists alone, best first, got scores beside them")
+    for qid in run:
+        if not isinstance(qid, str):
+            raise UsageError(f"expected text as ids of queries, got {qid!r}")
+    for qid, text in zip(run, _texts(list(run), queries), strict=True):
+        with naming(qid):
+            listing, _ = read_list(run[qid], None, fields)
+        yield OneList(qid, text, listing, None)
+
+
+def _texts(
+    qids: list[str], queries: Mapping[str, str] | None, own: Iterable[str] | None = None
+) -> list[str]:
+    if queries is None:
+        return qids if own is None else list(own)
+    if not isinstance(queries, Mapping):
+        raise UsageError(
+            f"expected queries as a mapping of ids to texts, got {type(queries).__name__}"
+        )
+    texts = [queries.get(qid, qid) for qid in qids]
+    for qid, text in zip(qids, texts, strict=True):
+        if not isinstance(text, str):
+            raise UsageError(f"expected text for query {qid!r}, got {text!r}")
+    return texts
+
+
+def _row_fields(run: Run | RankingData) -> list[Fields] | None:
+    """The texts of ranking data as fields, one record a row."""
+    texts = run.doc_text if isinstance(run, RankingData) else {}
+    if not texts:
+        return None
+    columns = [list(column) for column in texts.values()]
+    return [dict(zip(texts, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def own_fields(run: Run | RankingData | Lists) -> Catalogue | None:
+    """What fields ranking data has, as if all documents had them."""
+    texts = run.doc_text if isinstance(run, RankingData) else {}
+    return {None: dict(texts)} if texts else None
+
+
+@contextmanager
+def naming(qid: str) -> Iterator[None]:
+    """Errors that say which query they are about."""
+    try:
+        yield
+    except ConflictError as error:
+        raise ConflictError(f"query {qid!r}: {error}", error.rules) from error
+    except (UndecidedError, DataError) as error:
+        kind = UndecidedError if isinstance(error, UndecidedError) else DataError
+        raise kind(f"query {qid!r}: {error}") from error
