@@ -22,6 +22,7 @@ CHEAP = {
         "base": "ranksvm", "rankers": ("regression", "listnet"), "aggregator": "borda", "tuned": False,
         "t": 5,
     },
+    "cfbrs": {"min_block": 1},
 }  # fmt: skip
 NAMES = sorted(RANKERS)
 BY_QUERY = {"toprank"}

@@ -45,7 +45,9 @@ def test_every_rule_and_parameter_is_explained():
     assert [r for r in RULES if f"`{r}`" not in conventions] == []
 
 
-@pytest.mark.parametrize("room", ["podium.data", "podium.metrics", "podium.losses"])
+@pytest.mark.parametrize(
+    "room", ["podium.data", "podium.feedback", "podium.metrics", "podium.losses"]
+)
 def test_every_public_name_has_a_docstring(room):
     module = importlib.import_module(room)
     undocumented = [n for n in module.__all__ if not (getattr(module, n).__doc__ or "").strip()]

@@ -34,16 +34,16 @@ def python(code, **environment):
 
 def test_public_names_are_pinned():
     assert podium.__all__ == [
-        "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Before", "CoordinateAscent",
-        "Each", "FocusedBoost", "FocusedNet", "FocusedSVM", "Groups", "Hide", "LOSSES",
-        "LambdaMART", "ListMLE", "ListNet", "METRICS", "MLP", "NotTopK", "Pin", "PodiumError",
-        "PostRanker", "PostRanking", "Qrels", "RANKERS", "RULES", "RankBoost", "RankNet", "RankSVM",
-        "RankingData", "Regression", "Run", "SVMMAP", "Together", "TopK", "TopMargin", "TopRank",
-        "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "data", "ensemble",
-        "errors", "evaluate", "experiments", "kernels", "load", "losses", "make_synthetic",
-        "metrics", "optim", "postrank", "postrank_batch", "postranking", "rankers", "read_letor",
-        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune", "write_letor",
-        "write_qrels", "write_rules", "write_run",
+        "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Before", "CFBRS",
+        "CoordinateAscent", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM", "Groups", "Hide",
+        "LOSSES", "LambdaMART", "LeastSquares", "ListMLE", "ListNet", "METRICS", "MLP", "NotTopK",
+        "Pin", "PodiumError", "PostRanker", "PostRanking", "Qrels", "RANKERS", "RULES", "RankBoost",
+        "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP", "Together", "TopK",
+        "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation",
+        "data", "ensemble", "errors", "evaluate", "experiments", "feedback", "kernels", "load",
+        "losses", "make_synthetic", "metrics", "optim", "postrank", "postrank_batch", "postranking",
+        "rankers", "read_letor", "read_parquet", "read_qrels", "read_rules", "read_run", "registry",
+        "tune", "write_letor", "write_qrels", "write_rules", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)
     assert set(podium.__all__) <= set(dir(podium))
@@ -59,6 +59,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
     [
         "podium.aggregation",
         "podium.data",
+        "podium.feedback",
         "podium.kernels",
         "podium.losses",
         "podium.metrics",

@@ -21,7 +21,7 @@ from podium.rankers.tree_text import DEEPEST, check_trees
 from podium.registry import MODELS, load
 
 GOLDEN = Path(__file__).parent / "golden"
-KINDS = ["linear", "stumps", "mlp", "trees", "reranked"]
+KINDS = ["linear", "stumps", "mlp", "trees", "reranked", "composed", "composed-linear"]
 DATA = small(8, seed=3)
 
 
@@ -32,7 +32,7 @@ def golden(kind):
 
 def predict(ranker, X):
     """Scores of a golden file's rows."""
-    if ranker.model_.kind == "reranked":
+    if ranker.model_.kind in ("reranked", "composed"):
         return ranker.predict(X, qid=np.arange(60) // 10)
     return ranker.predict(X)
 

@@ -101,7 +101,9 @@ def test_fit_returns_the_ranker_and_leaves_its_parameters(name):
 @every
 def test_it_learns_something(name):
     train, test = split(small(60, 3, seed=3), [0.7, 0.3], seed=0)
-    ranker = make_ranker(name) if name != "lambdamart" else cheap(name, trees=40)
+    # Three features are fewer than a block of cfbrs has by default.
+    own = {"lambdamart": {"trees": 40}, "cfbrs": {}}.get(name)
+    ranker = make_ranker(name) if own is None else cheap(name, **own)
     assert ranker.fit(train).score(test) > random_ndcg(test) + 0.1
 
 
@@ -303,6 +305,7 @@ FIXED = {  # trees: a loss that does not ask for an order of equal scores
     **{name: {"tol": 1e-12} for name in ("ranknet", "listnet", "listmle", "topk-listmle")},
     "focused-net": {"tol": 1e-12},
     **{name: {"eps": 1e-9} for name in ("topslack", "topmargin")},
+    "cfbrs": {"base": RankSVM(tol=1e-10)},
 }
 
 
@@ -460,7 +463,8 @@ def test_a_query_of_20000_documents(name):
         "ranksvm": {"C": 1e-9},
         **{n: {"max_iter": 2} for n in ("ranknet", "listnet", "listmle", "topk-listmle")},
         **{n: {"max_iter": 2} for n in ("focused-net", "svm-map")},
-        "focused-svm": {"max_iter": 2, "C": 1.0},
+        "focused-svm": {"max_iter": 2, "C": 1.0}, "least-squares": {"C": 1e-9},
+        "cfbrs": {"base": RankSVM(C=1e-9)},
     }.get(name, {})  # fmt: skip
     ranker = cheap(name, **few)
     if "max_iter" in few:
@@ -641,6 +645,40 @@ BAD = [
     ("toprank", {"weights": (0.0, 0.0, 0.0)}, "one above 0"),
     ("toprank", {"weights": "learned"}, "'measured', 'equal' or numbers, got 'learned'"),
     ("toprank", {"t": 0}, "t of toprank to be a whole number of 1 or more"),
+    ("least-squares", {"C": 0.0}, "C of least-squares to be a number above 0, got 0.0"),
+    ("cfbrs", {"base": "rank-svm"}, "unknown ranker 'rank-svm'; did you mean ranksvm"),
+    ("cfbrs", {"min_block": 0}, "min_block of cfbrs to be a whole number of 1 or more, got 0"),
+    (
+        "cfbrs",
+        {"min_block": 5},
+        "min_block of cfbrs to be at most 4, the number of features, got 5",
+    ),
+    ("cfbrs", {"compositions": 0}, "1 composition of cfbrs or more, got 0"),
+    ("cfbrs", {"compositions": "some"}, "lists of block sizes, such as (5, 41), got 'some'"),
+    ("cfbrs", {"compositions": [(2, 3)]}, "blocks of 1 or more that add up to 4, got (2, 3)"),
+    ("cfbrs", {"compositions": [(4, 0)]}, "blocks of 1 or more that add up to 4, got (4, 0)"),
+    ("cfbrs", {"compositions": [(2.0, 2.0)]}, "lists of block sizes"),
+    (
+        "cfbrs",
+        {"compositions": 3, "sampling": "stratified"},
+        "4 compositions or more, so that each number of blocks (1 to 4) is there, got 3",
+    ),
+    (
+        "cfbrs",
+        {"compositions": 9, "sampling": "stratified", "probabilities": (1, 1, 1, 1, 1)},
+        "probabilities of 1 to 4 blocks, got one of 5",
+    ),
+    ("cfbrs", {"probabilities": (1.0,)}, "probabilities with sampling='stratified'"),
+    ("cfbrs", {"combine": "bord"}, "unknown aggregator 'bord'; did you mean borda"),
+    ("cfbrs", {"combine": "borda", "normalise": "zscore"}, "normalise with combine='score'"),
+    ("cfbrs", {"base": "rankboost", "scale_loss": True}, "a base with a parameter C or l2"),
+    ("cfbrs", {"groups": {"a": ["f9"]}}, "unknown feature 'f9'"),
+    (
+        "cfbrs",
+        {"groups": {"a": ["f1"], "b": ["f1"]}},
+        "each feature in one group, got f1 in a and b",
+    ),
+    ("cfbrs", {"groups": {"a": [7]}}, "features 0 to 3 in groups, got 7"),
     ("toprank", {"mode": "letter"}, "mode of toprank to be 'best' or 'paper'"),
 ]
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ensemble,
         errors,
         experiments,
+        feedback,
         kernels,
         losses,
         metrics,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
         write_qrels,
         write_run,
     )
-    from podium.ensemble import TopRank
+    from podium.ensemble import CFBRS, TopRank
     from podium.errors import PodiumError
     from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         FocusedNet,
         FocusedSVM,
         LambdaMART,
+        LeastSquares,
         ListMLE,
         ListNet,
         RankBoost,
@@ -106,6 +108,7 @@ _PUBLIC = {
     "write_letor": "podium.data",
     "write_qrels": "podium.data",
     "write_run": "podium.data",
+    "CFBRS": "podium.ensemble",
     "TopRank": "podium.ensemble",
     "PodiumError": "podium.errors",
     "LOSSES": "podium.losses",
@@ -135,6 +138,7 @@ _PUBLIC = {
     "FocusedNet": "podium.rankers",
     "FocusedSVM": "podium.rankers",
     "LambdaMART": "podium.rankers",
+    "LeastSquares": "podium.rankers",
     "ListMLE": "podium.rankers",
     "ListNet": "podium.rankers",
     "MLP": "podium.rankers",
@@ -151,8 +155,8 @@ _PUBLIC = {
     "load": "podium.registry",
 }
 _ROOMS = (
-    "aggregation", "data", "ensemble", "errors", "experiments", "kernels", "losses", "metrics", "optim",
-    "postranking", "rankers", "registry",
+    "aggregation", "data", "ensemble", "errors", "experiments", "feedback", "kernels", "losses", "metrics",
+    "optim", "postranking", "rankers", "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -162,6 +166,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Before",
+    "CFBRS",
     "CoordinateAscent",
     "Each",
     "FocusedBoost",
@@ -171,6 +176,7 @@ __all__ = [
     "Hide",
     "LOSSES",
     "LambdaMART",
+    "LeastSquares",
     "ListMLE",
     "ListNet",
     "METRICS",
@@ -204,6 +210,7 @@ __all__ = [
     "errors",
     "evaluate",
     "experiments",
+    "feedback",
     "kernels",
     "load",
     "losses",

@@ -149,6 +149,14 @@ class NotConvergedWarning(UserWarning):
     """A ranker stopped before its optimiser was done; the ranker is marked ``converged_ = False``."""
 
 
+class UnknownClassWarning(UserWarning):
+    """A class of users that a ranker does not know, or knows too badly, is served as all users are."""
+
+
+class NothingLearnedWarning(UserWarning):
+    """Feedback that changed nothing of a ranker, for it names no class of users."""
+
+
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is not installed."""
 

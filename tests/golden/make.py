@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from podium.data import RankingData
-from podium.ensemble import TopRank
+from podium.ensemble import CFBRS, TopRank
 from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM, Regression
 
 HERE = Path(__file__).parent
@@ -30,12 +30,18 @@ RANKERS = {
     "reranked": TopRank(
         base=RankSVM(C=0.01), rankers=(Regression(), RankBoost(rounds=5)), aggregator="borda", t=5
     ),
+    "composed-linear": CFBRS(base="least-squares", min_block=1, weights="validation"),
+    "composed": CFBRS(base=RankBoost(rounds=3), min_block=1, combine="borda"),
 }
+CLASSES = {"composed-linear": ["new", "old", "new", "old", "new", "old"]}
 
 if __name__ == "__main__":
     for kind, ranker in RANKERS.items():
         path = HERE / f"{kind}-v{VERSION}.podium"
-        ranker.fit(data, valid=data).save(path)
+        if path.exists():
+            continue
+        users = {"user_class": CLASSES[kind]} if kind in CLASSES else {}
+        ranker.fit(data, valid=data, **users).save(path)
         scores = ranker.predict(data).tolist()
         expected = {"X": X.tolist(), "scores": scores, "ranker": ranker.name}
         path.with_suffix(".json").write_text(json.dumps(expected) + "\n")

@@ -1,25 +1,50 @@
 """Many rankers as one."""
 
+from podium.ensemble.adaptation import Adaptation
+from podium.ensemble.cfbrs import CFBRS
+from podium.ensemble.class_table import ClassTable, PersonalList, UserClass
+from podium.ensemble.composed import Composed, LinearComposed
+from podium.ensemble.compositions import Compositions, blocks_of
 from podium.ensemble.explanation import HeadExplanation, explain_head
 from podium.ensemble.heads import Heads
+from podium.ensemble.lattice import Lattice
+from podium.ensemble.plan import Plan, make_plan
 from podium.ensemble.reranked import Member, Reranked
 from podium.ensemble.toprank import TopRank
+from podium.ensemble.users import Batch
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank}
+RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank, "cfbrs": CFBRS}
 """The rankers of this room by name; ``podium.RANKERS`` has every room's."""
 
-MODELS: dict[str, type[Model]] = {"reranked": Reranked}
+MODELS: dict[str, type[Model]] = {
+    "reranked": Reranked,
+    "composed": Composed,
+    "composed-linear": LinearComposed,
+}
 """The kinds of model of this room, for model files."""
 
 __all__ = [
+    "Adaptation",
+    "Batch",
+    "CFBRS",
+    "ClassTable",
+    "Composed",
+    "Compositions",
     "HeadExplanation",
     "Heads",
+    "Lattice",
+    "LinearComposed",
     "MODELS",
     "Member",
+    "PersonalList",
+    "Plan",
     "RANKERS",
     "Reranked",
     "TopRank",
+    "UserClass",
+    "blocks_of",
     "explain_head",
+    "make_plan",
 ]

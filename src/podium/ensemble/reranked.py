@@ -176,13 +176,13 @@ class Reranked(Model):
             vote = json.loads(text)
             if len(vote["members"]) > MOST_MEMBERS:
                 raise ModelFileError(f"expected {MOST_MEMBERS} members at most")
-            members = tuple(_member(m, _under(parts, i)) for i, m in enumerate(vote["members"]))
+            members = tuple(_member(m, under(parts, i)) for i, m in enumerate(vote["members"]))
             found = cls(
                 members,
-                tuple(_number(m["weight"], 0.0) for m in vote["members"]),
+                tuple(number(m["weight"], 0.0) for m in vote["members"]),
                 _count(vote["t"]),
                 _count(vote["depth"]),
-                _aggregator(vote["aggregator"], vote["options"]),
+                aggregator_of(vote["aggregator"], vote["options"]),
                 vote["from_base"] is True,
             )
         except ModelFileError:
@@ -198,7 +198,7 @@ class Reranked(Model):
         return found
 
 
-def _under(parts: Mapping[str, Part], number: int) -> dict[str, Part]:
+def under(parts: Mapping[str, Part], number: int) -> dict[str, Part]:
     """The parts of one member."""
     prefix = f"{number}/"
     return {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
@@ -213,13 +213,14 @@ def _member(told: Mapping[str, Any], parts: dict[str, Part]) -> Member:
         str(told["name"]),
         str(told["settings"]),
         kinds[told["model"]].from_parts(parts),
-        None if value is None else _number(value),
+        None if value is None else number(value),
         str(told["asked"]),
         str(told["reason"]),
     )
 
 
-def _aggregator(name: object, options: Any) -> Aggregator:
+def aggregator_of(name: object, options: Any) -> Aggregator:
+    """An aggregator as a file tells it."""
     if not isinstance(name, str) or name not in AGGREGATORS:
         raise ModelFileError(f"expected a known aggregator, got {name!r}")
     made = AGGREGATORS[name](**options)
@@ -227,7 +228,8 @@ def _aggregator(name: object, options: Any) -> Aggregator:
     return made
 
 
-def _number(value: object, least: float = -math.inf) -> float:
+def number(value: object, least: float = -math.inf) -> float:
+    """A finite number of at least this, or a ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is no number")
     if value < least:

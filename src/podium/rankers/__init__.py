@@ -13,6 +13,7 @@ from podium.rankers.explanation import (
 )
 from podium.rankers.history import Callback, History, Step
 from podium.rankers.lambdamart import LambdaMART
+from podium.rankers.least_squares import LeastSquares
 from podium.rankers.mlp import MLP
 from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
 from podium.rankers.ranker import RankedList, Ranker
@@ -23,6 +24,7 @@ from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
     "regression": Regression,
+    "least-squares": LeastSquares,
     "ranksvm": RankSVM,
     "ranknet": RankNet,
     "listnet": ListNet,
@@ -54,6 +56,7 @@ __all__ = [
     "History",
     "Importance",
     "LambdaMART",
+    "LeastSquares",
     "ListMLE",
     "ListNet",
     "MLP",

@@ -122,8 +122,8 @@ def describe(hint: Any) -> str:
     --------
     >>> describe(Positive), describe(Literal["hinge", "squared-hinge"])
     ('a number above 0', "'hinge' or 'squared-hinge'")
-    >>> describe(tuple[int, ...])
-    'a list of whole numbers'
+    >>> describe(tuple[int, ...]), describe(Sequence[Sequence[int]])
+    ('a list of whole numbers', 'a list of lists of whole numbers')
     """
     origin = get_origin(hint)
     if origin is Annotated:
@@ -134,7 +134,8 @@ def describe(hint: Any) -> str:
     if origin is Literal:
         return " or ".join(map(repr, get_args(hint)))
     if origin in (tuple, Sequence):
-        return f"a list of {describe(get_args(hint)[0]).removeprefix('a ')}s"
+        inner = describe(get_args(hint)[0]).removeprefix("a ")
+        return f"a list of lists{inner[4:]}" if inner.startswith("list") else f"a list of {inner}s"
     if origin is Mapping:
         return "{}: {}".format(*map(describe, get_args(hint)))
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -307,10 +307,20 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         >>> RankSVM().fit(data).rank(data, k=3)[0]
         RankedList(q1: q1-d5, q1-d31, q1-d17)
         """
+        return self._lists(X, k, qid, self.predict)
+
+    def _lists(
+        self,
+        X: Any,
+        k: int | None,
+        qid: ArrayLike | None,
+        predict: Callable[[RankingData], Floats],
+    ) -> list[RankedList]:
+        """The top k of each query by these scores."""
         check_top(k)
         given = isinstance(X, RankingData)
         data = X if given else self._data(X, np.zeros(np.shape(X)[0]), qid)
-        scores = self.predict(data)
+        scores = predict(data)
         order = data.groups.order(scores)
         # Arrays may have a query's rows apart: rows are told as they were given.
         rows = np.arange(len(data)) if given else data.regroup(np.arange(len(data)))

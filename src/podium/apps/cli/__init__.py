@@ -13,6 +13,7 @@ from podium.apps.cli import (
     demo,
     evaluate,
     explain,
+    feedback,
     metrics,
     postrank,
     predict,
@@ -70,6 +71,7 @@ app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
 app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
 app.command("postrank", epilog=postrank.EXAMPLE)(postrank.postrank)
 app.add_typer(rules.app, name="rules")
+app.add_typer(feedback.app, name="feedback")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

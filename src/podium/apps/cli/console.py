@@ -189,10 +189,11 @@ def warnings_in_one_line() -> Iterator[None]:
     """What the library warns of as a line each on stderr, without Python's decoration."""
     import warnings
 
-    from podium.errors import NotConvergedWarning
+    from podium.errors import NotConvergedWarning, NothingLearnedWarning, UnknownClassWarning
 
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", NotConvergedWarning)
+        for told in (NotConvergedWarning, NothingLearnedWarning, UnknownClassWarning):
+            warnings.simplefilter("always", told)
         try:
             yield
         finally:

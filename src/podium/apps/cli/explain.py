@@ -31,7 +31,14 @@ the gain of its trees. With --query: that query's list and what adds most to eac
 --importance: how much a metric falls where one feature is shuffled. Of a toprank model: its members
 and what their votes count; with --query each one's order of the head, and the final one."""
 
-_MEASURES = {"linear": "weight", "stumps": "sum of |alpha|", "trees": "gain"}
+_MEASURES = {
+    "linear": "weight",
+    "stumps": "sum of |alpha|",
+    "trees": "gain",
+    "composed-linear": "weight",
+    "composed": "share in the blocks",
+}
+_SIGNED = ("linear", "composed-linear")
 
 
 @reports_errors
@@ -90,14 +97,14 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
         return
     if kind not in _MEASURES:
         raise UsageError(f"expected --data D --importance to explain a model of kind {kind}")
-    weights = feature_weights(ranker) if kind == "linear" else feature_importance(ranker)
+    weights = feature_weights(ranker) if kind in _SIGNED else feature_importance(ranker)
     measure = _MEASURES[kind]
     shown = dict(list(weights.items())[:n])
     if json:
         print_json({"ranker": ranker.name, "model": kind, "measure": measure, "features": shown})
         return
     rows = [
-        [name, f"{value:+.6g}" if kind == "linear" else f"{value:.6g}"]
+        [name, f"{value:+.6g}" if kind in _SIGNED else f"{value:.6g}"]
         for name, value in shown.items()
     ]
     trained = ranker.trained_

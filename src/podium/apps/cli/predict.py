@@ -14,6 +14,7 @@ from podium.apps.cli.console import (
     print_json,
     read_files,
     reports_errors,
+    warnings_in_one_line,
 )
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.data import RankingData
+    from podium.rankers import Ranker
 
 EXAMPLE = """Example: podium predict listnet.podium test.txt -o test.scores
 
@@ -59,6 +61,12 @@ def predict(
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Keep the top k of each query (TREC run).")
     ] = None,
+    user_class: Annotated[
+        str | None,
+        typer.Option(
+            "--user-class", metavar="CLASS", help="Score for a class of users (models of cfbrs)."
+        ),
+    ] = None,
     missing: Missing = "error",
     json: Json = False,
 ) -> None:
@@ -72,8 +80,8 @@ def predict(
         check_target(out, model, *inputs)
     ranker = load(model)
     data = read_files(inputs, missing, labelled=False)
-    with busy("scoring"):
-        scores = ranker.predict(data)
+    with busy("scoring"), warnings_in_one_line():
+        scores = _scores(ranker, data, user_class)
     if out is not None:
         with busy(f"writing {out}"):
             write_predictions(data, scores, out, chosen, k)
@@ -86,6 +94,17 @@ def predict(
         print_json({"ranker": ranker.name, "scores": data.restore(scores).tolist()})
     else:
         typer.echo(score_lines(data.restore(scores)), nl=False)
+
+
+def _scores(ranker: Ranker, data: RankingData, user_class: str | None) -> NDArray[np.float64]:
+    from podium.ensemble import CFBRS
+    from podium.errors import UsageError
+
+    if user_class is None:
+        return ranker.predict(data)
+    if not isinstance(ranker, CFBRS):
+        raise UsageError(f"expected --user-class with a model of cfbrs, got one of {ranker.name}")
+    return ranker.predict(data, user_class=user_class)
 
 
 def choose_format(out: Path | None, wanted: FileFormat, k: int | None) -> FileFormat:

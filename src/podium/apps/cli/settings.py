@@ -250,8 +250,9 @@ def types_of(ranker: str) -> dict[str, Any]:
 
 
 def _shaped(value: Any, hint: Any) -> Any:
-    """A single number where a list is wanted is a list of one."""
-    listed = {tuple, Sequence} & set(_alternatives(hint))
+    """A single number where a list is wanted, and a number is not, is a list of one."""
+    may_be = set(_alternatives(hint))
+    listed = {tuple, Sequence} & may_be and not {int, float} & may_be
     return (value,) if listed and isinstance(value, int | float) else value
 
 
@@ -262,4 +263,6 @@ def _alternatives(hint: Any) -> list[Any]:
 
     if get_origin(hint) in (Union, types.UnionType):
         return [one for part in get_args(hint) for one in _alternatives(part)]
+    if get_origin(hint) is Annotated:
+        return _alternatives(get_args(hint)[0])
     return [get_origin(hint) or hint]

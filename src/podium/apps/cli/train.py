@@ -19,6 +19,7 @@ from podium.apps.cli.console import (
     training,
     warnings_in_one_line,
 )
+from podium.apps.cli.feedback import problems_of, read_feedback
 from podium.apps.cli.settings import (
     Set,
     build_ranker,
@@ -30,6 +31,7 @@ from podium.apps.cli.settings import (
 
 if TYPE_CHECKING:
     from podium.data import RankingData
+    from podium.feedback import Feedback
     from podium.rankers import History, Ranker
 
 EXAMPLE = """Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
@@ -64,11 +66,26 @@ def train(
     seed: Annotated[
         int | None, typer.Option(help="Same seed, same model.", min=0, max=2**63 - 1)
     ] = None,
+    feedback: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True, dir_okay=False, metavar="EVENTS",
+            help="UBI logs of what users did, for cfbrs: see podium feedback. May be given several "
+            "times.",
+        ),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|CSV",
+            help="Where --feedback has user classes, as in podium feedback summarise.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
     ] = None,
     json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train a ranker and write it to a model file."""
     from podium.data.files import check_target
 
@@ -76,14 +93,19 @@ def train(
     measure = metric or str(getattr(learner, "metric", "NDCG@10"))
     check_measure(measure)
     measure = averaging_ties(measure)
-    check_target(out, *inputs, *(valid or ()))
+    check_target(out, *inputs, *(valid or ()), *(feedback or ()))
+    _check_feedback(learner, feedback, classes)
     if plot is not None:
         _check_plot(plot)
     data = read_files(inputs, missing)
     held_out = read_files(valid, missing) if valid else None
+    users: dict[str, Any] = {}
+    if feedback:
+        users["feedback"] = read_feedback(feedback, classes)
+        _tell_feedback(users["feedback"], data)
     started = time.perf_counter()
     with warnings_in_one_line(), training(ranker) as (advance, _):
-        learner.fit(data, valid=held_out, callback=advance)
+        learner.fit(data, valid=held_out, callback=advance, **users)
     seconds = time.perf_counter() - started
     learner.save(out)
     if plot is not None:
@@ -116,6 +138,29 @@ def _settings(
     return settings
 
 
+def _check_feedback(learner: Ranker, feedback: list[Path] | None, classes: str | None) -> None:
+    from podium.ensemble import CFBRS
+    from podium.errors import UsageError
+
+    if feedback and not isinstance(learner, CFBRS):
+        raise UsageError(
+            f"expected --feedback with cfbrs, which learns from it, got {learner.name}"
+        )
+    if classes is not None and not feedback:
+        raise UsageError("expected --classes together with --feedback, got it alone")
+
+
+def _tell_feedback(feedback: Feedback, data: RankingData) -> None:
+    """A line on stderr: how much of the log there is for this data, and what was wrong with it."""
+    import numpy as np
+
+    shown = ~np.isnan(feedback.labels(data))
+    joined = int(data.groups.reduce(np.logical_or, shown).sum())
+    told = f"{len(feedback):,} lists, {joined:,} of {data.n_queries:,} queries joined"
+    wrong = [f"{name} {text}" for name, text in problems_of(feedback.counts)]
+    typer.echo(f"podium: feedback: {'; '.join([told, *wrong])}", err=True)
+
+
 def check_measure(metric: str) -> None:
     """Raise where a metric's name is wrong: it should not wait for the data."""
     from podium.metrics.naming import parse
@@ -133,7 +178,7 @@ def averaging_ties(metric: str) -> str:
 def _facts(
     ranker: Ranker, data: RankingData, valid: RankingData | None, measure: str, seconds: float
 ) -> dict[str, Any]:
-    from podium.ensemble import Reranked
+    from podium.ensemble import CFBRS, Reranked
 
     history = ranker.history_
     kept = None if history.best is None else history.steps[history.best - 1]
@@ -154,6 +199,8 @@ def _facts(
     }
     if isinstance(ranker.model_, Reranked):
         facts["vote"] = ranker.model_.told()
+    if isinstance(ranker, CFBRS):
+        facts["ensemble"] = ranker.told()
     if valid is not None:
         from podium.metrics import evaluate
 

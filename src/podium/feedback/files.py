@@ -1,0 +1,150 @@
+"""Feedback as a file: its sums as arrays, so that tomorrow's log can be merged without yesterday's."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import Groups, Strings
+from podium.data.files import Path_, atomic_path
+from podium.errors import CorruptFileError, DataError, PodiumError, UsageError
+from podium.feedback.counts import LogCounts
+from podium.feedback.feedback import Feedback
+from podium.feedback.phi import Phi, PhiFunction
+from podium.feedback.tally import PLACES, SUMS, Codes, Tally
+
+FORMAT = "podium-feedback-1"
+
+
+def save_feedback(feedback: Feedback, path: Path_) -> None:
+    """Write feedback as a NumPy archive (.npz) of arrays; a phi of one's own is not written."""
+    t = feedback.tally
+    if not _countable(t.sums):
+        raise DataError("expected finite sums of feedback to save, got infinite ones")
+    phi = asdict(feedback.phi) if isinstance(feedback.phi, Phi) else None
+    about = {
+        "format": FORMAT, "sums": SUMS, "places": PLACES, "phi": phi,
+        "closed_within": feedback.closed_within, "counts": feedback.counts.to_dict(),
+    }  # fmt: skip
+    columns: dict[str, NDArray[Any]] = {
+        "carried": feedback.carried, "known": t.known, "returns": t.returns,
+        "offsets": t.groups.offsets, "sums": t.sums, "places": t.places,
+        "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
+        **_packed("query_ids", t.query_ids),
+    }  # fmt: skip
+    for name, column in (("text", t.text), ("user_class", t.user_class), ("docs", t.docs)):
+        columns |= {f"{name}_codes": column.codes, **_packed(name, Strings.of(column.table))}
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **columns)
+
+
+def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
+    """Read what ``save_feedback`` wrote; `phi` instead of the one that was saved.
+
+    A phi of one's own is not saved and has to be given again.
+    """
+    name = os.fspath(path)
+    if not zipfile.is_zipfile(name) and os.path.exists(name):
+        raise CorruptFileError(
+            "expected saved feedback, a NumPy archive (.npz), got no archive or one that is cut short",
+            path=name,
+        )
+    try:
+        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            columns = {key: archive[key] for key in archive.files}
+        if "about" not in columns:
+            raise ValueError(f"an archive of {', '.join([*columns][:5]) or 'nothing'}")
+        about = json.loads(columns["about"].tobytes())
+        if about["format"] != FORMAT or about["sums"] != [*SUMS] or about["places"] != [*PLACES]:
+            raise ValueError(f"expected format {FORMAT}, got {about['format']!r}")
+        tally, counts = _tally(columns), _counts(about["counts"])
+        saved = None if about["phi"] is None else Phi(**about["phi"])
+        closed_within = float(about["closed_within"])
+        if not 0 <= closed_within < np.inf:
+            raise ValueError(f"closed_within of {closed_within}")
+        carried = _shaped(columns["carried"], (8,), "b")
+    except (
+        ValueError, KeyError, TypeError, EOFError, AttributeError, IndexError, OverflowError,
+        RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, PodiumError,
+        SyntaxError, TokenError,  # NumPy reads headers as Python
+    ) as error:  # fmt: skip
+        raise CorruptFileError(
+            f"expected saved feedback, got something else ({error})", path=name
+        ) from None
+    chosen = saved if phi is None else phi
+    if chosen is None:
+        raise UsageError(f"expected phi=, since {name} was made with a function of its own")
+    return Feedback(tally, carried, counts, chosen, closed_within)
+
+
+def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
+    return {f"{name}_bytes": strings.bytes, f"{name}_offsets": strings.offsets}
+
+
+def _tally(columns: Mapping[str, NDArray[Any]]) -> Tally:
+    """The sums, every array as long as the others say."""
+    groups = Groups(_shaped(columns["offsets"], columns["offsets"].shape, "i"))
+    n, rows = len(groups), groups.n_rows
+    if n == 0 or (groups.sizes == 0).any():
+        raise ValueError("lists without documents")
+    sums = _shaped(columns["sums"], (rows, len(SUMS)), "f")
+    returns = _shaped(columns["returns"], (n,), "f")
+    places = _shaped(columns["places"], (rows, len(PLACES)), "f")
+    if not (_countable(sums) and _countable(returns)) or np.isnan(places).any():
+        raise ValueError("sums or places that are none")
+    query_ids, docs = _strings(columns, "query_ids", n), _codes(columns, "docs", rows)
+    if len(set(query_ids)) < n:
+        raise ValueError("query ids that occur twice")
+    if len(np.unique(groups.codes * len(docs.table) + docs.codes)) < rows:
+        raise ValueError("documents that occur twice in a list")
+    return Tally(
+        query_ids, _codes(columns, "text", n), _codes(columns, "user_class", n),
+        _shaped(columns["known"], (n,), "b"), returns, groups, docs, sums, places,
+    )  # fmt: skip
+
+
+def _countable(sums: NDArray[Any]) -> bool:
+    return bool((np.isfinite(sums) & (sums >= 0)).all())
+
+
+def _counts(values: Mapping[str, Any]) -> LogCounts:
+    """Counts, each a whole number or a table of them."""
+    tables = [v if isinstance(v, dict) else {name: v} for name, v in values.items()]
+    if not all(type(n) is int and n >= 0 for table in tables for n in table.values()):
+        raise ValueError("counts that are no numbers")
+    if {name for name, v in values.items() if isinstance(v, dict)} - {"actions", "unknown_actions"}:
+        raise ValueError("tables instead of counts")
+    return LogCounts(**values)
+
+
+def _shaped(array: NDArray[Any], shape: tuple[int, ...], kind: str) -> NDArray[Any]:
+    if array.shape != shape or array.dtype.kind != kind:
+        raise ValueError(f"an array of shape {array.shape} instead of {shape}")
+    return array
+
+
+def _strings(columns: Mapping[str, NDArray[Any]], name: str, n: int | None = None) -> Strings:
+    data, offsets = columns[f"{name}_bytes"], columns[f"{name}_offsets"]
+    n = len(offsets) - 1 if n is None else n
+    _shaped(offsets, (n + 1,), "i")
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any() or offsets[-1] != len(data):
+        raise ValueError(f"{name} that do not fit their text")
+    return Strings(_shaped(data, (len(data),), "u").astype(np.uint8), offsets.astype(np.int64))
+
+
+def _codes(columns: Mapping[str, NDArray[Any]], name: str, n: int) -> Codes:
+    table = tuple(_strings(columns, name))
+    codes = _shaped(columns[f"{name}_codes"], (n,), "i").astype(np.int64)
+    least = 0 if name == "docs" else -1
+    if list(table) != sorted(set(table)) or ((codes < least) | (codes >= len(table))).any():
+        raise ValueError(f"{name} that do not fit their table")
+    return Codes(table, codes)
