@@ -212,7 +212,7 @@ def compare(values: Any, name: str, others: Sequence[str], metric: str) -> list[
 
 def page(result: dict[str, Any]) -> str:
     """docs/results.md."""
-    from benchmarks import quality_aggregation, quality_rankopt, quality_toprank
+    from benchmarks import quality_aggregation, quality_cfbrs, quality_rankopt, quality_toprank
 
     s = result["summary"]
     return "\n".join(
@@ -233,6 +233,7 @@ def page(result: dict[str, Any]) -> str:
             *quality_aggregation.section(),
             *quality_toprank.section(),
             *quality_rankopt.section(),
+            *quality_cfbrs.section(),
         ]
     )
 

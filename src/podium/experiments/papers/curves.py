@@ -1,4 +1,4 @@
-"""Curves as the papers draw them: panels of the same methods along something that is varied."""
+"""Curves as the papers draw them: panels of the same methods, or lines in one panel."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from podium.errors import require
+from podium.experiments.papers.figures import PALETTE, tidy
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,8 @@ class CurveFigure:
 
     def plot(self) -> Any:
         """Draw it; a matplotlib Figure."""
-        library = require("matplotlib.figure", "report", "drawing a figure")
         rows = -(-len(self.panels) // self.columns)
-        size = (5.0 * self.columns, 3.4 * rows + 0.7)
-        # Without pyplot: nothing global, no window, any thread.
-        figure = library.Figure(figsize=size, layout="constrained")
-        figure.set_facecolor("white")
+        figure = _sheet(5.0 * self.columns, 3.4 * rows + 0.7)
         axes = figure.subplots(rows, self.columns, squeeze=False)
         for panel, ax in zip(self.panels, axes.flat, strict=False):
             self._draw(ax, panel)
@@ -77,7 +74,64 @@ class CurveFigure:
         ax.minorticks_off()
         ax.set_title(panel.title, fontsize="medium")
         ax.set_xlabel(panel.label, fontsize="small")
-        ax.grid(color="#DDDDDD", linewidth=0.6)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(labelsize="small", length=0)
+        tidy(ax)
+        ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+        ax.tick_params(axis="x", labelsize="small")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named curve; dashed where it is there for comparison. A mark is a point worth a dot."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    dashed: bool = False
+    marks: tuple[float, ...] = ()
+    """The x of the points with a dot."""
+
+
+@dataclass(frozen=True)
+class LineFigure:
+    """Lines in one panel, coloured in their order.
+
+    Examples
+    --------
+    >>> figure = LineFigure("Bagging", "compositions", "NDCG@10", (Line("test", (1, 2), (0.4, 0.5)),))
+    >>> figure.lines[0].name
+    'test'
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+
+    def plot(self) -> Any:
+        """Draw it; a matplotlib Figure."""
+        figure = _sheet(7.2, 4.2)
+        ax = figure.subplots()
+        for i, line in enumerate(self.lines):
+            colour = PALETTE[(i + 1) % len(PALETTE)]
+            style = "--" if line.dashed else "-"
+            ax.plot(line.x, line.y, style, color=colour, linewidth=1.6, label=line.name)
+            dots = [(x, y) for x, y in zip(line.x, line.y, strict=True) if x in line.marks]
+            if dots:
+                ax.plot(*zip(*dots, strict=True), "o", color=colour, markersize=6)
+        ax.set_xlabel(self.x_label, fontsize="small")
+        ax.set_ylabel(self.y_label, fontsize="small")
+        ax.tick_params(axis="x", labelsize="small")
+        tidy(ax)
+        figure.suptitle(self.title, fontsize="medium")
+        figure.legend(
+            loc="outside lower center", ncols=3, frameon=False, fontsize="small", handlelength=1.6
+        )
+        return figure
+
+
+def _sheet(width: float, height: float) -> Any:
+    """An empty matplotlib Figure; without pyplot: nothing global, no window, any thread."""
+    library = require("matplotlib.figure", "report", "drawing a figure")
+    figure = library.Figure(figsize=(width, height), layout="constrained")
+    figure.set_facecolor("white")
+    return figure

@@ -101,7 +101,7 @@ class BarFigure:
             heights = [self.mean(data, ranker, measure) for measure in self.measures]
             ax.bar(self._where(ranker), heights, width, color=self.colours[ranker], label=name)
         ax.set_title(data, fontsize="medium")
-        _tidy(ax)
+        tidy(ax)
 
     def _draw_differences(self, ax: Any, data: str) -> None:
         """Each below the bar of the other one; where there is one other only, below the group."""
@@ -119,7 +119,7 @@ class BarFigure:
             )  # fmt: skip
         ax.axhline(0, color="#444444", linewidth=0.8)
         ax.set_xticks(range(len(self.measures)), self.measures, fontsize="small")
-        _tidy(ax)
+        tidy(ax)
 
     def _difference_label(self) -> str:
         rankers = [self.names[r] for r in dict.fromkeys(c.ranker for c in self.comparisons)]
@@ -140,7 +140,8 @@ def _marks() -> list[Any]:
     ]  # fmt: skip
 
 
-def _tidy(ax: Any) -> None:
+def tidy(ax: Any) -> None:
+    """A grid behind the drawing, and no more frame than needed."""
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
