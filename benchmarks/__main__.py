@@ -10,15 +10,9 @@ from pathlib import Path
 from benchmarks import measure, render
 
 SUBJECTS = (
-    "imports",
-    "letor",
-    "evaluation",
-    "ranksvm",
-    "rankers",
-    "topslack",
-    "aggregation",
-    "postranking",
-)
+    "imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation", "postranking",
+    "feedback", "cfbrs",
+)  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
