@@ -39,8 +39,8 @@ from podium.experiments.papers.cfbrs_variance import (
     controls,
     spreads,
 )
-from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.curves import Line, LineFigure
+from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Comparison
 from podium.metrics import evaluate
 from podium.rankers import RankSVM
