@@ -1,6 +1,8 @@
 """What the tests share: a hypothesis profile and the real data sets."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -44,3 +46,16 @@ def native() -> ModuleType:
             pytest.fail(reason)
         pytest.skip(reason)
     return _native
+
+
+@pytest.fixture(autouse=True)
+def _no_idle_processes() -> Iterator[None]:
+    """joblib's processes end with the test that needed them.
+
+    They end by themselves after five idle minutes, and a test that asks for them just then can wait
+    for ever.
+    """
+    yield
+    pool = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if pool is not None and pool._executor is not None:
+        pool._executor.shutdown(wait=True)
