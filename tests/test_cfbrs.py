@@ -14,7 +14,6 @@ import pytest
 from rankers import qid_of, small
 from sklearn.base import clone
 
-from podium import kernels
 from podium.aggregation import Borda, Footrule, KemenyLocal, Rankings
 from podium.data import Groups, RankingData, make_synthetic, split
 from podium.ensemble import CFBRS, Composed, Compositions, LinearComposed, blocks, blocks_of
@@ -662,7 +661,6 @@ def test_a_block_that_is_larger_than_the_data():
         CFBRS(min_block=10).fit(TRAIN)
 
 
-@pytest.mark.skipif(kernels.BACKEND == "reference", reason="slow there")
 def test_the_exhaustive_ensemble_of_46_features():
     data = make_synthetic(n_queries=40, n_features=46, seed=0)
     ranker = CFBRS(base="least-squares").fit(data)

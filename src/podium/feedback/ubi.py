@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from math import isfinite, nan
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from podium.feedback.actions import ACTIONS, KIND, kind_codes
 from podium.feedback.classes import UserClass, class_reader
 from podium.feedback.counts import MAX_NAMES, OTHER, LogCounts
 from podium.feedback.feedback import Feedback
+from podium.feedback.fields import first_id, identifier_of, key_of, number_of, seconds_of, text_of
 from podium.feedback.phi import PhiFunction
 from podium.feedback.tally import LONGEST
 from podium.feedback.window import OpenLists
@@ -312,12 +312,12 @@ class UbiReader:
         actions[name] = actions.get(name, 0) + 1
         query_id = event.get("query_id")
         if type(query_id) is not str or not query_id:
-            query_id = _identifier(query_id)
+            query_id = identifier_of(query_id)
             if query_id is None:
                 self._counts["missing_query_id"] += 1
                 return
         stamp = event.get("timestamp")
-        time = _seconds(stamp)
+        time = seconds_of(stamp)
         if time != time:
             self._wrong("missing_timestamp", "an event with a timestamp", f"{stamp!r:.60}")
         attributes = event.get("event_attributes")
@@ -327,22 +327,22 @@ class UbiReader:
             if type(thing) is dict:
                 document = thing.get("object_id")
                 if type(document) is not str or not document:
-                    document = _identifier(document)
+                    document = identifier_of(document)
             if type(position) is dict:
                 place = position.get("ordinal")
-                ordinal = nan if place is None else _number(place)
+                ordinal = nan if place is None else number_of(place)
             if kind in _TIMED:
                 dwell = self._dwell(attributes)
-            ident = _given(attributes.get("event_id"), event.get("event_id"), ident)
+            ident = first_id(attributes.get("event_id"), event.get("event_id"), ident)
         else:
-            ident = _given(event.get("event_id"), ident)
+            ident = first_id(event.get("event_id"), ident)
         if document is None and kind != _BACK and kind != _SEARCH:
             self._wrong("missing_object", f"a document (object_id) for {name!r}", "none")
             return
         if kind == _IMPRESSION and ordinal != ordinal:
             self._counts["missing_position"] += 1
         opened = self._open
-        key = _key(ident, event, query_id, name, document, ordinal, time, dwell)
+        key = key_of(ident, event, query_id, name, document, ordinal, time, dwell)
         code = opened.event(query_id, key, document, kind, ordinal, time, dwell)
         if code < 0:
             self._counts["duplicates"] += 1
@@ -353,14 +353,14 @@ class UbiReader:
 
     def _query(self, query: dict[str, Any], ident: object) -> None:
         self._counts["queries"] += 1
-        query_id, text = _identifier(query.get("query_id")), _text(query.get("user_query"))
+        query_id, text = identifier_of(query.get("query_id")), text_of(query.get("user_query"))
         if query_id is None:
             self._wrong("missing_query_id", "a query with a query_id", "none")
             return
-        opened, time = self._open, _seconds(query.get("timestamp"))
+        opened, time = self._open, seconds_of(query.get("timestamp"))
         if time != time:
             self._counts["missing_timestamp"] += 1
-        key = _key(ident, query, query_id, None, text, nan, time, nan)
+        key = key_of(ident, query, query_id, None, text, nan, time, nan)
         if key is not None and opened.came_before(key):
             self._counts["duplicates"] += 1
             return
@@ -374,85 +374,23 @@ class UbiReader:
             hits = []
         opened.room -= 1 + len(hits)
         for place, hit in enumerate(hits, start=1):
-            document = _identifier(hit)
+            document = identifier_of(hit)
             if document is not None:
                 opened.add(code, document, _HIT, place, nan, nan)
         self._describe(code, query, True)
 
     def _describe(self, code: int, record: dict[str, Any], is_query: bool) -> None:
         """What a record says of its list: the query's text, the user's class."""
-        user_class = None if self._class_of is None else _identifier(self._class_of(record))
-        self._open.describe(code, _text(record.get("user_query")), user_class, is_query)
+        user_class = None if self._class_of is None else identifier_of(self._class_of(record))
+        self._open.describe(code, text_of(record.get("user_query")), user_class, is_query)
 
     def _dwell(self, attributes: dict[str, Any]) -> float:
         """Seconds on the document, where the event says so."""
         for field, scale in (("dwell_ms", 1e-3), ("dwell_time", 1.0)):
             value = attributes.get(field)
             if value is not None:
-                dwell = _number(value) * scale
+                dwell = number_of(value) * scale
                 if 0 <= dwell <= LONGEST:
                     return dwell
                 self._counts["negative_dwell"] += 1
         return nan
-
-
-def _key(
-    ident: object, record: dict[str, Any], query_id: str, name: str | None, document: str | None,
-    ordinal: float, time: float, dwell: float,
-) -> int | None:  # fmt: skip
-    """What tells this record from others; None where nothing does."""
-    if type(ident) is str or type(ident) is int:
-        # As text, since -1 and -2 have one hash.
-        return hash(("event" if name else "query", str(ident)))
-    if time != time:
-        return None
-    # NaN differs from itself, even in a hash.
-    place, stay = None if ordinal != ordinal else ordinal, None if dwell != dwell else dwell
-    who = (str(record.get("session_id")), str(record.get("client_id")))
-    return hash((query_id, name, document, place, time, stay, who))
-
-
-def _given(*idents: object) -> object:
-    """The first id that is one: an index makes up its own, also for an event that comes twice."""
-    for ident in idents:
-        if (type(ident) is str and ident) or type(ident) is int:
-            return ident
-    return None
-
-
-def _identifier(value: object) -> str | None:
-    """Ids are strings; engines also write numbers."""
-    if type(value) is str:
-        return value or None
-    return str(value) if type(value) is int and abs(value) < 1 << 128 else None
-
-
-def _text(value: object) -> str | None:
-    return value if type(value) is str and value else None
-
-
-def _number(value: object) -> float:
-    """A finite number, also as text, or NaN."""
-    if type(value) is not int and type(value) is not float and type(value) is not str:
-        return nan
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return nan
-    return number if isfinite(number) else nan
-
-
-_from_iso = datetime.fromisoformat
-
-
-def _seconds(stamp: object) -> float:
-    """Seconds since 1970 of an ISO 8601 time, or of milliseconds (seconds, where they are too few)."""
-    # Digits that go on past the day are a number: the parser would take one of them for the "T".
-    if type(stamp) is str and not (len(stamp) > 8 and stamp[4:9].isdecimal()):
-        try:
-            moment = _from_iso(stamp)
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            pass
-    number = _number(stamp)
-    return number if abs(number) < 1e11 else number / 1e3
