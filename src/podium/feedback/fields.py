@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from math import isfinite, nan
-from typing import Any
 
 
 def key_of(
-    ident: object, record: dict[str, Any], query_id: str, name: str | None, document: str | None,
-    ordinal: float, time: float, dwell: float,
+    ident: object, session: object, client: object, query_id: str, name: str | None,
+    document: str | None, ordinal: float, time: float, dwell: float,
 ) -> int | None:  # fmt: skip
     """What tells this record from others; None where nothing does."""
     if type(ident) is str or type(ident) is int:
@@ -19,8 +18,7 @@ def key_of(
         return None
     # NaN differs from itself, even in a hash.
     place, stay = None if ordinal != ordinal else ordinal, None if dwell != dwell else dwell
-    who = (str(record.get("session_id")), str(record.get("client_id")))
-    return hash((query_id, name, document, place, time, stay, who))
+    return hash((query_id, name, document, place, time, stay, str(session), str(client)))
 
 
 def first_id(*idents: object) -> object:

@@ -17,6 +17,14 @@ from podium.errors import EmptyDataError, MalformedLineError, UsageError
 from podium.feedback.actions import ACTIONS, KIND, kind_codes
 from podium.feedback.classes import UserClass, class_reader
 from podium.feedback.counts import MAX_NAMES, OTHER, LogCounts
+from podium.feedback.events import (
+    NO_ATTRIBUTES,
+    NOT_USUAL,
+    Attributes,
+    Event,
+    event_of,
+    usual_event,
+)  # fmt: skip
 from podium.feedback.feedback import Feedback
 from podium.feedback.fields import first_id, identifier_of, key_of, number_of, seconds_of, text_of
 from podium.feedback.phi import PhiFunction
@@ -31,7 +39,6 @@ WINDOW = 500_000
 
 _HIT, _IMPRESSION, _SEARCH, _BACK = (KIND[k] for k in ("hit", "impression", "search", "back"))
 _TIMED = (KIND["view"], KIND["exit"])
-_NOTHING: dict[str, Any] = {}
 
 
 def read_ubi(
@@ -198,6 +205,7 @@ class UbiReader:
         """More lines of the source; None is a line that is not text."""
         if not self._sources:
             self.start("events")
+        usual = usual_event if self._class_of is None else None  # a class may stand in any field
         for line in lines:
             self._line += 1
             if line is not None and not isinstance(line, str):
@@ -207,6 +215,17 @@ class UbiReader:
                 self._n_bulk += 1
                 self._bulk = action.groups()  # type: ignore[assignment]
                 continue
+            if usual is not None:
+                try:
+                    event = usual(line)
+                except NOT_USUAL:
+                    pass
+                else:
+                    bulk, self._bulk = self._bulk, None
+                    self._event(event, None if bulk is None else bulk[1])
+                    if self._open.room <= 0:
+                        self._open.make_room()
+                    continue
             try:
                 record, end = _scan(line, 0)
             except (ValueError, StopIteration, RecursionError, TypeError):
@@ -273,7 +292,7 @@ class UbiReader:
         bulk, self._bulk = self._bulk, None
         name = record.get("action_name")
         if name is not None:
-            self._event(record, name, None if bulk is None else bulk[1])
+            self._event(event_of(record), None if bulk is None else bulk[1], record)
             return
         if len(record) == 1 and self._is_action(record):
             return
@@ -284,7 +303,7 @@ class UbiReader:
                 name = record.get("action_name")
         index, ident = bulk or ("", None)
         if name is not None or index.endswith("events"):
-            self._event(record, name, ident)
+            self._event(event_of(record), ident, record)
         elif index.endswith("queries") or "user_query" in record or "query_id" in record:
             self._query(record, ident)
         else:
@@ -300,7 +319,8 @@ class UbiReader:
             self._bulk = (str(about.get("_index", "")), about.get("_id"))
         return True
 
-    def _event(self, event: dict[str, Any], name: object, ident: object) -> None:
+    def _event(self, event: Event, ident: object, record: dict[str, Any] | None = None) -> None:
+        name = event.action_name
         if type(name) is not str or not name:
             self._wrong("missing_action", "an event with an action_name", f"{name!r}")
             return
@@ -310,46 +330,36 @@ class UbiReader:
             actions[name] = actions.get(name, 0) + 1
             return
         actions[name] = actions.get(name, 0) + 1
-        query_id = event.get("query_id")
+        query_id = event.query_id
         if type(query_id) is not str or not query_id:
             query_id = identifier_of(query_id)
             if query_id is None:
                 self._counts["missing_query_id"] += 1
                 return
-        stamp = event.get("timestamp")
+        stamp = event.timestamp
         time = seconds_of(stamp)
         if time != time:
             self._wrong("missing_timestamp", "an event with a timestamp", f"{stamp!r:.60}")
-        attributes = event.get("event_attributes")
-        document, ordinal, dwell = None, nan, nan
-        if type(attributes) is dict:
-            thing, position = attributes.get("object"), attributes.get("position")
-            if type(thing) is dict:
-                document = thing.get("object_id")
-                if type(document) is not str or not document:
-                    document = identifier_of(document)
-            if type(position) is dict:
-                place = position.get("ordinal")
-                ordinal = nan if place is None else number_of(place)
-            if kind in _TIMED:
-                dwell = self._dwell(attributes)
-            ident = first_id(attributes.get("event_id"), event.get("event_id"), ident)
-        else:
-            ident = first_id(event.get("event_id"), ident)
+        about = event.event_attributes or NO_ATTRIBUTES
+        document = None if about.object is None else identifier_of(about.object.object_id)
+        ordinal = nan if about.position is None else number_of(about.position.ordinal)
+        dwell = self._dwell(about) if kind in _TIMED else nan
+        ident = first_id(about.event_id, event.event_id, ident)
         if document is None and kind != _BACK and kind != _SEARCH:
             self._wrong("missing_object", f"a document (object_id) for {name!r}", "none")
             return
         if kind == _IMPRESSION and ordinal != ordinal:
             self._counts["missing_position"] += 1
         opened = self._open
-        key = key_of(ident, event, query_id, name, document, ordinal, time, dwell)
+        key = key_of(
+            ident, event.session_id, event.client_id, query_id, name, document, ordinal, time, dwell
+        )
         code = opened.event(query_id, key, document, kind, ordinal, time, dwell)
         if code < 0:
             self._counts["duplicates"] += 1
             return
-        text = event.get("user_query")
-        if text != opened.texts[1].get(code) or self._class_of is not None:
-            self._describe(code, event, False)
+        if record is not None or event.user_query != opened.texts[1].get(code):
+            self._describe(code, event.user_query, record, False)
 
     def _query(self, query: dict[str, Any], ident: object) -> None:
         self._counts["queries"] += 1
@@ -360,7 +370,8 @@ class UbiReader:
         opened, time = self._open, seconds_of(query.get("timestamp"))
         if time != time:
             self._counts["missing_timestamp"] += 1
-        key = key_of(ident, query, query_id, None, text, nan, time, nan)
+        who = query.get("session_id"), query.get("client_id")
+        key = key_of(ident, *who, query_id, None, text, nan, time, nan)
         if key is not None and opened.came_before(key):
             self._counts["duplicates"] += 1
             return
@@ -377,17 +388,18 @@ class UbiReader:
             document = identifier_of(hit)
             if document is not None:
                 opened.add(code, document, _HIT, place, nan, nan)
-        self._describe(code, query, True)
+        self._describe(code, text, query, True)
 
-    def _describe(self, code: int, record: dict[str, Any], is_query: bool) -> None:
+    def _describe(
+        self, code: int, text: object, record: dict[str, Any] | None, is_query: bool
+    ) -> None:
         """What a record says of its list: the query's text, the user's class."""
-        user_class = None if self._class_of is None else identifier_of(self._class_of(record))
-        self._open.describe(code, text_of(record.get("user_query")), user_class, is_query)
+        found = None if self._class_of is None or record is None else self._class_of(record)
+        self._open.describe(code, text_of(text), identifier_of(found), is_query)
 
-    def _dwell(self, attributes: dict[str, Any]) -> float:
+    def _dwell(self, attributes: Attributes) -> float:
         """Seconds on the document, where the event says so."""
-        for field, scale in (("dwell_ms", 1e-3), ("dwell_time", 1.0)):
-            value = attributes.get(field)
+        for value, scale in ((attributes.dwell_ms, 1e-3), (attributes.dwell_time, 1.0)):
             if value is not None:
                 dwell = number_of(value) * scale
                 if 0 <= dwell <= LONGEST:
