@@ -37,13 +37,14 @@ def test_public_names_are_pinned():
         "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Before", "CFBRS",
         "CoordinateAscent", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM", "Groups", "Hide",
         "LOSSES", "LambdaMART", "LeastSquares", "ListMLE", "ListNet", "METRICS", "MLP", "NotTopK",
-        "Pin", "PodiumError", "PostRanker", "PostRanking", "Qrels", "RANKERS", "RULES", "RankBoost",
-        "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP", "Together", "TopK",
-        "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation",
-        "data", "ensemble", "errors", "evaluate", "experiments", "feedback", "kernels", "load",
-        "losses", "make_synthetic", "metrics", "optim", "postrank", "postrank_batch", "postranking",
-        "rankers", "read_letor", "read_parquet", "read_qrels", "read_rules", "read_run", "registry",
-        "tune", "write_letor", "write_qrels", "write_rules", "write_run",
+        "Ordinal", "Pin", "PodiumError", "PostRanker", "PostRanking", "Qrels", "RANKERS", "RPCMTL",
+        "RULES", "RankBoost", "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP",
+        "Together", "TopK", "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate",
+        "aggregation", "data", "ensemble", "errors", "evaluate", "experiments", "feedback",
+        "kernels", "load", "losses", "make_opposed", "make_synthetic", "metrics", "multitask",
+        "optim", "postrank", "postrank_batch", "postranking", "rankers", "read_letor",
+        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune", "write_letor",
+        "write_qrels", "write_rules", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)
     assert set(podium.__all__) <= set(dir(podium))

@@ -21,7 +21,17 @@ from podium.rankers.tree_text import DEEPEST, check_trees
 from podium.registry import MODELS, load
 
 GOLDEN = Path(__file__).parent / "golden"
-KINDS = ["linear", "stumps", "mlp", "trees", "reranked", "composed", "composed-linear"]
+KINDS = [
+    "linear",
+    "stumps",
+    "mlp",
+    "trees",
+    "ordinal",
+    "reranked",
+    "composed",
+    "composed-linear",
+    "combined",
+]
 DATA = small(8, seed=3)
 
 
@@ -103,6 +113,15 @@ def npy(array, **options):
     buffer = io.BytesIO()
     np.save(buffer, array, **options)
     return buffer.getvalue()
+
+
+@pytest.mark.parametrize("error", [MemoryError, OverflowError, RecursionError])
+def test_a_model_that_asks_for_too_much_is_damaged(error, monkeypatch):
+    def asking(parts):
+        raise error("much")
+
+    monkeypatch.setattr(MODELS["combined"], "from_parts", asking)
+    refused(golden("combined")[0], "truncated, damaged or something else")
 
 
 @pytest.fixture

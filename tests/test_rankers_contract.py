@@ -243,7 +243,15 @@ def test_queries_that_say_nothing_change_nothing(name):
     assert np.isfinite(found).all()
     # Pointwise rankers learn from any document; those that look at the features see other ones;
     # a measure or a drawn top k may have a value where labels are equal.
-    if name not in ("regression", "rankboost", "adarank", "lambdamart", "toprank", *FOCUSED):
+    if name not in (
+        "regression",
+        "ordinal",
+        "rankboost",
+        "adarank",
+        "lambdamart",
+        "toprank",
+        *FOCUSED,
+    ):
         np.testing.assert_allclose(found, scores(name, remade(DATA)), atol=1e-5)
 
 
@@ -302,10 +310,13 @@ FIXED = {  # trees: a loss that does not ask for an order of equal scores
     "ranksvm": {"tol": 1e-10},
     "svm-map": {"eps": 1e-12, "rel": 3.0},
     "focused-svm": {"eps": 1e-12},
+    "ordinal": {"tol": 1e-12},
     **{name: {"tol": 1e-12} for name in ("ranknet", "listnet", "listmle", "topk-listmle")},
     "focused-net": {"tol": 1e-12},
     **{name: {"eps": 1e-9} for name in ("topslack", "topmargin")},
     "cfbrs": {"base": RankSVM(tol=1e-10)},
+    # Each list is divided once, whatever it weighs: weights are of the tasks.
+    "rpc-mtl": {"n_clusters": 1, "tol": 1e-12},
 }
 
 
@@ -464,7 +475,7 @@ def test_a_query_of_20000_documents(name):
         **{n: {"max_iter": 2} for n in ("ranknet", "listnet", "listmle", "topk-listmle")},
         **{n: {"max_iter": 2} for n in ("focused-net", "svm-map")},
         "focused-svm": {"max_iter": 2, "C": 1.0}, "least-squares": {"C": 1e-9},
-        "cfbrs": {"base": RankSVM(C=1e-9)},
+        "cfbrs": {"base": RankSVM(C=1e-9)}, "rpc-mtl": {"max_iter": 2},
     }.get(name, {})  # fmt: skip
     ranker = cheap(name, **few)
     if "max_iter" in few:
@@ -528,10 +539,17 @@ def test_one_label_only(name):
 
 
 @every
+def test_no_features(name):
+    none = small(4).with_features(np.zeros((len(small(4)), 0)))
+    with pytest.raises(DataError, match=r"expected features for .*, got none"):
+        cheap(name).fit(none)
+
+
+@every
 def test_labels_that_differ_between_queries_only(name):
     X, qid = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) // 20
     y = qid.astype(float)
-    if name == "regression":
+    if name in ("regression", "ordinal"):
         assert np.isfinite(cheap(name).fit(X, y, qid=qid).predict(X)).all()
         return
     with pytest.raises(DataError, match=f"different labels to train {name}"):
@@ -631,6 +649,8 @@ BAD = [
     ("lambdamart", {"monotone": [2, 0, 0, 0]}, "1, -1 or 0"),
     ("lambdamart", {"monotone": {"nothing": 1}}, "unknown feature 'nothing'"),
     ("lambdamart", {"feature_fraction": 0.0}, "feature_fraction of lambdamart"),
+    ("ordinal", {"loss": "hinge"}, "loss of ordinal to be 'all-threshold' or 'proportional-odds'"),
+    ("ordinal", {"l2": -1.0}, "l2 of ordinal to be a number of 0 or more, got -1.0"),
     ("focused-svm", {"beta": 1.1}, "beta of focused-svm to be a number from 0 to 1, got 1.1"),
     ("focused-svm", {"reading": "ap"}, "reading of focused-svm"),
     ("focused-boost", {"shrinkage": 0.0}, "shrinkage of focused-boost"),
@@ -680,6 +700,18 @@ BAD = [
     ),
     ("cfbrs", {"groups": {"a": [7]}}, "features 0 to 3 in groups, got 7"),
     ("toprank", {"mode": "letter"}, "mode of toprank to be 'best' or 'paper'"),
+    (
+        "rpc-mtl",
+        {"n_clusters": 0},
+        "n_clusters of rpc-mtl to be a whole number of 1 or more, got 0",
+    ),
+    ("rpc-mtl", {"kappa_1": 5, "kappa_2": 5}, "kappa_1 of rpc-mtl below kappa_2"),
+    ("rpc-mtl", {"distance": "euclid"}, "distance of rpc-mtl to be 'diagonal' or 'full' or none"),
+    ("rpc-mtl", {"combine": "both"}, "combine of rpc-mtl to be 'soft' or 'hard'"),
+    ("rpc-mtl", {"lam": -1.0}, "lam of rpc-mtl to be a number of 0 or more"),
+    ("rpc-mtl", {"ordinal": "probit"}, "ordinal of rpc-mtl to be 'all-threshold' or"),
+    ("rpc-mtl", {"solver": "adam"}, "solver of rpc-mtl to be 'lbfgs' or 'sgd'"),
+    ("rpc-mtl", {"k": 0}, "k of rpc-mtl"),
 ]
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         kernels,
         losses,
         metrics,
+        multitask,
         optim,
         postranking,
         rankers,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Qrels,
         RankingData,
         Run,
+        make_opposed,
         make_synthetic,
         read_letor,
         read_parquet,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from podium.errors import PodiumError
     from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
+    from podium.multitask import RPCMTL
     from podium.postranking import (
         RULES,
         Apart,
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
         LeastSquares,
         ListMLE,
         ListNet,
+        Ordinal,
         RankBoost,
         RankNet,
         RankSVM,
@@ -100,6 +104,7 @@ _PUBLIC = {
     "Qrels": "podium.data",
     "RankingData": "podium.data",
     "Run": "podium.data",
+    "make_opposed": "podium.data",
     "make_synthetic": "podium.data",
     "read_letor": "podium.data",
     "read_parquet": "podium.data",
@@ -114,6 +119,7 @@ _PUBLIC = {
     "LOSSES": "podium.losses",
     "METRICS": "podium.metrics",
     "evaluate": "podium.metrics",
+    "RPCMTL": "podium.multitask",
     "Apart": "podium.postranking",
     "AtLeast": "podium.postranking",
     "AtMost": "podium.postranking",
@@ -142,6 +148,7 @@ _PUBLIC = {
     "ListMLE": "podium.rankers",
     "ListNet": "podium.rankers",
     "MLP": "podium.rankers",
+    "Ordinal": "podium.rankers",
     "RankBoost": "podium.rankers",
     "RankNet": "podium.rankers",
     "RankSVM": "podium.rankers",
@@ -156,7 +163,7 @@ _PUBLIC = {
 }
 _ROOMS = (
     "aggregation", "data", "ensemble", "errors", "experiments", "feedback", "kernels", "losses", "metrics",
-    "optim", "postranking", "rankers", "registry",
+    "multitask", "optim", "postranking", "rankers", "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -182,12 +189,14 @@ __all__ = [
     "METRICS",
     "MLP",
     "NotTopK",
+    "Ordinal",
     "Pin",
     "PodiumError",
     "PostRanker",
     "PostRanking",
     "Qrels",
     "RANKERS",
+    "RPCMTL",
     "RULES",
     "RankBoost",
     "RankNet",
@@ -214,8 +223,10 @@ __all__ = [
     "kernels",
     "load",
     "losses",
+    "make_opposed",
     "make_synthetic",
     "metrics",
+    "multitask",
     "optim",
     "postrank",
     "postrank_batch",

@@ -111,11 +111,17 @@ class UsageError(PodiumError, ValueError):
 class UnknownNameError(UsageError):
     """No such name; the message lists the nearest ones, after what else may be meant."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], instead: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], instead: str = "", meant: str = ""
+    ) -> None:
         self.name = name
         names = sorted(known)
         lowered = {n.lower(): n for n in names}
-        near = [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
+        near = (
+            [meant]
+            if meant
+            else [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
+        )
         known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
         super().__init__(f"unknown {kind} {name!r}; {instead and f'{instead}; '}{hint}")
@@ -147,6 +153,10 @@ class DivergedError(PodiumError, ArithmeticError):
 
 class NotConvergedWarning(UserWarning):
     """A ranker stopped before its optimiser was done; the ranker is marked ``converged_ = False``."""
+
+
+class SlowWarning(UserWarning):
+    """What is asked for takes long, and something else would not."""
 
 
 class UnknownClassWarning(UserWarning):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import ensemble, rankers
+from podium import ensemble, multitask, rankers
 from podium.data.files import Path_
 from podium.errors import UnknownNameError
 from podium.rankers import model_files
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS, **ensemble.RANKERS}
-MODELS: dict[str, type[Model]] = {**model_files.MODELS, **ensemble.MODELS}
+RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
+MODELS: dict[str, type[Model]] = {**model_files.MODELS, **ensemble.MODELS, **multitask.MODELS}
 """Every kind of model, as model files name them."""
 
 
@@ -29,7 +29,7 @@ def make_ranker(name: str, **parameters: Any) -> Ranker:
     known = RANKERS[name]().get_params(deep=False)
     for parameter in parameters:
         if parameter not in known:
-            raise UnknownNameError(f"parameter of {name}", parameter, known)
+            raise RANKERS[name].unknown_parameter(parameter)
     return RANKERS[name](**parameters)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.ensemble import CFBRS, TopRank
-from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM, Regression
+from podium.multitask import RPCMTL
+from podium.rankers import MLP, LambdaMART, ListNet, Ordinal, RankBoost, RankSVM, Regression
 
 HERE = Path(__file__).parent
 VERSION = 1
@@ -27,11 +28,13 @@ RANKERS = {
     "stumps": RankBoost(rounds=10),
     "mlp": ListNet(scorer=MLP(hidden=(4, 3), activation="tanh", epochs=3, batch_queries=2)),
     "trees": LambdaMART(trees=3, leaves=4, min_leaf=3, threads=1, monotone={"bm25": 1}),
+    "ordinal": Ordinal(loss="proportional-odds", l2=0.01),
     "reranked": TopRank(
         base=RankSVM(C=0.01), rankers=(Regression(), RankBoost(rounds=5)), aggregator="borda", t=5
     ),
     "composed-linear": CFBRS(base="least-squares", min_block=1, weights="validation"),
     "composed": CFBRS(base=RankBoost(rounds=3), min_block=1, combine="borda"),
+    "combined": RPCMTL(n_clusters=3),
 }
 CLASSES = {"composed-linear": ["new", "old", "new", "old", "new", "old"]}
 

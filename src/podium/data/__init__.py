@@ -9,7 +9,7 @@ from podium.data.ranking_data import RankingData, concatenate
 from podium.data.scaling import SCALERS, scale_by_query
 from podium.data.splitting import Fold, kfold, rotate, shuffled, shuffled_queries, split
 from podium.data.strings import Strings
-from podium.data.synthetic import SyntheticData, Truth, make_synthetic
+from podium.data.synthetic import SyntheticData, Truth, make_opposed, make_synthetic
 from podium.data.trec import (
     Qrels,
     Run,
@@ -39,6 +39,7 @@ __all__ = [
     "draw_order",
     "draw_truth",
     "kfold",
+    "make_opposed",
     "make_synthetic",
     "match",
     "position_labels",

@@ -95,11 +95,17 @@ def check_values(data: RankingData) -> None:
         )
 
 
+_FILL_IN = (
+    "; fill it in, or make the data with RankingData.from_arrays(..., missing='nan') for what takes "
+    "missing values"
+)
+
+
 def _check_features(data: RankingData) -> None:
     bad = np.isinf(data.X) if data.missing == "nan" else ~np.isfinite(data.X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        hint = "" if np.isinf(data.X[row, column]) else "; missing='nan' allows missing values"
+        hint = "" if np.isinf(data.X[row, column]) else _FILL_IN
         raise NonFiniteError(
             f"expected finite features, got {data.X[row, column]} in feature "
             f"{data.names()[column]} of {_place(data, row)}{hint}"

@@ -114,18 +114,90 @@ def make_synthetic(
     below = (n - groups.ranks(utility) + draw) / n
     labels = np.searchsorted(np.cumsum(shares)[:-1], below, side="right")
     labels[groups.spread(rng.random(n_queries) < blank)] = 0
-    qids = np.array([f"q{q}" for q in range(1, n_queries + 1)], dtype=object)
+    qids = _query_names(n_queries)
     return SyntheticData(
         X=X,
         y=labels.astype(np.float64),
         groups=groups,
         qids=qids,
-        docid_column=Strings.of(
-            f"{qid}-d{place}"
-            for qid, n in zip(qids, groups.sizes.tolist(), strict=True)
-            for place in range(1, n + 1)
-        ),
+        docid_column=_document_names(qids, groups),
         truth=answer,
+    )
+
+
+def make_opposed(
+    n_lists: int = 100,
+    n_docs: int = 40,
+    seed: int = 0,
+    *,
+    n_features: int = 46,
+    noise: float = 0.05,
+) -> RankingData:
+    """Total orders whose top degree is ordered against the rest: no linear score has them right.
+
+    A document has a degree, uniform on 0, 1, 2, and t, uniform on (0, 1); its utility is degree + t.
+
+        x_1 = degree + e_1,    x_2 = v (t - 1/2) + e_2,    v = -1 in degree 2, else 1,
+
+    e normal with standard deviation `noise`; the other features are nuisance, normal with standard
+    deviation 0.3. Within the top degree a larger x_2 is worse, within the others it is better. The
+    label of the document at rank r of n is (n - r) / (n - 1), the relevance of Wu et al., Listwise
+    learning to rank by exploring structure of objects (RPC-MTL), section 3.1.
+
+    Parameters
+    ----------
+    n_lists, n_docs
+        How many lists, and documents in each.
+    seed
+        Same seed, same bytes.
+    n_features
+        The two above and the nuisance.
+    noise
+        Standard deviation of e.
+
+    Examples
+    --------
+    >>> data = make_opposed(n_lists=2, n_docs=5, seed=0)
+    >>> data, sorted(data.y[:5].tolist())
+    (RankingData(2 queries, 10 documents, 46 features, labels 0..1), [0.0, 0.25, 0.5, 0.75, 1.0])
+    """
+    for name, count in (("n_lists", n_lists), ("n_docs", n_docs), ("n_features", n_features)):
+        if not isinstance(count, int | np.integer):
+            raise UsageError(f"expected {name} to be a whole number, got {count!r}")
+    if n_lists < 1 or n_docs < 2:
+        raise UsageError(f"expected lists of 2 documents or more, got {n_lists} of {n_docs}")
+    if n_features < 2:
+        raise UsageError(f"expected 2 features or more, got {n_features}")
+    if not noise >= 0:
+        raise UsageError(f"expected noise of 0 or more, got {noise}")
+    check_seed(seed)
+    rng = np.random.default_rng(seed)
+    groups = Groups.from_sizes(np.full(n_lists, n_docs))
+    n = groups.n_rows
+    degree, t = rng.integers(0, 3, n), rng.random(n)
+    X = 0.3 * rng.standard_normal((n, n_features))
+    X[:, :2] = noise * rng.standard_normal((n, 2))
+    X[:, 0] += degree
+    X[:, 1] += np.where(degree == 2, -1.0, 1.0) * (t - 0.5)
+    qids = _query_names(n_lists)
+    return RankingData(
+        X=X,
+        y=(n_docs - groups.ranks(degree + t)) / (n_docs - 1),
+        groups=groups,
+        qids=qids,
+        docid_column=_document_names(qids, groups),
+    )
+
+
+def _query_names(n: int) -> NDArray[np.object_]:
+    return np.array([f"q{q}" for q in range(1, n + 1)], dtype=object)
+
+
+def _document_names(qids: NDArray[np.object_], groups: Groups) -> Strings:
+    return Strings.of(
+        f"{qid}-d{place}"
+        for qid, n in zip(qids, groups.sizes.tolist(), strict=True)
+        for place in range(1, n + 1)
     )
 
 

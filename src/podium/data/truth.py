@@ -36,6 +36,14 @@ def draw_order(
     Documents with equal labels are ordered by `tie_break` (larger first; say, the Borda consensus
     of several rankers) and then at random. A draw depends on the seed, the query and the document
     (its id, or its features where it has none; what is alike in both keeps the order of the rows).
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 4, [0, 2, 1, 2], qid=[1] * 4, docid=list("abcd"))
+    >>> places = draw_order(data, tie_break=[0.1, 0.2, 0.3, 0.4])
+    >>> places.tolist(), data.with_labels(1 / places).y.round(2).tolist()
+    ([4, 2, 3, 1], [0.25, 0.5, 0.33, 1.0])
     """
     check_seed(seed)
     wish = np.zeros(len(data)) if tie_break is None else np.asarray(tie_break, dtype=np.float64)

@@ -3,6 +3,7 @@
 from podium.rankers.boosted.estimators import AdaRank, FocusedBoost, RankBoost
 from podium.rankers.certificate import Certificate, HeadCertificate
 from podium.rankers.coordinate_ascent import CoordinateAscent
+from podium.rankers.degrees import OrdinalFit, fit_ordinal
 from podium.rankers.explanation import (
     Explanation,
     Importance,
@@ -16,6 +17,7 @@ from podium.rankers.lambdamart import LambdaMART
 from podium.rankers.least_squares import LeastSquares
 from podium.rankers.mlp import MLP
 from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
+from podium.rankers.ordinal import Ordinal
 from podium.rankers.ranker import RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
@@ -35,6 +37,7 @@ RANKERS: dict[str, type[Ranker]] = {
     "adarank": AdaRank,
     "coordinate-ascent": CoordinateAscent,
     "lambdamart": LambdaMART,
+    "ordinal": Ordinal,
     "focused-svm": FocusedSVM,
     "focused-boost": FocusedBoost,
     "focused-net": FocusedNet,
@@ -60,6 +63,8 @@ __all__ = [
     "ListMLE",
     "ListNet",
     "MLP",
+    "Ordinal",
+    "OrdinalFit",
     "RANKERS",
     "RankBoost",
     "RankNet",
@@ -77,6 +82,7 @@ __all__ = [
     "explain",
     "feature_importance",
     "feature_weights",
+    "fit_ordinal",
     "permutation_importance",
     "tune",
 ]

@@ -56,7 +56,7 @@ def feature_weights(ranker: Ranker) -> dict[str, float]:
     if not isinstance(ranker.model_, Linear):
         raise UsageError(
             f"expected a linear ranker, which has weights, got {ranker.name} with a "
-            f"{ranker.model_.kind} model; see permutation_importance"
+            f"{ranker.model_.kind} model; see feature_importance and permutation_importance"
         )
     return _by_name(ranker, ranker.model_.weights)
 

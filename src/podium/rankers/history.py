@@ -17,7 +17,11 @@ from podium.rankers.models import Linear, Model
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration: the objective, and the metric on the validation queries where there are any."""
+    """One iteration: the objective, and the metric on the validation queries where there are any.
+
+    Rankers that learn in stages name the one they are in. A step of iteration 0 says that a stage
+    begins: it has no objective (NaN), and is told to callbacks, but is not on the curve.
+    """
 
     ranker: str
     iteration: int
@@ -25,6 +29,7 @@ class Step:
     objective: float
     metric: str
     valid: float | None
+    stage: str = ""
 
 
 Callback = Callable[[Step], object]
@@ -101,6 +106,7 @@ class Watch:
     keep_best: bool = True
     steps: list[Step] = field(default_factory=list)
     best: int | None = None
+    stage: str = ""
     _best: float = -float("inf")
     _made: Model | Callable[[], Model] | None = None
 
@@ -123,8 +129,9 @@ class Watch:
                 scores = _made(model).scores(self.valid.X, self.valid.groups)
             value = evaluate(self.valid, scores, self.metric)[self.metric].mean
         step = Step(
-            self.ranker, len(self.steps) + 1, self.total, float(objective), str(self.metric), value
-        )
+            self.ranker, len(self.steps) + 1, self.total, float(objective), str(self.metric), value,
+            self.stage,
+        )  # fmt: skip
         self.steps.append(step)
         # Without validation the lowest objective counts. Written so that NaN, where no validation
         # query has a value, does not keep the first iteration.
@@ -134,6 +141,12 @@ class Watch:
         if self.callback is not None:
             self.callback(step)
         return value
+
+    def begin(self, stage: str) -> None:
+        """A stage of the fit begins."""
+        self.stage = stage
+        if self.callback is not None:
+            self.callback(Step(self.ranker, 0, None, float("nan"), str(self.metric), None, stage))
 
     def weights(self, _: int, w: NDArray[np.float64], objective: float) -> None:
         """One iteration of an optimiser of linear models is done."""

@@ -61,6 +61,14 @@ def _shown(names: Sequence[str]) -> str:
     return ", ".join(map(str, list(names)[:5])) + (", ..." if len(names) > 5 else "")
 
 
+def check_labels_differ(data: RankingData, name: str) -> None:
+    """Raise where all documents have one label: what looks at single documents learns nothing then."""
+    if data.y.min() == data.y.max():
+        raise DataError(
+            f"expected documents of different labels to train {name}, got {data.y[0]:g} only"
+        )
+
+
 def as_data(
     X: Any,
     y: ArrayLike | None = None,

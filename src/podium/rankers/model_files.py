@@ -35,6 +35,7 @@ from podium.rankers.history import History, Step
 from podium.rankers.lambdamart import Trees
 from podium.rankers.mlp import MLP, Network
 from podium.rankers.models import Linear, Model, Part, Stumps
+from podium.rankers.ordinal import OrdinalModel
 from podium.rankers.parameters import check_parameters
 from podium.rankers.ranker import Ranker, Trained
 
@@ -44,15 +45,16 @@ LIMIT = 2 << 30
 
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
-    ValueError, OverflowError,
+    ValueError, OverflowError, MemoryError,
 )  # fmt: skip
-"""What zipfile raises, depending on which byte of a file is wrong."""
+"""What zipfile raises, depending on which byte of a file is wrong; and what asks for too much."""
 
 MODELS: dict[str, type[Model]] = {
     "linear": Linear,
     "stumps": Stumps,
     "mlp": Network,
     "trees": Trees,
+    "ordinal": OrdinalModel,
 }
 
 
@@ -305,6 +307,7 @@ def _columns(history: History) -> dict[str, Any]:
         "objective": history.objective,
         "valid": [None if v is None or np.isnan(v) else v for v in history.valid],
         "best": history.best,
+        **({} if first is None or not first.stage else {"stage": first.stage}),
     }
 
 
@@ -314,6 +317,7 @@ def _history(stored: dict[str, Any]) -> History:
         Step(
             str(stored["ranker"]), number, stored["total"], _finite(objective),
             str(stored["metric"]), None if valid is None else _finite(valid),
+            str(stored.get("stage", "")),
         )
         for number, (objective, valid) in enumerate(curve, start=1)
     )  # fmt: skip

@@ -39,6 +39,7 @@ NonNegative = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 2**31 - 1024)]
 """What LightGBM and index arithmetic can count."""
+CountOrNone = Annotated[int, Range(0, 2**31 - 1024)]
 Seed = Annotated[int, Range(0, 2**63 - 1)]
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import DENSE_LIMIT, RankingData, shuffled
 from podium.data.arrays import dense
 from podium.data.files import Path_
-from podium.errors import DataError, DivergedError, NonFiniteError, NotConvergedWarning, UsageError
+from podium.errors import (
+    DataError,
+    DivergedError,
+    NonFiniteError,
+    NotConvergedWarning,
+    UnknownNameError,
+    UsageError,
+)
 from podium.metrics import evaluate
 from podium.metrics.naming import parse
 from podium.rankers.certificate import Certificate
@@ -80,6 +87,15 @@ class Trained:
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
 
 
+def finite(scores: Floats) -> Floats:
+    """The scores, all of them numbers."""
+    # A sum of squares is finite only if every score is: half the time of looking at each.
+    if not math.isfinite(np.dot(scores, scores)) and not np.isfinite(scores).all():
+        row = int(np.argmin(np.isfinite(scores)))
+        raise NonFiniteError(f"expected finite features, got a score of {scores[row]} in row {row}")
+    return scores
+
+
 def check_top(k: int | None) -> None:
     """Raise unless there can be a top k."""
     if k is not None and (not isinstance(k, int | np.integer) or k < 1):
@@ -98,6 +114,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """What `tune` tries by default: the paper's own grid."""
     path: ClassVar[str | None] = None
     """The parameter along which `tune` starts each fit from the last one."""
+    after: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the scores alone: from fits that differ in these `tune` has nothing to learn."""
+    also: ClassVar[Mapping[str, str]] = {}
+    """The paper's names of parameters, for who asks by them."""
     accepts_missing: ClassVar[bool] = False
 
     # Query ids are routed to fit and score by scikit-learn's model selection, once routing is on.
@@ -242,6 +262,19 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _settings(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
+    @classmethod
+    def unknown_parameter(cls, parameter: str) -> UnknownNameError:
+        """The error for a parameter that there is not."""
+        known = [own.name for own in fields(cls)]
+        meant = cls.also.get(parameter, "")
+        return UnknownNameError(f"parameter of {cls.name}", parameter, known, meant=meant)
+
+    def _check(self, train: RankingData) -> None:
+        """Raise what a fit to this data would raise before it learns anything."""
+        check_parameters(self, self.name)
+        self._check_settings()
+        self._check_training(weighty(train))
+
     def _check_settings(self) -> None:
         """Raise a UsageError on parameters that their types alone do not tell to be wrong."""
 
@@ -254,6 +287,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             )
 
     def _check_missing(self, data: RankingData) -> None:
+        if data.n_features == 0:
+            raise DataError(f"expected features for {self.name}, got none")
         if data.missing == "nan" and not self.accepts_missing and np.isnan(data.X).any():
             raise DataError(
                 f"expected every feature to have a value for {self.name}, got missing ones (NaN); "
@@ -286,13 +321,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         matrix = self._features(X)
         given = isinstance(X, RankingData)
         scores = self.model_.scores(matrix, X.groups) if given else self.model_.predict(matrix)
-        # A sum of squares is finite only if every score is: half the time of looking at each.
-        if not math.isfinite(np.dot(scores, scores)) and not np.isfinite(scores).all():
-            row = int(np.argmin(np.isfinite(scores)))
-            raise NonFiniteError(
-                f"expected finite features, got a score of {scores[row]} in row {row}"
-            )
-        return scores
+        return finite(scores)
 
     def rank(
         self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None

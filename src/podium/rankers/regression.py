@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.data import RankingData
-from podium.errors import DataError, DivergedError
+from podium.errors import DivergedError
 from podium.optim import one_blas_thread
 from podium.rankers.history import Watch
+from podium.rankers.inputs import check_labels_differ
 from podium.rankers.models import Floats, Linear, Model
 from podium.rankers.parameters import NonNegative
 from podium.rankers.ranker import Learned, Ranker
@@ -44,10 +45,7 @@ class Regression(Ranker):
 
     def _check_training(self, data: RankingData) -> None:
         self._check_missing(data)
-        if data.y.min() == data.y.max():
-            raise DataError(
-                f"expected documents of different labels to train {self.name}, got {data.y[0]:g} only"
-            )
+        check_labels_differ(data, self.name)
 
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
         weight = np.ones(train.n_queries) if train.query_weight is None else train.query_weight

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import UsageError
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
 from podium.rankers.history import Callback
@@ -63,7 +63,8 @@ def tune(
 
     Along the ranker's path (C, l2, beta) each fit starts from the last one's model where that is
     the optimum (SVMs; networks' linear cousins with ``early_stopping=False``), so a path costs
-    little more than its hardest fit. Of equal values the first one wins.
+    little more than its hardest fit. Settings of the scores alone (``rpc-mtl``: combine, c) come last,
+    each fit of them ending where it starts. Of equal values the first one wins.
 
     Parameters
     ----------
@@ -99,15 +100,18 @@ def tune(
     known = ranker.get_params(deep=False)
     for name in grid:
         if name not in known:
-            raise UnknownNameError(f"parameter of {ranker.name}", name, known)
+            raise ranker.unknown_parameter(name)
     total = 1
     for name, values in grid.items():
         if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
             raise UsageError(f"expected values to try for {name}, got {values!r}")
         total *= len(values)
+    for path in _paths(grid, ranker.path, ranker.after):
+        for settings in path:  # before the first fit, not after an hour
+            _set(clone(ranker), settings, asked)._check(train)
     best: tuple[Trial, Ranker] | None = None
     trace: list[Trial] = []
-    for path in _paths(grid, ranker.path):
+    for path in _paths(grid, ranker.path, ranker.after):
         start = None
         for settings in path:
             candidate = _set(clone(ranker), settings, asked)
@@ -146,12 +150,16 @@ def _set(ranker: Ranker, settings: Settings, metric: Metric) -> Ranker:
     return ranker
 
 
-def _paths(grid: Mapping[str, Sequence[Any]], path: str | None) -> Iterator[Iterator[Settings]]:
-    """The settings, the path's parameter changing fastest: one walk for each setting of the others."""
-    others = [name for name in grid if name != path]
+def _paths(
+    grid: Mapping[str, Sequence[Any]], path: str | None, after: Sequence[str]
+) -> Iterator[Iterator[Settings]]:
+    """The settings, the path's parameter changing fast: one walk for each setting of the others.
+
+    Faster still change those that come after a fit.
+    """
+    along = [name for name in (path, *after) if name is not None and name in grid]
+    others = [name for name in grid if name not in along]
     for values in itertools.product(*(grid[name] for name in others)):
         fixed = dict(zip(others, values, strict=True))
-        if path is not None and path in grid:
-            yield ({**fixed, path: value} for value in grid[path])
-        else:
-            yield iter([fixed])
+        steps = itertools.product(*(grid[name] for name in along))
+        yield ({**fixed, **dict(zip(along, step, strict=True))} for step in steps)

@@ -157,7 +157,9 @@ def training(what: str) -> Iterator[tuple[Callable[[Step], None], Callable[[str]
     task = bar.add_task(what, total=None, state="")
 
     def advance(step: Step) -> None:
-        state = f"objective {step.objective:.6g}"
+        state = step.stage
+        if step.iteration:
+            state += ("  " if state else "") + f"objective {step.objective:.6g}"
         if step.valid is not None:
             state += f"  {step.metric} {step.valid:.4f}"
         bar.update(task, completed=step.iteration, total=step.total, state=state)

@@ -35,10 +35,12 @@ _MEASURES = {
     "linear": "weight",
     "stumps": "sum of |alpha|",
     "trees": "gain",
+    "ordinal": "weight",
     "composed-linear": "weight",
     "composed": "share in the blocks",
+    "combined": "use by degrees and tasks",
 }
-_SIGNED = ("linear", "composed-linear")
+_SIGNED = ("linear", "ordinal", "composed-linear")
 
 
 @reports_errors

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
 
-Ctrl-C ends training and keeps the best model so far (exit code 130)."""
+Ctrl-C ends training and keeps the best model so far (exit code 130), where there is one:
+rpc-mtl has one from its last stage, tasks, on."""
 
 RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
 TrainFiles = Annotated[

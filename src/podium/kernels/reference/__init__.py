@@ -21,6 +21,7 @@ from podium.kernels.reference.boosting import (
     stump_sums,
 )
 from podium.kernels.reference.bradley_terry import bradley_terry
+from podium.kernels.reference.clusters import rank_clusters
 from podium.kernels.reference.hashing import hash_strings
 from podium.kernels.reference.letor import format_letor, parse_letor
 from podium.kernels.reference.linear import matvec, rmatvec, rmatvec_by_query
@@ -95,6 +96,7 @@ __all__ = [
     "plackett_luce",
     "plackett_luce_product",
     "precision_sum",
+    "rank_clusters",
     "rankboost_potentials",
     "rmatvec",
     "rmatvec_by_query",
