@@ -212,7 +212,13 @@ def compare(values: Any, name: str, others: Sequence[str], metric: str) -> list[
 
 def page(result: dict[str, Any]) -> str:
     """docs/results.md."""
-    from benchmarks import quality_aggregation, quality_cfbrs, quality_rankopt, quality_toprank
+    from benchmarks import (
+        quality_aggregation,
+        quality_cfbrs,
+        quality_rankopt,
+        quality_rpc_mtl,
+        quality_toprank,
+    )
 
     s = result["summary"]
     return "\n".join(
@@ -220,7 +226,7 @@ def page(result: dict[str, Any]) -> str:
             "# Results",
             "",
             "Made by `python -m benchmarks.quality` with podium "
-            f"{result['podium']} on {result['date']}, but for the last three sections, which say how "
+            f"{result['podium']} on {result['date']}, but for the last five sections, which say how "
             "they were made; the data is LETOR 4.0's MQ2008 (784 queries, 15,211 documents, 46 "
             "features) in its own five folds. Parameters (each ranker's own grid) and iterations are "
             "chosen on the validation queries, by MAP on graded labels (NDCG@10 for lambdamart) and "
@@ -234,6 +240,7 @@ def page(result: dict[str, Any]) -> str:
             *quality_toprank.section(),
             *quality_rankopt.section(),
             *quality_cfbrs.section(),
+            *quality_rpc_mtl.section(),
         ]
     )
 
