@@ -150,7 +150,7 @@ def test_the_soft_score_is_the_one_written(fitted):
     X, model = OPPOSED.X, fitted.model_
     P = degree_probabilities(X @ fitted.ordinal_.w, fitted.ordinal_.thresholds)[:, ::-1]
     z = (X @ fitted.W_.T - model.mean) / model.scale
-    want = P @ [2, 1, 0] + 0.25 * (P * z).sum(axis=1)
+    want = P @ [2, 1, 0] + fitted.c * (P * z).sum(axis=1)
     np.testing.assert_allclose(fitted.predict(OPPOSED), want)
     np.testing.assert_array_equal(fitted.predict(X), fitted.predict(OPPOSED))
 

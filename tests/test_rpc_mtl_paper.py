@@ -222,7 +222,7 @@ def test_a_variant_is_what_the_ranker_makes():
     forms = {"RPC-MTL K = 3, soft", "RPC-MTL K = 3, hard"}
     assert set(tested) == forms | {f"RPC-MTL K = 3, soft, c = {c:g}" for c in STUDIED_MIXES}
     for combine in ("soft", "hard"):
-        ranker = RPCMTL(n_clusters=3, lam=0.1, l2=0.01, combine=combine).fit(FOLD.train)
+        ranker = RPCMTL(n_clusters=3, lam=0.1, l2=0.01, combine=combine, c=0.25).fit(FOLD.train)
         alone = evaluate(FOLD.test, ranker.predict(FOLD.test), CHOICE)[CHOICE].per_query
         own = tested[str(Variant(3, combine))]
         assert own.values[CHOICE] == pytest.approx(alone.tolist())
@@ -234,7 +234,7 @@ def test_a_path_ends_where_fits_alone_do():
         t.ranker: t
         for t in clusters_tested(FOLD, 3, False, Grid((0.1, 0.0), (0.01,), mixes=(0.25,)), 0)
     }
-    alone = RPCMTL(n_clusters=3, distance=None, lam=0.0, l2=0.01).fit(FOLD.train)
+    alone = RPCMTL(n_clusters=3, distance=None, lam=0.0, l2=0.01, c=0.25).fit(FOLD.train)
     wanted = evaluate(FOLD.test, alone.predict(FOLD.test), CHOICE)[CHOICE].mean
     without = own[str(Variant(3, "soft", metric=False, tasks=False))]
     assert np.mean(without.values[CHOICE]) == pytest.approx(wanted, abs=1e-3)

@@ -73,7 +73,7 @@ class Combined(Model):
     origin: Floats
     shares: Floats
     combine: Combine = "soft"
-    c: float = 0.25
+    c: float = 0.1
     division: Division | None = field(default=None, repr=False)
 
     @property

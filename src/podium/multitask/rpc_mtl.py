@@ -130,7 +130,7 @@ class RPCMTL(Ranker):
     lam: NonNegative = 0.01
     l2: NonNegative = 1e-3
     combine: Combine = "soft"
-    c: NonNegative = 0.25
+    c: NonNegative = 0.1
     solver: Solver = "lbfgs"
     learning_rate: Positive = 0.2
     max_iter: Count = 500
