@@ -1,0 +1,132 @@
+"""The installed standard library as documents: its public names, where a program finds them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+from podium.errors import DataError
+from podium.experiments.stdlib.definitions import Definition, argument_text
+from podium.experiments.stdlib.document import Document, title_of
+from podium.experiments.stdlib.introspection import SAFE_MODULES
+from podium.experiments.stdlib.resolution import Library
+
+# Not a library to search: tests, applications, jokes, tables, and what is public by another name.
+_LEFT_OUT = frozenset({
+    "antigravity", "distutils", "encodings", "ensurepip", "genericpath", "idlelib", "lib2to3",
+    "msilib", "nt", "ntpath", "nturl2path", "opcode", "posix", "posixpath", "pydoc_data",
+    "sre_compile", "sre_constants", "sre_parse", "test", "this", "turtledemo", "venv",
+})  # fmt: skip
+# Hundreds of small methods that say little of use to anyone who does not look for them.
+_WITHOUT_METHODS = ("tkinter", "turtle", "pydoc", "unittest.mock", "xml.dom", "ctypes")
+_NOT_SUBMODULES = frozenset({"test", "tests", "__main__", "macholib", "windows_events", "windows_utils"})
+
+
+def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
+    """Every public module, class, function and method of the installed standard library.
+
+    The library's sources are parsed, not imported; modules written in C are inspected where importing
+    them is safe (``introspection.SAFE_MODULES``). What is exported at several places has one document,
+    under its shortest name: ``os.path.join``, not ``posixpath.join``. Sorted by id.
+
+    Parameters
+    ----------
+    folder:
+        The library's sources; those of the running Python unless given.
+
+    Examples
+    --------
+    >>> corpus = {document.id: document for document in documents()}
+    >>> corpus["os.path.join"].signature, corpus["str.split"].kind
+    ('join(a, *p)', 'method')
+    >>> corpus["heapq.nlargest"].body
+    'Find the n largest elements in a dataset.\\n\\nEquivalent to:  sorted(iterable, key=key, reverse=True)[:n]'
+    """
+    root = Path(sysconfig.get_path("stdlib") if folder is None else folder)
+    if not (root / "os.py").is_file():
+        raise DataError(
+            "expected the sources of the standard library (os.py and the others), found none: this "
+            "Python was installed without them",
+            path=str(root),
+        )
+    library = Library(root)
+    modules = list(_public_modules(root))
+    homes = _homes(library, modules)
+    found = {name: _document(library, name, d) for name, d in homes.items()}
+    public = {definition.origin for definition in homes.values()}
+    for owner, definition in homes.items():
+        for method in _methods(library, owner, definition, public):
+            found.setdefault(method.id, method)
+    for module in modules:
+        body = library.body(module)
+        if body or library.exports(module):  # not the package that only holds others: urllib, xml
+            found[module] = Document(module, title_of(module), "", body, "module")
+    return [found[name] for name in sorted(found)]
+
+
+def _public_modules(root: Path) -> Iterator[str]:
+    for name in sorted(sys.stdlib_module_names - _LEFT_OUT):
+        if not name.startswith("_"):
+            yield from _modules_below(root, name)
+    yield "os.path"
+
+
+def _modules_below(root: Path, name: str) -> Iterator[str]:
+    path = root.joinpath(*name.split("."))
+    if (path / "__init__.py").is_file():
+        yield name
+        for child in sorted(path.iterdir()):
+            if not child.name.startswith("_") and child.stem not in _NOT_SUBMODULES:
+                yield from _modules_below(root, f"{name}.{child.stem}")
+    elif path.with_name(f"{path.name}.py").is_file() or name in SAFE_MODULES:
+        yield name
+
+
+def _homes(library: Library, modules: list[str]) -> dict[str, Definition]:
+    """Public name -> definition, each definition at the shortest of its names."""
+    best: dict[tuple[str, str], tuple[tuple[int, bool, str], Definition]] = {}
+    for module in modules:
+        for export in library.exports(module):
+            definition = library.find(module, export)
+            if definition is None:
+                continue
+            name = export if module == "builtins" else f"{module}.{export}"
+            rank = (name.count("."), module != definition.origin[0], name)
+            if definition.origin not in best or rank < best[definition.origin][0]:
+                best[definition.origin] = (rank, definition)
+    return {name: definition for (_, _, name), definition in best.values()}
+
+
+def _document(library: Library, name: str, definition: Definition) -> Document:
+    kind, body, maker = definition.kind, definition.body, definition
+    if kind == "class":
+        makers = (library.member(definition, special) for special in ("__init__", "__new__"))
+        maker = next(filter(None, makers), definition)
+        body = body or maker.body
+    elif kind == "method":  # of an instance that the module holds, such as random.choice
+        kind = "function"
+    return Document(name, title_of(name), _signature(name, maker), body, kind)
+
+
+def _methods(
+    library: Library, owner: str, definition: Definition, public: set[tuple[str, str]]
+) -> Iterator[Document]:
+    """Public methods that say something: those of a class and of its bases without a public name."""
+    if definition.kind != "class" or owner.startswith(_WITHOUT_METHODS):
+        return
+    for name, member in definition.members.items():
+        if member.body and not name.startswith("_") and member.origin not in public:
+            path = f"{owner}.{name}"
+            yield Document(path, title_of(path), _signature(path, member), member.body, member.kind)
+    for base in library.bases(definition):
+        if base.origin not in public:
+            yield from _methods(library, owner, base, public)
+
+
+def _signature(name: str, definition: Definition) -> str:
+    if definition.kind == "property":
+        return ""
+    return f"{name.rpartition('.')[2]}({argument_text(definition)})"
