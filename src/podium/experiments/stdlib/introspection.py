@@ -60,7 +60,9 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
     for name in dir(module):
         if name.startswith("_"):
             continue
-        thing = getattr(module, f"__{name}__", getattr(module, name))
+        thing = getattr(module, name)
+        if module is sys:  # sys.__excepthook__ is the hook it began with
+            thing = getattr(module, f"__{name}__", thing)
         if isinstance(thing, BuiltinFunctionType):
             home = (thing.__module__ or module.__name__, name)
             found[name] = _inspect_function(thing, home, "function")

@@ -18,10 +18,14 @@ from podium.experiments.stdlib.resolution import Library
 _LEFT_OUT = frozenset({
     "antigravity", "distutils", "encodings", "ensurepip", "genericpath", "idlelib", "lib2to3",
     "msilib", "nt", "ntpath", "nturl2path", "opcode", "posix", "posixpath", "pydoc_data",
-    "sre_compile", "sre_constants", "sre_parse", "test", "this", "turtledemo", "venv",
+    "sre_compile", "sre_constants", "sre_parse", "test", "this", "tkinter.tix", "turtledemo", "venv",
 })  # fmt: skip
 # Hundreds of small methods that say little of use to anyone who does not look for them.
-_WITHOUT_METHODS = ("tkinter", "turtle", "pydoc", "unittest.mock", "xml.dom", "ctypes")
+_WITHOUT_METHODS = (
+    "ctypes", "pdb", "pydoc", "tkinter", "turtle", "unittest.mock", "xml.dom", "xmlrpc.server.ServerHTML"
+)  # fmt: skip
+# Types that have a second, internal name.
+_SECOND_NAMES = frozenset({"socket.SocketType", "unicodedata.UCD"})
 _NOT_SUBMODULES = frozenset({"test", "tests", "__main__", "macholib", "windows_events", "windows_utils"})
 
 
@@ -79,25 +83,41 @@ def _modules_below(root: Path, name: str) -> Iterator[str]:
     if (path / "__init__.py").is_file():
         yield name
         for child in sorted(path.iterdir()):
+            inner = f"{name}.{child.stem}"
             if not child.name.startswith("_") and child.stem not in _NOT_SUBMODULES:
-                yield from _modules_below(root, f"{name}.{child.stem}")
+                yield from () if inner in _LEFT_OUT else _modules_below(root, inner)
     elif path.with_name(f"{path.name}.py").is_file() or name in SAFE_MODULES:
         yield name
 
 
 def _homes(library: Library, modules: list[str]) -> dict[str, Definition]:
-    """Public name -> definition, each definition at the shortest of its names."""
-    best: dict[tuple[str, str], tuple[tuple[int, bool, str], Definition]] = {}
+    """Public name -> definition, under the shortest of its names.
+
+    A function may have several names of that length, for different uses (random.choice and
+    secrets.choice); a class has one, the one of the module that defines it if it can be.
+    """
+    found: dict[str, Definition] = {}
     for module in modules:
         for export in library.exports(module):
-            definition = library.find(module, export)
-            if definition is None:
-                continue
             name = export if module == "builtins" else f"{module}.{export}"
-            rank = (name.count("."), module != definition.origin[0], name)
-            if definition.origin not in best or rank < best[definition.origin][0]:
-                best[definition.origin] = (rank, definition)
-    return {name: definition for (_, _, name), definition in best.values()}
+            definition = None if name in _SECOND_NAMES else library.find(module, export)
+            if definition is not None:
+                found[name] = definition
+    names: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(found, key=lambda name: (name.count("."), name)):
+        names.setdefault(found[name].origin, []).append(name)
+    return {name: found[name] for origin, same in names.items() for name in _chosen(origin, same, found)}
+
+
+def _chosen(
+    origin: tuple[str, str], names: list[str], found: dict[str, Definition]
+) -> list[str]:  # fmt: skip
+    shortest = [name for name in names if name.count(".") == names[0].count(".")]
+    own = ".".join(origin)
+    if found[names[0]].kind == "class":
+        return [own] if own in shortest else shortest[:1]
+    modules = {name.rpartition(".")[0]: name for name in reversed(shortest)}
+    return [own if own in shortest and own.rpartition(".")[0] == m else n for m, n in modules.items()]
 
 
 def _document(library: Library, name: str, definition: Definition) -> Document:

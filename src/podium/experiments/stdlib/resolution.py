@@ -10,7 +10,7 @@ from pathlib import Path
 
 from podium.experiments.stdlib.definitions import Definition, clean
 from podium.experiments.stdlib.introspection import inspect_definitions, inspect_module
-from podium.experiments.stdlib.sources import Source, read_source
+from podium.experiments.stdlib.sources import Source, is_private, read_source
 
 # Modules whose names are made while they run: where the definitions of those names stand.
 _MADE_FROM = {
@@ -50,7 +50,7 @@ class Library:
         source = self.source(module)
         if source is None:
             return clean(getattr(inspect_module(module), "__doc__", ""))
-        private = (star for star in source.stars if _is_private(star))
+        private = (star for star in source.stars if is_private(star))
         return source.body or next(filter(None, map(self.body, private)), "")
 
     def exports(self, module: str) -> list[str]:
@@ -61,18 +61,18 @@ class Library:
         names = list(source.exports or ())
         for other in source.exports_of:
             names += self.exports(other)
-        if source.exports is None or source.computed:
-            names += self._own_names(source)
+        known = source.exports is not None and not source.computed
+        if not known:
+            names += self._defined_names(source)
+        if not known or source.name == source.package:
+            for star in filter(source.owns, source.stars):
+                names += self.exports(star)
         return [name for name in dict.fromkeys(names) if not name.startswith("_")]
 
-    def _own_names(self, source: Source) -> Iterator[str]:
-        def is_own(module: str) -> bool:
-            return _is_private(module) or module.startswith(f"{source.name}.") or module == "posix"
-
+    def _defined_names(self, source: Source) -> Iterator[str]:
         yield from source.definitions
-        yield from (name for name, (module, _) in source.imports.items() if is_own(module))
-        for star in filter(is_own, source.stars):
-            yield from self.exports(star)
+        if source.exports is None:
+            yield from (name for name, (module, _) in source.imports.items() if source.owns(module))
         for place in _MADE_FROM.get(source.name, ()):
             owner = self._at(source, place)
             yield from () if owner is None else owner.members
@@ -155,6 +155,3 @@ class Library:
         inherited = (self.member(base, name, seen) for base in self.bases(owner, seen))
         return next(filter(None, inherited), None)
 
-
-def _is_private(module: str) -> bool:
-    return module.rpartition(".")[2].startswith("_")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from podium.experiments.stdlib.definitions import Definition, FunctionNode, clean, read_definition
 
 _BLOCKS = ("body", "orelse", "handlers", "finalbody")
+_SYSTEMS = ("posix", "nt")  # what os is made of
 
 
 @dataclass
@@ -31,6 +32,15 @@ class Source:
     exports_of: list[str] = field(default_factory=list)  # modules whose __all__ is a part of this one
     computed: bool = False
     lists: dict[str, list[str]] = field(default_factory=dict)  # constant lists of strings
+
+    def owns(self, module: str) -> bool:
+        """Whether a module is a hidden part of this one: ``_csv``, ``asyncio.events``, ``posix``."""
+        return is_private(module) or module.startswith(f"{self.name}.") or module in _SYSTEMS
+
+
+def is_private(module: str) -> bool:
+    """Whether the last part of a module's name begins with an underscore."""
+    return module.rpartition(".")[2].startswith("_")
 
 
 def read_source(text: bytes, name: str, *, is_package: bool) -> Source:
