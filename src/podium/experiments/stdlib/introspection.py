@@ -18,15 +18,16 @@ from types import (
 from podium.experiments.stdlib.definitions import Definition, Kind, clean
 
 # Importing one of these opens nothing, prints nothing and changes no state of the process. Not here:
-# readline (takes the terminal), _tkinter, _curses, _ssl (imports socket), _ctypes.
+# readline (takes the terminal), _tkinter, _curses, _ssl (imports socket), _ctypes. Of re and types, which
+# have sources, types made by expressions: re.Pattern, types.SimpleNamespace.
 SAFE_MODULES = frozenset({
     "_bisect", "_blake2", "_bz2", "_codecs", "_collections", "_contextvars", "_csv", "_functools",
     "_hashlib", "_heapq", "_imp", "_io", "_locale", "_lzma", "_md5", "_operator", "_pickle", "_queue",
     "_random", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512", "_signal", "_socket", "_sqlite3",
     "_stat", "_string", "_struct", "_symtable", "_thread", "_tracemalloc", "_typing", "_warnings",
     "_weakref", "array", "atexit", "binascii", "builtins", "cmath", "errno", "faulthandler", "fcntl",
-    "gc", "grp", "itertools", "marshal", "math", "mmap", "nt", "posix", "pwd", "resource", "select",
-    "sys", "syslog", "termios", "time", "unicodedata", "zlib",
+    "gc", "grp", "itertools", "marshal", "math", "mmap", "nt", "posix", "pwd", "re", "resource",
+    "select", "sys", "syslog", "termios", "time", "types", "unicodedata", "zlib",
 })  # fmt: skip
 
 _METHODS = (MethodDescriptorType, ClassMethodDescriptorType, BuiltinFunctionType, staticmethod)
@@ -45,7 +46,7 @@ def inspect_module(name: str) -> ModuleType | None:
 
 
 def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
-    """The public functions and classes of a module, by name.
+    """The functions and classes of a module, by name, the private ones included.
 
     Only what the interpreter itself made: other code may have put more there, as ``site`` puts
     ``exit`` among the builtins and a debugger its own ``sys.excepthook``.
@@ -58,7 +59,7 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
     """
     found = {}
     for name in dir(module):
-        if name.startswith("_"):
+        if name.startswith("__"):
             continue
         thing = getattr(module, name)
         if module is sys:  # sys.__excepthook__ is the hook it began with

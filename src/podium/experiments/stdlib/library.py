@@ -25,7 +25,7 @@ _WITHOUT_METHODS = (
     "ctypes", "pdb", "pydoc", "tkinter", "turtle", "unittest.mock", "xml.dom", "xmlrpc.server.ServerHTML"
 )  # fmt: skip
 # Types that have a second, internal name.
-_SECOND_NAMES = frozenset({"socket.SocketType", "unicodedata.UCD"})
+_SECOND_NAMES = frozenset({"socket.SocketType", "unicodedata.UCD", "weakref.ReferenceType"})
 _NOT_SUBMODULES = frozenset({"test", "tests", "__main__", "macholib", "windows_events", "windows_utils"})
 
 
@@ -106,18 +106,16 @@ def _homes(library: Library, modules: list[str]) -> dict[str, Definition]:
     names: dict[tuple[str, str], list[str]] = {}
     for name in sorted(found, key=lambda name: (name.count("."), name)):
         names.setdefault(found[name].origin, []).append(name)
-    return {name: found[name] for origin, same in names.items() for name in _chosen(origin, same, found)}
+    return {name: found[name] for same in names.values() for name in _shortest(same, found)}
 
 
-def _chosen(
-    origin: tuple[str, str], names: list[str], found: dict[str, Definition]
-) -> list[str]:  # fmt: skip
+def _shortest(names: list[str], found: dict[str, Definition]) -> list[str]:
     shortest = [name for name in names if name.count(".") == names[0].count(".")]
-    own = ".".join(origin)
-    if found[names[0]].kind == "class":
-        return [own] if own in shortest else shortest[:1]
-    modules = {name.rpartition(".")[0]: name for name in reversed(shortest)}
-    return [own if own in shortest and own.rpartition(".")[0] == m else n for m, n in modules.items()]
+    definition = found[names[0]]
+    if definition.kind != "class":
+        return shortest
+    own = ".".join(definition.origin)
+    return [own] if own in shortest else shortest[:1]
 
 
 def _document(library: Library, name: str, definition: Definition) -> Document:

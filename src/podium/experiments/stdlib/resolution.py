@@ -57,7 +57,7 @@ class Library:
         """The public names: ``__all__``, else what the module defines or takes from parts of its own."""
         source = self.source(module)
         if source is None:
-            return list(self.inspected(module))
+            return [name for name in self.inspected(module) if not name.startswith("_")]
         names = list(source.exports or ())
         for other in source.exports_of:
             names += self.exports(other)
@@ -76,6 +76,7 @@ class Library:
         for place in _MADE_FROM.get(source.name, ()):
             owner = self._at(source, place)
             yield from () if owner is None else owner.members
+        yield from self.inspected(source.name)
         if source.name == "multiprocessing":
             yield "Process"
 
@@ -109,6 +110,7 @@ class Library:
             yield self._find(star, name, seen)
         if name in source.aliases:
             yield self._follow(source, source.aliases[name], seen)
+        yield self.inspected(source.name).get(name)
         for place in _MADE_FROM.get(source.name, ()):
             owner = self._at(source, place)
             yield self._find(place, name, seen) if owner is None else owner.members.get(name)
