@@ -114,7 +114,7 @@ def _shortest(names: list[str], found: dict[str, Definition]) -> list[str]:
     definition = found[names[0]]
     if definition.kind != "class":
         return shortest
-    own = ".".join(definition.origin)
+    own = ".".join(definition.origin).removeprefix("builtins.")
     return [own] if own in shortest else shortest[:1]
 
 
