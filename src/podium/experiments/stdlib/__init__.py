@@ -1,4 +1,13 @@
-"""The demo's corpus: the standard library as documents, everyday queries, and judgments."""
+"""The demo's corpus: the installed standard library as documents, everyday queries, judgments.
+
+>>> from podium.experiments.stdlib import documents, queries
+>>> [query.text for query in queries()][:3]
+['sort a dictionary by value', 'sort a list of objects by attribute', 'read a csv file']
+"""
 
 from podium.experiments.stdlib.document import Document
+from podium.experiments.stdlib.judgments import Query, queries
 from podium.experiments.stdlib.library import documents
+from podium.experiments.stdlib.problem import SearchProblem, search_problem
+
+__all__ = ["Document", "Query", "SearchProblem", "documents", "queries", "search_problem"]

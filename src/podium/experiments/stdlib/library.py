@@ -26,7 +26,9 @@ _WITHOUT_METHODS = (
 )  # fmt: skip
 # Types that have a second, internal name.
 _SECOND_NAMES = frozenset({"socket.SocketType", "unicodedata.UCD", "weakref.ReferenceType"})
-_NOT_SUBMODULES = frozenset({"test", "tests", "__main__", "macholib", "windows_events", "windows_utils"})
+_NOT_SUBMODULES = frozenset(
+    {"test", "tests", "__main__", "macholib", "windows_events", "windows_utils"}
+)
 
 
 def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
@@ -46,8 +48,8 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
     >>> corpus = {document.id: document for document in documents()}
     >>> corpus["os.path.join"].signature, corpus["str.split"].kind
     ('join(a, *p)', 'method')
-    >>> corpus["heapq.nlargest"].body
-    'Find the n largest elements in a dataset.\\n\\nEquivalent to:  sorted(iterable, key=key, reverse=True)[:n]'
+    >>> corpus["textwrap.fill"].body.splitlines()[0]
+    'Fill a single paragraph of text, returning a new string.'
     """
     root = Path(sysconfig.get_path("stdlib") if folder is None else folder)
     if not (root / "os.py").is_file():
@@ -57,7 +59,7 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
             path=str(root),
         )
     library = Library(root)
-    modules = list(_public_modules(root))
+    modules = sorted({*_public_modules(root), "collections.abc", "os.path"})
     homes = _homes(library, modules)
     found = {name: _document(library, name, d) for name, d in homes.items()}
     public = {definition.origin for definition in homes.values()}
@@ -75,7 +77,6 @@ def _public_modules(root: Path) -> Iterator[str]:
     for name in sorted(sys.stdlib_module_names - _LEFT_OUT):
         if not name.startswith("_"):
             yield from _modules_below(root, name)
-    yield "os.path"
 
 
 def _modules_below(root: Path, name: str) -> Iterator[str]:

@@ -9,7 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from podium.experiments.stdlib.definitions import Definition, clean
-from podium.experiments.stdlib.introspection import inspect_definitions, inspect_module
+from podium.experiments.stdlib.introspection import (
+    SAFE_MODULES,
+    inspect_definitions,
+    inspect_module,
+)
 from podium.experiments.stdlib.sources import Source, is_private, read_source
 
 # Modules whose names are made while they run: where the definitions of those names stand.
@@ -19,7 +23,10 @@ _MADE_FROM = {
     "turtle": ("turtle.RawTurtle", "turtle.TNavigator", "turtle.TPen", "turtle.TurtleScreen"),
 }
 
-Seen = frozenset[tuple[str, str]]  # (module, name) that are being looked up: imports may run in circles
+_WRITTEN_AS = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
+Seen = frozenset[
+    tuple[str, str]
+]  # (module, name) that are being looked up: imports may run in circles
 
 
 class Library:
@@ -31,13 +38,15 @@ class Library:
         self.inspected = cache(self._inspect)
 
     def _read(self, name: str) -> Source | None:
-        """The module's source; None where it has none."""
-        file_name = os.path.__name__ if name == "os.path" else name
-        path = self.root.joinpath(*file_name.split("."))
-        for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
-            if file.is_file():
-                is_package = file.name == "__init__.py"
-                return read_source(file.read_bytes(), name, is_package=is_package)
+        """The module's source, or that of its twin in Python; None where it has none."""
+        for own_name in (_WRITTEN_AS.get(name, name), f"_py{name[1:]}"):
+            path = self.root.joinpath(*own_name.split("."))
+            for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
+                if file.is_file():
+                    is_package = file.name == "__init__.py"
+                    return read_source(file.read_bytes(), own_name, is_package=is_package)
+            if not name.startswith("_") or name in SAFE_MODULES:
+                return None
         return None
 
     def _inspect(self, name: str) -> dict[str, Definition]:
@@ -100,9 +109,7 @@ class Library:
             return first if lender is None else replace(first, body=lender.body)
         return first
 
-    def _candidates(
-        self, source: Source, name: str, seen: Seen
-    ) -> Iterator[Definition | None]:
+    def _candidates(self, source: Source, name: str, seen: Seen) -> Iterator[Definition | None]:
         yield source.definitions.get(name)
         if name in source.imports:
             yield self._find(*source.imports[name], seen)
@@ -128,9 +135,7 @@ class Library:
         folder = self.root.joinpath(*package.split("."))
         return [f"{package}.{f.stem}" for f in sorted(folder.glob("*.py")) if f.stem != "__init__"]
 
-    def _follow(
-        self, source: Source, dotted: str, seen: Seen = frozenset()
-    ) -> Definition | None:
+    def _follow(self, source: Source, dotted: str, seen: Seen = frozenset()) -> Definition | None:
         """The definition that an expression such as ``_thread.allocate_lock`` or ``_inst.choice`` means."""
         head, _, rest = dotted.partition(".")
         if not rest:
@@ -156,4 +161,3 @@ class Library:
         seen |= {owner.origin}
         inherited = (self.member(base, name, seen) for base in self.bases(owner, seen))
         return next(filter(None, inherited), None)
-

@@ -24,12 +24,18 @@ class Source:
     package: str
     body: str = ""
     definitions: dict[str, Definition] = field(default_factory=dict)
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (module, name there)
+    imports: dict[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # name -> (module, name there)
     stars: list[str] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)  # name -> dotted expression or "Class()"
-    borrowed: dict[str, str] = field(default_factory=dict)  # name -> what it takes its docstring from
+    borrowed: dict[str, str] = field(
+        default_factory=dict
+    )  # name -> what it takes its docstring from
     exports: list[str] | None = None
-    exports_of: list[str] = field(default_factory=list)  # modules whose __all__ is a part of this one
+    exports_of: list[str] = field(
+        default_factory=list
+    )  # modules whose __all__ is a part of this one
     computed: bool = False
     lists: dict[str, list[str]] = field(default_factory=dict)  # constant lists of strings
 
@@ -185,8 +191,8 @@ def _export(source: Source, value: ast.expr) -> None:
         case ast.Name(id=name) if name in source.lists:
             source.exports += source.lists[name]
         case ast.Attribute(value=ast.Name(id=name), attr="__all__"):
-            module, part = source.imports.get(name, (f"{source.package}.{name}", ""))
-            _export_all_of(source, f"{module}.{part}" if part else module)
+            module, inner = source.imports.get(name, (f"{source.package}.{name}", ""))
+            _export_all_of(source, f"{module}.{inner}" if inner else module)
         case _:
             source.computed = True
 
