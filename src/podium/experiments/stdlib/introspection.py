@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 import sys
@@ -64,6 +65,8 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
         thing = getattr(module, name)
         if module is sys:  # sys.__excepthook__ is the hook it began with
             thing = getattr(module, f"__{name}__", thing)
+        if module is builtins and getattr(thing, "__name__", "") != name:
+            continue
         if isinstance(thing, BuiltinFunctionType):
             home = (thing.__module__ or module.__name__, name)
             found[name] = _inspect_function(thing, home, "function")

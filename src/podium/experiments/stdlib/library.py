@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +50,7 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
     >>> corpus["textwrap.fill"].body.splitlines()[0]
     'Fill a single paragraph of text, returning a new string.'
     """
-    root = Path(sysconfig.get_path("stdlib") if folder is None else folder)
+    root = Path(os.__file__).parent if folder is None else Path(folder)
     if not (root / "os.py").is_file():
         raise DataError(
             "expected the sources of the standard library (os.py and the others), found none: this "
@@ -68,8 +67,9 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
             found.setdefault(method.id, method)
     for module in modules:
         body = library.body(module)
-        if body or library.exports(module):  # not the package that only holds others: urllib, xml
-            found[module] = Document(module, title_of(module), "", body, "module")
+        if body or library.exports(module):  # not a package that only holds others, such as urllib
+            document = Document(module, title_of(module), "", body, "module")
+            found.setdefault(module, document)  # unittest.main is both: the class is what is called
     return [found[name] for name in sorted(found)]
 
 

@@ -22,11 +22,10 @@ _MADE_FROM = {
     "multiprocessing": ("multiprocessing.context.BaseContext", "multiprocessing.context"),
     "turtle": ("turtle.RawTurtle", "turtle.TNavigator", "turtle.TPen", "turtle.TurtleScreen"),
 }
-
+# Modules that are another one under a public name.
 _WRITTEN_AS = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
-Seen = frozenset[
-    tuple[str, str]
-]  # (module, name) that are being looked up: imports may run in circles
+# (module, name) that are being looked up: imports may run in circles.
+Seen = frozenset[tuple[str, str]]
 
 
 class Library:
@@ -84,7 +83,8 @@ class Library:
             yield from (name for name, (module, _) in source.imports.items() if source.owns(module))
         for place in _MADE_FROM.get(source.name, ()):
             owner = self._at(source, place)
-            yield from () if owner is None else owner.members
+            members = {} if owner is None else owner.members
+            yield from (name for name, member in members.items() if member.kind == "method")
         yield from self.inspected(source.name)
         if source.name == "multiprocessing":
             yield "Process"
