@@ -6,6 +6,7 @@ from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
 from podium.data.parquet import read_parquet, write_scores_parquet
 from podium.data.ranking_data import RankingData, concatenate
+from podium.data.records import read_fields, read_queries
 from podium.data.scaling import SCALERS, scale_by_query
 from podium.data.splitting import Fold, kfold, rotate, shuffled, shuffled_queries, split
 from podium.data.strings import Strings
@@ -44,10 +45,12 @@ __all__ = [
     "match",
     "position_labels",
     "read_data",
+    "read_fields",
     "read_judged",
     "read_letor",
     "read_parquet",
     "read_qrels",
+    "read_queries",
     "read_run",
     "read_scores",
     "rotate",

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
-from podium.postranking.catalogue import read_fields, read_queries
 from podium.postranking.checking import Finding, examine_rules
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry

@@ -1,4 +1,4 @@
-"""What rules look documents and queries up in: files with documents' fields and queries' texts."""
+"""Documents and queries in words: files with documents' fields and with queries' texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from podium.data.files import Path_, read_blocks, stem
+from podium.data.files import Path_, Progress, read_blocks, stem
 from podium.errors import DataError, EmptyDataError, MalformedLineError
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d+)?([eE][-+]?\d{1,3})?")
@@ -24,7 +24,7 @@ def read_fields(path: Path_) -> Records:
     values, and an empty cell is a field that the document does not have.
     """
     name = os.fspath(path)
-    records = _json_lines(name) if _is_json(name) else _table(name)
+    records = read_json_lines(name) if _is_json(name) else _table(name)
     return dict(_by_key(records, "id", name))
 
 
@@ -34,7 +34,7 @@ def read_queries(path: Path_) -> dict[str, str]:
     if not _is_json(name):
         return dict(_tabbed(name))
     found = {}
-    for qid, record in _by_key(_json_lines(name), "qid", name):
+    for qid, record in _by_key(read_json_lines(name), "qid", name):
         if not isinstance(record.get("text"), str):
             raise DataError(
                 f"expected a text for query {qid!r}, got {record.get('text')!r}", path=name
@@ -79,21 +79,37 @@ def _by_key(
         raise EmptyDataError("expected at least one record, got none", path=name)
 
 
-def _json_lines(name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, text in enumerate(_text(name).split("\n"), start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise MalformedLineError(
-                f"expected JSON, got something else ({error})", path=name, line=line
-            ) from None
-        if not isinstance(record, dict):
-            raise MalformedLineError(
-                "expected a JSON object a line, got something else", path=name, line=line
-            )
-        yield line, record
+def read_json_lines(
+    path: Path_, progress: Progress | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON lines file, each with its line number; never the whole file at once."""
+    name, line = os.fspath(path), 0
+    for block in read_blocks(name):
+        data = block.tobytes()
+        for text in data.removesuffix(b"\n").split(b"\n"):
+            line += 1
+            if text.strip():
+                yield line, _json_object(text, name, line)
+        if progress is not None:
+            progress(len(data))
+
+
+def _json_object(text: bytes, name: str, line: int) -> dict[str, Any]:
+    try:
+        record = json.loads(text.decode())
+    except UnicodeDecodeError:
+        raise MalformedLineError(
+            "expected UTF-8 text, got other bytes", path=name, line=line
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise MalformedLineError(
+            f"expected JSON, got something else ({error})", path=name, line=line
+        ) from None
+    if not isinstance(record, dict):
+        raise MalformedLineError(
+            "expected a JSON object a line, got something else", path=name, line=line
+        )
+    return record
 
 
 def _table(name: str) -> Iterator[tuple[int, dict[str, Any]]]:

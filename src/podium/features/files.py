@@ -1,0 +1,227 @@
+"""Index files: a zip of JSON and NumPy arrays. Data, never code: reading one runs nothing.
+
+manifest.json     {"format": "podium-index", "version": 1, "podium": "0.1.0", "tokenizer": {...},
+                   "parameters": {...}, "fields": ["title", "body"], "texts": ["title"],
+                   "parts": {"docids.text.npy": "<sha256>", ...}, "digest": "<sha256>"}
+*.npy             ids, terms, counts and texts, named in the manifest with their SHA-256
+
+Parts are stored as they are: what a file asks for is never more than what it holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import struct
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from podium.data import Strings
+from podium.data.files import Path_, atomic_path
+from podium.errors import CorruptFileError
+from podium.features.counting import WHOLE
+from podium.features.formulas import Parameters
+from podium.features.index import Index
+from podium.features.postings import Postings
+from podium.features.tokenizer import Tokenizer
+
+FORMAT, VERSION = "podium-index", 1
+Arrays = Mapping[str, NDArray[Any]]
+
+_DAMAGE = (
+    zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+    KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError,
+    SyntaxError, TokenError,  # NumPy reads headers as Python
+)  # fmt: skip
+"""What zipfile, json and NumPy raise, depending on which byte of a file is wrong."""
+
+
+def save(index: Index, path: Path_) -> None:
+    """Write an index, all or nothing; the same index gives the same bytes."""
+    parts = {f"{name}.npy": _encoded(array) for name, array in _arrays(index).items()}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "podium": _podium_version(),
+        "tokenizer": asdict(index.tokenizer),
+        "parameters": asdict(index.parameters),
+        "fields": [*index.postings],
+        "texts": [*index.texts],
+        "parts": {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()},
+    }
+    text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1, allow_nan=False)
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, data in {"manifest.json": text.encode(), **parts}.items():
+            # A fixed date: the same index gives the same bytes.
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def load(path: Path_) -> Index:
+    """Read an index, every part checked against its digest and the others."""
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        raise CorruptFileError("expected a podium index, got a folder", path=name)
+    with open(name, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _check_sizes(archive, os.fstat(file.fileno()).st_size)
+                return _index(archive)
+        except _DAMAGE as error:
+            raise CorruptFileError(
+                "expected a podium index, got a file that is truncated, damaged or something else "
+                f"({error})",
+                path=name,
+            ) from error
+
+
+def _arrays(index: Index) -> dict[str, NDArray[Any]]:
+    arrays = {**_packed("docids", index.docids), **_packed("terms", index.vocabulary)}
+    for i, postings in enumerate(index.postings.values()):
+        counts = postings.counts
+        arrays[f"field{i}.starts"] = counts.indptr.astype(np.int64)
+        arrays[f"field{i}.terms"] = counts.indices.astype(np.int32)
+        arrays[f"field{i}.counts"] = counts.data.astype(
+            np.min_scalar_type(int(counts.data.max(initial=0)))
+        )
+    for i, texts in enumerate(index.texts.values()):
+        arrays |= _packed(f"text{i}", texts)
+    return arrays
+
+
+def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
+    return {f"{name}.text": strings.bytes, f"{name}.starts": strings.offsets}
+
+
+def _encoded(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse what unpacks to more than the file has: packed members, or members that overlap."""
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("compressed parts")
+    if sum(member.file_size for member in members) > size:
+        raise ValueError("parts larger than the file")
+
+
+def _index(archive: zipfile.ZipFile) -> Index:
+    manifest = _manifest(archive)
+    arrays = {
+        name.removesuffix(".npy"): _array(archive.read(name), name, digest)
+        for name, digest in manifest["parts"].items()
+    }
+    docids, vocabulary = _strings(arrays, "docids"), _strings(arrays, "terms")
+    fields, texts = (_names(manifest[key], key) for key in ("fields", "texts"))
+    if not len(docids) or not fields or WHOLE in fields:
+        raise ValueError("no documents or no fields")
+    if len(set(docids)) < len(docids) or len(set(vocabulary)) < len(vocabulary):
+        raise ValueError("documents or terms that occur twice")
+    if not len(vocabulary) or vocabulary[0] != "":
+        raise ValueError("a term where none should be")
+    shape = (len(docids), len(vocabulary))
+    return Index(
+        docids,
+        vocabulary,
+        {name: _postings(arrays, f"field{i}", shape) for i, name in enumerate(fields)},
+        Tokenizer(**manifest["tokenizer"]),
+        Parameters(**manifest["parameters"]),
+        {name: _strings(arrays, f"text{i}", len(docids)) for i, name in enumerate(texts)},
+    )
+
+
+def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    manifest = json.loads(archive.read("manifest.json"))
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError("another kind of zip")
+    found = manifest.get("version")
+    if type(found) is not int or not 1 <= found <= VERSION:
+        raise ValueError(
+            f"format version {found!r} instead of 1 to {VERSION}, written by podium "
+            f"{manifest.get('podium')}; a newer podium reads it"
+        )
+    if manifest.get("digest") != _digest(manifest):
+        raise ValueError("a changed manifest")
+    return manifest
+
+
+def _digest(manifest: dict[str, Any]) -> str:
+    """SHA-256 of all the manifest says but the digest itself."""
+    rest = {name: value for name, value in manifest.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _array(data: bytes, name: str, digest: object) -> NDArray[Any]:
+    """The vector of an npy file; what its header asks for is never allocated, only found there."""
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError(f"a changed {name}")
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} is not version 1.0 of npy")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    held = len(data) - stream.tell()
+    if dtype.kind not in "iu" or len(shape) != 1 or held != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name}: {dtype} numbers of shape {shape}, in {held} bytes")
+    return np.frombuffer(data, dtype, offset=stream.tell())
+
+
+def _names(names: object, what: str) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} that are no names")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what} that occur twice")
+    return tuple(names)
+
+
+def _starts(starts: NDArray[Any], n: int | None, held: int, what: str) -> NDArray[np.int64]:
+    """Where each of n rows begins, of as many entries as are held."""
+    if starts.dtype.kind != "i" or len(starts) != (len(starts) if n is None else n + 1):
+        raise ValueError(f"{what}: not one start a row")
+    if not len(starts) or starts[0] != 0 or starts[-1] != held or (np.diff(starts) < 0).any():
+        raise ValueError(f"{what}: rows that do not fit what they hold")
+    return starts.astype(np.int64)
+
+
+def _strings(arrays: Arrays, name: str, n: int | None = None) -> Strings:
+    text, starts = arrays[f"{name}.text"], arrays[f"{name}.starts"]
+    if text.dtype != np.uint8:
+        raise ValueError(f"{name}: text that is no bytes")
+    return Strings(text, _starts(starts, n, len(text), name))
+
+
+def _postings(arrays: Arrays, name: str, shape: tuple[int, int]) -> Postings:
+    """Counts whose rows are sorted, with terms of the vocabulary, each once and 1 or more times."""
+    terms, counts = arrays[f"{name}.terms"], arrays[f"{name}.counts"]
+    starts = _starts(arrays[f"{name}.starts"], shape[0], len(terms), name)
+    if len(counts) != len(terms) or terms.dtype != np.int32 or counts.dtype.kind != "u":
+        raise ValueError(f"{name}: not one count a term")
+    if len(terms) and (terms.min() < 1 or terms.max() >= shape[1] or counts.min() < 1):
+        raise ValueError(f"{name}: terms or counts that cannot be")
+    if int(counts.max(initial=0)) > np.iinfo(np.int32).max:
+        raise ValueError(f"{name}: counts beyond all bounds")
+    rows = np.repeat(np.arange(shape[0]), np.diff(starts))
+    if ((np.diff(terms) <= 0) & (np.diff(rows) == 0)).any():
+        raise ValueError(f"{name}: terms out of order")
+    return Postings(
+        scipy.sparse.csr_array((counts.astype(np.int32), terms.copy(), starts), shape=shape)
+    )
+
+
+def _podium_version() -> str:
+    try:
+        return version("podium-ltr")
+    except PackageNotFoundError:  # run from a folder, not installed
+        return "unknown"

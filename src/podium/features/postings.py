@@ -1,0 +1,83 @@
+"""How often each term stands in each document: the counts of one field, and its sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """Counts of terms, a row for each document, a column for each term; column 0 is empty.
+
+    Examples
+    --------
+    >>> postings = Postings.of_tokens([1, 2, 1, 2], lengths=[3, 0, 1], n_terms=3)
+    >>> postings.counts.toarray().tolist()
+    [[0, 2, 1], [0, 0, 0], [0, 0, 1]]
+    >>> postings.length.tolist(), postings.df.tolist(), postings.cf.tolist()
+    ([3, 0, 1], [0, 1, 2], [0, 2, 2])
+    """
+
+    counts: scipy.sparse.csr_array
+
+    @classmethod
+    def of_tokens(cls, terms: ArrayLike, lengths: ArrayLike, n_terms: int) -> Postings:
+        """From the terms of all documents, one document after the other."""
+        columns = np.array(terms, dtype=np.int32)
+        starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
+        ones = np.ones(len(columns), dtype=np.int32)
+        counts = scipy.sparse.csr_array((ones, columns, starts), shape=(len(starts) - 1, n_terms))
+        counts.sum_duplicates()
+        return cls(counts)
+
+    @cached_property
+    def length(self) -> Ints:
+        """|d|: tokens of each document."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """|d|_u: distinct terms of each document."""
+        return np.diff(self.counts.indptr).astype(np.int64)
+
+    @cached_property
+    def df(self) -> Ints:
+        """Documents with each term."""
+        return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.int64)
+
+    @cached_property
+    def cf(self) -> Ints:
+        """Occurrences of each term in all documents."""
+        return np.asarray(self.counts.sum(axis=0), dtype=np.int64).ravel()
+
+    @cached_property
+    def total(self) -> int:
+        """|C|: tokens of all documents."""
+        return int(self.length.sum())
+
+    @property
+    def n_documents(self) -> int:
+        """N: documents, those without a token included."""
+        return int(self.counts.shape[0])
+
+    @property
+    def mean_length(self) -> float:
+        """Mean tokens of a document; 1 where there are none at all."""
+        return self.total / self.n_documents if self.total else 1.0
+
+    def tf(self, documents: Ints, terms: Ints) -> Floats:
+        """How often term i stands in document i, pair by pair."""
+        if len(terms) == 0:
+            return np.zeros(0)
+        return np.asarray(self.counts[documents, terms], dtype=np.float64).ravel()
+
+    def __add__(self, other: Postings) -> Postings:
+        return Postings(scipy.sparse.csr_array(self.counts + other.counts))
