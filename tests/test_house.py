@@ -39,12 +39,12 @@ def test_public_names_are_pinned():
         "LOSSES", "LambdaMART", "LeastSquares", "ListMLE", "ListNet", "METRICS", "MLP", "NotTopK",
         "Ordinal", "Pin", "PodiumError", "PostRanker", "PostRanking", "Qrels", "RANKERS", "RPCMTL",
         "RULES", "RankBoost", "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP",
-        "Together", "TopK", "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate",
-        "aggregation", "data", "ensemble", "errors", "evaluate", "experiments", "feedback",
-        "kernels", "load", "losses", "make_opposed", "make_synthetic", "metrics", "multitask",
-        "optim", "postrank", "postrank_batch", "postranking", "rankers", "read_letor",
-        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune", "write_letor",
-        "write_qrels", "write_rules", "write_run",
+        "Together", "TopK", "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where",
+        "aggregate", "aggregation", "data", "ensemble", "errors", "evaluate", "experiments",
+        "features", "feedback", "kernels", "load", "losses", "make_opposed", "make_synthetic",
+        "metrics", "multitask", "optim", "postrank", "postrank_batch", "postranking", "rankers",
+        "read_letor", "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune",
+        "write_letor", "write_qrels", "write_rules", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)
     assert set(podium.__all__) <= set(dir(podium))
@@ -60,6 +60,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
     [
         "podium.aggregation",
         "podium.data",
+        "podium.features",
         "podium.feedback",
         "podium.kernels",
         "podium.losses",

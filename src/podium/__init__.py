@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ensemble,
         errors,
         experiments,
+        features,
         feedback,
         kernels,
         losses,
@@ -162,8 +163,8 @@ _PUBLIC = {
     "load": "podium.registry",
 }
 _ROOMS = (
-    "aggregation", "data", "ensemble", "errors", "experiments", "feedback", "kernels", "losses", "metrics",
-    "multitask", "optim", "postranking", "rankers", "registry",
+    "aggregation", "data", "ensemble", "errors", "experiments", "features", "feedback", "kernels",
+    "losses", "metrics", "multitask", "optim", "postranking", "rankers", "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -219,6 +220,7 @@ __all__ = [
     "errors",
     "evaluate",
     "experiments",
+    "features",
     "feedback",
     "kernels",
     "load",

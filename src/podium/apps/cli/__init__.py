@@ -13,6 +13,7 @@ from podium.apps.cli import (
     demo,
     evaluate,
     explain,
+    features,
     feedback,
     metrics,
     postrank,
@@ -60,6 +61,7 @@ def _podium(
 
 
 app.add_typer(data.app, name="data")
+app.add_typer(features.app, name="features")
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("metrics", epilog=metrics.EXAMPLE)(metrics.metrics)
 app.command("rankers", epilog=rankers.EXAMPLE)(rankers.rankers)

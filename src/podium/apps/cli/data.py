@@ -66,12 +66,12 @@ def convert(
     """Convert LETOR text or Parquet to LETOR text (.txt, also .txt.gz .xz .bz2 .zst), Parquet or qrels."""
     from podium.data import draw_truth, scale_by_query
 
-    _check_free([out], force)
+    check_free([out], force)
     data = read_files(inputs, missing)
     with busy("working"):
         data = data if scale is None else scale_by_query(data, scale)
         data = data if topk is None else draw_truth(data, topk, seed)
-    _write(data, out)
+    write_ranking_data(data, out)
     if json:
         print_json(_written({out: data})[0] | {"regrouped": data.source_rows is not None})
         return
@@ -127,12 +127,12 @@ def split(
             for name, piece in zip(("train", "vali", "test"), fold, strict=True)
         }
     paths = {name: out / f"{name}.{ending.removeprefix('.')}" for name in pieces}
-    _check_free(list(paths.values()), force)
+    check_free(list(paths.values()), force)
     if _format(next(iter(paths.values()))) == "qrels":
         next(iter(pieces.values())).require_docids("writing qrels")
     for name, piece in pieces.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
-        _write(piece, paths[name])
+        write_ranking_data(piece, paths[name])
     if json:
         print_json(_written({paths[name]: piece for name, piece in pieces.items()}))
         return
@@ -177,7 +177,8 @@ def _format(path: Path) -> str:
     return _WRITABLE[ending]
 
 
-def _write(data: RankingData, path: Path) -> None:
+def write_ranking_data(data: RankingData, path: Path) -> None:
+    """Write data in the format that the ending says."""
     from podium.data import write_letor, write_qrels
 
     with busy(f"writing {path}"):
@@ -189,7 +190,8 @@ def _write(data: RankingData, path: Path) -> None:
             write_letor(data, path)
 
 
-def _check_free(paths: Sequence[Path], force: bool) -> None:
+def check_free(paths: Sequence[Path], force: bool) -> None:
+    """Raise where ranking data cannot be written, or would replace a file that nobody said may go."""
     from podium.errors import UsageError
 
     for path in paths:
