@@ -492,3 +492,10 @@ def test_kept_texts_come_along():
     index = Index.build(DOCS, keep=["title"])
     data = make_features(index, {"q": "slab"}, 10)
     assert list(data.doc_text["title"]) == ["slab slab", "heat"]
+
+
+def test_ids_may_be_numbers():
+    index = Index.build([{"id": 7, "body": "x"}, {"id": 8, "body": "x y"}])
+    for candidates in (5, {1: [7, 8]}):
+        data = make_features(index, {1: "x"}, candidates, {1: {8: 2}})
+        assert dict(zip(data.docids, data.y, strict=True)) == {"7": 0, "8": 2}

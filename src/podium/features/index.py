@@ -210,7 +210,7 @@ class Index:
         """
         found = {}
         for done, (qid, text) in enumerate(queries.items(), start=1):
-            found[qid] = self.search(text, k, field)
+            found[str(qid)] = self.search(text, k, field)
             if progress is not None:
                 progress(done, len(queries))
         filled = {qid: hits for qid, hits in found.items() if len(hits)}

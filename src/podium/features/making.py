@@ -72,9 +72,8 @@ def make_features(
     >>> data.docids.tolist(), data.X[:, column].tolist(), data.y.tolist()
     (['a', 'b'], [3.0, 1.0], [2.0, 0.0])
     """
-    pools = [
-        pool for pool in _pools(index, queries, candidates, field) if len(pool.documents)
-    ]  # fmt: skip
+    texts = {str(qid): text for qid, text in queries.items()}
+    pools = [pool for pool in _pools(index, texts, candidates, field) if len(pool.documents)]
     if not pools:
         raise EmptyDataError("expected a query with candidates, got none")
     groups = Groups.from_sizes([len(pool.documents) for pool in pools])
@@ -107,14 +106,15 @@ def _pools(
     if isinstance(candidates, int | np.integer):
         for qid, text in queries.items():
             found = index.search(text, int(candidates), field)
-            yield _Pool(str(qid), text, index.query(text), found.documents)
+            yield _Pool(qid, text, index.query(text), found.documents)
         return
     if not isinstance(candidates, Run | Mapping):
         raise UsageError(
             "expected candidates as a number, a Run or document ids by query, "
             f"got {type(candidates).__name__}"
         )
-    given = dict(_ranked(candidates) if isinstance(candidates, Run) else candidates)
+    pairs = _ranked(candidates) if isinstance(candidates, Run) else candidates.items()
+    given = {str(qid): [str(docid) for docid in docids] for qid, docids in pairs}
     for qid in given:
         if qid not in queries:
             raise DataError(f"expected candidates for queries with a text, got query {qid!r}")
@@ -122,7 +122,7 @@ def _pools(
         documents = index.rows(given.get(qid, ()), f" for query {qid!r}")
         if len(np.unique(documents)) < len(documents):
             raise DataError(f"expected each candidate once, got one twice for query {qid!r}")
-        yield _Pool(str(qid), text, index.query(text), documents)
+        yield _Pool(qid, text, index.query(text), documents)
 
 
 def _ranked(run: Run) -> Iterator[tuple[str, list[str]]]:
@@ -166,7 +166,7 @@ def _labels(
     """The label of each row; 0 where there is none."""
     if judgments is None:
         return np.zeros(groups.n_rows)
-    judged = judgments.qids.tolist() if isinstance(judgments, Qrels) else [*judgments]
+    judged = [str(qid) for qid in (judgments.qids if isinstance(judgments, Qrels) else judgments)]
     if set(judged).isdisjoint(qids):
         raise DataError(
             f"expected judgments of these queries ({qids[0]!r}, ...), got none of them "
@@ -177,8 +177,13 @@ def _labels(
         codes = np.array([number.get(qid, len(judged)) for qid in qids], dtype=np.int64)
         at = match(groups.spread(codes), docids, judgments.groups.codes, judgments.docids)
         return np.where(at >= 0, np.maximum(judgments.values[at], 0.0), 0.0)
-    labels = [
-        judgments.get(qids[q], {}).get(docid, 0.0)
+    labels = {
+        (str(qid), str(docid)): label
+        for qid, own in judgments.items()
+        for docid, label in own.items()
+    }
+    values = [
+        labels.get((qids[q], docid), 0.0)
         for q, docid in zip(groups.codes.tolist(), docids, strict=True)
     ]
-    return np.maximum(np.array(labels, dtype=np.float64), 0.0)
+    return np.maximum(np.array(values, dtype=np.float64), 0.0)
