@@ -23,7 +23,7 @@ RESULTS = Path(__file__).parent / "results"
 
 _PACKAGES = (
     "podium-ltr", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow", "pytrec-eval-terrier", "ranx",
-    "numba", "clarabel",
+    "numba", "clarabel", "bm25s",
 )  # fmt: skip
 
 

@@ -499,3 +499,4 @@ def test_ids_may_be_numbers():
     for candidates in (5, {1: [7, 8]}):
         data = make_features(index, {1: "x"}, candidates, {1: {8: 2}})
         assert dict(zip(data.docids, data.y, strict=True)) == {"7": 0, "8": 2}
+    assert index.retrieve({1: "x"}).qids.tolist() == ["1"]
