@@ -19,6 +19,7 @@ PodiumError
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
 │   ├── ConversionError               no exact way from one convention to the other
+│   ├── CannotExpressError            an engine that has no form for a model
 │   └── ConflictError                 hard rules that cannot hold together
 ├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
 ├── ModelFileError (ValueError)       a model file that cannot be read
@@ -129,6 +130,10 @@ class UnknownNameError(UsageError):
 
 class ConversionError(UsageError):
     """There is no exact way from one convention to the other."""
+
+
+class CannotExpressError(UsageError):
+    """An engine has no form for a model; the message says why, and what is nearest."""
 
 
 class ConflictError(UsageError):

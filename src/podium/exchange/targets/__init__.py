@@ -1,0 +1,1 @@
+"""Engines that models go to, a file each."""

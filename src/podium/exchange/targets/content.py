@@ -1,0 +1,133 @@
+"""What all targets share: a finished export, numbers in float32, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.files import Path_, atomic_path
+from podium.errors import CannotExpressError
+from podium.exchange.floats import above32, floor32
+from podium.exchange.forest import Forest, Tree
+from podium.exchange.normalizers import MinMax
+from podium.exchange.portable import WeightedSum
+
+DEEPEST = 200
+"""Levels of a tree in JSON: readers of the engines' kind stop at 1,000 brackets."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model as an engine takes it.
+
+    Parameters
+    ----------
+    target
+        The engine.
+    kind
+        What the engine calls such a model.
+    name
+        What the model is called there.
+    features
+        The features it asks for, in the order of the model's.
+    content
+        The file: text, or bytes.
+    notes
+        What to know before it is served.
+    """
+
+    target: str
+    kind: str
+    name: str
+    features: tuple[str, ...]
+    content: str | bytes = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def save(self, path: Path_) -> None:
+        """Write the file, all or nothing."""
+        content = self.content
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def single(value: Any, what: str) -> float:
+    """A number as float32; raises where that is infinite."""
+    with np.errstate(over="ignore"):
+        near = np.float32(value)
+    if not np.isfinite(near):
+        raise CannotExpressError(
+            f"{what} is {float(value):g}, and engines compute in float32, which ends at 3.4e38; "
+            "nearest: train on features of a smaller scale"
+        )
+    return float(near)
+
+
+def divisor(value: Any, what: str) -> float:
+    """A number to divide by, as float32; raises where that is 0."""
+    if not (near := single(value, what)) > 0:
+        raise CannotExpressError(
+            f"{what} is {float(value):g}, which is 0 in float32, in which engines compute; nearest: "
+            "leave out a feature that hardly varies, or train on it at a larger scale"
+        )
+    return near
+
+
+def single_range(normalizer: MinMax) -> tuple[float, float]:
+    """Minimum and maximum as float32; raises where they are the same there."""
+    low, high = single(normalizer.minimum, "a minimum"), single(normalizer.maximum, "a maximum")
+    divisor(np.float32(high) - np.float32(low), "maximum - minimum of a feature")
+    return low, high
+
+
+def singles(values: NDArray[Any], what: str) -> list[float]:
+    """Numbers as float32."""
+    return [single(value, what) for value in values.tolist()]
+
+
+def edges_below(tree: Tree, names: tuple[str, ...]) -> list[float]:
+    """t' of each node, in float32, so that x < t' where the tree asks x <= t."""
+    return _edges(above32(tree.threshold), tree, names)
+
+
+def edges_upto(tree: Tree, names: tuple[str, ...]) -> list[float]:
+    """t' of each node, in float32, so that x <= t' where the tree asks x <= t."""
+    return _edges(floor32(tree.threshold), tree, names)
+
+
+def _edges(edges: NDArray[np.float32], tree: Tree, names: tuple[str, ...]) -> list[float]:
+    every = zip(edges.tolist(), tree.feature.tolist(), strict=True)
+    return [single(edge, f"a threshold of {names[f]!r}") for edge, f in every]
+
+
+def check_forest(forest: Forest, names: tuple[str, ...], deepest: int | None = DEEPEST) -> None:
+    """Raise where an engine decides otherwise than the trees, or cannot read them."""
+    if deepest is not None and forest.depth() > deepest:
+        raise CannotExpressError(
+            f"a tree has {forest.depth()} levels, and engines read {deepest} at most from JSON; "
+            "nearest: train with fewer leaves, or export to onnx"
+        )
+    for tree in forest.trees:
+        if tree.turns_zero.any():
+            feature = names[int(tree.feature[int(np.argmax(tree.turns_zero))])]
+            raise CannotExpressError(
+                f"a split on {feature!r} takes 0 for missing (LightGBM's zero_as_missing), which "
+                "engines do not; nearest: train with zero_as_missing=false"
+            )
+
+
+def no_missing(forest: Forest) -> tuple[str, ...]:
+    """A note for engines, which may make 0 of missing values that go their own way in the trees."""
+    if not forest.knows_missing:
+        return ()
+    return (
+        "the model knows missing values: the engine must pass them on as NaN, not as 0 "
+        "(see the docs of the target)",
+    )
+
+
+def scale_terms(form: WeightedSum) -> list[tuple[float, float]]:
+    """Shift and divisor of each feature."""
+    return [(0.0, 1.0) if n is None else (n.shift, n.divisor) for n in form.normalizers]

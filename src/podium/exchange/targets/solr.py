@@ -1,0 +1,141 @@
+"""Solr LTR: LinearModel, MultipleAdditiveTreesModel and NeuralNetworkModel, all in float32.
+
+A tree goes left where x <= fl(threshold + 1e-6): thresholds are chosen so that the sum is what is meant.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from podium.errors import CannotExpressError
+from podium.exchange.floats import floor32, solr_power, solr_thresholds
+from podium.exchange.forest import Forest, Tree
+from podium.exchange.normalizers import MinMax, Normalizer
+from podium.exchange.portable import Portable, WeightedSum
+from podium.exchange.targets.content import (
+    Exported,
+    check_forest,
+    divisor,
+    edges_upto,
+    no_missing,
+    single,
+    single_range,
+    singles,
+)
+from podium.rankers.mlp import Network
+
+_CLASS, _NORM = "org.apache.solr.ltr.model.", "org.apache.solr.ltr.norm."
+
+
+def solr(model: Portable, name: str) -> Exported:
+    """For ``PUT /schema/model-store``."""
+    form, names = model.form, model.names
+    notes: tuple[str, ...] = ()
+    if isinstance(form, WeightedSum):
+        kind, features, params = "LinearModel", *_linear(form, names)
+    elif isinstance(form, Forest):
+        kind, features, params = "MultipleAdditiveTreesModel", *_trees(form, names)
+        notes = no_missing(form)
+    else:
+        kind, features, params = "NeuralNetworkModel", *_network(form, names)
+    told = {"class": _CLASS + kind, "name": name, "features": features, "params": params}
+    content = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return Exported("solr", kind, name, names, content, notes)
+
+
+Parts = tuple[list[dict[str, Any]], dict[str, Any]]
+
+
+def _feature(name: str, norm: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"name": name} if norm is None else {"name": name, "norm": norm}
+
+
+def _linear(form: WeightedSum, names: tuple[str, ...]) -> Parts:
+    weights = dict(zip(names, singles(form.weights, "a weight"), strict=True))
+    every = zip(names, form.normalizers, strict=True)
+    return [_feature(n, None if f is None else _norm(f)) for n, f in every], {"weights": weights}
+
+
+def _norm(normalizer: Normalizer) -> dict[str, Any]:
+    if isinstance(normalizer, MinMax):
+        low, high = single_range(normalizer)
+        params = {"min": repr(low), "max": repr(high)}
+        return {"class": _NORM + "MinMaxNormalizer", "params": params}
+    return _standard(normalizer.mean, normalizer.standard_deviation)
+
+
+def _standard(mean: float, deviation: float) -> dict[str, Any]:
+    """Solr reads the numbers of normalizers and trees from texts."""
+    avg, std = single(mean, "a mean"), divisor(deviation, "a standard deviation")
+    return {"class": _NORM + "StandardNormalizer", "params": {"avg": repr(avg), "std": repr(std)}}
+
+
+def _network(form: Network, names: tuple[str, ...]) -> Parts:
+    scales = zip(names, form.mean.tolist(), form.scale.tolist(), strict=True)
+    last = len(form.weights) - 1
+    layers = [
+        {
+            "matrix": [singles(row, "a weight") for row in W.T],  # a row an output
+            "bias": singles(b, "a bias"),
+            "activation": "identity" if i == last else form.activation,
+        }
+        for i, (W, b) in enumerate(zip(form.weights, form.biases, strict=True))
+    ]
+    return [_feature(name, _standard(m, s)) for name, m, s in scales], {"layers": layers}
+
+
+def _trees(form: Forest, names: tuple[str, ...]) -> Parts:
+    check_forest(form, names)
+    powers = _powers(form, names)
+    features = [
+        _feature(name, _standard(0.0, 2.0**-k) if (k := powers.get(j)) else None)
+        for j, name in enumerate(names)
+    ]
+    missing = {"isNullSameAsZero": "false"} if form.knows_missing else {}
+    trees = [{"weight": "1", "root": _tree(tree, names, powers, bool(missing))} for tree in form.trees]
+    return features, {**missing, "trees": trees}
+
+
+def _powers(form: Forest, names: tuple[str, ...]) -> dict[int, int]:
+    """For each feature the power of two times which it is compared, 0 for nearly all."""
+    edges: dict[int, list[float]] = {}
+    for tree in form.trees:
+        for feature, edge in zip(tree.feature.tolist(), edges_upto(tree, names), strict=True):
+            edges.setdefault(feature, []).append(edge)
+    powers = {}
+    for feature, values in edges.items():
+        power = solr_power(floor32(np.unique(values)))
+        if power is None:
+            raise CannotExpressError(
+                f"thresholds of {names[feature]!r} go from {min(map(abs, values)):g} to "
+                f"{max(map(abs, values)):g} in size, and Solr adds 1e-6 to each, which no scale of "
+                "the feature makes up for; nearest: train on its logarithm or its rank"
+            )
+        powers[feature] = power
+    return powers
+
+
+def _tree(
+    tree: Tree, names: tuple[str, ...], powers: dict[int, int], missing: bool
+) -> dict[str, Any]:
+    factors = np.array([2.0 ** powers[f] for f in tree.feature.tolist()], dtype=np.float32)
+    thresholds = solr_thresholds(floor32(tree.threshold) * factors)
+    assert thresholds is not None  # so the powers were chosen
+    values, nan_left = singles(tree.value, "a leaf"), tree.nan_left
+
+    def node(at: int) -> dict[str, Any]:
+        if at < 0:
+            return {"value": repr(values[~at])}
+        direction = {"missing": "left" if nan_left[at] else "right"} if missing else {}
+        return {
+            "feature": names[int(tree.feature[at])],
+            "threshold": repr(float(thresholds[at])),
+            **direction,
+            "left": node(int(tree.left[at])),
+            "right": node(int(tree.right[at])),
+        }
+
+    return node(0 if len(tree.feature) else ~0)
