@@ -8,12 +8,15 @@ from podium import ensemble, multitask, rankers
 from podium.data.files import Path_
 from podium.errors import UnknownNameError
 from podium.rankers import model_files
+from podium.rankers.imported import Imported
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
 MODELS: dict[str, type[Model]] = {**model_files.MODELS, **ensemble.MODELS, **multitask.MODELS}
 """Every kind of model, as model files name them."""
+_IN_FILES: dict[str, type[Ranker]] = {**RANKERS, Imported.name: Imported}
+"""Imported models are in files, too, but nothing that is trained."""
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
@@ -47,4 +50,4 @@ def load(path: Path_) -> Ranker:
     >>> bool((load(path).predict(data) == ranker.predict(data)).all())
     True
     """
-    return model_files.load(path, RANKERS, MODELS)
+    return model_files.load(path, _IN_FILES, MODELS)

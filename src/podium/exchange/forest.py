@@ -89,6 +89,17 @@ class Tree:
         safe = np.where(given, self.threshold >= ZERO, self.threshold < -ZERO)
         return ((self.decision & MISSING_ZERO) > 0) & ~safe
 
+    def turned(self, nodes: NDArray[np.bool_], threshold: float) -> Tree:
+        """These nodes ask for another threshold, and their children have changed sides."""
+        flip = nodes & self.knows_missing
+        return replace(
+            self,
+            threshold=np.where(nodes, threshold, self.threshold),
+            decision=np.where(flip, self.decision ^ DEFAULT_LEFT, self.decision),
+            left=np.where(nodes, self.right, self.left),
+            right=np.where(nodes, self.left, self.right),
+        )
+
     def depth(self) -> int:
         """Questions on the longest way."""
         depth = np.ones(len(self.feature), dtype=np.int64)

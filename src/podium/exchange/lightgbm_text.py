@@ -42,14 +42,15 @@ class Block:
             raise self.wrong(name, f"expected {n} whole numbers as {name}, got {_shown(words)}")
         return [int(word) for word in words]
 
-    def numbers(self, name: str, n: int) -> list[float]:
-        """A field of n finite numbers."""
+    def numbers(self, name: str, n: int, *, infinite: bool = False) -> list[float]:
+        """A field of n finite numbers, or infinite ones where that has a meaning."""
         words = self.text(name).split()
         try:
             values = [float(word) for word in words]
         except ValueError:
             values = []
-        if len(values) != n or not all(map(math.isfinite, values)):
+        sound = (math.isfinite(v) or (infinite and v == math.inf) for v in values)
+        if len(values) != n or not all(sound):
             raise self.wrong(name, f"expected {n} finite numbers as {name}, got {_shown(words)}")
         return values
 
@@ -139,7 +140,7 @@ def _tree(block: Block, width: int) -> Tree:
         raise block.wrong("left_child", "expected each node and leaf below one other node")
     gain = block.numbers("split_gain", nodes) if "split_gain" in block.fields else None
     count = block.whole("leaf_count", leaves) if "leaf_count" in block.fields else None
-    threshold = block.numbers("threshold", nodes)
+    threshold = block.numbers("threshold", nodes, infinite=True)  # inf: all but the missing
     tree = Tree.of(feature, threshold, children, value, decision, gain, count)
     return tree if (tree.count > 0).all() else Tree.of(
         feature, threshold, children, value, decision, gain

@@ -14,6 +14,8 @@ DEEPEST = 4096
 _OBJECTIVES = (None, "lambdarank", "rank_xendcg")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]{1,3})?")
+_THRESHOLD = re.compile(rf"{_NUMBER.pattern}|inf")
+"""LightGBM asks x <= inf to tell missing values from all others."""
 _STATISTIC = re.compile(rf"{_NUMBER.pattern}|-?(nan|inf)")
 
 # What the nodes and leaves of a tree say about its training. LightGBM ends the process where it
@@ -92,7 +94,7 @@ def _check_tree(tree: dict[str, str], n_features: int) -> None:
     if nodes < 1:
         raise ValueError("leaves")
     _words(tree["leaf_value"], _NUMBER, leaves, "leaf_value")
-    _words(tree["threshold"], _NUMBER, nodes, "threshold")
+    _words(tree["threshold"], _THRESHOLD, nodes, "threshold")
     _words(tree["shrinkage"], _NUMBER, 1, "shrinkage")
     for names, n in ((_OF_NODES, nodes), (_OF_LEAVES, leaves)):
         for name in names:
@@ -124,6 +126,10 @@ def _words(text: str, form: re.Pattern[str], n: int, name: str) -> list[str]:
     words = text.split(" ")
     if len(words) != n or not all(map(form.fullmatch, words)):
         raise ValueError(name)
-    if form is _NUMBER and any(math.isinf(float(word)) for word in words):
+    if form in (_NUMBER, _THRESHOLD) and any(_overflows(word) for word in words):
         raise ValueError(name)
     return words
+
+
+def _overflows(word: str) -> bool:
+    return word != "inf" and math.isinf(float(word))

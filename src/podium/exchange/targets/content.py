@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium.data.files import Path_, atomic_path
 from podium.errors import CannotExpressError
-from podium.exchange.floats import above32, floor32
+from podium.exchange.floats import LARGEST, above32, floor32
 from podium.exchange.forest import Forest, Tree
 from podium.exchange.normalizers import MinMax
 from podium.exchange.portable import WeightedSum
@@ -87,19 +87,22 @@ def singles(values: NDArray[Any], what: str) -> list[float]:
     return [single(value, what) for value in values.tolist()]
 
 
-def edges_below(tree: Tree, names: tuple[str, ...]) -> list[float]:
-    """t' of each node, in float32, so that x < t' where the tree asks x <= t."""
-    return _edges(above32(tree.threshold), tree, names)
+def asking_below(tree: Tree) -> tuple[Tree, list[float]]:
+    """A tree for engines that ask x < t', and t' of each node in float32.
+
+    No finite t' is above all numbers: where all go left, all go right of the smallest one instead.
+    """
+    tree = tree.turned(floor32(tree.threshold) >= np.float32(LARGEST), -np.inf)
+    return tree, above32(tree.threshold).tolist()
 
 
-def edges_upto(tree: Tree, names: tuple[str, ...]) -> list[float]:
-    """t' of each node, in float32, so that x <= t' where the tree asks x <= t."""
-    return _edges(floor32(tree.threshold), tree, names)
+def asking_upto(tree: Tree) -> tuple[Tree, list[float]]:
+    """A tree for engines that ask x <= t', and t' of each node in float32.
 
-
-def _edges(edges: NDArray[np.float32], tree: Tree, names: tuple[str, ...]) -> list[float]:
-    every = zip(edges.tolist(), tree.feature.tolist(), strict=True)
-    return [single(edge, f"a threshold of {names[f]!r}") for edge, f in every]
+    No finite t' is below all numbers: where all go right, all go left of the largest one instead.
+    """
+    tree = tree.turned(np.isneginf(floor32(tree.threshold)), np.inf)
+    return tree, np.minimum(floor32(tree.threshold), np.float32(LARGEST)).tolist()
 
 
 def check_forest(forest: Forest, names: tuple[str, ...], deepest: int | None = DEEPEST) -> None:

@@ -14,9 +14,9 @@ from podium.exchange.normalizers import MinMax, Normalizer
 from podium.exchange.portable import Portable, WeightedSum
 from podium.exchange.targets.content import (
     Exported,
+    asking_below,
     check_forest,
     divisor,
-    edges_below,
     no_missing,
     single,
     single_range,
@@ -87,8 +87,8 @@ def _trees(form: Forest, names: tuple[str, ...]) -> dict[str, Any]:
 
 def _tree(tree: Tree, names: tuple[str, ...]) -> dict[str, Any]:
     """XGBoost's dump: nodes are numbered as they are met."""
-    edges, values = edges_below(tree, names), singles(tree.value, "a leaf")
-    nan_left, count = tree.nan_left, 0
+    tree, edges = asking_below(tree)
+    values, nan_left, count = singles(tree.value, "a leaf"), tree.nan_left, 0
 
     def node(at: int, depth: int) -> dict[str, Any]:
         nonlocal count

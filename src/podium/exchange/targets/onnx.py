@@ -12,9 +12,9 @@ from podium.exchange.forest import Forest, Tree
 from podium.exchange.portable import Portable, WeightedSum
 from podium.exchange.targets.content import (
     Exported,
+    asking_upto,
     check_forest,
     divisor,
-    edges_upto,
     scale_terms,
     singles,
 )
@@ -36,7 +36,7 @@ def onnx(model: Portable, name: str) -> Exported:
     elif isinstance(form, Forest):
         kind = "trees"
         check_forest(form, names, deepest=None)
-        graph.nodes.append(_ensemble(library.helper, form, names))
+        graph.nodes.append(_ensemble(library.helper, form))
     else:
         kind = "network"
         _network(graph, form)
@@ -106,7 +106,7 @@ def _network(graph: _Graph, form: Network) -> None:
             graph.add(_ACTIVATIONS[form.activation])
 
 
-def _ensemble(helper: Any, form: Forest, names: tuple[str, ...]) -> Any:
+def _ensemble(helper: Any, form: Forest) -> Any:
     """All trees as columns; nodes first and leaves behind them, numbered within each tree."""
     columns: dict[str, list[Any]] = {}
 
@@ -115,7 +115,7 @@ def _ensemble(helper: Any, form: Forest, names: tuple[str, ...]) -> Any:
             columns.setdefault(key, []).append(value)
 
     for number, tree in enumerate(form.trees):
-        _put_tree(put, number, tree, edges_upto(tree, names))
+        _put_tree(put, number, *asking_upto(tree))
     return helper.make_node(
         "TreeEnsembleRegressor",
         ["features"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from podium.exchange.forest import Forest, Tree
@@ -62,7 +63,7 @@ def _tree(tree: Tree, names: tuple[str, ...]) -> dict[str, Any]:
             return {"value": float(tree.value[~at])}
         return {
             "feature": names[int(tree.feature[at])],
-            "threshold": float(tree.threshold[at]),
+            "threshold": min(float(tree.threshold[at]), sys.float_info.max),
             "missing": "left" if nan_left[at] else "right",
             "left": node(int(tree.left[at])),
             "right": node(int(tree.right[at])),

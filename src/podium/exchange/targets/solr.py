@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from podium.errors import CannotExpressError
-from podium.exchange.floats import floor32, solr_power, solr_thresholds
+from podium.exchange.floats import LARGEST, floor32, solr_power, solr_thresholds
 from podium.exchange.forest import Forest, Tree
 from podium.exchange.normalizers import MinMax, Normalizer
 from podium.exchange.portable import Portable, WeightedSum
 from podium.exchange.targets.content import (
     Exported,
+    asking_upto,
     check_forest,
     divisor,
-    edges_upto,
     no_missing,
     single,
     single_range,
@@ -103,11 +103,13 @@ def _powers(form: Forest, names: tuple[str, ...]) -> dict[int, int]:
     """For each feature the power of two times which it is compared, 0 for nearly all."""
     edges: dict[int, list[float]] = {}
     for tree in form.trees:
-        for feature, edge in zip(tree.feature.tolist(), edges_upto(tree, names), strict=True):
-            edges.setdefault(feature, []).append(edge)
-    powers = {}
+        every = floor32(tree.threshold)
+        for feature, edge in zip(tree.feature.tolist(), every.tolist(), strict=True):
+            if abs(edge) < LARGEST:
+                edges.setdefault(feature, []).append(edge)
+    powers = dict.fromkeys(range(form.width), 0)
     for feature, values in edges.items():
-        power = solr_power(floor32(np.unique(values)))
+        power = solr_power(np.unique(values).astype(np.float32))
         if power is None:
             raise CannotExpressError(
                 f"thresholds of {names[feature]!r} go from {min(map(abs, values)):g} to "
@@ -121,9 +123,10 @@ def _powers(form: Forest, names: tuple[str, ...]) -> dict[int, int]:
 def _tree(
     tree: Tree, names: tuple[str, ...], powers: dict[int, int], missing: bool
 ) -> dict[str, Any]:
-    factors = np.array([2.0 ** powers[f] for f in tree.feature.tolist()], dtype=np.float32)
-    thresholds = solr_thresholds(floor32(tree.threshold) * factors)
-    assert thresholds is not None  # so the powers were chosen
+    tree, edges = asking_upto(tree)
+    thresholds = [
+        _threshold(edge, powers[f]) for edge, f in zip(edges, tree.feature.tolist(), strict=True)
+    ]
     values, nan_left = singles(tree.value, "a leaf"), tree.nan_left
 
     def node(at: int) -> dict[str, Any]:
@@ -132,10 +135,19 @@ def _tree(
         direction = {"missing": "left" if nan_left[at] else "right"} if missing else {}
         return {
             "feature": names[int(tree.feature[at])],
-            "threshold": repr(float(thresholds[at])),
+            "threshold": thresholds[at],
             **direction,
             "left": node(int(tree.left[at])),
             "right": node(int(tree.right[at])),
         }
 
     return node(0 if len(tree.feature) else ~0)
+
+
+def _threshold(edge: float, power: int) -> str:
+    """What Solr makes the edge of; it reads Java's numbers, the infinite one included."""
+    if edge >= LARGEST:
+        return "Infinity"
+    found = solr_thresholds(np.array([edge * 2.0**power], dtype=np.float32))
+    assert found is not None  # so the power was chosen
+    return repr(float(found[0]))

@@ -14,8 +14,8 @@ from podium.exchange.forest import Forest, Tree
 from podium.exchange.portable import Portable, WeightedSum
 from podium.exchange.targets.content import (
     Exported,
+    asking_below,
     check_forest,
-    edges_below,
     no_missing,
     scale_terms,
     singles,
@@ -85,16 +85,16 @@ def _dump(form: Forest, names: tuple[str, ...]) -> dict[str, Any]:
         "feature_names": list(names),
         "feature_infos": {},
         "tree_info": [
-            {"tree_index": i, "num_leaves": len(tree.value), "tree_structure": _tree(tree, names)}
+            {"tree_index": i, "num_leaves": len(tree.value), "tree_structure": _tree(tree)}
             for i, tree in enumerate(form.trees)
         ],
         "pandas_categorical": [],  # Vespa asks for it
     }
 
 
-def _tree(tree: Tree, names: tuple[str, ...]) -> dict[str, Any]:
-    edges, values = edges_below(tree, names), singles(tree.value, "a leaf")
-    nan_left = tree.nan_left
+def _tree(tree: Tree) -> dict[str, Any]:
+    tree, edges = asking_below(tree)
+    values, nan_left = singles(tree.value, "a leaf"), tree.nan_left
 
     def node(at: int) -> dict[str, Any]:
         if at < 0:

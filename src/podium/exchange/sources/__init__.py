@@ -1,0 +1,1 @@
+"""Programs that models come from, a file each."""

@@ -1,0 +1,57 @@
+"""What all sources share: a model with what is known of it, and features told by number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium.exchange.lines import MOST_FEATURES, Lines, width_of
+from podium.rankers.models import Linear, Model
+
+_PAIR = re.compile(r"([0-9]{1,9}):(\S+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A model, the algorithm that made it, and names of the features where the file has them."""
+
+    model: Model
+    algorithm: str
+    names: tuple[str, ...] | None = None
+
+
+def pairs(lines: Lines, number: int, words: Iterable[str]) -> list[tuple[int, float]]:
+    """Words feature:number."""
+    return [pair(lines, number, word) for word in words]
+
+
+def pair(lines: Lines, number: int, word: str) -> tuple[int, float]:
+    """A word feature:number."""
+    found = _PAIR.fullmatch(word)
+    if found is None or int(found[1]) > MOST_FEATURES:
+        raise lines.wrong(number, f"expected feature:weight, as in 3:0.25, got {word[:40]!r}")
+    return int(found[1]), finite(lines, number, found[2])
+
+
+def finite(lines: Lines, number: int, text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise lines.wrong(number, f"expected a finite number, got {text[:40]!r}")
+    return value
+
+
+def linear(lines: Lines, found: list[tuple[int, float]], n_features: int | None) -> Linear:
+    """Weights of features that are counted from 1; one that comes again adds up."""
+    width = width_of(lines, [feature for feature, _ in found], n_features)
+    weights = np.zeros(width)
+    for feature, weight in found:
+        weights[feature - 1] += weight
+    return Linear(weights)
