@@ -47,6 +47,8 @@ def test_every_rule_and_parameter_is_explained():
 
 @pytest.mark.parametrize(
     "room", ["podium.data", "podium.features", "podium.feedback", "podium.metrics", "podium.losses"]
+    "room",
+    ["podium.data", "podium.exchange", "podium.feedback", "podium.metrics", "podium.losses"],
 )
 def test_every_public_name_has_a_docstring(room):
     module = importlib.import_module(room)

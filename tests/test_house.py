@@ -35,16 +35,17 @@ def python(code, **environment):
 def test_public_names_are_pinned():
     assert podium.__all__ == [
         "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Before", "CFBRS",
-        "CoordinateAscent", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM", "Groups", "Hide",
-        "LOSSES", "LambdaMART", "LeastSquares", "ListMLE", "ListNet", "METRICS", "MLP", "NotTopK",
-        "Ordinal", "Pin", "PodiumError", "PostRanker", "PostRanking", "Qrels", "RANKERS", "RPCMTL",
-        "RULES", "RankBoost", "RankNet", "RankSVM", "RankingData", "Regression", "Run", "SVMMAP",
-        "Together", "TopK", "TopMargin", "TopRank", "TopSlack", "TopkListMLE", "Where",
-        "aggregate", "aggregation", "data", "ensemble", "errors", "evaluate", "experiments",
-        "features", "feedback", "kernels", "load", "losses", "make_opposed", "make_synthetic",
-        "metrics", "multitask", "optim", "postrank", "postrank_batch", "postranking", "rankers",
-        "read_letor", "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune",
-        "write_letor", "write_qrels", "write_rules", "write_run",
+        "CoordinateAscent", "EXPORTERS", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM",
+        "Groups", "Hide", "IMPORTERS", "LOSSES", "LambdaMART", "LeastSquares", "ListMLE",
+        "ListNet", "METRICS", "MLP", "NotTopK", "Ordinal", "Pin", "PodiumError", "PostRanker",
+        "PostRanking", "Qrels", "RANKERS", "RPCMTL", "RULES", "RankBoost", "RankNet", "RankSVM",
+        "RankingData", "Regression", "Run", "SVMMAP", "Together", "TopK", "TopMargin", "TopRank",
+        "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "data", "ensemble",
+        "errors", "evaluate", "exchange", "experiments", "export_model", "features", "feedback",
+        "import_model", "kernels", "load", "losses", "make_opposed", "make_synthetic", "metrics",
+        "multitask", "optim", "postrank", "postrank_batch", "postranking", "rankers", "read_letor",
+        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune", "write_letor",
+        "write_qrels", "write_rules", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)
     assert set(podium.__all__) <= set(dir(podium))
@@ -61,6 +62,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
         "podium.aggregation",
         "podium.data",
         "podium.features",
+        "podium.exchange",
         "podium.feedback",
         "podium.kernels",
         "podium.losses",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         data,
         ensemble,
         errors,
+        exchange,
         experiments,
         features,
         feedback,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     )
     from podium.ensemble import CFBRS, TopRank
     from podium.errors import PodiumError
+    from podium.exchange import EXPORTERS, IMPORTERS, export_model, import_model
     from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
     from podium.multitask import RPCMTL
@@ -117,6 +119,10 @@ _PUBLIC = {
     "CFBRS": "podium.ensemble",
     "TopRank": "podium.ensemble",
     "PodiumError": "podium.errors",
+    "EXPORTERS": "podium.exchange",
+    "IMPORTERS": "podium.exchange",
+    "export_model": "podium.exchange",
+    "import_model": "podium.exchange",
     "LOSSES": "podium.losses",
     "METRICS": "podium.metrics",
     "evaluate": "podium.metrics",
@@ -163,8 +169,8 @@ _PUBLIC = {
     "load": "podium.registry",
 }
 _ROOMS = (
-    "aggregation", "data", "ensemble", "errors", "experiments", "features", "feedback", "kernels",
-    "losses", "metrics", "multitask", "optim", "postranking", "rankers", "registry",
+    "aggregation", "data", "ensemble", "errors", "exchange", "experiments", "features", "feedback",
+    "kernels", "losses", "metrics", "multitask", "optim", "postranking", "rankers", "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -176,12 +182,14 @@ __all__ = [
     "Before",
     "CFBRS",
     "CoordinateAscent",
+    "EXPORTERS",
     "Each",
     "FocusedBoost",
     "FocusedNet",
     "FocusedSVM",
     "Groups",
     "Hide",
+    "IMPORTERS",
     "LOSSES",
     "LambdaMART",
     "LeastSquares",
@@ -219,9 +227,12 @@ __all__ = [
     "ensemble",
     "errors",
     "evaluate",
+    "exchange",
     "experiments",
+    "export_model",
     "features",
     "feedback",
+    "import_model",
     "kernels",
     "load",
     "losses",

@@ -28,12 +28,14 @@ def floor32(values: Any) -> Singles:
     exact = np.asarray(values, dtype=np.float64)
     with np.errstate(over="ignore"):
         near = exact.astype(np.float32)
-    return np.where(near > exact, np.nextafter(near, np.float32(-np.inf)), near).astype(np.float32)
+        below = np.nextafter(near, np.float32(-np.inf))
+    return np.where(near > exact, below, near).astype(np.float32)
 
 
 def above32(values: Any) -> Singles:
     """The next float32 above floor32(t): x <= t and x < above32(t) agree on all float32 x."""
-    return np.nextafter(floor32(values), np.float32(np.inf)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        return np.nextafter(floor32(values), np.float32(np.inf)).astype(np.float32)
 
 
 def largest_rounding_to(values: Any) -> Floats:

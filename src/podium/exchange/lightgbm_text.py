@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from podium.errors import ModelFileError
-from podium.exchange.forest import Forest, Tree
+from podium.exchange.forest import ZERO, Forest, Tree
 from podium.exchange.lines import Lines
 from podium.rankers.lambdamart import Trees
 
@@ -72,7 +72,15 @@ def trees_of(model: Trees) -> Forest:
     >>> bool(np.allclose(trees_of(model).predict(data.X), model.predict(data.X), rtol=0, atol=1e-12))
     True
     """
-    return read_forest(Lines.of(model.text, "the model"))[0]
+    forest = read_forest(Lines.of(model.text, "the model"))[0]
+    return replace(forest, trees=tuple(_as_predicted(tree) for tree in forest.trees))
+
+
+def _as_predicted(tree: Tree) -> Tree:
+    """LightGBM takes features of up to 1e-35 in size for 0: its thresholds there mean this one."""
+    t = tree.threshold
+    t = np.where((t >= 0) & (t < ZERO), ZERO, t)
+    return replace(tree, threshold=np.where((t < 0) & (t >= -ZERO), np.nextafter(-ZERO, -1.0), t))
 
 
 def read_forest(lines: Lines) -> tuple[Forest, tuple[str, ...]]:

@@ -31,9 +31,7 @@ class Standard:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mean) and 0 < self.standard_deviation < math.inf):
-            raise UsageError(
-                f"expected a finite mean and a standard deviation above 0, got {self}"
-            )
+            raise UsageError(f"expected a finite mean and a standard deviation above 0, got {self}")
 
     @property
     def shift(self) -> float:
@@ -87,9 +85,7 @@ NORMALIZERS: dict[str, type[Standard] | type[MinMax]] = {"standard": Standard, "
 """By the names that Elasticsearch has for them."""
 
 
-def fit_normalizers(
-    X: Any, names: Sequence[str], kind: str = "standard"
-) -> dict[str, Normalizer]:
+def fit_normalizers(X: Any, names: Sequence[str], kind: str = "standard") -> dict[str, Normalizer]:
     """One normalizer a feature, from the rows of all queries; a constant feature has none.
 
     Examples
@@ -186,10 +182,9 @@ def _of_scaler(scaler: Any, n: int) -> tuple[Normalizer | None, ...]:
         raise CannotExpressError(
             "engines do not clip scaled features; nearest: MinMaxScaler(clip=False)"
         )
-    if getattr(scaler, "n_features_in_", None) != n:
-        raise UsageError(
-            f"expected a scaler fitted on {n} features, got {getattr(scaler, 'n_features_in_', 'one that is not fitted')}"
-        )
+    fitted = getattr(scaler, "n_features_in_", 0)
+    if fitted != n:
+        raise UsageError(f"expected a scaler fitted on {n} features, got one on {fitted}")
     if kind == "MinMaxScaler":
         shift, divisor = -scaler.min_ / scaler.scale_, 1 / scaler.scale_
     else:

@@ -110,7 +110,7 @@ def _names(
 ) -> tuple[str, ...]:
     own = names_of(ranker)
     if scaler is not None:  # the ranker saw an array without names
-        own = list(getattr(scaler, "feature_names_in_", own))
+        own = tuple(getattr(scaler, "feature_names_in_", own))
     if isinstance(given, str):
         raise UsageError(f"expected a list of feature names, got the text {given!r}")
     if isinstance(given, Mapping):
@@ -232,7 +232,9 @@ def _scaled_tree(tree: Tree, normalizers: tuple[Normalizer | None, ...]) -> Tree
         if (normalizer := normalizers[feature]) is not None:
             edge = largest_below(threshold[node : node + 1], _of(normalizer))
             if not normalizer(np.float64(-LARGEST)) <= threshold[node]:
-                raise CannotExpressError("a threshold lies below all float32 numbers, once unscaled")
+                raise CannotExpressError(
+                    "a threshold lies below all float32 numbers, once unscaled"
+                )
             threshold[node] = float(edge[0])
     return replace(tree, threshold=threshold, decision=decision)
 

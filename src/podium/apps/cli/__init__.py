@@ -12,6 +12,7 @@ from podium.apps.cli import (
     data,
     demo,
     evaluate,
+    exchange,
     explain,
     features,
     feedback,
@@ -72,6 +73,8 @@ app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
 app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
 app.command("postrank", epilog=postrank.EXAMPLE)(postrank.postrank)
+app.command("export", epilog=exchange.EXPORT_EXAMPLE)(exchange.export)
+app.command("import", epilog=exchange.IMPORT_EXAMPLE)(exchange.import_)
 app.add_typer(rules.app, name="rules")
 app.add_typer(feedback.app, name="feedback")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)

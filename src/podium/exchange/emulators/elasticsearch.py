@@ -86,8 +86,8 @@ def _linear(
     for name, weight in weights.items():
         every[_column(columns, name)] = np.float32(weight)
     total = np.zeros(len(x), dtype=np.float32)
-    for j, weight in enumerate(every):
-        total += weight * x[:, j]
+    for j in range(len(every)):
+        total += every[j] * x[:, j]
     return total
 
 
@@ -101,9 +101,8 @@ def _tree(
         _check(node)
         values = x[rows, _column(columns, node["split"])]
         below = np.float32(node["split_condition"]) > values
-        if not knows_missing:
-            return below
-        return np.where(np.isnan(values), node["missing"] == node["yes"], below)
+        missing = np.isnan(values) & knows_missing
+        return np.asarray(np.where(missing, node["missing"] == node["yes"], below), dtype=bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         yes, no = node["children"]

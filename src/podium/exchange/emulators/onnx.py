@@ -54,7 +54,8 @@ _OPERATORS: dict[str, Callable[..., Singles]] = {
 def _ensemble(told: dict[str, Any], x: Singles) -> Singles:
     """Rows walk all at once: from each one's node to the next, until all stand on leaves."""
     place = {
-        key: i for i, key in enumerate(zip(told["nodes_treeids"], told["nodes_nodeids"], strict=True))
+        key: i
+        for i, key in enumerate(zip(told["nodes_treeids"], told["nodes_nodeids"], strict=True))
     }
     leaf = np.zeros(len(place), dtype=np.float32)
     targets = zip(

@@ -44,7 +44,8 @@ def _tree(root: dict[str, Any], names: list[str], x: Floats) -> Floats:
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         value = x[rows, names.index(node["feature"])]
-        return np.where(np.isnan(value), node["missing"] == "left", value <= node["threshold"])
+        below = value <= node["threshold"]
+        return np.asarray(np.where(np.isnan(value), node["missing"] == "left", below), dtype=bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         return node["left"], node["right"]

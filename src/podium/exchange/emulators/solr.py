@@ -85,7 +85,8 @@ def _tree(root: dict[str, Any], names: list[str], x: Singles, nulls: bool) -> Si
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         values = x[rows, names.index(node["feature"])]
         below = values <= _single(node["threshold"]) + SLACK
-        return np.where(np.isnan(values), node["missing"] == "left", below) if nulls else below
+        missing = np.isnan(values) if nulls else np.zeros(len(rows), dtype=bool)
+        return np.where(missing, nulls and node["missing"] == "left", below).astype(bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         return node["left"], node["right"]

@@ -66,7 +66,9 @@ class _Expression:
     def value(self) -> Floats:
         found = self._sum()
         if self._next():
-            raise ModelFileError(f"expected the end of the expression, got {self.text[self.at :]!r}")
+            raise ModelFileError(
+                f"expected the end of the expression, got {self.text[self.at :]!r}"
+            )
         return found
 
     def _next(self) -> str:

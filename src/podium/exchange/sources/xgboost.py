@@ -90,7 +90,9 @@ class _Model:
             weights = [self._number(w) for w in booster["weight_drop"]]
             if len(weights) != len(trees):
                 raise self.wrong(f"expected a weight for each of {len(trees)} trees of dart")
-            forest = [Forest(self.width, (t,)).times(w) for t, w in zip(trees, weights, strict=True)]
+            forest = [
+                Forest(self.width, (t,)).times(w) for t, w in zip(trees, weights, strict=True)
+            ]
             trees = [one.trees[0] for one in forest]
         trees.append(Tree.of([], [], [], [self._base(params["base_score"])]))
         return Found(trees_model(Forest(self.width, tuple(trees))), self.objective, names)

@@ -95,7 +95,9 @@ def _trees(form: Forest, names: tuple[str, ...]) -> Parts:
         for j, name in enumerate(names)
     ]
     missing = {"isNullSameAsZero": "false"} if form.knows_missing else {}
-    trees = [{"weight": "1", "root": _tree(tree, names, powers, bool(missing))} for tree in form.trees]
+    trees = [
+        {"weight": "1", "root": _tree(tree, names, powers, bool(missing))} for tree in form.trees
+    ]
     return features, {**missing, "trees": trees}
 
 

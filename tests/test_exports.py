@@ -1,0 +1,640 @@
+"""Exports: every ranker times every target scores the same there, or is refused with a reason."""
+
+import dataclasses
+import json
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from exchange import assert_same, form_of, hard_rows, thresholds
+from hypothesis import given
+from hypothesis import strategies as st
+from rankers import cheap, small
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
+
+from podium.data import RankingData
+from podium.ensemble import CFBRS, TopRank
+from podium.errors import CannotExpressError, MissingExtraError, UnknownNameError, UsageError
+from podium.exchange import (
+    EMULATORS,
+    EXPORTERS,
+    MinMax,
+    Standard,
+    emulate,
+    export_model,
+    fit_normalizers,
+    normalize,
+)
+from podium.exchange.emulators.elasticsearch import score_elasticsearch
+from podium.exchange.floats import (
+    LARGEST,
+    above32,
+    floor32,
+    largest_below,
+    largest_rounding_to,
+    solr_power,
+    solr_thresholds,
+)
+from podium.exchange.forest import DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO, Forest, Tree
+from podium.exchange.lightgbm_text import trees_model, trees_of, write_forest
+from podium.rankers import MLP, LambdaMART, ListNet, RankBoost, RankSVM
+from podium.rankers.imported import Imported
+from podium.registry import RANKERS, load
+
+DATA = small(20, n_features=4, seed=5)
+TARGETS = sorted(EXPORTERS)
+ENGINES = [name for name in TARGETS if name != "json"]
+
+
+def runtime_scores(exported, X):
+    """What onnxruntime says."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(exported.content, options)
+    return session.run(["score"], {"features": X.astype(np.float32)})[0][:, 0]
+
+
+def refusal(model, target, **options):
+    """Why the target does not take the model; nothing if it does."""
+    try:
+        export_model(model, target, **options)
+    except CannotExpressError as error:
+        return str(error)
+    return ""
+
+
+def check(model, target, predict, X, form, **options):
+    """The engine's scores are podium's."""
+    exported = export_model(model, target, **options)
+    expected = predict(X.astype(np.float64))
+    assert_same(form, np.nan_to_num(X), expected, emulate(exported, X))
+    if target == "onnx":
+        assert_same(form, np.nan_to_num(X), expected, runtime_scores(exported, X))
+    return exported
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    made = {}
+
+    def get(name, **parameters):
+        key = name, repr(parameters)
+        if key not in made:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made[key] = cheap(name, **parameters).fit(DATA)
+        return made[key]
+
+    return get
+
+
+# --- every ranker times every target ---
+
+
+def test_every_target_has_an_emulator():
+    assert set(EMULATORS) == set(EXPORTERS)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", sorted(RANKERS))
+def test_every_ranker_scores_the_same_or_is_refused(name, target, fitted):
+    ranker = fitted(name)
+    if reason := refusal(ranker, target):
+        assert name == "toprank"  # no other has settings here that engines cannot express
+        assert "nearest: " in reason
+        return
+    form = form_of(ranker)
+    check(ranker, target, ranker.predict, hard_rows(form, 4), form)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
+def test_networks(activation, target, fitted):
+    scorer = MLP(hidden=(7, 3), activation=activation, epochs=4, batch_queries=4)
+    ranker = fitted("listnet", scorer=scorer)
+    if target in ("elasticsearch", "opensearch", "vespa"):
+        with pytest.raises(CannotExpressError, match=r"network.*nearest: .*onnx"):
+            export_model(ranker, target)
+        return
+    form = form_of(ranker)
+    check(ranker, target, ranker.predict, hard_rows(form, 4), form)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("base", ["rankboost", "lambdamart"])
+def test_blocks_of_trees_that_add_up(base, target, fitted):
+    ranker = fitted("cfbrs", base=cheap(base), min_block=2)
+    form = form_of(ranker)
+    assert isinstance(form, Forest)
+    check(ranker, target, ranker.predict, hard_rows(form, 4), form)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_stumps_of_focused_boost(target, fitted):
+    ranker = fitted("focused-boost", weak="threshold")
+    form = form_of(ranker)
+    check(ranker, target, ranker.predict, hard_rows(form, 4), form)
+
+
+# --- what cannot be expressed ---
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"normalise": "zscore"}, "normalised within each query"),
+        ({"combine": "borda"}, "ranked within each query"),
+        ({"combine": "kemeny"}, "ranked within each query"),
+        ({"base": ListNet(scorer=MLP(hidden=(2,), epochs=1))}, "blocks of cfbrs are networks"),
+    ],
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_ensembles_that_need_the_whole_list_are_refused(settings, reason, target, fitted):
+    with pytest.raises(CannotExpressError, match=rf"{reason}.*nearest: "):
+        export_model(fitted("cfbrs", **settings), target)
+
+
+def test_a_vote_is_refused_and_its_members_are_not(fitted):
+    ranker = fitted("toprank")
+    with pytest.raises(CannotExpressError, match=r"vote \(borda\).*nearest: .*member='ranksvm'"):
+        export_model(ranker, "solr")
+    for member in ranker.model_.members:
+        form = form_of(ranker, member=member.name)
+        X = hard_rows(form, 4)
+        exported = check(ranker, "solr", member.model.predict, X, form, member=member.name)
+        assert exported.name == member.name
+    with pytest.raises(UnknownNameError, match="unknown member 'nobody'"):
+        export_model(ranker, "solr", member="nobody")
+    with pytest.raises(UsageError, match="member= with a toprank"):
+        export_model(fitted("ranksvm"), "solr", member="ranksvm")
+
+
+def test_an_unknown_kind_of_model_is_refused(fitted):
+    class Degrees(type(fitted("ranksvm").model_).__mro__[1]):
+        kind = "degrees"
+
+    Degrees.__abstractmethods__ = frozenset()
+    with pytest.raises(CannotExpressError, match=r"a degrees model of imported .*nearest: "):
+        export_model(_with(Degrees()), "solr")
+
+
+def _with(model):
+    made = Imported.of(RankSVM().fit(DATA).model_, "a test")
+    made.model_ = model
+    return made
+
+
+@pytest.mark.parametrize("name", ["minmax", "zscore"])
+def test_scaling_by_query_is_refused(name, fitted):
+    with pytest.raises(
+        CannotExpressError, match=rf"by query \({name}\).*nearest: .*fit_normalizers"
+    ):
+        export_model(fitted("ranksvm"), "solr", normalizers=name)
+
+
+def test_classes_of_users(fitted):
+    users = np.where(np.arange(DATA.n_queries) % 2, "new", "old")
+    for base in ("ranksvm", cheap("lambdamart")):
+        ranker = CFBRS(base=base, min_block=2).fit(DATA, user_class=users)
+        form = form_of(ranker, user_class="new")
+        X = hard_rows(form, 4)
+        check(
+            ranker, "elasticsearch", lambda X, r=ranker: r.predict(X, user_class="new"), X, form,
+            user_class="new",
+        )  # fmt: skip
+    with pytest.raises(UsageError, match="unknown user class 'nobody'"):
+        export_model(ranker, "solr", user_class="nobody")
+    with pytest.raises(UsageError, match="user_class= with a cfbrs"):
+        export_model(fitted("ranksvm"), "solr", user_class="new")
+
+
+# --- trees of any kind ---
+
+
+@st.composite
+def trees(draw, width=3):
+    """A tree of up to 8 leaves, with any numbers as thresholds."""
+    leaves = draw(st.integers(1, 8))
+    edges = st.one_of(
+        st.floats(-1e3, 1e3),
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
+        st.sampled_from([0.0, -0.0, 1.0000000180025095e-35, -1e-35, 1.0, -1.0, 1e300, -1e300]),
+        st.just(np.inf),
+    )
+    nodes = leaves - 1
+    children, places = [[] for _ in range(nodes)], []
+    for node in range(nodes):  # each node but the root takes a free place of an earlier one
+        if node:
+            at = places.pop(draw(st.integers(0, len(places) - 1)))
+            children[at[0]][at[1]] = node
+        children[node] = [None, None]
+        places += [(node, 0), (node, 1)]
+    for leaf, (node, side) in enumerate(places):
+        children[node][side] = ~leaf
+    missing = draw(st.booleans())
+    decision = [
+        (MISSING_NAN if missing else 0) | draw(st.sampled_from([0, DEFAULT_LEFT]))
+        for _ in range(nodes)
+    ]
+    return Tree.of(
+        [draw(st.integers(0, width - 1)) for _ in range(nodes)],
+        [draw(edges) for _ in range(nodes)],
+        [tuple(pair) for pair in children],
+        [draw(st.floats(-10, 10)) for _ in range(leaves)],
+        decision,
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(forest=st.lists(trees(), min_size=1, max_size=3), seed=st.integers(0, 2**32))
+def test_any_trees_score_the_same_on_their_thresholds_and_beside_them(target, forest, seed):
+    form = Forest(3, tuple(forest))
+    X = hard_rows(form, 3, n=200, seed=seed, missing=0.1)
+    model = Imported.of(trees_model(form), "a test")
+    expected = model.predict(X.astype(np.float64))
+    if reason := refusal(model, target):
+        assert target == "solr"
+        assert "Solr adds 1e-6" in reason
+        return
+    exported = export_model(model, target)
+    knows = form.knows_missing
+    if target == "solr" and not knows:  # Solr makes 0 of what is missing, as the trees do
+        X = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    assert_same(form, np.nan_to_num(X), expected, emulate(exported, X))
+    if target == "onnx":
+        assert_same(form, np.nan_to_num(X), expected, runtime_scores(exported, X))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_missing_values_go_where_the_trees_send_them(target):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((900, 4)), rng.integers(0, 3, 900)
+    X[:, 3] = rng.integers(0, 3, 900)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    ranker = LambdaMART(trees=40, min_leaf=3, threads=1).fit(X, y, qid=np.arange(900) // 15)
+    form = form_of(ranker)
+    assert form.knows_missing
+    assert any(np.isinf(values).any() for values in thresholds(form))  # missing against the rest
+    exported = check(ranker, target, ranker.predict, hard_rows(form, 4, missing=0.2), form)
+    assert bool(exported.notes) == (target not in ("onnx", "json"))
+
+
+def test_models_that_know_missing_values_survive_a_file(tmp_path):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((600, 3)), rng.integers(0, 3, 600)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    ranker = LambdaMART(trees=60, min_leaf=2, threads=1).fit(X, y, qid=np.arange(600) // 15)
+    assert "inf" in ranker.model_.text
+    ranker.save(tmp_path / "m.podium")
+    np.testing.assert_array_equal(load(tmp_path / "m.podium").predict(X), ranker.predict(X))
+
+
+def test_an_old_elasticsearch_sends_missing_values_right():
+    tree = Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT])
+    exported = export_model(Imported.of(trees_model(Forest(1, (tree,))), "a test"), "elasticsearch")
+    X = np.array([[np.nan]])
+    assert emulate(exported, X).tolist() == [1.0]
+    assert score_elasticsearch(exported.content, ["f1"], X, knows_missing=False).tolist() == [2.0]
+    assert "as NaN, not as 0" in exported.notes[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_zero_as_missing_is_refused_where_it_matters(target):
+    tree = Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_ZERO])
+    model = Imported.of(trees_model(Forest(1, (tree,))), "a test")
+    assert model.predict([[0.0], [0.1]]).tolist() == [2.0, 1.0]
+    with pytest.raises(CannotExpressError, match="takes 0 for missing"):
+        export_model(model, target)
+    harmless = Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_ZERO | DEFAULT_LEFT])
+    model = Imported.of(trees_model(Forest(1, (harmless,))), "a test")
+    assert emulate(export_model(model, target), np.array([[0.0], [0.6]])).tolist() == [1.0, 2.0]
+
+
+def test_deep_trees_are_refused_but_not_by_onnx():
+    n = 400
+    children = [*((i + 1, ~i) for i in range(n - 1)), (~(n - 1), ~n)]
+    deep = Tree.of([0] * n, np.arange(n)[::-1].tolist(), children, list(range(n + 1)))
+    model = Imported.of(trees_model(Forest(1, (deep,))), "a test")
+    for target in ENGINES:
+        if target != "onnx":
+            with pytest.raises(CannotExpressError, match=r"400 levels.*nearest: .*onnx"):
+                export_model(model, target)
+    X = np.arange(-1, n + 1, dtype=np.float32)[:, None]
+    scores = runtime_scores(export_model(model, "onnx"), X)
+    assert scores.tolist() == model.predict(X.astype(float)).tolist()
+
+
+def test_numbers_beyond_float32_are_refused():
+    model = Imported.of(
+        dataclasses.replace(RankSVM().fit(DATA).model_, weights=np.full(4, 1e39)), "x"
+    )
+    for target in ("elasticsearch", "solr", "onnx"):
+        with pytest.raises(CannotExpressError, match=r"1e\+39.*float32.*nearest: "):
+            export_model(model, target)
+    assert emulate(export_model(model, "vespa"), np.ones((1, 4))).tolist() == [4e39]
+
+
+# --- thresholds in float32 ---
+
+finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+finite64 = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(t=finite64, x=finite32)
+def test_a_threshold_in_float32_decides_the_same(t, x):
+    for value in (x, float(floor32(t)), float(above32(t))):
+        assert (value <= t) == (np.float32(value) <= floor32(t)) == (np.float32(value) < above32(t))
+
+
+@given(t=finite32, x=finite64)
+def test_rounding_before_a_comparison_is_undone(t, x):
+    edge = float(largest_rounding_to(np.float32(t)))
+    with np.errstate(over="ignore"):
+        for value in (x, edge, np.nextafter(edge, np.inf), float(t)):
+            assert (np.float32(value) <= np.float32(t)) == (value <= edge)
+
+
+@given(t=st.floats(-1e6, 1e6), shift=st.floats(-1e3, 1e3), scale=st.floats(1e-3, 1e3))
+def test_an_unscaled_threshold_is_the_last_number_below(t, shift, scale):
+    n = Standard(shift, scale)
+    edge = largest_below(np.array([t]), n)[0]
+    assert n(float(edge)) <= t
+    assert not n(float(np.nextafter(edge, np.float32(np.inf)))) <= t
+
+
+@given(st.lists(finite32.filter(lambda t: abs(t) < 1e9), min_size=1, max_size=4))
+def test_solr_meets_thresholds_exactly_or_knows_that_it_cannot(values):
+    edges = np.array(values, dtype=np.float32)
+    power = solr_power(edges)
+    if power is None:
+        assert np.abs(edges[edges != 0]).min() < 1e-20  # only numbers no feature is near
+        return
+    met = solr_thresholds(edges * np.float32(2.0**power))
+    np.testing.assert_array_equal(met + np.float32(1e-6), edges * np.float32(2.0**power))
+
+
+def test_copied_thresholds_would_be_wrong():
+    """Why all this is done: on the thresholds an engine's own rules decide otherwise."""
+    ranker = LambdaMART(trees=30, min_leaf=3, threads=1).fit(_whole_numbers())
+    form = form_of(ranker)
+    X = hard_rows(form, 3)
+    told = json.loads(export_model(ranker, "elasticsearch").content)
+    naive = json.loads(told["model"]["model"]["definition"])
+    for tree in naive["splits"]:
+        _copy_thresholds(tree)
+    told["model"]["model"]["definition"] = json.dumps(naive)
+    scores = EMULATORS["elasticsearch"](json.dumps(told), ["f1", "f2", "f3"], X)
+    assert (np.abs(scores - ranker.predict(X.astype(float))) > 1e-3).mean() > 0.1
+
+
+def _whole_numbers():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 5, (600, 3)).astype(float)
+    return RankingData.from_arrays(X, rng.integers(0, 3, 600), qid=np.arange(600) // 15)
+
+
+def _copy_thresholds(node):
+    """t instead of the number above it."""
+    if "leaf" not in node:
+        node["split_condition"] = float(
+            np.nextafter(np.float32(node["split_condition"]), -np.float32(np.inf))
+        )
+        for child in node["children"]:
+            _copy_thresholds(child)
+
+
+# --- scaling ---
+
+
+def scaled_rankers():
+    names = DATA.names()
+    raw = DATA.X * [1.0, 100.0, 0.01, 5.0] + [0.0, 1e4, 3.0, -7.0]
+    for kind in ("standard", "min_max"):
+        normalizers = fit_normalizers(raw, names, kind)
+        X = normalize(raw, names, normalizers)
+        data = RankingData.from_arrays(X, DATA.y, qid=DATA.groups.codes)
+        for ranker in (
+            RankSVM(), cheap("lambdamart"), cheap("rankboost"),
+            ListNet(scorer=MLP(hidden=(4,), epochs=2)),
+        ):  # fmt: skip
+            yield pytest.param(ranker.fit(data), normalizers, raw, id=f"{kind}-{ranker.name}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("ranker", "normalizers", "raw"), list(scaled_rankers()))
+def test_scaling_goes_with_the_model(ranker, normalizers, raw, target):
+    names = DATA.names()
+    form = form_of(ranker, normalizers=normalizers)
+    if reason := refusal(ranker, target, normalizers=normalizers):
+        assert "is a network" in reason
+        return
+    exported = export_model(ranker, target, normalizers=normalizers)
+    X = hard_rows(form, 4)
+    rng = np.random.default_rng(0)
+    X[::2] = raw[rng.integers(0, len(raw), (len(X) + 1) // 2)].astype(np.float32)
+    expected = ranker.predict(normalize(X, names, normalizers))
+    assert_same(form, X, expected, emulate(exported, X))
+    if target == "onnx":
+        assert_same(form, X, expected, runtime_scores(exported, X))
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1)), RobustScaler()])
+@pytest.mark.parametrize("ranker", [RankSVM(), cheap("lambdamart")])
+def test_a_pipeline_of_a_scaler_and_a_ranker(scaler, ranker):
+    pipeline = make_pipeline(scaler, ranker)
+    pipeline.fit(DATA.X, DATA.y, **{f"{ranker.name}__qid": DATA.groups.codes})
+    X = DATA.X.astype(np.float32)
+    exported = export_model(pipeline, "elasticsearch", feature_names=["a", "b", "c", "d"])
+    form = form_of(pipeline)
+    assert_same(form, X, pipeline.predict(X.astype(np.float64)), emulate(exported, X))
+
+
+def test_pipelines_that_engines_do_not_have(fitted):
+    for scaler, reason in [
+        (PowerTransformer(), "PowerTransformer is no scaling"),
+        (MinMaxScaler(clip=True), "do not clip"),
+    ]:
+        made = make_pipeline(scaler.fit(DATA.X), fitted("ranksvm"))
+        with pytest.raises(CannotExpressError, match=rf"{reason}.*nearest: "):
+            export_model(made, "solr")
+    with pytest.raises(UsageError, match="got both"):
+        export_model(
+            make_pipeline(StandardScaler().fit(DATA.X), fitted("ranksvm")), "solr", normalizers={}
+        )
+    long = make_pipeline(StandardScaler(), StandardScaler(), fitted("ranksvm"))
+    with pytest.raises(CannotExpressError, match="scale features once"):
+        export_model(long, "solr")
+
+
+@pytest.mark.parametrize(
+    ("normalizers", "message"),
+    [
+        ({"nothing": Standard(0, 1)}, "unknown feature 'nothing'"),
+        ({"f1": {"standard": {"mean": 0}}}, "expected a normalizer of 'f1'"),
+        ({"f1": 3}, "expected a normalizer of 'f1'"),
+        ("robust", "normalizers by feature"),
+        (StandardScaler().fit(np.ones((3, 2))), "fitted on 4 features, got one on 2"),
+    ],
+)
+def test_wrong_normalizers(normalizers, message, fitted):
+    with pytest.raises(UsageError, match=message):
+        export_model(fitted("ranksvm"), "solr", normalizers=normalizers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "a", "b"), [(Standard, 0, 0), (Standard, np.nan, 1), (MinMax, 1, 1)]
+)
+def test_normalizers_that_divide_by_nothing(kind, a, b):
+    with pytest.raises(UsageError, match="expected"):
+        kind(a, b)
+
+
+def test_a_deviation_that_float32_takes_for_0_is_refused(fitted):
+    with pytest.raises(CannotExpressError, match="0 in float32"):
+        export_model(fitted("ranksvm"), "solr", normalizers={"f1": Standard(0.0, 1e-50)})
+    with pytest.raises(CannotExpressError, match="0 in float32"):
+        export_model(fitted("ranksvm"), "elasticsearch", normalizers={"f1": MinMax(1.0, 1 + 1e-9)})
+
+
+# --- names and files ---
+
+
+def test_names(fitted):
+    ranker = fitted("ranksvm")
+    exported = export_model(ranker, "solr", feature_names={"f2": "clicks"}, name="shop")
+    assert (exported.name, exported.features) == ("shop", ("f1", "clicks", "f3", "f4"))
+    for names, message in [
+        (["a"], "expected 4 feature names"),
+        (["a", "a", "b", "c"], "got 'a' twice"),
+        (["a", "", "b", "c"], "that are texts"),
+        ("abcd", "got the text"),
+        ({"x": "y"}, "unknown feature 'x'"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            export_model(ranker, "solr", feature_names=names)
+    with pytest.raises(UsageError, match="expected a name for the model"):
+        export_model(ranker, "solr", name=" ")
+    with pytest.raises(UnknownNameError, match="unknown target 'lucene'"):
+        export_model(ranker, "lucene")
+    with pytest.raises(UsageError, match="expected a fitted ranker"):
+        export_model(object(), "solr")
+
+
+def test_vespa_wants_names_of_its_own_kind(fitted):
+    names = ["bm25(title)", "attribute(price)", "fieldMatch(title).completeness", "query(w_1)"]
+    exported = export_model(fitted("ranksvm"), "vespa", feature_names=names, name="shop")
+    assert "rank-profile shop inherits default {" in exported.content
+    assert "* bm25(title)" in exported.content
+    with pytest.raises(UsageError, match="such as bm25"):
+        export_model(fitted("ranksvm"), "vespa", feature_names=["a b", "b", "c", "d"])
+    with pytest.raises(UsageError, match="letters, digits"):
+        export_model(fitted("ranksvm"), "vespa", name="a shop")
+
+
+def test_elasticsearch_as_createmodel_takes_it():
+    model = Imported.of(
+        dataclasses.replace(RankSVM().fit(DATA).model_, weights=np.array([0.5, -2.0])), "x"
+    )
+    normalizers = {"f1": Standard(1970, 30), "f2": MinMax(0, 10)}
+    told = json.loads(
+        export_model(model, "elasticsearch", name="m", normalizers=normalizers).content
+    )
+    assert told == {
+        "model": {
+            "name": "m",
+            "model": {
+                "type": "model/linear",
+                "feature_normalizers": {
+                    "f1": {"standard": {"mean": 1970.0, "standard_deviation": 30.0}},
+                    "f2": {"min_max": {"minimum": 0.0, "maximum": 10.0}},
+                },
+                "definition": '{"f1":0.5,"f2":-2.0}',
+            },
+        }
+    }
+
+
+def test_a_stump_in_each_form():
+    model = Imported.of(trees_model(Forest(1, (Tree.stump(0, 0.5, -1.0, 2.0),))), "a test")
+    told = json.loads(export_model(model, "elasticsearch").content)["model"]["model"]
+    above = float(np.nextafter(np.float32(0.5), np.float32(1)))
+    assert json.loads(told["definition"])["splits"] == [
+        {
+            "nodeid": 0, "depth": 0, "split": "f1", "split_condition": above, "yes": 1, "no": 2,
+            "missing": 1, "children": [{"nodeid": 1, "leaf": -1.0}, {"nodeid": 2, "leaf": 2.0}],
+        }
+    ]  # fmt: skip
+    solr = json.loads(export_model(model, "solr").content)
+    assert solr["class"] == "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
+    (tree,) = solr["params"]["trees"]
+    assert np.float32(tree["root"]["threshold"]) + np.float32(1e-6) == np.float32(0.5)
+    assert (tree["weight"], tree["root"]["left"]) == ("1", {"value": "-1.0"})
+    assert solr["features"] == [{"name": "f1"}]
+    vespa = json.loads(export_model(model, "vespa").content)
+    assert vespa["tree_info"][0]["tree_structure"]["threshold"] == above
+    plain = json.loads(export_model(model, "json").content)
+    assert plain["trees"][0]["threshold"] == 0.5
+
+
+def test_solr_scales_features_with_thresholds_near_0():
+    """LightGBM's 1e-35 is more than 0: a power of two brings it where Solr's 1e-6 is little."""
+    model = Imported.of(
+        trees_model(Forest(1, (Tree.stump(0, 1.0000000180025095e-35, 0.0, 1.0),))), "x"
+    )
+    exported = export_model(model, "solr")
+    norm = json.loads(exported.content)["features"][0]["norm"]
+    assert norm["class"].endswith("StandardNormalizer")
+    assert np.log2(float(norm["params"]["std"])) % 1 == 0
+    edge = np.float32(1e-35)
+    X = np.array([[0.0], [edge], [np.nextafter(edge, np.float32(1))], [1e-30], [1e30], [-1e30]])
+    assert emulate(exported, X).tolist() == [0, 0, 1, 1, 1, 0]
+
+
+def test_files_are_written_whole(tmp_path, fitted):
+    exported = export_model(fitted("ranksvm"), "onnx")
+    exported.save(tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == exported.content
+    assert export_model(fitted("ranksvm"), "onnx").content == exported.content  # same bytes
+    with pytest.raises(FileNotFoundError):
+        exported.save(tmp_path / "no" / "m.onnx")
+
+
+def test_onnx_without_the_extra(monkeypatch, fitted):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r"podium-ltr\[export\]"):
+        export_model(fitted("ranksvm"), "onnx")
+
+
+def test_trees_come_back_from_text(fitted):
+    model = fitted("lambdamart").model_
+    again = trees_model(trees_of(model))
+    np.testing.assert_array_equal(again.predict(DATA.X), model.predict(DATA.X))
+    np.testing.assert_allclose(again.contributions(DATA.X), model.contributions(DATA.X), atol=1e-12)
+    assert write_forest(trees_of(again)) == again.text
+
+
+def test_a_forest_of_stumps_adds_equal_ones(fitted):
+    ranker = RankBoost(rounds=60, thresholds=3).fit(DATA)
+    form = form_of(ranker)
+    assert len(form.trees) < len(ranker.model_.features)
+    np.testing.assert_allclose(form.predict(DATA.X), ranker.predict(DATA.X), rtol=1e-12)
+
+
+def test_the_largest_numbers_on_both_sides():
+    """Where all go left, or none, engines need a threshold that is a number all the same."""
+    tree = Tree.of([0, 1], [1e300, -1e300], [(1, ~0), (~1, ~2)], [9.0, 1.0, 2.0])
+    model = Imported.of(trees_model(Forest(2, (tree,))), "a test")
+    X = np.array([[LARGEST, -LARGEST], [-LARGEST, LARGEST], [0, 0]])
+    for target in TARGETS:
+        assert emulate(export_model(model, target), X).tolist() == [2.0, 2.0, 2.0], target
+
+
+def test_toprank_by_default_is_refused_everywhere():
+    ranker = TopRank(base=RankSVM(), rankers=(RankSVM(C=1.0),), tuned=False, t=3).fit(DATA)
+    for target in TARGETS:
+        with pytest.raises(CannotExpressError, match="supervised-kemeny"):
+            export_model(ranker, target)
