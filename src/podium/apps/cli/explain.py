@@ -109,12 +109,17 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
         [name, f"{value:+.6g}" if kind in _SIGNED else f"{value:.6g}"]
         for name, value in shown.items()
     ]
-    trained = ranker.trained_
-    title = (
-        f"{path}: {ranker.name}, trained on {trained.n_queries:,} queries, "
-        f"{trained.n_documents:,} documents; {len(shown)} of {ranker.n_features_in_} features"
-    )
+    title = f"{path}: {_origin(ranker)}; {len(shown)} of {ranker.n_features_in_} features"
     print_table(title, ["feature", measure], rows)
+
+
+def _origin(ranker: Ranker) -> str:
+    from podium.rankers.imported import Imported
+
+    if isinstance(ranker, Imported):
+        return f"imported from {ranker.source}"
+    trained = ranker.trained_
+    return f"{ranker.name}, trained on {trained.n_queries:,} queries, {trained.n_documents:,} documents"
 
 
 def _explain_vote(ranker: Ranker, path: Path, json: bool) -> None:
