@@ -22,7 +22,7 @@ def floor32(values: Any) -> Singles:
 
     Examples
     --------
-    >>> bool(floor32(0.1) <= 0.1 < np.nextafter(floor32(0.1), np.float32(1)))
+    >>> float(floor32(0.1)) <= 0.1 < float(above32(0.1))
     True
     """
     exact = np.asarray(values, dtype=np.float64)
