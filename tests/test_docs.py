@@ -46,9 +46,15 @@ def test_every_rule_and_parameter_is_explained():
 
 
 @pytest.mark.parametrize(
-    "room", ["podium.data", "podium.features", "podium.feedback", "podium.metrics", "podium.losses"]
     "room",
-    ["podium.data", "podium.exchange", "podium.feedback", "podium.metrics", "podium.losses"],
+    [
+        "podium.data",
+        "podium.features",
+        "podium.metrics",
+        "podium.losses",
+        "podium.feedback",
+        "podium.exchange",
+    ],
 )
 def test_every_public_name_has_a_docstring(room):
     module = importlib.import_module(room)

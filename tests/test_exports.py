@@ -14,7 +14,7 @@ from rankers import cheap, small
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from podium.data import RankingData
+from podium.data import RankingData, make_synthetic
 from podium.ensemble import CFBRS, TopRank
 from podium.errors import CannotExpressError, MissingExtraError, UnknownNameError, UsageError
 from podium.exchange import (
@@ -104,7 +104,7 @@ def test_every_target_has_an_emulator():
 def test_every_ranker_scores_the_same_or_is_refused(name, target, fitted):
     ranker = fitted(name)
     if reason := refusal(ranker, target):
-        assert name == "toprank"  # no other has settings here that engines cannot express
+        assert name in ("toprank", "rpc-mtl")  # no other has settings here that engines cannot express
         assert "nearest: " in reason
         return
     form = form_of(ranker)
@@ -171,6 +171,12 @@ def test_a_vote_is_refused_and_its_members_are_not(fitted):
         export_model(ranker, "solr", member="nobody")
     with pytest.raises(UsageError, match="member= with a toprank"):
         export_model(fitted("ranksvm"), "solr", member="ranksvm")
+
+
+def test_degrees_are_refused_and_one_degree_is_not(fitted):
+    assert "degrees" in refusal(fitted("rpc-mtl"), "solr")
+    data = make_synthetic(n_queries=20, n_features=3, seed=0)
+    assert refusal(RANKERS["rpc-mtl"](n_clusters=1).fit(data), "solr") == ""
 
 
 def test_an_unknown_kind_of_model_is_refused(fitted):

@@ -17,6 +17,7 @@ from podium.exchange.floats import LARGEST, largest_below
 from podium.exchange.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.exchange.lightgbm_text import trees_of
 from podium.exchange.normalizers import Normalizer, read_normalizers
+from podium.multitask.combined import Combined
 from podium.rankers.explanation import names_of
 from podium.rankers.lambdamart import Trees
 from podium.rankers.mlp import Network
@@ -148,6 +149,12 @@ def form_of(model: Model, told: str) -> Form:
             f"{told} orders the first {model.t} documents of a query by a vote "
             f"({model.how}), and engines score one document at a time; nearest: one of its "
             f"rankers, member={model.base.name!r} (of {names})"
+        )
+    if isinstance(model, Combined):
+        raise CannotExpressError(
+            f"{told} joins the probabilities of {model.n_clusters} degrees with an order within each, "
+            "and engines know weighted sums, trees and networks; nearest: ordinal, which is the "
+            "degrees alone, or n_clusters=1, which is listmle"
         )
     raise CannotExpressError(
         f"a {model.kind} model of {told} is no weighted sum, trees or network, which is what "
