@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from podium.ensemble import CFBRS, TopRank
     from podium.errors import PodiumError
     from podium.exchange import EXPORTERS, IMPORTERS, export_model, import_model
+    from podium.experiments.compare import compare
+    from podium.experiments.report import Report
     from podium.losses import LOSSES
     from podium.metrics import METRICS, evaluate
     from podium.multitask import RPCMTL
@@ -123,6 +125,8 @@ _PUBLIC = {
     "IMPORTERS": "podium.exchange",
     "export_model": "podium.exchange",
     "import_model": "podium.exchange",
+    "compare": "podium.experiments.compare",
+    "Report": "podium.experiments.report",
     "LOSSES": "podium.losses",
     "METRICS": "podium.metrics",
     "evaluate": "podium.metrics",
@@ -212,6 +216,7 @@ __all__ = [
     "RankSVM",
     "RankingData",
     "Regression",
+    "Report",
     "Run",
     "SVMMAP",
     "Together",
@@ -223,6 +228,7 @@ __all__ = [
     "Where",
     "aggregate",
     "aggregation",
+    "compare",
     "data",
     "ensemble",
     "errors",

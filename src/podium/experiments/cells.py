@@ -1,0 +1,201 @@
+"""One ranker on one fold: settings chosen on its validation queries, then measured on its test queries."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from podium.data import Fold, RankingData
+from podium.errors import NotConvergedWarning, PodiumError
+from podium.experiments.entrants import Entrant
+from podium.metrics import Metric, evaluate
+from podium.rankers import History, Ranker, Tuning, feature_importance, tune
+from podium.rankers.models import Linear
+
+Setting = str | int | float | bool | None
+DEPTH = 10
+"""Places of a list that a curve and a head go down to."""
+STEPS, FEATURES = 200, 200
+"""Of a learning curve and of a model's features that are kept at most."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting, and the metric it came to on the validation queries."""
+
+    settings: Mapping[str, Setting]
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Learning:
+    """A learning curve: the validation metric by iteration, and the iteration that was kept."""
+
+    iteration: tuple[int, ...] = ()
+    objective: tuple[float | None, ...] = ()
+    valid: tuple[float | None, ...] = ()
+    best: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one ranker came to on one fold.
+
+    `error` says why it came to nothing, and all else is empty then. `values` has one value for each
+    test query by metric (None where a query is skipped), `curve` the means at 1, 2, ... 10 places,
+    `features` what the model uses most (weights, if `signed`), `heads` the first places of each test
+    query as positions among its documents.
+    """
+
+    ranker: str
+    fold: int
+    error: str | None = None
+    chosen: str = ""
+    validation: float | None = None
+    stopped: str = ""
+    """Why the fit ended before it was done, where it did."""
+    values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    curve: tuple[float | None, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    learning: Learning = Learning()
+    features: Mapping[str, float] = field(default_factory=dict)
+    signed: bool = False
+    heads: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long a ranker took on a fold: to train, all settings tried included, and to predict."""
+
+    ranker: str
+    fold: int
+    training: float
+    prediction: float
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A cell and how long it took: apart, since times are never the same twice."""
+
+    cell: Cell
+    seconds: Seconds
+
+
+def run_cell(
+    entrant: Entrant, fold: Fold, number: int, metrics: Sequence[Metric], curve: Metric
+) -> Timed:
+    """Choose on train and validation, then measure on test; what fails is told in the cell."""
+    started = time.perf_counter()
+    try:
+        found = choose(entrant, fold.train, fold.valid, metrics[0])
+        trained = time.perf_counter()
+        scores = found.ranker.predict(fold.test)
+        predicted = time.perf_counter()
+        cell = Cell(
+            entrant.label, number, **_told(found, entrant),
+            **_measured(fold.test, scores, metrics, curve),
+        )  # fmt: skip
+        return Timed(cell, Seconds(entrant.label, number, trained - started, predicted - trained))
+    except Exception as error:
+        took = time.perf_counter() - started
+        return Timed(
+            Cell(entrant.label, number, error=_reason(error)),
+            Seconds(entrant.label, number, took, 0.0),
+        )
+
+
+def choose(entrant: Entrant, train: RankingData, valid: RankingData, metric: Metric) -> Tuning:
+    """The ranker with the setting that is best on the validation queries; the test is not in sight."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
+        found = tune(entrant.ranker, train, valid, metric, entrant.grid)
+    if not found.finished or found.ranker.stopped_ == "interrupted":
+        raise KeyboardInterrupt  # a ranker keeps its best so far; a comparison of those is none
+    return found
+
+
+def _told(found: Tuning, entrant: Entrant) -> dict[str, Any]:
+    ranker = found.ranker
+    return {
+        "chosen": " ".join(repr(ranker).split()),
+        "validation": _number(found.value),
+        "stopped": "" if ranker.converged_ else ranker.stopped_ or "not converged",
+        "tried": tuple(
+            Tried({name: _setting(v) for name, v in trial.settings.items()}, _number(trial.value))
+            for trial in found.trace
+            if entrant.grid
+        ),
+        "learning": _thinned(ranker.history_),
+        "features": _features(ranker),
+        "signed": isinstance(ranker.model_, Linear),
+    }
+
+
+def _measured(
+    test: RankingData, scores: Any, metrics: Sequence[Metric], curve: Metric
+) -> dict[str, Any]:
+    places = [curve @ k for k in range(1, DEPTH + 1)]
+    result = evaluate(test, scores, list(dict.fromkeys([*metrics, *places])))
+    order = test.groups.order(scores)
+    heads = (order[rows][:DEPTH] - rows.start for rows in test.groups.slices())
+    return {
+        "values": {str(m): tuple(map(_number, result[m].per_query.tolist())) for m in metrics},
+        "curve": tuple(_number(result[m].mean) for m in places),
+        "heads": tuple(tuple(head.tolist()) for head in heads),
+    }
+
+
+def _thinned(history: History) -> Learning:
+    """The curve, with as many steps as a picture shows; the first, the last and the best among them."""
+    n = len(history)
+    kept = {round(i) for i in np.linspace(0, n - 1, min(n, STEPS)).tolist()}
+    if history.best is not None and history.best <= n:
+        kept.add(history.best - 1)
+    steps = [history.steps[i] for i in sorted(kept)]
+    return Learning(
+        tuple(step.iteration for step in steps),
+        tuple(_number(step.objective) for step in steps),
+        tuple(None if step.valid is None else _number(step.valid) for step in steps),
+        history.best,
+    )
+
+
+def _features(ranker: Ranker) -> dict[str, float]:
+    """The features a model uses most, by name; of linear models their weights."""
+    try:
+        used = feature_importance(ranker)
+    except PodiumError:  # models that only their votes explain
+        return {}
+    strongest = [name for name, value in used.items() if value > 0][:FEATURES]
+    if isinstance(ranker.model_, Linear):
+        weights = dict(zip(_names(ranker), ranker.model_.weights.tolist(), strict=True))
+        return {name: weights[name] for name in strongest}
+    return {name: used[name] for name in strongest}
+
+
+def _names(ranker: Ranker) -> Sequence[str]:
+    from podium.rankers.explanation import names_of
+
+    return names_of(ranker)
+
+
+def _setting(value: Any) -> Setting:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    named = text if isinstance(error, PodiumError) and text else f"{type(error).__name__}: {text}"
+    return named.rstrip(": ")[:500]

@@ -1,0 +1,253 @@
+"""Rankers compared over folds: settings chosen on validation queries, numbers from test queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from joblib import delayed
+
+from podium import kernels
+from podium.data import Fold, check_seed
+from podium.data.files import Path_
+from podium.errors import UnknownNameError, UsageError
+from podium.experiments.cells import Cell, Timed, run_cell
+from podium.experiments.entrants import Entrant, Grid, as_entrants
+from podium.experiments.folds import as_folds
+from podium.experiments.hardest import hardest
+from podium.experiments.pieces import Shelf, fingerprint, side_by_side
+from podium.experiments.report import DataFacts, Report
+from podium.experiments.standings import Part, standings
+from podium.metrics import METRICS, Metric
+from podium.metrics.naming import resolve
+from podium.metrics.significance import CORRECTIONS
+
+State = Literal["kept", "running", "done", "failed"]
+CELLS = "cells"
+"""The folder of finished cells within `out`."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A cell is being run, is done, has failed, or was found done from an earlier run ("kept")."""
+
+    ranker: str
+    fold: int
+    state: State
+    done: int
+    total: int
+    value: float | None = None
+    """The mean of the first metric on the test queries of a cell that is done."""
+
+
+def compare(
+    data: Any,
+    rankers: Any,
+    metrics: str | Metric | Sequence[str | Metric] = ("NDCG@10", "ERR@10", "MAP"),
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    tune: bool | Mapping[str, Grid] = True,
+    baseline: str | None = None,
+    correction: str = "holm",
+    n_jobs: int = 1,
+    out: Path_ | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    name: str | None = None,
+) -> Report:
+    """Train rankers on the folds of a data set and compare them on the test queries.
+
+    In each fold settings are chosen by the first metric on the validation queries; the test queries
+    are not passed to anything that chooses. A ranker that fails in a fold is reported there and does
+    not stop the others.
+
+    Parameters
+    ----------
+    data
+        RankingData, whose queries are cut into folds and rotated as LETOR does; a LETOR folder (S1.txt
+        to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt, compressed or not); or folds.
+    rankers
+        Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
+    metrics
+        What is measured; the first one chooses settings.
+    folds
+        Into how many parts RankingData is cut.
+    seed
+        Of the folds, of rankers given by name, and of the tests.
+    tune
+        Whether settings are chosen from each ranker's own grid, its paper's; or grids by label. Of a
+        ranker given as it is, settings other than the defaults are kept.
+    baseline
+        The label of the ranker the others are tested against; the first one unless given.
+    correction
+        Of p-values, for the number of rankers: "holm", "bonferroni", "bh" or "none".
+    n_jobs
+        Cells (a ranker on a fold) that joblib runs at a time, by any of its backends; the result is
+        the same.
+    out
+        A folder where every finished cell is kept: a run that was killed goes on from there. Cells of
+        other data, settings or versions are run anew.
+    progress
+        Called with a `Progress` when a cell begins and when it is done.
+    name
+        What the report calls the data.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> data = make_synthetic(n_queries=60, n_docs=10, n_features=5, seed=0)
+    >>> report = compare(data, ["regression", "ranksvm"], ["NDCG@5", "MAP"], folds=3, tune=False)
+    >>> round(report.standing("ranksvm").mean, 2), report.standing("ranksvm", "MAP").difference.wins
+    (0.92, 6)
+    """
+    check_seed(seed)
+    entrants = as_entrants(rankers, tune=tune, seed=seed)
+    labels = tuple(entrant.label for entrant in entrants)
+    wanted = _metrics(metrics)
+    against = labels[0] if baseline is None else baseline
+    if against not in labels:
+        raise UnknownNameError("baseline among the rankers", against, labels)
+    if correction not in CORRECTIONS:
+        raise UnknownNameError("correction", correction, CORRECTIONS)
+    parts = as_folds(data, folds, seed)
+    curve = _curve(wanted, parts)
+    run = _Run(entrants, parts, wanted, curve, None if out is None else Path(out), progress)
+    timed = run.cells(n_jobs)
+    cells = tuple(one.cell for one in timed)
+    told, names = _parts(parts), tuple(map(str, wanted))
+    return Report(
+        data=_facts(parts, _name(data) if name is None else name),
+        metrics=names,
+        curve=str(curve),
+        rankers=labels,
+        baseline=against,
+        correction=correction,
+        seed=seed,
+        tuned=tune is not False,
+        version=version("podium-ltr"),
+        folds=told,
+        cells=tuple(replace(cell, heads=()) for cell in cells),
+        standings=standings(cells, told, labels, names, against, correction, seed),
+        hardest=hardest(cells, parts, names[0]),
+        times=tuple(one.seconds for one in timed),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """All cells of a comparison: those that are kept are read, the others are run."""
+
+    entrants: tuple[Entrant, ...]
+    folds: list[Fold]
+    metrics: tuple[Metric, ...]
+    curve: Metric
+    out: Path | None
+    progress: Callable[[Progress], object] | None
+
+    def cells(self, n_jobs: int) -> list[Timed]:
+        """Ranker by ranker, fold by fold, however they were run."""
+        work = {_key(entrant, number): (entrant, number) for entrant, number in self._work()}
+        shelf: Shelf[Timed] = Shelf(None if self.out is None else self.out / CELLS, Timed)
+        prints = {key: self._fingerprint(*one) for key, one in work.items()} if self.out else {}
+        found: dict[str, Timed] = {}
+        for key in prints:
+            piece = shelf.find(key, prints[key])
+            if piece is not None:
+                found[key] = piece
+                self._tell(piece.cell, "kept", len(found), len(work))
+        left = {
+            key: delayed(_run)(key, entrant, self.folds[number - 1], number, self.metrics, self.curve)
+            for key, (entrant, number) in work.items()
+            if key not in found
+        }
+
+        def starting(key: str) -> None:
+            entrant, number = work[key]
+            self._tell(Cell(entrant.label, number), "running", len(found), len(work))
+
+        for key, timed in side_by_side(left, n_jobs, starting):
+            found[key] = timed
+            if timed.cell.error is None:  # what failed is tried again by the next run
+                shelf.keep(key, prints.get(key, ""), timed)
+            state: State = "done" if timed.cell.error is None else "failed"
+            self._tell(timed.cell, state, len(found), len(work))
+        return [found[_key(entrant, n + 1)] for entrant in self.entrants for n in range(len(self.folds))]
+
+    def _work(self) -> Iterator[tuple[Entrant, int]]:
+        """Fold by fold: early on there is something of every ranker."""
+        for number in range(1, len(self.folds) + 1):
+            for entrant in self.entrants:
+                yield entrant, number
+
+    def _fingerprint(self, entrant: Entrant, number: int) -> str:
+        """Of data, settings, metrics and version: what a cell depends on."""
+        fold = self.folds[number - 1]
+        return fingerprint(
+            {
+                "version": version("podium-ltr"),
+                "kernels": kernels.BACKEND,
+                "data": [[part.fingerprint, part.names(), part.topk] for part in fold],
+                "ranker": [entrant.label, entrant.told()],
+                "fold": number,
+                "metrics": [str(metric) for metric in (*self.metrics, self.curve)],
+            }
+        )
+
+    def _tell(self, cell: Cell, state: State, done: int, total: int) -> None:
+        if self.progress is not None:
+            known = [v for v in cell.values.get(str(self.metrics[0]), ()) if v is not None]
+            value = sum(known) / len(known) if known else None
+            self.progress(Progress(cell.ranker, cell.fold, state, done, total, value))
+
+
+def _run(key: str, *work: Any) -> tuple[str, Timed]:
+    return key, run_cell(*work)
+
+
+def _key(entrant: Entrant, number: int) -> str:
+    return f"{entrant.label}.fold{number}"
+
+
+def _metrics(metrics: Any) -> tuple[Metric, ...]:
+    given = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if not given:
+        raise UsageError("expected at least one metric, such as NDCG@10, got none")
+    wanted = tuple(dict.fromkeys(resolve(metric) for metric in given))
+    for metric in wanted:
+        metric.check_cutoff()
+    return wanted
+
+
+def _curve(metrics: Sequence[Metric], folds: Sequence[Fold]) -> Metric:
+    """NDCG in the convention that is asked for; on top-k truth kNDCG."""
+    for metric in metrics:
+        if metric.name in ("NDCG", "kNDCG"):
+            return replace(metric, k=None)
+    return METRICS["NDCG" if folds[0].test.topk is None else "kNDCG"]()
+
+
+def _parts(folds: Sequence[Fold]) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            number, fold.train.n_queries, fold.valid.n_queries, tuple(map(str, fold.test.qids)),
+            None if fold.test.query_weight is None else tuple(fold.test.query_weight.tolist()),
+        )
+        for number, fold in enumerate(folds, start=1)
+    )  # fmt: skip
+
+
+def _facts(folds: Sequence[Fold], name: str) -> DataFacts:
+    return DataFacts(
+        name,
+        sum(fold.test.n_queries for fold in folds),
+        sum(len(fold.test) for fold in folds),
+        folds[0].test.n_features,
+        fingerprint([[part.fingerprint for part in fold] for fold in folds]),
+    )
+
+
+def _name(data: Any) -> str:
+    return Path(data).resolve().name if isinstance(data, str | Path) else ""

@@ -1,0 +1,158 @@
+"""Folds to compare on: queries in rotated parts, LETOR's folders, or one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from podium.data import Fold, RankingData, kfold, read_letor, rotate
+from podium.data.files import Path_, Progress, stem
+from podium.data.ranking_data import Missing
+from podium.errors import DataError, UsageError
+
+PARTS = {"train": ("train",), "validation": ("vali", "valid"), "test": ("test",)}
+"""The files of a fold's folder in LETOR's releases, by what they are for."""
+
+Read = Callable[[Path, int | None], RankingData]
+
+
+def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
+    """Folds from ranking data, a LETOR folder, or folds that are there already.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> [fold.test.n_queries for fold in as_folds(make_synthetic(n_queries=10, seed=0), 5)]
+    [2, 2, 2, 2, 2]
+    """
+    if isinstance(data, RankingData):
+        return kfold(data, k, seed=seed)
+    if isinstance(data, str | Path):
+        return read_folds(data)
+    if not isinstance(data, Iterable):
+        raise UsageError(
+            f"expected RankingData, a folder or folds to compare on, got {type(data).__name__}"
+        )
+    return [_checked(fold, number) for number, fold in enumerate(_some(data), start=1)]
+
+
+def read_folds(
+    folder: Path_, *, missing: Missing = "error", progress: Progress | None = None
+) -> list[Fold]:
+    """The folds of a LETOR folder.
+
+    Either S1.txt, S2.txt, ..., which are rotated, or Fold1, Fold2, ... with train.txt, vali.txt and
+    test.txt each. Files may be compressed.
+
+    Parameters
+    ----------
+    missing
+        What NULL means: "error", or "nan" to keep it as NaN.
+    progress
+        Called with the number of bytes of text read since the last call.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from podium.data import make_synthetic, split, write_letor
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for i, part in enumerate(split(make_synthetic(n_queries=9, seed=0), [1 / 3] * 3), start=1):
+    ...     write_letor(part, folder / f"S{i}.txt.gz")
+    >>> [part.n_queries for part in read_folds(folder)[0]]
+    [3, 3, 3]
+    """
+
+    def read(path: Path, n_features: int | None) -> RankingData:
+        return read_letor(path, missing=missing, n_features=n_features, progress=progress)
+
+    files = fold_files(folder)
+    if isinstance(files[0], Path):
+        return rotate(_equally_wide([path for path in files if isinstance(path, Path)], read))
+    paths = [path for triple in files if isinstance(triple, tuple) for path in triple]
+    parts = iter(_equally_wide(paths, read))
+    folds = [Fold(train, valid, test) for train, valid, test in zip(parts, parts, parts, strict=True)]
+    return [_checked(fold, number) for number, fold in enumerate(folds, start=1)]
+
+
+def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
+    """The files of a LETOR folder: S1, S2, ..., or train, validation and test of each fold."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"expected a folder with S1.txt ... or Fold1 ..., got no folder {folder}")
+    folds = _numbered([path for path in folder.iterdir() if path.is_dir()], r"Fold(\d+)")
+    if folds:
+        return [_triple(path) for path in folds]
+    parts = _numbered([path for path in folder.iterdir() if path.is_file()], r"S(\d+)\.txt")
+    if not parts:
+        raise DataError(
+            f"expected S1.txt, S2.txt, ... or folders Fold1, Fold2, ... in {folder}, got neither"
+        )
+    return parts
+
+
+def _numbered(paths: Sequence[Path], name: str) -> list[Path]:
+    """Those whose name is this one, by number; plain before compressed, and none may be missing."""
+    found: dict[int, Path] = {}
+    for path in sorted(paths):
+        match = re.fullmatch(name, stem(path), re.IGNORECASE)
+        if match:
+            found.setdefault(int(match[1]), path)
+    absent = set(range(1, len(found) + 1)) - set(found)
+    if absent:
+        shown = ", ".join(path.name for _, path in sorted(found.items()))
+        raise DataError(f"expected numbers from 1 without a gap in {paths[0].parent}, got {shown}")
+    return [found[number] for number in sorted(found)]
+
+
+def _triple(folder: Path) -> tuple[Path, Path, Path]:
+    files = {stem(path).lower(): path for path in sorted(folder.iterdir(), reverse=True)}
+    found = []
+    for purpose, names in PARTS.items():
+        path = next((files[f"{name}.txt"] for name in names if f"{name}.txt" in files), None)
+        if path is None:
+            raise DataError(f"expected the {purpose} file {names[0]}.txt in {folder}, got none")
+        found.append(path)
+    train, valid, test = found
+    return train, valid, test
+
+
+def _equally_wide(paths: Sequence[Path], read: Read) -> list[RankingData]:
+    """The files with the same features: where the last ones are all 0 in a file, text leaves them out."""
+    parts = [read(path, None) for path in paths]
+    width = max(part.n_features for part in parts)
+    return [
+        part if part.n_features == width else read(path, width)
+        for path, part in zip(paths, parts, strict=True)
+    ]
+
+
+def _some(folds: Iterable[Any]) -> list[Fold]:
+    found = list(folds)
+    if not found:
+        raise UsageError("expected at least one fold to compare on, got none")
+    for number, fold in enumerate(found, start=1):
+        parts = tuple(fold) if isinstance(fold, Sequence) else ()
+        if len(parts) != 3 or not all(isinstance(part, RankingData) for part in parts):
+            raise UsageError(
+                f"expected fold {number} to be Fold(train, valid, test) of RankingData, "
+                f"got {type(fold).__name__}"
+            )
+    return [Fold(*fold) for fold in found]
+
+
+def _checked(fold: Fold, number: int) -> Fold:
+    """The fold, in which no query is tested on that was learned or chosen from."""
+    tested = set(fold.test.qids.tolist())
+    for purpose, part in (("train", fold.train), ("validate", fold.valid)):
+        shared = tested & set(part.qids.tolist())
+        if shared:
+            raise DataError(
+                f"expected other queries to test on than to {purpose} on in fold {number}, got "
+                f"query {min(shared)!r} in both; give different queries different ids"
+            )
+    if not fold.train.n_features == fold.valid.n_features == fold.test.n_features:
+        sizes = "/".join(str(part.n_features) for part in fold)
+        raise DataError(f"expected the same features in all of fold {number}, got {sizes}")
+    return fold

@@ -1,0 +1,95 @@
+"""Pieces of a long run side by side, each kept as a file when it is done: a killed run goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from joblib import Parallel
+
+from podium.data.files import atomic_writer
+
+Piece = TypeVar("Piece")
+
+
+@dataclass(frozen=True)
+class Shelf(Generic[Piece]):
+    """Finished pieces in a folder, one JSON file each, with a fingerprint of all they depend on.
+
+    A file that is cut short, or whose fingerprint is another one, is as good as none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> shelf = Shelf(Path(tempfile.mkdtemp()) / "cells", dict[str, float])
+    >>> shelf.keep("ranksvm", "of these settings", {"NDCG@10": 0.5})
+    >>> shelf.find("ranksvm", "of these settings"), shelf.find("ranksvm", "of others")
+    ({'NDCG@10': 0.5}, None)
+    """
+
+    folder: Path | None
+    kind: Any
+    """The type of a piece: dataclasses, tuples and mappings of plain values."""
+
+    def find(self, name: str, fingerprint: str) -> Piece | None:
+        """The piece, if there is one with this fingerprint."""
+        if self.folder is None:
+            return None
+        try:
+            told = msgspec.json.decode(self._path(name).read_bytes())
+            if told["fingerprint"] != fingerprint:
+                return None
+            piece: Piece = msgspec.convert(told["piece"], self.kind)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
+            return None
+        return piece
+
+    def keep(self, name: str, fingerprint: str, piece: Piece) -> None:
+        """Write it, whole or not at all."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with atomic_writer(self._path(name)) as write:
+            write(msgspec.json.encode({"fingerprint": fingerprint, "piece": piece}))
+
+    def _path(self, name: str) -> Path:
+        assert self.folder is not None
+        plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in name)
+        if plain != name or len(name) > 80 or name.startswith("."):
+            plain = f"{plain[:60].lstrip('.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        return self.folder / f"{plain}.json"
+
+
+def side_by_side(
+    tasks: Mapping[str, Any], n_jobs: int, starting: Callable[[str], object]
+) -> Iterator[tuple[str, Any]]:
+    """(name, result) of joblib's delayed tasks as they are done, in whatever order.
+
+    Each task answers (name, result). `starting` is told the name of one that is handed out.
+    """
+
+    def handed_out() -> Iterator[Any]:
+        for name, task in tasks.items():
+            starting(name)
+            yield task
+
+    # One task a process: who waits for its turn is not handed out yet.
+    answers: Iterable[tuple[str, Any]] = _workers(n_jobs)(handed_out())
+    yield from answers
+
+
+def _workers(n_jobs: int) -> Any:
+    settings = {"n_jobs": n_jobs, "batch_size": 1, "pre_dispatch": "n_jobs"}
+    try:
+        return Parallel(**settings, return_as="generator_unordered")
+    except ValueError:  # a backend that gives all results at once
+        return Parallel(**settings)
+
+
+def fingerprint(told: object) -> str:
+    """SHA-256 of plain values as JSON, keys in order."""
+    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

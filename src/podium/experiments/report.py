@@ -1,0 +1,214 @@
+"""What a comparison came to: a frozen value that is written as text, tables and one page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.files import Path_, atomic_writer
+from podium.errors import DataError, UnknownNameError
+from podium.experiments.cells import Cell, Seconds
+from podium.experiments.hardest import HardQuery
+from podium.experiments.standings import Part, Standing, per_query, query_weights, standings
+
+FILES = {
+    "report.html": "to_html",
+    "report.md": "to_markdown",
+    "report.tex": "to_latex",
+    "report.csv": "to_csv",
+    "report.json": "to_json",
+}
+"""What `Report.save` writes, and by which method."""
+TIMES = "times.json"
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What was compared on."""
+
+    name: str
+    n_queries: int
+    n_documents: int
+    n_features: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Rankers over folds: means with intervals, tests against the baseline, and what made them.
+
+    ``str(report)`` is a table; `to_markdown`, `to_latex` (booktabs), `to_csv`, `to_html` (one page that
+    needs no network) and `to_json` write it; `save` writes all of them to a folder. `times` are kept
+    apart: without them the same seed gives the same bytes.
+
+    Examples
+    --------
+    >>> import podium
+    >>> data = podium.make_synthetic(n_queries=60, n_docs=10, n_features=5, seed=0)
+    >>> report = podium.compare(data, ["regression", "ranksvm"], "NDCG@5", folds=3, tune=False)
+    >>> report.ranking()
+    ('regression', 'ranksvm')
+    >>> Report.from_json(report.to_json()) == report.without_times()
+    True
+    """
+
+    data: DataFacts
+    metrics: tuple[str, ...]
+    curve: str
+    """The metric of the curves, without its cutoff."""
+    rankers: tuple[str, ...]
+    baseline: str
+    correction: str
+    seed: int
+    tuned: bool
+    version: str
+    folds: tuple[Part, ...] = field(repr=False)
+    cells: tuple[Cell, ...] = field(repr=False)
+    standings: tuple[Standing, ...] = field(repr=False)
+    hardest: tuple[HardQuery, ...] = field(repr=False)
+    times: tuple[Seconds, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        from podium.experiments.tables import text
+
+        return text(self)
+
+    @property
+    def main(self) -> str:
+        """The first metric: settings were chosen by it."""
+        return self.metrics[0]
+
+    @property
+    def failed(self) -> tuple[Cell, ...]:
+        """The cells that came to nothing."""
+        return tuple(cell for cell in self.cells if cell.error is not None)
+
+    def standing(self, ranker: str, metric: str | None = None) -> Standing:
+        """A ranker in a metric, the first one unless given."""
+        wanted = (self._known(ranker), self.main if metric is None else metric)
+        if wanted[1] not in self.metrics:
+            raise UnknownNameError("metric of this report", wanted[1], self.metrics)
+        return next(s for s in self.standings if (s.ranker, s.metric) == wanted)
+
+    def ranking(self, metric: str | None = None) -> tuple[str, ...]:
+        """The rankers, best mean first; those that failed everywhere last."""
+        means = {ranker: self.standing(ranker, metric).mean for ranker in self.rankers}
+        return tuple(sorted(means, key=lambda r: np.inf if means[r] is None else -(means[r] or 0)))
+
+    def cells_of(self, ranker: str) -> tuple[Cell, ...]:
+        """A ranker's cells, fold by fold."""
+        self._known(ranker)
+        return tuple(cell for cell in self.cells if cell.ranker == ranker)
+
+    def per_query(self, ranker: str, metric: str | None = None) -> NDArray[np.float64]:
+        """A ranker's value of each test query, fold after fold; NaN where there is none."""
+        standing = self.standing(ranker, metric)
+        return per_query(self.cells, self.folds, ranker, standing.metric)
+
+    def curve_of(self, ranker: str) -> tuple[float | None, ...]:
+        """The means over all test queries at 1, 2, ... places."""
+        cells = [cell for cell in self.cells_of(ranker) if cell.error is None]
+        if not cells:
+            return ()
+        weights = {p.number: sum(p.weights) if p.weights else float(len(p.qids)) for p in self.folds}
+        columns = zip(*(cell.curve for cell in cells), strict=True)
+        return tuple(_weighted(column, [weights[cell.fold] for cell in cells]) for column in columns)
+
+    def seconds(self, ranker: str) -> tuple[float, float] | None:
+        """Mean training time of a fold, and prediction time of all folds; None where unknown."""
+        own = [time for time in self.times if time.ranker == ranker]
+        if not own or len(own) == sum(cell.error is not None for cell in self.cells_of(ranker)):
+            return None
+        return sum(t.training for t in own) / len(own), sum(t.prediction for t in own)
+
+    def against(self, baseline: str, correction: str | None = None) -> Report:
+        """The same results with another baseline, or another correction."""
+        how = self.correction if correction is None else correction
+        found = standings(
+            self.cells, self.folds, self.rankers, self.metrics, self._known(baseline), how, self.seed
+        )
+        return replace(self, baseline=baseline, correction=how, standings=found)
+
+    def weights(self) -> NDArray[np.float64] | None:
+        """How much each test query counts, or None where all count the same."""
+        return query_weights(self.folds)
+
+    def without_times(self) -> Report:
+        """All but the times."""
+        return replace(self, times=())
+
+    def to_json(self, *, times: bool = False) -> str:
+        """As JSON; the same seed gives the same text, unless the times are asked for."""
+        return msgspec.json.encode(self if times else self.without_times()).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """From what `to_json` gave."""
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise DataError(f"expected the JSON of a report ({error})") from None
+
+    def to_markdown(self) -> str:
+        """As Markdown tables."""
+        from podium.experiments.tables import markdown
+
+        return markdown(self)
+
+    def to_latex(self) -> str:
+        """As a LaTeX table for the package booktabs."""
+        from podium.experiments.tables import latex
+
+        return latex(self)
+
+    def to_csv(self) -> str:
+        """As CSV, a line for each ranker and metric."""
+        from podium.experiments.tables import csv_lines
+
+        return csv_lines(self)
+
+    def to_html(self) -> str:
+        """As one page with pictures that needs nothing else; see the extra ``report``."""
+        from podium.experiments.page import page
+
+        return page(self)
+
+    def save(self, folder: Path_) -> Path:
+        """Write report.html, .md, .tex, .csv and .json, and times.json, to a folder."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for name, method in FILES.items():
+            _write(target / name, getattr(self, method)())
+        _write(target / TIMES, msgspec.json.encode(self.times).decode())
+        return target
+
+    @classmethod
+    def load(cls, folder: Path_) -> Report:
+        """From a folder that `save` wrote, the times included where they are there."""
+        report = cls.from_json((Path(folder) / "report.json").read_bytes())
+        try:
+            told = (Path(folder) / TIMES).read_bytes()
+            return replace(report, times=msgspec.json.decode(told, type=tuple[Seconds, ...]))
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return report
+
+    def _known(self, ranker: str) -> str:
+        if ranker not in self.rankers:
+            raise UnknownNameError("ranker of this report", ranker, self.rankers)
+        return ranker
+
+
+def _weighted(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    known = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
+    total = sum(w for _, w in known)
+    return sum(v * w for v, w in known) / total if total > 0 else None
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_writer(path) as write:
+        write(text.encode("utf-8", "backslashreplace"))
