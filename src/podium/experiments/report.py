@@ -96,9 +96,14 @@ class Report:
         return next(s for s in self.standings if (s.ranker, s.metric) == wanted)
 
     def ranking(self, metric: str | None = None) -> tuple[str, ...]:
-        """The rankers, best mean first; those that failed everywhere last."""
-        means = {ranker: self.standing(ranker, metric).mean for ranker in self.rankers}
-        return tuple(sorted(means, key=lambda r: np.inf if means[r] is None else -(means[r] or 0)))
+        """The rankers, best mean first; those that failed somewhere last: theirs is of fewer queries."""
+
+        def place(ranker: str) -> tuple[int, float]:
+            failed = sum(cell.error is not None for cell in self.cells_of(ranker))
+            mean = self.standing(ranker, metric).mean
+            return failed, np.inf if mean is None else -mean
+
+        return tuple(sorted(self.rankers, key=place))
 
     def cells_of(self, ranker: str) -> tuple[Cell, ...]:
         """A ranker's cells, fold by fold."""
@@ -121,8 +126,9 @@ class Report:
 
     def seconds(self, ranker: str) -> tuple[float, float] | None:
         """Mean training time of a fold, and prediction time of all folds; None where unknown."""
-        own = [time for time in self.times if time.ranker == ranker]
-        if not own or len(own) == sum(cell.error is not None for cell in self.cells_of(ranker)):
+        done = {cell.fold for cell in self.cells_of(ranker) if cell.error is None}
+        own = [time for time in self.times if time.ranker == ranker and time.fold in done]
+        if not own:
             return None
         return sum(t.training for t in own) / len(own), sum(t.prediction for t in own)
 

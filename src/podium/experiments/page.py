@@ -1,0 +1,120 @@
+"""A report as one page: tables and pictures, light and dark, no network, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.errors import require
+from podium.experiments import drawings, tables
+from podium.experiments.pictures import Picture, Pictures
+from podium.experiments.report import Report
+
+TEMPLATE = "report.html.jinja"
+SHOWN_LISTS = 4
+"""Rankers whose lists are shown of a hard query: the baseline and the best others."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Pictures of one question."""
+
+    anchor: str
+    title: str
+    text: str
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A ranker in the legend: the number of its colour, and its dashes."""
+
+    ranker: str
+    colour: int
+    dashes: str
+
+
+def page(report: Report) -> str:
+    """The page as HTML."""
+    jinja2 = require("jinja2", "report", "writing report.html")
+    markup = require("markupsafe", "report", "writing report.html")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True,
+        lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters["safe_svg"] = lambda drawing: markup.Markup(drawing.svg)
+    pictures = Pictures(report)
+    anything = any(report.standing(ranker).mean is not None for ranker in report.rankers)
+    text: str = environment.get_template(TEMPLATE).render(
+        report=report,
+        verdict=verdict(report),
+        best={metric: report.ranking(metric)[0] for metric in report.metrics},
+        legend=[_key(report, ranker) for ranker in report.rankers],
+        intervals=pictures.intervals() if anything else None,
+        curves=pictures.curves() if anything else None,
+        sections=[section for section in sections(pictures) if section.pictures],
+        shown=_shown(report),
+        curve_rows=[[r, *map(tables.number, report.curve_of(r))] for r in report.rankers],
+        tables=tables,
+    )
+    return text
+
+
+def verdict(report: Report) -> str:
+    """The outcome in a sentence or two."""
+    best = report.ranking()[0]
+    told = report.standing(best)
+    if told.mean is None:
+        return "No ranker came to anything: every cell failed."
+    first = f"{best} has the highest {report.main}: {told.mean:.4f}"
+    interval = f" (95% interval {told.low:.4f} to {told.high:.4f})."
+    if told.difference is None:
+        rest = "" if len(report.rankers) == 1 else " It is the baseline."
+    else:
+        sure = "significant" if told.difference.significant else "not significant"
+        rest = (
+            f" That is {told.difference.mean:+.4f} against {report.baseline}, {sure} "
+            f"(p = {told.difference.adjusted:.4f}, corrected)."
+        )
+    return first + interval + rest
+
+
+def sections(pictures: Pictures) -> Iterable[Section]:
+    """One for each question, in the order they are asked."""
+    report = pictures.report
+    yield Section(
+        "queries", "Query by query",
+        f"What each test query gains or loses in {report.main} against {report.baseline}, sorted.",
+        tuple(pictures.differences()),
+    )  # fmt: skip
+    yield Section(
+        "learning", "Learning curves",
+        "The metric on the validation queries, a line for each fold; the dot is what was kept.",
+        tuple(pictures.learning()),
+    )  # fmt: skip
+    yield Section(
+        "tuning", "Settings tried",
+        f"{report.main} on the validation queries against the setting: each fold thin, the mean bold. "
+        "Of other settings tried at the same time the best counts.",
+        tuple(pictures.tuning()),
+    )  # fmt: skip
+    yield Section(
+        "features", "Features",
+        "Weights of linear rankers, importances of others, in the mean over folds; the line is the "
+        "range over folds.",
+        tuple(pictures.features()),
+    )  # fmt: skip
+
+
+def _key(report: Report, ranker: str) -> Key:
+    number = report.rankers.index(ranker)
+    dashes = ("", "5 2", "1.5 1.5")[number // drawings.SERIES % 3]
+    return Key(ranker, number % drawings.SERIES, dashes)
+
+
+def _shown(report: Report) -> list[Any]:
+    """The rankers whose lists are shown: the baseline and the best."""
+    best = [r for r in report.ranking() if r != report.baseline][: SHOWN_LISTS - 1]
+    return [report.baseline, *best]
