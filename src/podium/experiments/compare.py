@@ -159,7 +159,9 @@ class _Run:
                 found[key] = piece
                 self._tell(piece.cell, "kept", len(found), len(work))
         left = {
-            key: delayed(_run)(key, entrant, self.folds[number - 1], number, self.metrics, self.curve)
+            key: delayed(_run)(
+                key, entrant, self.folds[number - 1], number, self.metrics, self.curve
+            )
             for key, (entrant, number) in work.items()
             if key not in found
         }
@@ -174,7 +176,9 @@ class _Run:
                 shelf.keep(key, prints.get(key, ""), timed)
             state: State = "done" if timed.cell.error is None else "failed"
             self._tell(timed.cell, state, len(found), len(work))
-        return [found[_key(entrant, n + 1)] for entrant in self.entrants for n in range(len(self.folds))]
+        return [
+            found[_key(entrant, n + 1)] for entrant in self.entrants for n in range(len(self.folds))
+        ]
 
     def _work(self) -> Iterator[tuple[Entrant, int]]:
         """Fold by fold: early on there is something of every ranker."""

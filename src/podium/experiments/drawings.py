@@ -21,7 +21,7 @@ Points = Sequence[float | None]
 SERIES = 8
 """Colours there are; the ninth curve is the first one's colour, dashed."""
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
-WIDE, SMALL = (4.7, 2.9), (2.7, 1.75)
+WIDE, SMALL = (4.1, 2.7), (2.7, 1.75)
 """Inches of 72 units: as wide as a phone, so that text is never scaled down to nothing."""
 
 # matplotlib draws with colours that stand for others, which the page has one for each theme of.
@@ -75,11 +75,9 @@ def lines(
         if log:
             ax.set_xscale("log")
             ax.minorticks_off()
-        elif whole:
-            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel(x_label)
         ax.set_ylabel(y_label)
-        _tidy(ax, "y")
+        _tidy(ax, "y", whole=whole)
     return done[0]
 
 
@@ -108,7 +106,8 @@ def bars(
     size = (SMALL[0], 0.5 + 0.17 * len(names))
     with _sheet(size, alt, name, left=_margin(names)) as (ax, done):
         ax.barh(
-            range(len(names)), values, 0.72, color=[_UP if v >= 0 else _DOWN for v in values]
+            range(len(names)), values, 0.72, alpha=0.65,
+            color=[_UP if v >= 0 else _DOWN for v in values],
         )  # fmt: skip
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             ax.plot([a, b], [i, i], color=_INK, linewidth=0.8, alpha=0.7)
@@ -169,20 +168,23 @@ _STYLE = {
 }  # fmt: skip
 
 
-def _tidy(ax: Any, axis: str) -> None:
+def _tidy(ax: Any, axis: str, *, whole: bool = False) -> None:
     ax.grid(axis=axis, color=_RULE, linewidth=0.6)
     ax.set_axisbelow(True)
-    if ax.get_xscale() == "log":
-        ax.set_xticks(*_powers(*ax.get_xlim()))
-    else:
-        ax.locator_params(axis="x", nbins=5)
     ax.locator_params(axis="y", nbins=5)
+    low, high = ax.get_xlim()
+    if ax.get_xscale() == "log":
+        ax.set_xticks(*_powers(low, high))
+    elif whole and high - low < 12:
+        ax.set_xticks(range(math.ceil(low), math.floor(high) + 1))
+    else:
+        ax.locator_params(axis="x", nbins=5, integer=whole)
 
 
 def _powers(low: float, high: float) -> tuple[list[float], list[str]]:
     """Ticks of a logarithmic axis as plain text: math text would be drawn letter by letter."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    step = max(1, (last - first + 1) // 4)
+    step = max(1, math.ceil((last - first + 1) / 4))
     ticks = [10.0**e for e in range(first, last + 1, step)]
     return ticks, [f"{tick:g}" for tick in ticks]
 
@@ -211,7 +213,9 @@ def _inline(svg: str, name: str) -> str:
     """The picture as it stands in a page: no header, its own ids, colours of the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', svg)
+    svg = re.sub(
+        r'<svg[^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', svg
+    )
     svg = svg.replace("xlink:href", "href")
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)

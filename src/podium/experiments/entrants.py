@@ -72,7 +72,11 @@ def _labelled(rankers: Any) -> dict[str, Any]:
     names = [one.name if isinstance(one, Ranker) else str(one) for one in given]
     often = Counter(names)
     labels = [
-        name if often[name] == 1 else " ".join(repr(one).split()) if isinstance(one, Ranker) else name
+        name
+        if often[name] == 1
+        else " ".join(repr(one).split())
+        if isinstance(one, Ranker)
+        else name
         for name, one in zip(names, given, strict=True)
     ]
     twice = next((label for label, times in Counter(labels).items() if times > 1), None)

@@ -72,7 +72,9 @@ def read_folds(
         return rotate(_equally_wide([path for path in files if isinstance(path, Path)], read))
     paths = [path for triple in files if isinstance(triple, tuple) for path in triple]
     parts = iter(_equally_wide(paths, read))
-    folds = [Fold(train, valid, test) for train, valid, test in zip(parts, parts, parts, strict=True)]
+    folds = [
+        Fold(train, valid, test) for train, valid, test in zip(parts, parts, parts, strict=True)
+    ]
     return [_checked(fold, number) for number, fold in enumerate(folds, start=1)]
 
 

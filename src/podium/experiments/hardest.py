@@ -41,7 +41,9 @@ def hardest(cells: Sequence[Cell], folds: Sequence[Fold], metric: str) -> tuple[
     found = [
         one
         for number, fold in enumerate(folds, start=1)
-        for one in _of_fold([c for c in cells if c.fold == number and c.error is None], fold, metric)
+        for one in _of_fold(
+            [c for c in cells if c.fold == number and c.error is None], fold, metric
+        )
     ]
     return tuple(query for _, query in sorted(found, key=lambda one: one[0])[:N_QUERIES])
 

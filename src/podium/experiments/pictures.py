@@ -103,7 +103,9 @@ class Pictures:
                     marks.append((series, float(told.best), kept))
             if curves:
                 most = max(max(curve.x) for curve in curves)
-                alt = f"{ranker}: the metric on validation queries over {most:,} iterations, by fold"
+                alt = (
+                    f"{ranker}: the metric on validation queries over {most:,} iterations, by fold"
+                )
                 drawing = drawings.lines(
                     curves, "iteration", "validation", alt, self._name("learning", ranker),
                     small=True, marks=marks, whole=True,

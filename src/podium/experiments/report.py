@@ -120,9 +120,13 @@ class Report:
         cells = [cell for cell in self.cells_of(ranker) if cell.error is None]
         if not cells:
             return ()
-        weights = {p.number: sum(p.weights) if p.weights else float(len(p.qids)) for p in self.folds}
+        weights = {
+            p.number: sum(p.weights) if p.weights else float(len(p.qids)) for p in self.folds
+        }
         columns = zip(*(cell.curve for cell in cells), strict=True)
-        return tuple(_weighted(column, [weights[cell.fold] for cell in cells]) for column in columns)
+        return tuple(
+            _weighted(column, [weights[cell.fold] for cell in cells]) for column in columns
+        )
 
     def seconds(self, ranker: str) -> tuple[float, float] | None:
         """Mean training time of a fold, and prediction time of all folds; None where unknown."""
@@ -136,7 +140,13 @@ class Report:
         """The same results with another baseline, or another correction."""
         how = self.correction if correction is None else correction
         found = standings(
-            self.cells, self.folds, self.rankers, self.metrics, self._known(baseline), how, self.seed
+            self.cells,
+            self.folds,
+            self.rankers,
+            self.metrics,
+            self._known(baseline),
+            how,
+            self.seed,
         )
         return replace(self, baseline=baseline, correction=how, standings=found)
 

@@ -147,7 +147,12 @@ def differences(
 
 
 def _standing(
-    ranker: str, metric: str, values: Floats, parts: Sequence[Part], weight: Floats | None, seed: int
+    ranker: str,
+    metric: str,
+    values: Floats,
+    parts: Sequence[Part],
+    weight: Floats | None,
+    seed: int,
 ) -> Standing:
     cuts = np.cumsum([len(part.qids) for part in parts])[:-1]
     shares = [None] * len(parts) if weight is None else np.split(weight, cuts)

@@ -58,7 +58,9 @@ def means(report: Report) -> tuple[Row, list[Row]]:
         headers += ["training", "prediction"]
         for ranker, row in zip(report.rankers, rows, strict=True):
             took = report.seconds(ranker)
-            row += [DASH, DASH] if took is None else [f"{duration(took[0])}/fold", duration(took[1])]
+            row += (
+                [DASH, DASH] if took is None else [f"{duration(took[0])}/fold", duration(took[1])]
+            )
     return headers, rows
 
 
@@ -140,7 +142,11 @@ def _aligned(headers: Row, rows: Sequence[Row]) -> list[str]:
 
 def markdown(report: Report) -> str:
     """Markdown: means, tests against the baseline, folds, chosen settings, failures."""
-    parts = [f"# {report.data.name or 'Comparison'}", headline(report) + ".", _pipes(*means(report))]
+    parts = [
+        f"# {report.data.name or 'Comparison'}",
+        headline(report) + ".",
+        _pipes(*means(report)),
+    ]
     parts += notes(report)
     if len(report.rankers) > 1:
         parts += [f"## Against {report.baseline}", _pipes(*tests(report), text_columns=2)]
@@ -171,7 +177,10 @@ def latex(report: Report) -> str:
         " & ".join(
             [
                 _tex(named(report, ranker)),
-                *(_tex_value(report.standing(ranker, m), best[m] == ranker) for m in report.metrics),
+                *(
+                    _tex_value(report.standing(ranker, m), best[m] == ranker)
+                    for m in report.metrics
+                ),
             ]
         )
         for ranker in report.rankers

@@ -9,6 +9,7 @@ import typer
 from podium.apps.cli import (
     aggregate,
     aggregators,
+    compare,
     data,
     demo,
     evaluate,
@@ -70,6 +71,7 @@ app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
+app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
 app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
 app.command("postrank", epilog=postrank.EXAMPLE)(postrank.postrank)
