@@ -377,12 +377,17 @@ def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):
     # Kept pieces are taken as they are; the one that is missing is made again.
     kept[0].unlink()
     told = json.loads(kept[1].read_text())
-    kept[1].write_text(json.dumps([{**one, "settings": "kept"} for one in told]))
+    told["piece"] = [{**one, "settings": "kept"} for one in told["piece"]]
+    kept[1].write_text(json.dumps(told))
     steps: list[Progress] = []
     again = reproduce(data, quick=True, keep=tmp_path, callback=steps.append)
     assert len(steps) == 1
     assert "kept" in [c.settings for c in again.chosen]
     assert again.scores == one.scores
+    # Those of another seed are not.
+    steps.clear()
+    reproduce(data, quick=True, keep=tmp_path, seed=1, callback=steps.append)
+    assert len(steps) == len(kept)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from joblib import delayed
 
 from podium import kernels
@@ -21,7 +22,7 @@ from podium.experiments.hardest import hardest
 from podium.experiments.pieces import Shelf, fingerprint, side_by_side
 from podium.experiments.report import DataFacts, Report
 from podium.experiments.standings import Part, standings
-from podium.metrics import METRICS, Metric
+from podium.metrics import METRICS, Metric, mean_over_queries
 from podium.metrics.naming import resolve
 from podium.metrics.significance import CORRECTIONS
 
@@ -68,7 +69,8 @@ def compare(
     ----------
     data
         RankingData, whose queries are cut into folds and rotated as LETOR does; a LETOR folder (S1.txt
-        to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt, compressed or not); or folds.
+        to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt, compressed or not) or a file;
+        or folds, each `podium.data.Fold(train, valid, test)`.
     rankers
         Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
     metrics
@@ -159,8 +161,8 @@ class _Run:
                 found[key] = piece
                 self._tell(piece.cell, "kept", len(found), len(work))
         left = {
-            key: delayed(_run)(
-                key, entrant, self.folds[number - 1], number, self.metrics, self.curve
+            key: delayed(run_cell)(
+                entrant, self.folds[number - 1], number, self.metrics, self.curve
             )
             for key, (entrant, number) in work.items()
             if key not in found
@@ -202,13 +204,11 @@ class _Run:
 
     def _tell(self, cell: Cell, state: State, done: int, total: int) -> None:
         if self.progress is not None:
-            known = [v for v in cell.values.get(str(self.metrics[0]), ()) if v is not None]
-            value = sum(known) / len(known) if known else None
+            told = cell.values.get(str(self.metrics[0]), ())
+            weight = self.folds[cell.fold - 1].test.query_weight if told else None
+            mean = mean_over_queries(np.array(told, dtype=np.float64), weight)
+            value = None if np.isnan(mean) else mean
             self.progress(Progress(cell.ranker, cell.fold, state, done, total, value))
-
-
-def _run(key: str, *work: Any) -> tuple[str, Timed]:
-    return key, run_cell(*work)
 
 
 def _key(entrant: Entrant, number: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from podium.data import Fold, RankingData, kfold, read_letor, rotate
+from podium.data import Fold, RankingData, kfold, read_data, read_letor, rotate
 from podium.data.files import Path_, Progress, stem
 from podium.data.ranking_data import Missing
 from podium.errors import DataError, UsageError
@@ -19,7 +20,7 @@ Read = Callable[[Path, int | None], RankingData]
 
 
 def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
-    """Folds from ranking data, a LETOR folder, or folds that are there already.
+    """Folds from ranking data or a file of it, a LETOR folder, or folds that are there already.
 
     Examples
     --------
@@ -27,10 +28,12 @@ def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
     >>> [fold.test.n_queries for fold in as_folds(make_synthetic(n_queries=10, seed=0), 5)]
     [2, 2, 2, 2, 2]
     """
+    if isinstance(data, str | os.PathLike):
+        if not Path(data).is_file():
+            return read_folds(data)
+        data = read_data([data])
     if isinstance(data, RankingData):
         return kfold(data, k, seed=seed)
-    if isinstance(data, str | Path):
-        return read_folds(data)
     if not isinstance(data, Iterable):
         raise UsageError(
             f"expected RankingData, a folder or folds to compare on, got {type(data).__name__}"

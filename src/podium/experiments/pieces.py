@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from joblib import Parallel
+from joblib import Parallel, delayed
 
 from podium.data.files import atomic_writer
 
@@ -65,21 +65,33 @@ class Shelf(Generic[Piece]):
 
 
 def side_by_side(
-    tasks: Mapping[str, Any], n_jobs: int, starting: Callable[[str], object]
+    tasks: Mapping[str, Any], n_jobs: int, starting: Callable[[str], object] | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(name, result) of joblib's delayed tasks as they are done, in whatever order.
 
-    Each task answers (name, result). `starting` is told the name of one that is handed out.
+    `starting` is told the name of a task that is handed out.
+
+    Examples
+    --------
+    >>> from joblib import delayed
+    >>> sorted(side_by_side({"two": delayed(abs)(-2), "three": delayed(abs)(-3)}, n_jobs=1))
+    [('three', 3), ('two', 2)]
     """
 
     def handed_out() -> Iterator[Any]:
         for name, task in tasks.items():
-            starting(name)
-            yield task
+            if starting is not None:
+                starting(name)
+            yield delayed(_named)(name, task)
 
     # One task a process: who waits for its turn is not handed out yet.
     answers: Iterable[tuple[str, Any]] = _workers(n_jobs)(handed_out())
     yield from answers
+
+
+def _named(name: str, task: Any) -> tuple[str, Any]:
+    function, args, kwargs = task
+    return name, function(*args, **kwargs)
 
 
 def _workers(n_jobs: int) -> Any:

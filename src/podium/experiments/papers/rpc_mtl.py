@@ -6,20 +6,19 @@ section 3.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from podium.data import Fold, RankingData, check_seed
 from podium.data.files import Path_
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.papers.outcomes import Comparison, Outcome, Score, compare, scores
-from podium.experiments.papers.records import from_json
 from podium.experiments.papers.rpc_mtl_claims import (
     ABLATED_MEASURES,
     COMPARED,
@@ -49,6 +48,7 @@ from podium.experiments.papers.rpc_mtl_fits import (
     special_case,
     timed_fit,
 )
+from podium.experiments.pieces import Shelf, fingerprint, side_by_side
 
 REPEATS = 20
 """Of the protocol on scored tables."""
@@ -102,7 +102,7 @@ def reproduce(
         Processes; the result does not depend on it.
     keep
         A folder for the pieces of work that are done: a run that was ended goes on with the others.
-        Empty it where data or settings change.
+        Those of other data, settings or versions are done anew.
     callback
         Called after each piece of work.
 
@@ -124,7 +124,9 @@ def reproduce(
         name: [_shortened(fold) for fold in own] if quick else list(own)
         for name, own in data.items()
     }
-    pieces = _Pieces(n_jobs, None if keep is None else Path(keep), callback)
+    folder = None if keep is None else Path(keep)
+    made_of = "" if folder is None else _fingerprint(folds, tables or {}, chosen, seed)
+    pieces = _Pieces(n_jobs, folder, made_of, callback)
     plan = _plan(folds, ablated, chosen, QUICK_KS if quick else KS, seed)
     for name, table in (tables or {}).items():
         for repeat in range(QUICK_REPEATS if quick else REPEATS):
@@ -197,30 +199,32 @@ class _Pieces:
 
     n_jobs: int
     folder: Path | None
+    fingerprint: str
+    """Of data and settings: what was done with others is not gone on with."""
     callback: Callable[[Progress], object] | None
 
     def run(self, work: Mapping[str, Any], timed: Sequence[tuple[int, int]], seed: int) -> _Found:
         found = _Found({}, [])
         total = len(work) + len(timed)
+        shelf: Shelf[list[Tested]] = Shelf(self.folder, list[Tested])
         for name in work:
-            told = self._kept(name)
-            if told is not None:
-                found.tested[name] = [from_json(Tested, one) for one in told]
+            kept = shelf.find(name, self.fingerprint)
+            if kept is not None:
+                found.tested[name] = kept
         left = {name: piece for name, piece in work.items() if name not in found.tested}
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator", batch_size=1)(left.values())
-        for name, result in zip(left, results, strict=True):
+        for name, result in side_by_side(left, self.n_jobs):
             found.tested[name] = result
-            self._keep(name, [asdict(one) for one in result])
+            shelf.keep(name, self.fingerprint, result)
             self._tell(len(found.tested), total, name)
         # Alone on the machine, or the time would be that of others.
+        timings: Shelf[Timing] = Shelf(self.folder, Timing)
         for n_lists, n_docs in timed:
             name = f"a whole fit on {n_lists} lists of {n_docs}"
-            told = self._kept(name)
-            timing = (
-                timed_fit(n_lists, n_docs, seed=seed) if told is None else from_json(Timing, told)
-            )
+            timing = timings.find(name, self.fingerprint)
+            if timing is None:
+                timing = timed_fit(n_lists, n_docs, seed=seed)
+                timings.keep(name, self.fingerprint, timing)
             found.timings.append(timing)
-            self._keep(name, asdict(timing))
             self._tell(len(work) + len(found.timings), total, name)
         return found
 
@@ -228,21 +232,13 @@ class _Pieces:
         if self.callback is not None:
             self.callback(Progress(done, total, name))
 
-    def _path(self, name: str) -> Path | None:
-        plain = "".join(c if c.isalnum() else "-" for c in name)
-        return None if self.folder is None else self.folder / f"{plain}.json"
 
-    def _kept(self, name: str) -> Any:
-        path = self._path(name)
-        return json.loads(path.read_text()) if path is not None and path.exists() else None
-
-    def _keep(self, name: str, told: Any) -> None:
-        path = self._path(name)
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(told))
-            part.replace(path)  # all of it or nothing
+def _fingerprint(
+    folds: Mapping[str, Sequence[Fold]], tables: Mapping[str, Table], grid: Grid, seed: int
+) -> str:
+    data = {name: [[p.fingerprint for p in fold] for fold in own] for name, own in folds.items()}
+    items = {name: [t.X.tolist(), t.score.tolist()] for name, t in tables.items()}
+    return fingerprint([version("podium-ltr"), data, items, asdict(grid), seed])
 
 
 def _shortened(fold: Fold) -> Fold:

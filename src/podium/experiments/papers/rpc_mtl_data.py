@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,12 @@ from podium.aggregation import Borda, Rankings
 from podium.data import Fold, RankingData, draw_order, make_opposed, read_letor, rotate
 from podium.data.files import Path_
 from podium.errors import DataError, UnknownNameError, UsageError
+from podium.experiments.folds import fold_files
 
 Floats = NDArray[np.float64]
 
 LIST_DOCS, FOLDS = 15, 5
 """Of the paper's image data: photos a list, and parts."""
-FILES = ("train", "vali", "test")
-"""Of a fold's folder in LETOR's releases."""
 
 
 def relevance(data: RankingData, seed: int = 0, tie_break: ArrayLike | None = None) -> RankingData:
@@ -89,20 +87,13 @@ def read_lists(folder: Path_, seed: int = 0) -> list[Fold]:
 
     Files may be compressed. Labels are degrees, the larger the better, and only their order counts.
     """
-    folders = sorted(path for path in Path(folder).glob("Fold*") if path.is_dir())
-    if not folders:
+    files = [triple for triple in fold_files(folder) if isinstance(triple, tuple)]
+    if not files:
         raise DataError(
             f"expected folders Fold1, Fold2, ... in {folder}, got none: point to the folder of a data "
             "set such as MQ2007-list"
         )
-    return [Fold(*(_lists(path, name, seed) for name in FILES)) for path in folders]
-
-
-def _lists(folder: Path, name: str, seed: int) -> RankingData:
-    found = sorted(folder.glob(f"{name}.txt*"))
-    if not found:
-        raise DataError(f"expected the file {name}.txt in {folder}, got none")
-    return relevance(read_letor(found[0]), seed)
+    return [Fold(*(relevance(read_letor(path), seed) for path in triple)) for triple in files]
 
 
 @dataclass(frozen=True, eq=False)
