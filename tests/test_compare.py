@@ -110,7 +110,9 @@ def test_choices_do_not_change_when_the_test_queries_do():
 
 
 def forest():
-    return LambdaMART(trees=6, min_leaf=2, leaves=4, learning_rate=0.3, threads=1, loss="lambdarank")
+    return LambdaMART(
+        trees=6, min_leaf=2, leaves=4, learning_rate=0.3, threads=1, loss="lambdarank"
+    )
 
 
 def test_a_query_that_is_tested_and_trained_on_is_refused():
@@ -125,7 +127,8 @@ def test_standings_are_means_and_tests_over_all_test_queries():
     report = small(["regression", "ranksvm", "listnet"], baseline="ranksvm")
     values = {r: report.per_query(r, "MAP") for r in report.rankers}
     expected = [
-        paired_test(values[r], values["ranksvm"], resamples=10_000) for r in ("regression", "listnet")
+        paired_test(values[r], values["ranksvm"], resamples=10_000)
+        for r in ("regression", "listnet")
     ]
     found = [report.standing(r, "MAP") for r in ("regression", "listnet")]
     adjusted = correct([test.p_value for test in expected], "holm")
@@ -230,7 +233,9 @@ def test_what_is_wrong_is_told_before_anything_runs(rankers, options, error, mat
         small(rankers, **{"data": DATA, **options})
 
 
-@pytest.mark.parametrize(("metrics", "match"), [([], "at least one"), (["P"], "cutoff"), (["X"], "X")])
+@pytest.mark.parametrize(
+    ("metrics", "match"), [([], "at least one"), (["P"], "cutoff"), (["X"], "X")]
+)
 def test_wrong_metrics_are_refused(metrics, match):
     with pytest.raises(UsageError, match=match):
         compare(DATA, "ranksvm", metrics)
@@ -460,7 +465,9 @@ def test_a_report_is_frozen_and_knows_its_names():
 def test_every_ranker_of_the_registry_can_take_part():
     from rankers import cheap
 
-    data = make_synthetic(n_queries=18, n_docs=(6, 12), n_features=4, grades=(0.5, 0.3, 0.2), seed=1)
+    data = make_synthetic(
+        n_queries=18, n_docs=(6, 12), n_features=4, grades=(0.5, 0.3, 0.2), seed=1
+    )
     rankers = {name: cheap(name) for name in podium.RANKERS}
     report = compare(data, rankers, "NDCG@5", folds=3, tune=False)
     assert [cell.error for cell in report.failed] == []

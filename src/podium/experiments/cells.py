@@ -14,6 +14,7 @@ import numpy as np
 from podium.data import Fold, RankingData
 from podium.errors import NotConvergedWarning, PodiumError
 from podium.experiments.entrants import Entrant
+from podium.experiments.pieces import readable
 from podium.metrics import Metric, evaluate
 from podium.rankers import History, Ranker, Tuning, feature_importance, tune
 from podium.rankers.models import Linear
@@ -175,8 +176,8 @@ def _features(ranker: Ranker) -> dict[str, float]:
     strongest = [name for name, value in used.items() if value > 0][:FEATURES]
     if isinstance(ranker.model_, Linear):
         weights = dict(zip(_names(ranker), ranker.model_.weights.tolist(), strict=True))
-        return {name: weights[name] for name in strongest}
-    return {name: used[name] for name in strongest}
+        return {readable(name): weights[name] for name in strongest}
+    return {readable(name): used[name] for name in strongest}
 
 
 def _names(ranker: Ranker) -> Sequence[str]:
@@ -196,6 +197,6 @@ def _number(value: float) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
+    text = " ".join(readable(error).split())
     named = text if isinstance(error, PodiumError) and text else f"{type(error).__name__}: {text}"
     return named.rstrip(": ")[:500]

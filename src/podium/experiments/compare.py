@@ -19,7 +19,7 @@ from podium.experiments.cells import Cell, Timed, run_cell
 from podium.experiments.entrants import Entrant, Grid, as_entrants
 from podium.experiments.folds import as_folds
 from podium.experiments.hardest import hardest
-from podium.experiments.pieces import Shelf, fingerprint, side_by_side
+from podium.experiments.pieces import Shelf, fingerprint, readable, side_by_side
 from podium.experiments.report import DataFacts, Report
 from podium.experiments.standings import Part, standings
 from podium.metrics import METRICS, Metric, mean_over_queries
@@ -121,7 +121,7 @@ def compare(
     cells = tuple(one.cell for one in timed)
     told, names = _parts(parts), tuple(map(str, wanted))
     return Report(
-        data=_facts(parts, _name(data) if name is None else name),
+        data=_facts(parts, readable(_name(data) if name is None else name)),
         metrics=names,
         curve=str(curve),
         rankers=labels,
@@ -195,7 +195,10 @@ class _Run:
             {
                 "version": version("podium-ltr"),
                 "kernels": kernels.BACKEND,
-                "data": [[part.fingerprint, part.names(), part.topk] for part in fold],
+                "data": [
+                    [part.fingerprint, list(map(readable, part.names())), part.topk]
+                    for part in fold
+                ],
                 "ranker": [entrant.label, entrant.told()],
                 "fold": number,
                 "metrics": [str(metric) for metric in (*self.metrics, self.curve)],
@@ -236,7 +239,7 @@ def _curve(metrics: Sequence[Metric], folds: Sequence[Fold]) -> Metric:
 def _parts(folds: Sequence[Fold]) -> tuple[Part, ...]:
     return tuple(
         Part(
-            number, fold.train.n_queries, fold.valid.n_queries, tuple(map(str, fold.test.qids)),
+            number, fold.train.n_queries, fold.valid.n_queries, tuple(map(readable, fold.test.qids)),
             None if fold.test.query_weight is None else tuple(fold.test.query_weight.tolist()),
         )
         for number, fold in enumerate(folds, start=1)

@@ -165,6 +165,7 @@ _STYLE = {
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "axes.labelsize": 8, "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5, "axes.spines.top": False, "axes.spines.right": False,
     "axes.formatter.use_mathtext": False, "path.simplify": True, "axes.unicode_minus": True,
+    "text.parse_math": False,
 }  # fmt: skip
 
 

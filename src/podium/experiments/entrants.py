@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from podium.errors import UnknownNameError, UsageError
+from podium.experiments.pieces import readable
 from podium.rankers import Ranker
 from podium.registry import make_ranker
 
@@ -63,7 +64,7 @@ def as_entrants(
 
 def _labelled(rankers: Any) -> dict[str, Any]:
     if isinstance(rankers, Mapping):
-        return {str(label): given for label, given in rankers.items()}
+        return {readable(label): given for label, given in rankers.items()}
     if isinstance(rankers, str | Ranker):
         rankers = [rankers]
     if not isinstance(rankers, Iterable):

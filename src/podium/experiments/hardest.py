@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.data import Fold, RankingData
 from podium.experiments.cells import Cell
+from podium.experiments.pieces import readable
 from podium.rankers.inputs import telling
 
 N_QUERIES, N_PLACES, N_LETTERS = 8, 5, 90
@@ -69,7 +70,7 @@ def _query(cells: Sequence[Cell], test: RankingData, q: int, metric: str) -> Har
         quality = np.where(quality > 0, test.topk + 1 - quality, 0)
     best = np.argsort(-quality, kind="stable")[:N_PLACES].tolist()
     return HardQuery(
-        qid=str(test.qids[q]),
+        qid=readable(test.qids[q]),
         text="" if test.query_text is None else _short(test.query_text.to_array()[q]),
         fold=cells[0].fold,
         n_documents=rows.stop - rows.start,
@@ -86,12 +87,12 @@ def _listed(test: RankingData, start: int, i: int) -> Listed:
     row = start + i
     field = next((name for name in ("title", *test.doc_text) if name in test.doc_text), None)
     return Listed(
-        f"document {i + 1}" if test.docids is None else str(test.docids[row]),
+        f"document {i + 1}" if test.docids is None else readable(test.docids[row]),
         float(test.y[row]),
         "" if field is None else _short(test.doc_text[field].take(np.array([row])).to_array()[0]),
     )
 
 
 def _short(text: object) -> str:
-    plain = " ".join(str(text).split())
+    plain = " ".join(readable(text).split())
     return plain if len(plain) <= N_LETTERS else f"{plain[: N_LETTERS - 1].rstrip()}…"

@@ -102,6 +102,17 @@ def _workers(n_jobs: int) -> Any:
         return Parallel(**settings)
 
 
+def readable(text: object) -> str:
+    """Text that every file can hold: bytes that were not UTF-8 are shown as escapes.
+
+    Examples
+    --------
+    >>> readable("caf\\udce9")
+    'caf\\\\udce9'
+    """
+    return str(text).encode("utf-8", "backslashreplace").decode()
+
+
 def fingerprint(told: object) -> str:
     """SHA-256 of plain values as JSON, keys in order."""
     return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

@@ -167,7 +167,7 @@ def _pipes(headers: Row, rows: Sequence[Row], text_columns: int = 1) -> str:
 
 
 def _piped(cell: str) -> str:
-    return cell.strip().replace("|", "\\|")
+    return " ".join(cell.split()).replace("|", "\\|")
 
 
 def latex(report: Report) -> str:

@@ -1,0 +1,279 @@
+"""The report as tables and as a page, in a real browser: both themes, any width, nothing from outside."""
+
+import csv
+import io
+import os
+import re
+import shutil
+
+import numpy as np
+import pytest
+from conftest import absent
+
+import podium
+from podium.data import RankingData, make_synthetic
+from podium.errors import MissingExtraError
+from podium.experiments.compare import compare
+from podium.experiments.drawings import short
+from podium.rankers import LambdaMART, RankSVM
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HOSTILE = "<script>alert('$x$')</script>"
+
+
+class Fails(RankSVM):
+    def _learn(self, train, watch, start):
+        raise RuntimeError(f"a & b {HOSTILE}")
+
+
+@pytest.fixture(scope="module")
+def report():
+    data = make_synthetic(n_queries=36, n_docs=(5, 12), n_features=5, noise=1.0, seed=1)
+    rankers = {
+        "regression": "regression",
+        "ranksvm": "ranksvm",
+        "focused-net": podium.FocusedNet(k=3),
+        "lambdamart": LambdaMART(trees=8, min_leaf=2, leaves=4, threads=1, loss="lambdarank"),
+        HOSTILE: Fails(),
+    }
+    return compare(
+        data, rankers, ["NDCG@5", "MAP"], folds=3, baseline="ranksvm", name=f"Generated {HOSTILE}",
+        tune={"lambdamart": {}, "ranksvm": {"C": (1e-4, 1e-2, 1.0)}},
+    )  # fmt: skip
+
+
+# --- tables
+
+
+def test_the_text_has_a_line_for_each_ranker_and_says_what_failed(report):
+    lines = str(report).splitlines()
+    assert lines[0].startswith("Generated")
+    assert "36 queries" in lines[0]
+    for ranker in report.rankers[:-1]:
+        [line] = [line for line in lines if line.startswith(f"{ranker} ")]
+        assert f"{report.standing(ranker).mean:.4f} ±" in line
+    assert sum("failed in fold" in line for line in lines) == 3
+
+
+def test_markdown_tables_are_rectangular(report):
+    text = report.to_markdown()
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        widths = {len(re.split(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1
+    assert f"{report.standing('ranksvm').mean:.4f}" in text
+    assert "| failed | failed | failed |" in text
+
+
+def test_latex_is_escaped_balanced_and_booktabs(report):
+    text = report.to_latex()
+    for rule in ("toprule", "midrule", "bottomrule"):
+        assert text.count(f"\\{rule}") == 1
+    rows = text.split("\\midrule")[1].split("\\bottomrule")[0].strip().splitlines()
+    assert len(rows) == len(report.rankers)
+    assert all(row.count(" & ") == 2 and row.endswith(r"\\") for row in rows)
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert re.sub(r"\\\$", "", text).count("$") % 2 == 0
+    assert text.count("textbf") == 2
+    assert f"\\textbf{{{report.standing(report.ranking('MAP')[0], 'MAP').mean:.4f}}}" in text
+
+
+def test_csv_has_the_numbers_in_full(report):
+    rows = list(csv.DictReader(io.StringIO(report.to_csv())))
+    assert len(rows) == 2 * len(report.rankers)
+    for row in rows:
+        standing = report.standing(row["ranker"], row["metric"])
+        assert (float(row["mean"]) if row["mean"] else None) == standing.mean
+        folds = [float(row[f"fold_{i}"]) if row[f"fold_{i}"] else None for i in (1, 2, 3)]
+        assert tuple(folds) == standing.per_fold
+        if standing.difference is not None:
+            assert float(row["p_corrected"]) == standing.difference.adjusted
+            assert int(row["losses"]) == standing.difference.losses
+    assert rows[-1]["failed_folds"] == "1 2 3"
+
+
+def test_marks_follow_the_corrected_p_values(report):
+    for standing in report.standings:
+        d = standing.difference
+        expected = "" if d is None or d.adjusted >= 0.05 else "▲" if d.mean > 0 else "▼"
+        assert standing.mark == expected
+    truth = make_synthetic(n_queries=40, n_docs=8, n_features=3, noise=0.1, seed=0)
+    noise = RankingData.from_arrays(
+        np.column_stack([truth.X, np.random.default_rng(0).normal(size=len(truth))]), truth.y,
+        qid=np.repeat(truth.qids, truth.groups.sizes),
+    )  # fmt: skip
+    found = compare(noise, {"weak": Constant(), "good": "regression"}, "NDCG@5", folds=3)
+    assert found.standing("good").mark == "▲"
+    assert found.against("good").standing("weak").mark == "▼"
+    assert "▲" in str(found)
+    assert r"$^{\uparrow}$" in found.to_latex()
+
+
+class Constant(RankSVM):
+    """Ranks by the last feature, which is noise."""
+
+    def _learn(self, train, watch, start):
+        from podium.rankers.models import Linear
+        from podium.rankers.ranker import Learned
+
+        return Learned(Linear(np.eye(train.n_features)[-1]))
+
+
+# --- the page
+
+
+def test_the_page_needs_nothing_and_runs_nothing(report):
+    page = report.to_html()
+    assert HOSTILE not in page
+    assert "<script" not in page
+    outside = re.findall(r"(?:href|src|url\()\s*=?\s*[\"']?([^\"'\s)>]+)", page)
+    assert outside
+    assert all(target.startswith("#") for target in outside)
+    assert "http" not in re.sub(r'http-equiv="', "", page)
+
+
+def test_pictures_have_words_ids_of_their_own_and_colours_of_the_page(report):
+    page = report.to_html()
+    alts = re.findall(r'role="img" aria-label="([^"]+)"', page)
+    assert len(alts) == page.count("<figure>") > 10
+    assert any("against beta from 0 to 1" in alt for alt in alts)
+    assert any("against C from 0.0001 to 1" in alt for alt in alts)
+    assert any("better" in alt and "worse" in alt for alt in alts)
+    assert any("mean weight over folds" in alt for alt in alts)
+    assert any("mean importance over folds" in alt for alt in alts)
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    targets = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page)
+    assert {a or b for a, b in targets} <= set(ids)
+    pictures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    assert "currentColor" in pictures
+    assert "var(--s0)" in pictures
+    assert not re.search(r"#[0-9a-f]{6}\b", pictures)
+
+
+def test_the_same_report_gives_the_same_page(report):
+    assert report.to_html() == report.to_html()
+
+
+def test_a_report_in_which_everything_failed_is_a_page_too():
+    data = make_synthetic(n_queries=12, n_docs=5, n_features=2, seed=0)
+    found = compare(data, {"bad": Fails()}, "NDCG@5", folds=3)
+    assert "every cell failed" in found.to_html()
+    assert "failed" in str(found)
+    assert "failed" in found.to_latex()
+
+
+def test_names_that_are_no_utf8_are_shown_as_escapes(tmp_path):
+    lines = [
+        f"{(i + q) % 2} qid:{q} 1:{i} 2:{q} #docid = caf\xe9{i}" for q in range(9) for i in range(4)
+    ]
+    path = tmp_path / "latin.txt"
+    path.write_bytes("\n".join(lines).encode("latin-1"))
+    found = compare(path, "regression", "NDCG@5", folds=3, out=tmp_path / "out")
+    assert found.save(tmp_path / "out")
+    assert podium.Report.load(tmp_path / "out") == found
+    assert "caf" in found.to_html()
+
+
+def test_long_names_are_cut():
+    assert short("a" * 30) == "a" * 21 + "…"
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_a_page_without_the_extra_names_it(report, monkeypatch, library):
+    import builtins
+    import sys
+
+    real = builtins.__import__
+
+    def missing(name, *rest):
+        if name.split(".")[0] == library:
+            raise ImportError(name)
+        return real(name, *rest)
+
+    for name in list(sys.modules):
+        if name.split(".")[0] == library:
+            monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(MissingExtraError, match=r"podium-ltr\[report\]"):
+        report.to_html()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        absent("no Playwright: pip install playwright")
+    program = os.environ.get("PODIUM_CHROMIUM") or next(
+        filter(None, map(shutil.which, CHROMIUM)), None
+    )
+    if program is None:
+        absent("no Chromium: install the package chromium, or name one in PODIUM_CHROMIUM")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_browser_shows_it_in_both_themes_at_any_width(report, browser, tmp_path, theme, width):
+    path = tmp_path / "report.html"
+    path.write_text(report.to_html())
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    assert said == []
+    assert asked == [path.as_uri()]
+    # No wider than the window; tables scroll by themselves.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ink, paper = (
+        _brightness(page.evaluate(f"getComputedStyle(document.body).{what}"))
+        for what in ("color", "backgroundColor")
+    )
+    assert (ink > paper) == (theme == "dark")
+    assert abs(ink - paper) > 150
+    # What is written in pictures has the page's ink.
+    label = page.locator("figure svg text").first
+    assert _brightness(label.evaluate("e => getComputedStyle(e).fill")) == ink
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('figure svg')].map(e => e.getBoundingClientRect().width)"
+    )
+    assert len(sizes) > 10
+    assert min(sizes) > 150
+    # Small print on a phone is still read.
+    heights = page.evaluate(
+        "[...document.querySelectorAll('figure svg text')].map(e => e.getBoundingClientRect())"
+        ".map(r => Math.min(r.width, r.height))"
+    )
+    assert np.median(heights) > 8
+    assert page.screenshot(full_page=True, path=tmp_path / "page.png")
+    page.close()
+
+
+def _brightness(colour):
+    red, green, blue = (float(v) for v in re.findall(r"[\d.]+", colour)[:3])
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def test_the_page_is_used_by_keyboard(report, browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(report.to_html())
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    seen = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.add(
+            page.evaluate("document.activeElement.tagName + ' ' + document.activeElement.className")
+        )
+    assert {"A ", "DIV scroll", "SUMMARY "} <= seen
+    page.close()
