@@ -222,6 +222,7 @@ def test_what_is_set_is_not_tried():
         (["ranksvm"], {"tune": {"listnet": {}}}, UnknownNameError, "listnet"),
         (["ranksvm"], {"folds": 2}, UsageError, "3 folds"),
         (["ranksvm"], {"seed": -1}, UsageError, "seed"),
+        (["ranksvm"], {"n_jobs": 0}, UsageError, "n_jobs"),
         (["ranksvm"], {"data": 5}, UsageError, "got int"),
         (["ranksvm"], {"data": []}, UsageError, "at least one fold"),
         (["ranksvm"], {"data": [(DATA, DATA)]}, UsageError, "fold 1"),

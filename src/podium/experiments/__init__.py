@@ -1,1 +1,1 @@
-"""Experiments: the demo, and what later compares rankers over folds."""
+"""Experiments: rankers compared over folds, reports, the papers' experiments, the demo."""

@@ -112,6 +112,8 @@ def compare(
     against = labels[0] if baseline is None else baseline
     if against not in labels:
         raise UnknownNameError("baseline among the rankers", against, labels)
+    if not isinstance(n_jobs, int) or n_jobs == 0:
+        raise UsageError(f"expected n_jobs of 1 or more, or -1 for all cores, got {n_jobs!r}")
     if correction not in CORRECTIONS:
         raise UnknownNameError("correction", correction, CORRECTIONS)
     parts = as_folds(data, folds, seed)

@@ -21,6 +21,7 @@ from podium.apps.cli.console import (
     read_files,
     reading,
     reports_errors,
+    warnings_in_one_line,
 )
 from podium.apps.cli.settings import build_ranker, parse_settings
 
@@ -92,7 +93,7 @@ def compare(
         require(library, "report", "writing report.html")
     out.mkdir(parents=True, exist_ok=True)
     given = _read(data, missing)
-    with _watching(list(entrants), _n_folds(given, folds)) as watch:
+    with warnings_in_one_line(), _watching(list(entrants), _n_folds(given, folds)) as watch:
         try:
             report = compare_rankers(
                 given, entrants, metrics, folds=folds, seed=seed, tune=tune, baseline=baseline,
