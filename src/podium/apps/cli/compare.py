@@ -93,7 +93,10 @@ def compare(
         require(library, "report", "writing report.html")
     out.mkdir(parents=True, exist_ok=True)
     given = _read(data, missing)
-    with warnings_in_one_line(), _watching(list(entrants), _n_folds(given, folds)) as watch:
+    with (
+        warnings_in_one_line(),
+        _watching(list(entrants), _n_folds(given, folds), metrics[0]) as watch,
+    ):
         try:
             report = compare_rankers(
                 given, entrants, metrics, folds=folds, seed=seed, tune=tune, baseline=baseline,
@@ -182,7 +185,9 @@ _STATES = {"waiting": ("·", "dim"), "running": ("…", "cyan"), "failed": ("fai
 
 
 @contextmanager
-def _watching(rankers: list[str], n_folds: int) -> Iterator[Callable[[Progress], None]]:
+def _watching(
+    rankers: list[str], n_folds: int, metric: str
+) -> Iterator[Callable[[Progress], None]]:
     """A table of all cells that fills while they are run."""
     from rich.console import Console
     from rich.live import Live
@@ -192,23 +197,23 @@ def _watching(rankers: list[str], n_folds: int) -> Iterator[Callable[[Progress],
         yield lambda told: None
         return
     found: dict[tuple[str, int], Progress] = {}
-    table = _progress_table(rankers, n_folds, found)
+    table = _progress_table(rankers, n_folds, metric, found)
     with Live(table, console=console, transient=True, refresh_per_second=8) as live:
 
         def note(told: Progress) -> None:
             found[told.ranker, told.fold] = told
-            live.update(_progress_table(rankers, n_folds, found))
+            live.update(_progress_table(rankers, n_folds, metric, found))
 
         yield note
 
 
 def _progress_table(
-    rankers: Sequence[str], n_folds: int, found: dict[tuple[str, int], Progress]
+    rankers: Sequence[str], n_folds: int, metric: str, found: dict[tuple[str, int], Progress]
 ) -> Any:
     from rich.table import Table
 
     over = sum(told.state != "running" for told in found.values())
-    table = Table(title=f"{over} of {len(rankers) * n_folds} cells", title_justify="left")
+    table = Table(title=f"{over} of {len(rankers) * n_folds} cells, {metric} on test")
     table.add_column("ranker")
     for fold in range(1, n_folds + 1):
         table.add_column(f"fold {fold}", justify="right", no_wrap=True)
