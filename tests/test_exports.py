@@ -104,7 +104,10 @@ def test_every_target_has_an_emulator():
 def test_every_ranker_scores_the_same_or_is_refused(name, target, fitted):
     ranker = fitted(name)
     if reason := refusal(ranker, target):
-        assert name in ("toprank", "rpc-mtl")  # no other has settings here that engines cannot express
+        assert name in (
+            "toprank",
+            "rpc-mtl",
+        )  # no other has settings here that engines cannot express
         assert "nearest: " in reason
         return
     form = form_of(ranker)
