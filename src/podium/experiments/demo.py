@@ -1,119 +1,199 @@
-"""A small comparison on generated data: what the demo shows."""
+"""The main job on data that every Python has: its own standard library, searched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import Fold, RankingData, SyntheticData, kfold, make_synthetic
-from podium.metrics import correct, evaluate, mean_over_queries, paired_test
-from podium.metrics.conventions import TABLES
-from podium.rankers import FocusedNet, LambdaMART, ListNet, Ranker, RankSVM, Regression
+from podium.data import Fold, RankingData, kfold, scale_by_query
+from podium.experiments.compare import Progress, compare
+from podium.experiments.report import Report
+from podium.experiments.stdlib import Document, SearchProblem, search_problem
+from podium.features import Index, Tokenizer, make_features
+from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank
+from podium.rankers import Ranker
+from podium.rankers.history import Watch
+from podium.rankers.models import Linear, Model
+from podium.rankers.ranker import Learned
+from podium.registry import RANKERS
 
-Floats = NDArray[np.float64]
+CANDIDATES = 50
+"""Documents of a query that BM25 finds and that are then ranked."""
 
-METRICS = ("NDCG@10", "ERR@10", "MAP", "P@5")
-_CONVENTIONS = {
-    "NDCG(rule='letor')@10": TABLES["letor"],
-    "NDCG@10": TABLES["ranklib"],
-    "NDCG(empty='skip')@10": "queries without a relevant document left out",
-    "NDCG(rule='lightgbm')@10": TABLES["lightgbm"],
+FIRST_STAGE = "bm25(whole)"
+KINDS = ("module", "class", "function", "method", "property")
+METRICS = ("NDCG@10", "ERR@10", "MAP")
+PLACES = 5
+"""Documents of a list that are shown."""
+
+LIGHTER: dict[str, dict[str, Any]] = {
+    "coordinate-ascent": {"restarts": 1, "steps": 8},
+    "lambdamart": {"trees": 100, "learning_rate": 0.1},
+    "toprank": {"tuned": False},
+    "cfbrs": {"base": "least-squares", "min_block": 10},
+    "rpc-mtl": {"n_clusters": 2, "l2": 0.1, "k": 10, "max_iter": 100},
 }
+"""Settings with which a ranker is done in seconds; the others have their defaults."""
+
+REMOVED = frozenset(
+    (
+        "aifc", "audioop", "cgi", "cgitb", "chunk", "crypt", "imghdr", "mailcap", "msilib", "nis",
+        "nntplib", "ossaudiodev", "pipes", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib",
+    )
+)  # fmt: skip
+"""Modules that Python 3.13 no longer has (PEP 594)."""
+
+RULES: tuple[Rule, ...] = (
+    Hide(Where("removed == 1"), hard=True),
+    AtMost(Each("module"), 2, PLACES, weight=20),
+)
+"""What an editor might ask for: nothing that is on its way out, no module that fills the page."""
+
+Stage = Callable[[str], object]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One ranker: the means, and how it compares with the baseline."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class FirstStage(Ranker):
+    """The order of the first stage: one feature as it is, nothing learned."""
 
-    ranker: str
-    means: tuple[float, ...]
-    verdict: str
+    name: ClassVar[str] = "bm25"
 
+    feature: int = 0
 
-@dataclass(frozen=True)
-class Table:
-    """The comparison, and one ranker under several conventions."""
-
-    rows: tuple[Row, ...]
-    baseline: str
-    conventions: tuple[tuple[str, float, str], ...]
+    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        return Learned(Linear(np.eye(train.n_features)[self.feature]))
 
 
-@dataclass(frozen=True)
-class Demo:
-    """A generated problem in five folds.
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One query before and after: BM25's order, the learned one, the one after rules.
 
-    Examples
-    --------
-    >>> run = Demo.prepare(n_queries=40, seed=0)
-    >>> [row.ranker for row in run.compare().rows]
-    ['best feature', 'regression', 'ranksvm', 'listnet', 'focused-net', 'lambdamart', 'the truth']
+    Each place is a name and its grade.
     """
 
-    data: SyntheticData
+    query: str
+    why: str
+    gain: float
+    first_stage: tuple[tuple[str, int], ...]
+    learned: tuple[tuple[str, int], ...]
+    ruled: tuple[tuple[str, int], ...]
+    outcome: PostRanking = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """The standard library as ranking data in five folds: BM25 finds, rankers rank.
+
+    Features are LETOR's of name, signature and docstring, and what a document is; they are scaled
+    within queries. What BM25 does not find is not ranked, so numbers are those of re-ranking.
+    """
+
+    problem: SearchProblem
+    data: RankingData
     folds: list[Fold] = field(repr=False)
+    seed: int = 0
 
     @classmethod
-    def prepare(cls, n_queries: int = 300, seed: int = 0) -> Demo:
-        """Generate the problem."""
-        data = make_synthetic(n_queries, "mq2008", n_features=20, noise=0.5, blank=0.28, seed=seed)
-        return cls(data, kfold(data, 5, seed=seed))
-
-    def rankers(self) -> dict[str, Callable[[Fold], Floats]]:
-        """Name -> scores of the test documents; nothing but the truth has seen them."""
-        return {
-            "best feature": best_feature,
-            "regression": learned(Regression()),
-            "ranksvm": learned(RankSVM()),
-            "listnet": learned(ListNet()),
-            "focused-net": learned(FocusedNet(k=5)),
-            "lambdamart": learned(LambdaMART(trees=100, learning_rate=0.1)),
-            "the truth": lambda fold: self.data.truth(fold.test.X),
-        }
-
-    def compare(self, folds: Iterable[Fold] | None = None) -> Table:
-        """Every ranker on every fold's test queries."""
-        rankers, baseline = self.rankers(), "best feature"
-        names = [*METRICS, *_CONVENTIONS]
-        per_query: dict[str, dict[str, list[Floats]]] = {r: {m: [] for m in names} for r in rankers}
-        for fold in self.folds if folds is None else folds:
-            for ranker, score in rankers.items():
-                result = evaluate(fold.test, score(fold), names)
-                for name in names:
-                    per_query[ranker][name].append(result[name].per_query)
-        values = {
-            r: {m: np.concatenate(parts) for m, parts in found.items()}
-            for r, found in per_query.items()
-        }
-        others = [r for r in rankers if r != baseline]
-        tests = [paired_test(values[r][METRICS[0]], values[baseline][METRICS[0]]) for r in others]
-        adjusted = correct([t.p_value for t in tests])
-        verdicts = {
-            r: f"{t.difference:+.4f}, p = {p:.4f}"
-            for r, t, p in zip(others, tests, adjusted, strict=True)
-        }
-        rows = tuple(
-            Row(r, tuple(mean_over_queries(values[r][m]) for m in METRICS), verdicts.get(r, ""))
-            for r in rankers
+    def prepare(cls, n_queries: int | None = None, seed: int = 0, stage: Stage = str) -> Demo:
+        """Read the library, index it, and make features of what BM25 finds."""
+        stage("reading the standard library")
+        problem = search_problem()
+        stage("counting its words")
+        words = Tokenizer(stop_words="english", stemmer="porter", identifiers="split")
+        index = Index.build([_fields(d) for d in problem.documents], tokenizer=words)
+        stage("making features")
+        judged = problem.queries[:n_queries]
+        made = make_features(
+            index, {q.id: q.text for q in judged}, CANDIDATES, {q.id: q.grades for q in judged}
         )
-        conventions = tuple(
-            (m, mean_over_queries(values["ranksvm"][m]), who) for m, who in _CONVENTIONS.items()
-        )
-        return Table(rows, baseline, conventions)
+        data = scale_by_query(_with_kinds(made, problem.documents), "zscore")
+        return cls(problem, data, kfold(data, 5, seed=seed), seed)
+
+    @property
+    def found(self) -> float:
+        """The share of good answers (grade 2 or more) that BM25 finds."""
+        docids = self.data.docids
+        assert docids is not None
+        ids = {qid: set(docids[rows]) for qid, rows in self.data.queries()}
+        good = {q.id: set().union(*q.order) for q in self.problem.queries if q.id in ids}
+        return sum(len(names & ids[q]) for q, names in good.items()) / sum(map(len, good.values()))
+
+    def rankers(self) -> dict[str, Ranker]:
+        """BM25, and every ranker there is."""
+        first = list(self.data.names()).index(FIRST_STAGE)
+        learned = {name: cls(**LIGHTER.get(name, {})) for name, cls in RANKERS.items()}
+        for ranker in learned.values():
+            if "seed" in ranker.get_params():
+                ranker.set_params(seed=self.seed)
+        return {"bm25": FirstStage(feature=first), **learned}
+
+    def compare(
+        self, progress: Callable[[Progress], object] | None = None, n_jobs: int = 1
+    ) -> Report:
+        """All of them on the test queries of five folds, against BM25."""
+        return compare(
+            self.folds, self.rankers(), METRICS, tune=False, baseline="bm25", seed=self.seed,
+            n_jobs=n_jobs, progress=progress, name="the standard library",
+        )  # fmt: skip
+
+    def show(self, report: Report) -> list[Shown]:
+        """What the best ranker does to three queries: it gained most, is in the middle, lost most."""
+        best = report.ranking()[0]
+        gains = report.per_query(best) - report.per_query("bm25")
+        order = np.argsort(-gains, kind="stable")
+        places = [(fold, q) for fold in self.folds for q in range(fold.test.n_queries)]
+        wanted = {"gained most": 0, "in the middle": len(order) // 2, "lost most": -1}
+        shown = []
+        for why, i in wanted.items():
+            fold, q = places[order[i]]
+            ranker = self.rankers()[best].fit(fold.train, valid=fold.valid)
+            shown.append(self._shown(why, float(gains[order[i]]), ranker, fold.test.subset([q])))
+        return shown
+
+    def _shown(self, why: str, gain: float, ranker: Ranker, one: RankingData) -> Shown:
+        before, scores = one.X[:, list(one.names()).index(FIRST_STAGE)], ranker.predict(one)
+        orders = [np.argsort(-s, kind="stable") for s in (before, scores)]
+        about = {d.id: _facts(d) for d in self.problem.documents}
+        docids = one.docids
+        assert docids is not None
+        listed = [about[docids[i]] for i in orders[1]]
+        outcome = postrank(listed, RULES)
+        grades = dict(zip(docids, one.y.astype(int).tolist(), strict=True))
+        named = [tuple((docids[i], grades[docids[i]]) for i in o[:PLACES]) for o in orders]
+        ruled = tuple((str(doc), grades[doc]) for doc in outcome.order[:PLACES])
+        text = next(query.text for query in self.problem.queries if query.id == one.qids[0])
+        return Shown(text, why, gain, named[0], named[1], ruled, outcome)
 
 
-def best_feature(fold: Fold) -> Floats:
-    """The single feature, up or down, that ranks the training queries best."""
-    train: RankingData = fold.train
-    signed = [(j, sign) for j in range(train.n_features) for sign in (1.0, -1.0)]
-    quality = [evaluate(train, s * train.X[:, j], "NDCG@10")["NDCG@10"].mean for j, s in signed]
-    j, sign = signed[int(np.argmax(quality))]
-    return np.asarray(sign * fold.test.X[:, j])
+def _fields(document: Document) -> dict[str, str]:
+    return {
+        "id": document.id, "title": document.title, "signature": document.signature,
+        "body": document.body,
+    }  # fmt: skip
 
 
-def learned(ranker: Ranker) -> Callable[[Fold], Floats]:
-    """The ranker, fitted to the fold's training queries and stopped by its validation queries."""
-    return lambda fold: ranker.fit(fold.train, valid=fold.valid).predict(fold.test)
+def _facts(document: Document) -> dict[str, Any]:
+    """What rules may speak of."""
+    module = document.id.split(".")[0]
+    return {
+        "id": document.id,
+        "kind": document.kind,
+        "module": module,
+        "removed": int(module in REMOVED),
+    }
+
+
+def _with_kinds(data: RankingData, documents: tuple[Document, ...]) -> RankingData:
+    """With features that no text tells: what a document is, and how deep its name lies."""
+    kind = {document.id: document.kind for document in documents}
+    docids = data.docids
+    assert docids is not None
+    own: NDArray[np.float64] = np.array(
+        [[*(kind[doc] == k for k in KINDS), doc.count(".")] for doc in docids], dtype=np.float64
+    )
+    names = (*data.names(), *(f"is a {k}" for k in KINDS), "depth of the name")
+    return data.with_features(np.hstack([data.X, own]), names)
