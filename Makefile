@@ -31,7 +31,7 @@ bench: $(VENV)/installed-bench
 
 # The very large case counts; CI runs a tenth of them.
 soak: $(VENV)/installed-dev
-	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py tests/test_postrank_hard.py
+	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py tests/test_postrank_hard.py tests/test_labelling_strategies.py
 	sh tests/fuzz/run 1000000
 
 help:

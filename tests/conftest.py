@@ -5,7 +5,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from uuid import uuid4
 
+import postgres
 import pytest
 from hypothesis import settings
 
@@ -46,6 +48,27 @@ def native() -> ModuleType:
             pytest.fail(reason)
         pytest.skip(reason)
     return _native
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server, ``{name}`` in it for that of a database."""
+    programs = postgres.programs()
+    if programs is None:
+        absent("no PostgreSQL: install the package postgresql, or pgserver with pip")
+    with postgres.server(programs) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database, of either kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/judgments.db"
+    server = request.getfixturevalue("postgres_server")
+    name = f"podium_{uuid4().hex}"
+    postgres.create(server, name)
+    return server.format(name=name)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # What podium itself runs on; test runners and linters may be new.
-RUNTIME = ("arrow", "report")
+RUNTIME = ("arrow", "report", "web")
 TABLES = ("pandas", "polars")
 
 
@@ -22,7 +22,8 @@ def lowest() -> list[str]:
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + [d for extra in RUNTIME for d in extras[extra]]
     wanted += [d for d in extras["dev"] if re.match(r"[\w-]+", d)[0] in TABLES]  # type: ignore[index]
-    return [d.replace(">=", "==") for d in wanted]
+    # Constraints name packages alone, without their extras.
+    return [re.sub(r"\[.*?\]", "", d).replace(">=", "==") for d in wanted]
 
 
 if __name__ == "__main__":

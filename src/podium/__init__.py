@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         features,
         feedback,
         kernels,
+        labelling,
         losses,
         metrics,
         multitask,
@@ -174,7 +175,8 @@ _PUBLIC = {
 }
 _ROOMS = (
     "aggregation", "data", "ensemble", "errors", "exchange", "experiments", "features", "feedback",
-    "kernels", "losses", "metrics", "multitask", "optim", "postranking", "rankers", "registry",
+    "kernels", "labelling", "losses", "metrics", "multitask", "optim", "postranking", "rankers",
+    "registry",
 )  # fmt: skip
 
 __all__ = [
@@ -240,6 +242,7 @@ __all__ = [
     "feedback",
     "import_model",
     "kernels",
+    "labelling",
     "load",
     "losses",
     "make_opposed",

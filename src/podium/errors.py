@@ -15,12 +15,16 @@ PodiumError
 │   ├── MemoryLimitError              a dense matrix larger than the stated limit
 │   ├── MissingTruthError             a top-k measure on data without top-k truth
 │   ├── MissingDocidsError            document ids are needed and there are none
-│   └── GainOverflowError             2^label does not fit a double
+│   ├── GainOverflowError             2^label does not fit a double
+│   └── EventError                    an event of a judging session that cannot be taken
+│       ├── ReusedIdError             an event id that stands for another event already
+│       └── NotAskedError             a judgment for a question that was not asked
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
 │   ├── ConversionError               no exact way from one convention to the other
 │   ├── CannotExpressError            an engine that has no form for a model
 │   └── ConflictError                 hard rules that cannot hold together
+├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep what it was given
 ├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training left the numbers
@@ -105,6 +109,18 @@ class GainOverflowError(DataError):
     """2^label does not fit a double."""
 
 
+class EventError(DataError):
+    """An event of a judging session that cannot be taken: malformed, or of no session."""
+
+
+class ReusedIdError(EventError):
+    """An event id that stands for another event already."""
+
+
+class NotAskedError(EventError):
+    """A judgment for a question that was not asked, or an undo of what was not judged."""
+
+
 class UsageError(PodiumError, ValueError):
     """The request is wrong: a name, a parameter, a combination."""
 
@@ -142,6 +158,10 @@ class ConflictError(UsageError):
     def __init__(self, message: str, rules: Iterable[object] = ()) -> None:
         self.rules = tuple(rules)
         super().__init__(message)
+
+
+class StoreError(PodiumError, RuntimeError):
+    """A store that cannot be opened, or that did not keep what it was given."""
 
 
 class UndecidedError(PodiumError, RuntimeError):

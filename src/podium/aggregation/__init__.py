@@ -3,6 +3,7 @@
 from podium.aggregation.aggregate import AGGREGATORS, Aggregate, aggregate, make_aggregator
 from podium.aggregation.aggregator import Aggregator, Consensus, Points, check_weights
 from podium.aggregation.assignment import Footrule
+from podium.aggregation.davidson import Davidson, fit_davidson
 from podium.aggregation.distances import distance_to, footrule, kendall
 from podium.aggregation.kemeny import Kemeny, KemenyLocal, SupervisedKemeny
 from podium.aggregation.markov import MC4
@@ -19,6 +20,7 @@ __all__ = [
     "CombMNZ",
     "CombSUM",
     "Consensus",
+    "Davidson",
     "Footrule",
     "Kemeny",
     "KemenyLocal",
@@ -31,6 +33,7 @@ __all__ = [
     "aggregate",
     "check_weights",
     "distance_to",
+    "fit_davidson",
     "footrule",
     "kendall",
     "make_aggregator",

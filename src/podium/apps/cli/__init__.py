@@ -17,6 +17,7 @@ from podium.apps.cli import (
     explain,
     features,
     feedback,
+    judge,
     metrics,
     postrank,
     predict,
@@ -79,6 +80,7 @@ app.command("export", epilog=exchange.EXPORT_EXAMPLE)(exchange.export)
 app.command("import", epilog=exchange.IMPORT_EXAMPLE)(exchange.import_)
 app.add_typer(rules.app, name="rules")
 app.add_typer(feedback.app, name="feedback")
+app.add_typer(judge.app, name="judge")
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

@@ -1,0 +1,100 @@
+"""What keeps strangers out: cookies, where changes may come from, and how large they may be."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podium.apps.judging.links import Links, Pass
+from podium.apps.judging.refusals import Refusal
+from podium.apps.judging.settings import JudgingSettings
+from podium.labelling.store.contents import Role
+
+TOKEN_HEADER = "X-Podium-Token"
+
+
+class Guard:
+    """Knows who asks, and whether a request may change anything.
+
+    Assessors and admins have cookies of their own, so that one browser can be both.
+    """
+
+    def __init__(self, links: Links, settings: JudgingSettings) -> None:
+        self.links = links
+        self._settings = settings
+
+    def known(self, request: Request, role: Role) -> Pass | None:
+        """Who asks, in a role; None if the browser has no cookie for it that is still good."""
+        value = request.cookies.get(_cookie(role))
+        known = None if value is None else self.links.read_cookie(value)
+        return known if known is not None and known.role == role else None
+
+    def required(self, request: Request, role: Role) -> Pass:
+        """Who asks, or 401 with advice."""
+        known = self.known(request, role)
+        if known is None:
+            raise Refusal(
+                401,
+                "no_session",
+                "Open your personal link again: it tells the server who you are. What you judged is kept.",
+            )
+        return known
+
+    def admit(self, response: Response, known: Pass, request: Request) -> None:
+        """Give the browser a cookie that scripts cannot read and other sites cannot send."""
+        response.set_cookie(
+            _cookie(known.role),
+            self.links.cookie(known),
+            max_age=max(0, known.expires - int(time.time())),
+            path="/",
+            secure=self._settings.secure or request.scope.get("scheme") == "https",
+            httponly=True,
+            samesite="lax",
+        )
+
+    def check_change(self, request: Request, known: Pass) -> None:
+        """403 unless a request comes from one of our own pages."""
+        headers = request.headers
+        site = headers.get("sec-fetch-site", "same-origin")
+        origin = headers.get("origin")
+        if site != "same-origin" or (origin is not None and not self._is_ours(origin, request)):
+            raise Refusal(403, "foreign_origin", "Changes come from this server's own pages only.")
+        if not self.links.is_csrf(known, headers.get(TOKEN_HEADER, "")):
+            raise Refusal(403, "bad_token", "This page is out of date; load it again.")
+
+    def _is_ours(self, origin: str, request: Request) -> bool:
+        if origin.lower() == self._settings.origin:
+            return True
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        host = request.headers.get("host", "").lower()
+        return parts.scheme in ("http", "https") and bool(host) and parts.netloc.lower() == host
+
+
+def _cookie(role: Role) -> str:
+    return f"podium_{role}"
+
+
+async def read_json(request: Request, limit: int, check: Callable[[], None]) -> Any:
+    """The JSON of a request, at most so many bytes of it; `check` runs before any is read."""
+    check()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "not_json", "Expected a body of type application/json.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise Refusal(413, "too_large", f"Expected at most {limit:,} bytes at once.")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "not_json", "Expected a body of JSON in UTF-8.") from None

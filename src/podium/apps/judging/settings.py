@@ -1,0 +1,103 @@
+"""What can be set of the judging web app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from podium.errors import UsageError
+
+
+@dataclass(frozen=True)
+class JudgingSettings:
+    """Settings of the judging web app.
+
+    Parameters
+    ----------
+    base_url
+        Where browsers find the server, such as ``https://judge.example.org``; behind a proxy it says which
+        origin requests may come from, and that cookies are for https only.
+    images
+        A folder; documents that are images, and images in HTML, are files in it.
+    title
+        Of the pages.
+    repeats
+        The share of questions that are asked again later, with the sides swapped, to see how consistent
+        an assessor is.
+    repeat_gap
+        How many judgments lie between a question and its repetition, at least.
+    idle_seconds
+        After how long without any sign of life the clock stops, on documents without text.
+    characters_per_second
+        How fast the slowest readers read: the text on screen makes the clock wait so much longer.
+    longest_idle_seconds
+        However long the text is.
+    busy_seconds
+        How long a judgment waits for others before the server says that it is busy.
+    statistics_seconds
+        How old the statistics on the admin's page may be.
+    max_body, max_events
+        Bytes of a request, and events in it.
+
+    Examples
+    --------
+    >>> JudgingSettings().idle_after(3000)
+    230.0
+    """
+
+    base_url: str | None = None
+    images: Path | None = None
+    title: str = "Podium"
+    repeats: float = 0.05
+    repeat_gap: int = 5
+    idle_seconds: float = 30.0
+    characters_per_second: float = 15.0
+    longest_idle_seconds: float = 600.0
+    busy_seconds: float = 3.0
+    statistics_seconds: float = 5.0
+    max_body: int = 1 << 20
+    max_events: int = 200
+
+    def __post_init__(self) -> None:
+        if self.base_url is not None:
+            check_base_url(self.base_url)
+        if self.images is not None and not Path(self.images).is_dir():
+            raise UsageError(f"expected a folder of images, got {str(self.images)!r:.200}")
+        if not 0 <= self.repeats <= 0.5:
+            raise UsageError(f"expected a share of repeats from 0 to 0.5, got {self.repeats}")
+        for name in (
+            "repeat_gap", "idle_seconds", "characters_per_second", "longest_idle_seconds", "busy_seconds",
+            "max_body", "max_events",
+        ):  # fmt: skip
+            if not getattr(self, name) > 0:
+                raise UsageError(f"expected {name} above 0, got {getattr(self, name)}")
+
+    @property
+    def origin(self) -> str | None:
+        """The scheme and host of base_url."""
+        return None if self.base_url is None else self.base_url.rstrip("/").lower()
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers speak https with the server."""
+        return self.origin is not None and self.origin.startswith("https://")
+
+    def idle_after(self, characters: int) -> float:
+        """Seconds after which nobody seems to read a text of so many characters."""
+        seconds = self.idle_seconds + characters / self.characters_per_second
+        return round(min(seconds, self.longest_idle_seconds), 1)
+
+
+def check_base_url(url: str) -> None:
+    """Raise where a URL is not a scheme and a host: the app stands at the root of its host."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    plain = not (parts.query or parts.fragment or parts.username) and parts.path in ("", "/")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+        raise UsageError(
+            f"expected a base URL such as https://judge.example.org, without a path, got {url!r:.200}"
+        )

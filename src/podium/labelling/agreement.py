@@ -1,0 +1,269 @@
+"""Do assessors agree? Tables 2 and 3: what one says of two documents, given what another said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.errors import DataError
+from podium.labelling.reliability import Floats, Ints, cohen_kappa, krippendorff_alpha
+
+PREFERENCES = (">", "~", "<")
+"""The rows and columns of an agreement matrix."""
+
+_CELLS = 1 << 22  # pairs of documents compared at a time
+
+
+class Opinion(NamedTuple):
+    """What an assessor finally thinks of a query's documents: a number each, higher is better.
+
+    That is the label in the top k (0 outside it, so that two documents there are a tie), or the grade.
+    """
+
+    query: str
+    assessor: str
+    labels: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """Which answers two assessors gave to the same pairs of documents.
+
+    Parameters
+    ----------
+    queries, assessors
+        Their ids.
+    query
+        For each query and pair of assessors who judged it: the query, a place in `queries`.
+    between
+        The assessors, places in `assessors`, the smaller one first.
+    counts
+        How often the first said row and the second column of >, ~, < (PREFERENCES). The first of two
+        documents is the one with the smaller id.
+    coincidences
+        How often answers meet, each pair of documents with the weight that Krippendorff gives it.
+    """
+
+    queries: tuple[str, ...]
+    assessors: tuple[str, ...]
+    query: Ints
+    between: Ints
+    counts: Ints
+    coincidences: Floats
+
+    def __repr__(self) -> str:
+        return (
+            f"Agreement({self.n_pairs:,} pairs, {self.overall:.4f} agreed, "
+            f"{self.without_ties:.4f} without ties)"
+        )
+
+    @property
+    def table(self) -> Ints:
+        """All counts, each pair of assessors in both orders, so that the table is symmetric."""
+        once = self.counts.sum(axis=0)
+        return np.asarray(once + once.T)
+
+    @property
+    def matrix(self) -> Floats:
+        """What another assessor says (column), given what one said (row): rows add up to 1.
+
+        A row is nan where nobody said so.
+        """
+        table = self.table.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of documents that two assessors judged, counted once for each two assessors."""
+        return int(self.counts.sum())
+
+    @property
+    def agreed(self) -> int:
+        """Those of them with the same answer."""
+        return int(np.trace(self.counts.sum(axis=0)))
+
+    @property
+    def strict(self) -> tuple[int, int]:
+        """Pairs with the same preference, and pairs where both have one."""
+        once = self.counts.sum(axis=0)
+        return int(once[0, 0] + once[2, 2]), int(once[::2, ::2].sum())
+
+    @property
+    def overall(self) -> float:
+        """The share of pairs with the same answer."""
+        return _share(self.agreed, self.n_pairs)
+
+    @property
+    def without_ties(self) -> float:
+        """The share with the same preference, of pairs where neither said tie."""
+        return _share(*self.strict)
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's kappa of each two assessors, in the mean weighted by their pairs of documents.
+
+        Light, Measures of response agreement for qualitative data, 1971, unweighted.
+        """
+        return mean_kappa(self.between, self.counts)
+
+    @property
+    def alpha(self) -> float:
+        """Krippendorff's alpha of the answers, nominal."""
+        return krippendorff_alpha(self.coincidences)
+
+    def by_query(self) -> dict[str, tuple[int, int]]:
+        """Agreed pairs and all pairs of every query."""
+        agreed, total = (
+            np.bincount(self.query, values, len(self.queries)).astype(np.int64).tolist()
+            for values in (
+                np.trace(self.counts, axis1=1, axis2=2),
+                self.counts.sum(axis=(1, 2)),
+            )
+        )
+        return {
+            query: (agreed[i], total[i]) for i, query in enumerate(self.queries) if total[i] > 0
+        }
+
+    def by_assessors(self) -> list[tuple[str, str, Ints]]:
+        """The counts of each two assessors, over all their queries."""
+        return [
+            (self.assessors[a], self.assessors[b], counts)
+            for (a, b), counts in _summed(self.between, self.counts)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; None for what is not defined."""
+        rows = zip(PREFERENCES, self.matrix.tolist(), strict=True)
+        return {
+            "queries": len(self.by_query()),
+            "pairs": self.n_pairs,
+            "matrix": {
+                row: {c: known(v) for c, v in zip(PREFERENCES, values, strict=True)}
+                for row, values in rows
+            },
+            "counts": self.table.tolist(),
+            "overall": known(self.overall),
+            "without_ties": known(self.without_ties),
+            "kappa": known(self.kappa),
+            "alpha": known(self.alpha),
+        }
+
+
+def known(value: float) -> float | None:
+    """A number, or None for nan."""
+    return None if value != value else value
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+def _summed(between: Ints, counts: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+    pairs, place = np.unique(between, axis=0, return_inverse=True)
+    total = np.zeros((len(pairs), *counts.shape[1:]), dtype=counts.dtype)
+    np.add.at(total, place.reshape(-1), counts)
+    return zip(map(tuple, pairs.tolist()), total, strict=True)
+
+
+def mean_kappa(between: Ints, counts: Ints) -> float:
+    """Cohen's kappa of each two assessors, in the mean weighted by what both judged.
+
+    Those for whom kappa is not defined are left out.
+    """
+    tables = [table for _, table in _summed(between, counts)]
+    kappas = np.array([cohen_kappa(table) for table in tables])
+    weights = np.array([table.sum() for table in tables], dtype=np.float64)
+    defined = ~np.isnan(kappas)
+    if not defined.any():
+        return float("nan")
+    return float(np.average(kappas[defined], weights=weights[defined]))
+
+
+def agreement(opinions: Iterable[Opinion]) -> Agreement:
+    """Agreement on all pairs of the final results.
+
+    For every query all pairs of documents that all its assessors had are compared, for each two of
+    them. A document with the higher label is preferred, equal labels are a tie: two documents outside
+    the top k are. *Top-k Learning to Rank* (Niu et al., SIGIR 2012), section 4.1, after Carterette et
+    al., Here or there: preference judgments for relevance, ECIR 2008.
+
+    Parameters
+    ----------
+    opinions
+        One for each query and assessor.
+
+    Examples
+    --------
+    >>> ann = Opinion("q", "ann", {"x": 2, "y": 1, "z": 0})      # x > y > z
+    >>> bob = Opinion("q", "bob", {"x": 2, "y": 0, "z": 0})      # x > y ~ z
+    >>> found = agreement([ann, bob])
+    >>> found
+    Agreement(3 pairs, 0.6667 agreed, 1.0000 without ties)
+    >>> found.matrix[0].tolist()                                 # given that one said A > B
+    [0.8, 0.2, 0.0]
+    """
+    ordered = sorted(opinions, key=lambda opinion: opinion[:2])
+    names = sorted({opinion.assessor for opinion in ordered})
+    place = {name: i for i, name in enumerate(names)}
+    queries: list[str] = []
+    rows: list[tuple[int, int, int, list[int], list[int], int]] = []
+    for query, group in groupby(ordered, key=lambda opinion: opinion.query):
+        shared = _shared_labels(list(group))
+        if len(shared) >= 2:
+            rows += [
+                (len(queries), place[a.assessor], place[b.assessor], left, right, len(shared))
+                for (a, left), (b, right) in combinations(shared, 2)
+            ]
+            queries.append(query)
+    counts = np.zeros((len(rows), 3, 3), dtype=np.int64)
+    sizes = np.array([len(row[3]) for row in rows], dtype=np.int64)
+    for n in np.unique(sizes).tolist():
+        of_size = np.flatnonzero(sizes == n)
+        step = max(1, _CELLS // max(1, n * (n - 1) // 2))
+        for at in range(0, len(of_size), step):
+            chosen = of_size[at : at + step]
+            left, right = (np.array([rows[i][side] for i in chosen]) for side in (3, 4))
+            counts[chosen] = _compare(left, right)
+    once = np.zeros((3, 3))
+    if rows:
+        weight = 1.0 / (np.array([row[5] for row in rows]) - 1)
+        once = np.einsum("r,rcd->cd", weight, counts)
+    return Agreement(
+        queries=tuple(queries),
+        assessors=tuple(names),
+        query=np.array([row[0] for row in rows], dtype=np.int64),
+        between=np.array([row[1:3] for row in rows], dtype=np.int64).reshape(-1, 2),
+        counts=counts,
+        coincidences=once + once.T,
+    )
+
+
+def _shared_labels(opinions: Sequence[Opinion]) -> list[tuple[Opinion, list[int]]]:
+    """Each assessor's labels of the documents that all of them had, by document id."""
+    for a, b in pairwise(opinions):
+        if a.assessor == b.assessor:
+            raise DataError(
+                f"expected one opinion of {a.assessor!r} on query {a.query!r}, got two of them"
+            )
+    if len(opinions) < 2:
+        return []
+    shared = sorted(set(opinions[0].labels).intersection(*(o.labels for o in opinions[1:])))
+    return [(opinion, [opinion.labels[d] for d in shared]) for opinion in opinions]
+
+
+def _compare(left: Ints, right: Ints) -> NDArray[np.int64]:
+    """Counts of (preference in left, preference in right) over all pairs of columns, a table a row."""
+    i, j = np.triu_indices(left.shape[1], 1)
+    joint = 3 * _preference(left[:, i], left[:, j]) + _preference(right[:, i], right[:, j])
+    return np.stack([(joint == cell).sum(axis=1) for cell in range(9)], axis=1).reshape(-1, 3, 3)
+
+
+def _preference(a: Ints, b: Ints) -> NDArray[np.int8]:
+    """0 where a is better, 1 for a tie, 2 where b is: places in PREFERENCES."""
+    return np.asarray((a < b).astype(np.int8) - (a > b) + np.int8(1), dtype=np.int8)

@@ -1,0 +1,142 @@
+"""The clock: active time from segments, whatever a browser's clock does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+from podium.labelling.events import LAST_MS
+
+LONGEST_MS = 30 * 60 * 1000
+"""Milliseconds in a segment: an idle tab ends one long before, so a longer one is a jump of the clock."""
+
+Segment = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ActiveTime:
+    """Active time, cleaned, and what had to be cleaned.
+
+    Parameters
+    ----------
+    segments
+        [start, end) in milliseconds, in order, apart from each other.
+    malformed
+        Segments that are not two finite numbers.
+    negative
+        Segments that end before they start.
+    jumps
+        Segments longer than any segment can be: the clock was set, or the machine slept.
+    overlaps
+        Segments that began before an earlier one had ended; the time counts once.
+    paused
+        Segments that ran on in a pause; the pause is taken out.
+    """
+
+    segments: tuple[Segment, ...] = ()
+    malformed: int = 0
+    negative: int = 0
+    jumps: int = 0
+    overlaps: int = 0
+    paused: int = 0
+
+    @property
+    def milliseconds(self) -> int:
+        """The active time."""
+        return sum(end - start for start, end in self.segments)
+
+    @property
+    def seconds(self) -> float:
+        """The active time."""
+        return self.milliseconds / 1000
+
+    @property
+    def flaws(self) -> int:
+        """How often something had to be cleaned: 0 is a time to trust."""
+        return self.malformed + self.negative + self.jumps + self.overlaps + self.paused
+
+
+def active_time(
+    segments: object, pauses: Iterable[Segment] = (), longest: int = LONGEST_MS
+) -> ActiveTime:
+    """The active time in the segments that a client sent; nothing in them raises.
+
+    Malformed and negative segments and jumps are dropped, overlapping ones count once, pauses are taken
+    out; each is counted.
+
+    Parameters
+    ----------
+    segments
+        [start, end) pairs in milliseconds by one clock, in any order.
+    pauses
+        The same of pauses; one that ends before it starts is none.
+    longest
+        A segment of more milliseconds is a jump of the clock.
+
+    Examples
+    --------
+    >>> active_time([[0, 4000], [10_000, 12_500]]).seconds
+    6.5
+    >>> time = active_time([[0, 4000], [3000, 5000], [9000, 8000]], pauses=[(1000, 2000)])
+    >>> time.segments, time.overlaps, time.negative, time.paused
+    (((0, 1000), (2000, 5000)), 1, 1, 1)
+    """
+    given = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
+    whole = [_segment(item) for item in given]
+    good = [segment for segment in whole if segment is not None]
+    forward = [(start, end) for start, end in good if end >= start]
+    short = sorted((start, end) for start, end in forward if end - start <= longest)
+    union, overlaps = _union(short)
+    kept, paused = _without(union, [(start, end) for start, end in pauses if end > start])
+    return ActiveTime(
+        segments=tuple((start, end) for start, end in kept if end > start),
+        malformed=len(whole) - len(good),
+        negative=len(good) - len(forward),
+        jumps=len(forward) - len(short),
+        overlaps=overlaps,
+        paused=paused,
+    )
+
+
+def _segment(item: object) -> Segment | None:
+    """Two whole numbers of milliseconds, or None: clocks of browsers have fractions."""
+    if not isinstance(item, list | tuple) or len(item) != 2:
+        return None
+    numbers = []
+    for value in item:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if abs(value) > LAST_MS or not isfinite(value):
+            return None
+        numbers.append(round(value))
+    return numbers[0], numbers[1]
+
+
+def _union(segments: list[Segment]) -> tuple[list[Segment], int]:
+    """Sorted segments with what overlaps joined, and how many did."""
+    union: list[Segment] = []
+    overlaps = 0
+    for start, end in segments:
+        if union and start < union[-1][1]:
+            overlaps += 1
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        else:
+            union.append((start, end))
+    return union, overlaps
+
+
+def _without(segments: list[Segment], pauses: list[Segment]) -> tuple[list[Segment], int]:
+    """Segments outside the pauses, and how many segments reached into one."""
+    cut, paused = segments, 0
+    breaks, _ = _union(sorted(pauses))
+    for stop, go in breaks:
+        outside: list[Segment] = []
+        for start, end in cut:
+            if end <= stop or start >= go:
+                outside.append((start, end))
+                continue
+            paused += 1
+            outside += [(start, min(end, stop)), (max(start, go), end)]
+        cut = [(start, end) for start, end in outside if end > start]
+    return cut, paused

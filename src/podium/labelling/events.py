@@ -1,0 +1,163 @@
+"""What happens in a judging session, one event at a time: the only thing that is stored of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, get_args
+
+from podium.errors import EventError
+
+Kind = Literal["shown", "judgment", "pause", "resume", "undo", "skip", "comment"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+MAX_ID = 200
+"""Characters in an id."""
+
+MAX_DATA = 64 << 10
+"""Characters in the data of an event as JSON: a comment is not a book."""
+
+LAST_MS = 2**53 - 1
+"""The largest whole number of milliseconds that JavaScript can send."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened in a session: told once, never changed.
+
+    The id is made by the client, so that an event sent twice is one event.
+
+    Parameters
+    ----------
+    id
+        Unique among all events, such as a UUID.
+    session
+        The id of the session's task.
+    kind
+        ``"shown"`` (a question came on screen), ``"judgment"``, ``"pause"``, ``"resume"``, ``"undo"``,
+        ``"skip"`` or ``"comment"``.
+    at
+        When, by the client's clock: milliseconds since 1970 (UTC).
+    data
+        What JSON can hold; by kind:
+
+        - judgment: ``a``, ``b``, ``answer``, or ``document``, ``grade`` (a number from 0, the worst); with
+          ``"repeat": true`` the pair was judged before and is asked again
+        - shown: ``a``, ``b``, or ``document``
+        - skip: ``document`` where documents are graded
+        - undo: ``steps``, 1 if it is not there
+        - comment: ``text``
+        - any: ``segments``, the active time since the event before: [start, end) in milliseconds
+
+    Examples
+    --------
+    >>> event = Event("e1", "s1", "judgment", 1_700_000_000_000, {"a": "x", "b": "y", "answer": ">"})
+    >>> event.time.isoformat()
+    '2023-11-14T22:13:20+00:00'
+    >>> Event.from_json(event.to_json()) == event
+    True
+    """
+
+    id: str
+    session: str
+    kind: Kind
+    at: int
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_id(self.id, "an event")
+        _check_id(self.session, "a session")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
+            raise EventError(f"expected an event of kind {', '.join(KINDS)}, got {self.kind!r:.60}")
+        whole = isinstance(self.at, int) and not isinstance(self.at, bool)
+        if not whole or abs(self.at) > LAST_MS:
+            raise EventError(
+                f"expected a time in whole milliseconds since 1970, got {self.at!r:.60} "
+                f"in event {self.id!r}"
+            )
+        if not isinstance(self.data, Mapping) or not all(isinstance(k, str) for k in self.data):
+            raise EventError(
+                f"expected the data of event {self.id!r} as an object, got {self.data!r:.60}"
+            )
+        try:
+            text = data_text(self.data)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise EventError(
+                f"expected data that JSON can hold in event {self.id!r}, got {error}"
+            ) from None
+        if len(text) > MAX_DATA:
+            raise EventError(
+                f"expected at most {MAX_DATA:,} characters of data in event {self.id!r}, got {len(text):,}"
+            )
+
+    @property
+    def time(self) -> datetime:
+        """When, as a date: UTC, cut to the years that dates have."""
+        try:
+            return _EPOCH + timedelta(milliseconds=self.at)
+        except OverflowError:
+            return (datetime.max if self.at > 0 else datetime.min).replace(tzinfo=UTC)
+
+    @property
+    def content(self) -> str:
+        """All but the id, as text that is equal exactly where the events are."""
+        return f"{self.session} {self.kind} {self.at} {data_text(self.data)}"
+
+    def to_json(self) -> str:
+        """The event as one line of JSON."""
+        return json.dumps(
+            {
+                "id": self.id,
+                "session": self.session,
+                "kind": self.kind,
+                "at": self.at,
+                "data": dict(self.data),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Event:
+        """An event from JSON; what is not one raises EventError."""
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise EventError(f"expected an event as JSON, got {text!r:.60} ({error})") from None
+        return cls.from_record(record)
+
+    @classmethod
+    def from_record(cls, record: object) -> Event:
+        """An event from the fields that JSON has; a field too many is an error, too."""
+        what = "expected an event with id, session, kind, at and data"
+        if not isinstance(record, Mapping):
+            raise EventError(f"{what}, got {record!r:.60}")
+        missing = [n for n in ("id", "session", "kind", "at") if n not in record]
+        unknown = [str(n) for n in record if n not in ("id", "session", "kind", "at", "data")]
+        if missing or unknown:
+            got = f"none of {missing}" if missing else f"{unknown[0]!r:.40} too"
+            raise EventError(f"{what}, got {got}")
+        at = record["at"]
+        if isinstance(at, float) and at.is_integer():  # 1.7e12 is how some write a whole number
+            at = int(at)
+        return cls(record["id"], record["session"], record["kind"], at, record.get("data", {}))
+
+
+def data_text(data: Mapping[str, Any]) -> str:
+    """JSON in one form only and in ASCII, so that every database keeps it as it is.
+
+    Examples
+    --------
+    >>> data_text({"b": "é", "a": 1})
+    '{"a":1,"b":"\\\\u00e9"}'
+    """
+    return json.dumps(dict(data), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _check_id(value: object, what: str) -> None:
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID or not value.isprintable():
+        raise EventError(
+            f"expected an id of {what} in 1 to {MAX_ID} printable characters, got {value!r:.60}"
+        )

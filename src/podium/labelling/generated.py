@@ -1,0 +1,137 @@
+"""Generated judgments: assessors who see a hidden quality through noise, on a store's open tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from math import erf, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.data.checks import check_seed
+from podium.errors import UsageError
+from podium.labelling.events import Event
+from podium.labelling.grading import Graded, GradeQuestion
+from podium.labelling.judgments import Answer, Judgment, Question
+from podium.labelling.session import Session
+
+if TYPE_CHECKING:
+    from podium.labelling.store import Store
+
+START_MS = 1_750_000_000_000
+"""When generated sessions begin."""
+
+SECONDS = {"preference": 5.5, "grade": 13.9}
+"""The mean time of a judgment, as people in the paper's study took."""
+
+
+def make_judgments(
+    store: Store, *, noise: float = 0.5, tie: float = 0.2, repeat: float = 0.03, seed: int = 0
+) -> int:
+    """Finish all open sessions of a store with generated judgments; returns how many events these are.
+
+    A document's quality is standard normal. An assessor sees it with normal noise at every look, says
+    tie where two seem equal, and grades by equal shares. Times are lognormal. It is for trying things
+    out: admin pages, statistics, exports.
+
+    Parameters
+    ----------
+    store
+        With tasks.
+    noise
+        Standard deviation of what an assessor sees.
+    tie
+        The difference below which documents seem equal.
+    repeat
+        The share of judgments after which an earlier question is asked again, sides swapped.
+    seed
+        Same seed, same judgments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from podium.labelling import GradeTask, Pool, PoolDocument, PoolQuery
+    >>> from podium.labelling.store import Member, Store
+    >>> store = Store.open(tempfile.mkdtemp() + "/judgments.db")
+    >>> _ = store.add_pool(Pool((PoolQuery("q", documents=(PoolDocument("x"), PoolDocument("y"))),)))
+    >>> store.add_members([Member("ann")])
+    >>> _ = store.add_tasks([GradeTask("s", "q", "ann", ("x", "y"))])
+    >>> make_judgments(store, repeat=0)
+    2
+    >>> store.close()
+    """
+    check_seed(seed)
+    if noise < 0 or tie < 0 or not 0 <= repeat < 1:
+        raise UsageError(
+            "expected noise and tie of 0 or more and repeat from 0 to below 1, got "
+            f"{noise}, {tie}, {repeat}"
+        )
+    written = 0
+    for standing in store.standings():
+        task = standing.task
+        if standing.finished:
+            continue
+        quality = {d: float(_random(seed, task.query, d).normal()) for d in task.documents}
+        random = _random(seed, task.id)
+        session, at = store.session(task.id), START_MS
+        while not session.finished:
+            data = _told(session.step, quality, noise, tie, random, session)
+            if session.judgments and random.random() < repeat:
+                data = _again(session, quality, noise, tie, random)
+            spent = int(1000 * SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
+            event = Event(
+                f"{task.id}-{session.n_events + 1}",
+                task.id,
+                "judgment",
+                at + spent,
+                data | {"segments": [[at, at + spent]]},
+            )
+            session = store.append(event).session
+            at += spent + 500
+            written += 1
+    return written
+
+
+def _random(*key: object) -> np.random.Generator:
+    digest = hashlib.sha256(json.dumps(key).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:8], "big"))
+
+
+def _told(
+    step: object,
+    quality: Mapping[str, float],
+    noise: float,
+    tie: float,
+    random: np.random.Generator,
+    session: Session,
+) -> dict[str, Any]:
+    """The data of a judgment of this question."""
+    if isinstance(step, GradeQuestion):
+        seen = quality[step.document] + noise * random.normal()
+        share = (1 + erf(seen / sqrt(2 * (1 + noise**2)))) / 2
+        n = len(session.task.settings["grades"])
+        return {"document": step.document, "grade": min(n - 1, int(share * n))}
+    assert isinstance(step, Question)
+    seen = quality[step.a] - quality[step.b] + sqrt(2) * noise * random.normal()
+    answer: Answer = "~" if abs(seen) < tie else ">" if seen > 0 else "<"
+    return {"a": step.a, "b": step.b, "answer": answer}
+
+
+def _again(
+    session: Session,
+    quality: Mapping[str, float],
+    noise: float,
+    tie: float,
+    random: np.random.Generator,
+) -> dict[str, Any]:
+    """The data of a judgment of an earlier question, its sides swapped."""
+    earlier = session.judgments[int(random.integers(len(session.judgments)))]
+    asked: Question | GradeQuestion
+    if isinstance(earlier, Judgment):
+        asked = Question(earlier.b, earlier.a)
+    else:
+        assert isinstance(earlier, Graded)
+        asked = GradeQuestion(earlier.document)
+    return _told(asked, quality, noise, tie, random, session) | {"repeat": True}

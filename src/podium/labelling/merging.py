@@ -1,0 +1,260 @@
+"""Several assessors, one truth: by majority, by Bradley-Terry with ties, or by any aggregator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from podium.aggregation import AGGREGATORS, Aggregator, aggregate
+from podium.aggregation.aggregator import rounded
+from podium.aggregation.davidson import fit_davidson
+from podium.errors import (
+    DataError,
+    EmptyDataError,
+    LengthMismatchError,
+    UnknownNameError,
+    UsageError,
+)
+from podium.labelling.judgments import Document, Judgment, TopK
+
+MERGERS = ("majority", "bradley-terry", *AGGREGATORS)
+"""Names of ways to merge a top k."""
+
+Scores = dict[Document, float]
+Judgments = Sequence[Judgment]
+
+
+def merge_top_k(
+    results: Sequence[TopK],
+    method: str | Aggregator = "majority",
+    *,
+    judgments: Sequence[Judgments] | None = None,
+    weights: Sequence[float] | None = None,
+    k: int | None = None,
+    prior: float = 0.1,
+) -> TopK:
+    """One top k of a query from those of several assessors.
+
+    Only documents that somebody has in the top k can be in it. Documents that come out equal share a
+    level, which is taken whole where it reaches over the cut. The top k of a single assessor stays as
+    it is.
+
+    Parameters
+    ----------
+    results
+        What each assessor found.
+    method
+        ``"majority"``: x beats y where more assessors prefer it; the order is by victories less defeats
+        (Copeland), so that cycles share a level. ``"bradley-terry"``: by strengths that explain the
+        judgments best, ties included (`podium.aggregation.davidson`). An aggregator of
+        `podium.aggregation`, or its name: of the assessors' levels as partial rankings.
+    judgments
+        For bradley-terry: what each assessor said of pairs; "both bad" is a tie. Without them the pairs
+        of the results are taken, but those of two documents outside the top k.
+    weights
+        How much each assessor counts; all the same unless given.
+    k
+        How many documents are wanted; as many as the assessors looked for unless given.
+    prior
+        Of bradley-terry.
+
+    Examples
+    --------
+    >>> ann, bob, cat = (TopK(tuple(map(tuple, levels)), 2, 3) for levels in ("xy", "yx", "yz"))
+    >>> merge_top_k([ann, bob, cat]).levels
+    (('y',), ('x',))
+    >>> merge_top_k([ann, bob, cat], "bradley-terry").levels
+    (('y',), ('x',))
+    >>> merge_top_k([ann, bob], "borda").levels
+    (('x', 'y'),)
+    """
+    k = _check_k(results, k)
+    shares = _check_weights(weights, len(results))
+    candidates = sorted({document for top in results for document in top.order})
+    judged = sum(top.judged for top in results)
+    if (
+        len(results) == 1
+        and results[0].k == k
+        and (method in MERGERS or isinstance(method, Aggregator))
+    ):
+        return results[0]
+    if not candidates:
+        return TopK((), k, judged)
+    if method == "majority":
+        scores = _copeland([top.labels(candidates) for top in results], candidates, shares)
+    elif method == "bradley-terry":
+        told = judgments or [_pairs(top, candidates) for top in results]
+        if len(told) != len(results):
+            raise LengthMismatchError(
+                f"expected judgments of {len(results)} assessors, got {len(told)}"
+            )
+        scores = bradley_terry(told, candidates, weights=shares, prior=prior)
+    else:
+        scores = _aggregated(results, candidates, method, shares)
+    return TopK(_levels({document: scores[document] for document in candidates}, k), k, judged)
+
+
+def bradley_terry(
+    judgments: Iterable[Judgments],
+    documents: Iterable[Document] = (),
+    *,
+    weights: Sequence[float] | None = None,
+    prior: float = 0.1,
+) -> Scores:
+    """Log-strengths of documents from what assessors said of pairs; "both bad" is a tie.
+
+    Parameters
+    ----------
+    judgments
+        Of each assessor.
+    documents
+        Documents that need not be among the judged: one without a judgment has strength 0, the mean.
+    weights
+        How much each assessor counts.
+    prior
+        See `podium.aggregation.davidson`.
+
+    Examples
+    --------
+    >>> ann = [Judgment("x", "y", ">"), Judgment("y", "z", ">")]
+    >>> bob = [Judgment("x", "y", "~"), Judgment("x", "z", ">")]
+    >>> strength = bradley_terry([ann, bob])
+    >>> sorted(strength, key=strength.get, reverse=True)
+    ['x', 'y', 'z']
+    """
+    of_assessor = list(judgments)
+    shares = _check_weights(weights, len(of_assessor))
+    judged = {d for told in of_assessor for one in told for d in (one.a, one.b)}
+    all_documents = sorted(judged.union(documents))
+    place = {document: i for i, document in enumerate(all_documents)}
+    counts: Counter[tuple[int, int, str]] = Counter()
+    for told, share in zip(of_assessor, shares, strict=True):
+        for one in told:
+            judgment = one if one.a < one.b else one.flipped()
+            answer = "~" if judgment.answer == "bad" else judgment.answer
+            counts[place[judgment.a], place[judgment.b], answer] += share  # type: ignore[assignment]
+    pairs = sorted({key[:2] for key in counts})
+    wins, ties, losses = (
+        [float(counts[(*pair, answer)]) for pair in pairs] for answer in (">", "~", "<")
+    )
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    found = fit_davidson(len(all_documents), first, second, wins, losses, ties, prior=prior)
+    return dict(zip(all_documents, found.theta.tolist(), strict=True))
+
+
+def merge_grades(
+    grades: Sequence[Mapping[Document, int]], method: str = "majority"
+) -> dict[Document, float]:
+    """One grade a document from those of several assessors.
+
+    Parameters
+    ----------
+    grades
+        What each assessor gave; documents that only some have graded are graded by these.
+    method
+        ``"majority"``: the grade given most often; of several such, the one nearest to the mean, the
+        lower in doubt. ``"median"`` (the lower one) or ``"mean"``.
+
+    Examples
+    --------
+    >>> merge_grades([{"x": 4, "y": 0}, {"x": 3, "y": 1}, {"x": 3}])
+    {'x': 3.0, 'y': 0.0}
+    """
+    if method not in GRADE_MERGERS:
+        raise UnknownNameError("way to merge grades", method, GRADE_MERGERS)
+    given: dict[Document, list[int]] = {}
+    for one in grades:
+        for document, grade in one.items():
+            given.setdefault(document, []).append(grade)
+    return {document: float(GRADE_MERGERS[method](all_)) for document, all_ in given.items()}
+
+
+def _most_frequent(grades: list[int]) -> float:
+    counts = Counter(grades)
+    mean = sum(grades) / len(grades)
+    return min(counts, key=lambda grade: (-counts[grade], abs(grade - mean), grade))
+
+
+GRADE_MERGERS: dict[str, Callable[[list[int]], float]] = {
+    "majority": _most_frequent,
+    "median": lambda grades: sorted(grades)[(len(grades) - 1) // 2],
+    "mean": lambda grades: sum(grades) / len(grades),
+}
+"""Ways to merge grades."""
+
+
+def _copeland(
+    labels: Sequence[Mapping[Document, int]],
+    documents: Sequence[Document],
+    weights: Sequence[float],
+) -> Scores:
+    """Victories less defeats in the votes of all pairs."""
+    table = np.array([[of_one[document] for document in documents] for of_one in labels])
+    votes = np.einsum("a,axy->xy", weights, np.sign(table[:, :, None] - table[:, None, :]))
+    victories = np.sign(rounded(votes)).sum(axis=1)
+    return dict(zip(documents, victories.tolist(), strict=True))
+
+
+def _pairs(top: TopK, documents: Sequence[Document]) -> list[Judgment]:
+    """What a result says of pairs; nothing of two documents outside it."""
+    labels = top.labels(documents)
+    return [
+        Judgment(a, b, ">" if labels[a] > labels[b] else "<" if labels[a] < labels[b] else "~")
+        for a, b in combinations(documents, 2)
+        if labels[a] or labels[b]
+    ]
+
+
+def _aggregated(
+    results: Sequence[TopK],
+    documents: Sequence[Document],
+    method: str | Aggregator,
+    weights: Sequence[float],
+) -> Scores:
+    if isinstance(method, str) and method not in AGGREGATORS:
+        raise UnknownNameError("way to merge", method, MERGERS)
+    # Who found nothing good says nothing of the order.
+    told = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
+    rankings = [[list(level) for level in top.levels] for top, _ in told]
+    shares = [weight for _, weight in told]
+    found = aggregate(rankings, method, shares if any(shares) else None, initial=documents)
+    return dict(zip(map(str, found.order), found.scores, strict=True))
+
+
+def _levels(scores: Scores, k: int) -> tuple[tuple[Document, ...], ...]:
+    """Documents of equal score on a level, best first, until k are reached."""
+    values = dict(zip(scores, rounded(np.array(list(scores.values()))).tolist(), strict=True))
+    levels: list[tuple[Document, ...]] = []
+    found = 0
+    for value in sorted(set(values.values()), reverse=True):
+        if found >= k:
+            break
+        levels.append(tuple(document for document, own in values.items() if own == value))
+        found += len(levels[-1])
+    return tuple(levels)
+
+
+def _check_k(results: Sequence[TopK], k: int | None) -> int:
+    if not results:
+        raise EmptyDataError("expected the results of at least one assessor, got none")
+    wanted = {top.k for top in results}
+    if k is None and len(wanted) > 1:
+        raise DataError(
+            f"expected results of one k, got {', '.join(map(str, sorted(wanted)))}; give k="
+        )
+    k = wanted.pop() if k is None else k
+    if k < 1:
+        raise UsageError(f"expected k of 1 or more, got {k}")
+    return k
+
+
+def _check_weights(weights: Sequence[float] | None, n: int) -> list[float]:
+    shares = [1.0] * n if weights is None else [float(weight) for weight in weights]
+    if len(shares) != n:
+        raise LengthMismatchError(f"expected {n} weights, one for each assessor, got {len(shares)}")
+    if n and (not all(np.isfinite(shares)) or min(shares) < 0 or max(shares) == 0):
+        raise UsageError(f"expected weights of 0 or more and not all 0, got {shares}")
+    return shares

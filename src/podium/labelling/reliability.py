@@ -1,0 +1,165 @@
+"""How far answers can be trusted: chance-corrected agreement, and whether two shares differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import DataError, LengthMismatchError, UnknownNameError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    """Pearson's test of a table of two by two; nan where a row or a column has nothing."""
+
+    statistic: float
+    p_value: float
+    df: int = 1
+
+
+def cohen_kappa(counts: ArrayLike) -> float:
+    """Agreement of two assessors beyond chance: kappa = (p_o - p_e) / (1 - p_e).
+
+    p_o is the share of the diagonal, p_e = sum_c p_c. p_.c what independent assessors with the same
+    shares would reach. Cohen, A coefficient of agreement for nominal scales, 1960.
+
+    Parameters
+    ----------
+    counts
+        How often the first said c (row) and the second d (column). With only one answer ever given
+        kappa is not defined, and nan.
+
+    Examples
+    --------
+    >>> round(cohen_kappa([[20, 5], [10, 15]]), 4)        # p_o = 0.7, p_e = 0.5
+    0.4
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    total = table.sum()
+    if total == 0:
+        return float("nan")
+    chance = float(table.sum(axis=1) @ table.sum(axis=0)) / total**2
+    return float((np.trace(table) / total - chance) / (1 - chance)) if chance < 1 else float("nan")
+
+
+def same_units(unit: Ints) -> tuple[Ints, Ints]:
+    """All pairs of rows of the same unit, the earlier row first.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in same_units(np.array([7, 3, 7, 7]))]
+    [[0, 2, 0], [2, 3, 3]]
+    """
+    order = np.argsort(unit, kind="stable")
+    ordered = unit[order]
+    first, second = [order[:0]], [order[:0]]
+    alive = np.arange(len(order))
+    apart = 1
+    # Rows of a unit stand together: those at distance 1, then 2, ... until none is left.
+    while len(alive := alive[alive + apart < len(order)]):
+        alive = alive[ordered[alive] == ordered[alive + apart]]
+        first.append(order[alive])
+        second.append(order[alive + apart])
+        apart += 1
+    return np.concatenate(first), np.concatenate(second)
+
+
+def coincidences(unit: ArrayLike, value: ArrayLike, n_values: int) -> Floats:
+    """How often values meet in a unit: each ordered pair of its m values counts 1 / (m - 1).
+
+    Parameters
+    ----------
+    unit
+        What was judged, a number for each judgment.
+    value
+        The answer, from 0.
+    n_values
+        How many answers there can be.
+    """
+    units, values = np.asarray(unit, dtype=np.int64), np.asarray(value, dtype=np.int64)
+    if units.shape != values.shape:
+        raise LengthMismatchError(
+            f"expected as many units as values, got {units.shape} and {values.shape}"
+        )
+    codes = np.unique(units, return_inverse=True)[1]
+    a, b = same_units(codes)
+    weight = 1.0 / (np.bincount(codes)[codes[a]] - 1)
+    met = np.bincount(values[a] * n_values + values[b], weight, n_values**2)
+    table = met.reshape(n_values, n_values)
+    return np.asarray(table + table.T)
+
+
+def krippendorff_alpha(coincidence: ArrayLike, level: Level = "nominal") -> float:
+    """Agreement of any number of assessors beyond chance: alpha = 1 - D_o / D_e.
+
+    D_o = sum_cd o_cd delta^2_cd / n, D_e = sum_cd n_c n_d delta^2_cd / (n (n - 1)), with o the matrix
+    of `coincidences`, n_c its sums. delta^2 is 1 for different values (nominal), (c - d)^2 (interval),
+    or (sum_{g=c..d} n_g - (n_c + n_d) / 2)^2 (ordinal). Krippendorff, Content analysis, 2004, ch. 11.
+
+    Parameters
+    ----------
+    coincidence
+        See `coincidences`. Where only one value was ever given alpha is not defined, and nan.
+    level
+        How values differ: ``"nominal"``, ``"ordinal"`` or ``"interval"``.
+
+    Examples
+    --------
+    Two assessors, eight units on which they agree with 0 five times and with 1 twice, and once not:
+
+    >>> o = [[10, 1], [1, 4]]
+    >>> round(krippendorff_alpha(o), 4)      # 1 - (16 - 1) 2 / (2 * 11 * 5)
+    0.7273
+    """
+    if level not in get_args(Level):
+        raise UnknownNameError("level", level, get_args(Level))
+    o = np.asarray(coincidence, dtype=np.float64)
+    sums = o.sum(axis=1)
+    n = sums.sum()
+    distance = _distance(sums, level)
+    expected = float(sums @ distance @ sums)
+    if expected == 0:
+        return float("nan")
+    return float(1 - (n - 1) * np.sum(o * distance) / expected)
+
+
+def _distance(sums: Floats, level: Level) -> Floats:
+    """delta^2 between all values."""
+    place = np.arange(len(sums), dtype=np.float64)
+    if level == "nominal":
+        return np.not_equal.outer(place, place).astype(np.float64)
+    if level == "ordinal":  # the middle of the places that a value's answers have in a line
+        place = np.cumsum(sums) - sums / 2
+    return np.subtract.outer(place, place) ** 2
+
+
+def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
+    """Whether two shares differ: Pearson's chi-square of agreed and not, without correction.
+
+    It takes all pairs as independent, which pairs of one query are not: see the permutation test
+    beside it.
+
+    Examples
+    --------
+    >>> test = chi_square((30, 20), (50, 50))      # 100 (30 * 30 - 20 * 20)^2 / (50 * 50 * 50 * 50)
+    >>> round(test.statistic, 4), round(test.p_value, 4)
+    (4.0, 0.0455)
+    """
+    from scipy.special import chdtrc  # a fraction of what importing scipy.stats costs
+
+    a, c = map(float, agreed)
+    b, d = total[0] - a, total[1] - c
+    if min(a, b, c, d) < 0:
+        raise DataError(f"expected at most as many agreed as there are, got {agreed} of {total}")
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    if margins == 0:
+        return ChiSquare(float("nan"), float("nan"))
+    statistic = (a + b + c + d) * (a * d - b * c) ** 2 / margins
+    return ChiSquare(statistic, float(chdtrc(1, statistic)))

@@ -1,0 +1,375 @@
+"""A session is the replay of its events: resume, undo and audit are the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+from podium.errors import EventError, NotAskedError
+from podium.labelling.clock import ActiveTime, Segment, active_time
+from podium.labelling.events import Event
+from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
+from podium.labelling.judgments import Answer, Judgment, Question, TopK
+from podium.labelling.strategies import Race
+from podium.labelling.tasks import GradeTask, Task
+
+Step = Question | TopK | GradeQuestion | Grades
+Judged = Judgment | Graded
+
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+ANSWER_CODES: dict[str, int] = {"<": -1, "~": 0, ">": 1, "bad": 2}
+"""Answers as numbers, for columns."""
+
+
+class Progress(NamedTuple):
+    """How far a session is: judgments made, and expected to come."""
+
+    judged: int
+    remaining: float
+
+    @property
+    def share(self) -> float:
+        """The part that is done, from 0 to 1."""
+        return self.judged / (self.judged + self.remaining) if self.remaining > 0 else 1.0
+
+
+class Entry(NamedTuple):
+    """What statistics need of an event, in numbers.
+
+    Documents are places in the task's documents, -1 where there is none; `answer` is a code of
+    ANSWER_CODES, a grade, or the number of steps of an undo. No number needs more than 31 bits.
+    """
+
+    first: int = -1
+    second: int = -1
+    answer: int = 0
+    repeated: int = 0
+    active_ms: int = 0
+    flaws: int = 0
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A judgment and the active time that it took."""
+
+    judgment: Judged
+    time: ActiveTime
+
+
+class Session:
+    """The work on a task, as its events tell it.
+
+    Parameters
+    ----------
+    task
+        What is to be judged.
+
+    Examples
+    --------
+    >>> task = GradeTask("s1", "q1", "ann", ("x", "y"), grades=("Bad", "Good"))
+    >>> session = Session(task)
+    >>> session.step
+    GradeQuestion(document='x')
+    >>> told = {"document": "x", "grade": 1, "segments": [[0, 2500]]}
+    >>> session.apply(Event("e1", "s1", "judgment", 3000, told)).step
+    GradeQuestion(document='y')
+    >>> session.active_seconds, session.progress
+    ((2.5,), Progress(judged=1, remaining=1.0))
+    >>> session.apply(Event("e2", "s1", "undo", 4000)).step
+    GradeQuestion(document='x')
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.n_events = 0
+        self.paused = False
+        self.skipped = False
+        self._place = {document: place for place, document in enumerate(task.documents)}
+        self._work: Race | Grading = _start(task)
+        self._times: list[ActiveTime] = []
+        self._active_ms = 0
+        self._undone: list[Timed] = []
+        self._repeats: list[Timed] = []
+        self._comments: list[Event] = []
+        self._segments: list[object] = []  # of the question at hand
+        self._pauses: list[Segment] = []
+        self._paused_at = 0
+
+    @classmethod
+    def replay(cls, task: Task, events: Iterable[Event]) -> Session:
+        """The session after these events."""
+        session = cls(task)
+        for event in events:
+            session.apply(event)
+        return session
+
+    @property
+    def step(self) -> Step:
+        """The next question, or the finished truth."""
+        return self._work.step
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return isinstance(self.step, TopK | Grades)
+
+    @property
+    def progress(self) -> Progress:
+        """Judgments made, and expected to come."""
+        return Progress(len(self._times), self._work.remaining)
+
+    @property
+    def judgments(self) -> tuple[Judged, ...]:
+        """The judgments that stand, in order."""
+        return tuple(self._work.judgments)
+
+    @property
+    def times(self) -> tuple[ActiveTime, ...]:
+        """The active time of each judgment that stands."""
+        return tuple(self._times)
+
+    @property
+    def active_seconds(self) -> tuple[float, ...]:
+        """The active seconds of each judgment that stands."""
+        return tuple(time.seconds for time in self._times)
+
+    @property
+    def active_ms(self) -> int:
+        """All active time, that of undone and repeated judgments included."""
+        return self._active_ms
+
+    @property
+    def undone(self) -> tuple[Timed, ...]:
+        """Judgments that were taken back."""
+        return tuple(self._undone)
+
+    @property
+    def repeats(self) -> tuple[Timed, ...]:
+        """Judgments of pairs (or documents) asked again: the race does not hear of them."""
+        return tuple(self._repeats)
+
+    @property
+    def comments(self) -> tuple[Event, ...]:
+        """The assessor's comments."""
+        return tuple(self._comments)
+
+    def check(self, event: Event) -> None:
+        """Raise where `apply` would; nothing changes."""
+        self._check(event)
+
+    def apply(self, event: Event) -> Session:
+        """One event more: the session itself, moved on; an event that is refused changes nothing."""
+        self.advance(event)
+        return self
+
+    def advance(self, event: Event) -> Entry:
+        """One event more; returns what statistics need of it."""
+        judged = self._check(event)
+        self.n_events += 1
+        self._listen(event)
+        if judged is not None:
+            return self._judge(judged, repeated=event.data.get("repeat") is True)
+        if event.kind == "undo":
+            return self._undo(event.data.get("steps", 1))
+        if event.kind == "shown":
+            self.skipped = False
+            return self._entry(event.data.get("a", event.data.get("document")), event.data.get("b"))
+        if event.kind == "skip":
+            self.skipped = True
+            if isinstance(self._work, Grading):
+                self._work.skip()
+                return self._entry(event.data["document"])
+        if event.kind == "comment":
+            self._comments.append(event)
+        return Entry()
+
+    def _listen(self, event: Event) -> None:
+        """The clock: active segments and pauses since the last judgment."""
+        sent = event.data.get("segments")
+        if sent is not None:
+            self._segments += sent if isinstance(sent, list | tuple) else [sent]
+        if event.kind == "pause" and not self.paused:
+            self.paused, self._paused_at = True, event.at
+        elif event.kind == "resume" and self.paused:
+            self.paused = False
+            self._pauses.append((self._paused_at, event.at))
+
+    def _judge(self, judged: Judged, repeated: bool) -> Entry:
+        time = active_time(self._segments, self._pauses)
+        self._active_ms += time.milliseconds
+        self._segments, self._pauses = [], []
+        self.paused = self.skipped = False  # nobody judges in a pause: its end got lost
+        if repeated:
+            self._repeats.append(Timed(judged, time))
+        else:
+            self._times.append(time)
+            self._tell(judged)
+        if isinstance(judged, Graded):
+            entry = self._entry(judged.document)._replace(answer=judged.grade)
+        else:
+            entry = self._entry(judged.a, judged.b)._replace(answer=ANSWER_CODES[judged.answer])
+        active_ms, flaws = min(time.milliseconds, 2**31 - 1), min(time.flaws, 2**16)
+        return entry._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
+
+    def _tell(self, judged: Judged) -> None:
+        """Let the race, or the line of documents, go on."""
+        if isinstance(self._work, Grading):
+            assert isinstance(judged, Graded)
+            self._work.judge(judged.grade)
+        else:
+            assert isinstance(judged, Judgment)
+            asked = self._work.step
+            assert isinstance(asked, Question)
+            self._work.judge(judged.answer if judged.a == asked.a else judged.flipped().answer)
+
+    def _undo(self, steps: int) -> Entry:
+        judgments = self._work.judgments
+        keep = len(judgments) - steps
+        self._undone += map(Timed, judgments[keep:], self._times[keep:])
+        del self._times[keep:]
+        if isinstance(self._work, Grading):
+            self._work.undo(steps)
+        else:
+            self._work = self._work.undone(steps)
+        return Entry(answer=steps)
+
+    def _entry(self, first: object, second: object = None) -> Entry:
+        return Entry(self._place.get(first, -1), self._place.get(second, -1))  # type: ignore[call-overload]
+
+    # What may be refused: all of it before anything changes.
+
+    def _check(self, event: Event) -> Judged | None:
+        """The judgment in an event, if it is one; raises where the event does not fit the session."""
+        if event.session != self.task.id:
+            raise EventError(
+                f"expected events of session {self.task.id!r}, got one of {event.session!r}"
+            )
+        if event.kind == "judgment":
+            judged = self._read(event)
+            if event.data.get("repeat") is True:
+                self._check_repeat(judged, event)
+            else:
+                self._check_asked(judged, event)
+            return judged
+        if event.kind == "undo":
+            self._check_undo(event)
+        elif event.kind == "skip" and isinstance(self._work, Grading):
+            document = event.data.get("document")
+            if self.step != GradeQuestion(document):  # type: ignore[arg-type]
+                raise _not_asked(event, f"a skip of {document!r:.60}", self.step)
+        elif event.kind == "shown":
+            for name in ("a", "b") if "a" in event.data else ("document",):
+                self._document(event, name)
+        elif event.kind == "comment" and not isinstance(event.data.get("text"), str):
+            raise EventError(
+                f"expected a text in comment {event.id!r}, got {event.data.get('text')!r:.60}"
+            )
+        return None
+
+    def _read(self, event: Event) -> Judged:
+        """The judgment that an event tells."""
+        data: Mapping[str, Any] = event.data
+        if isinstance(self.task, GradeTask):
+            grade, best = data.get("grade"), len(self.task.grades) - 1
+            whole = isinstance(grade, int) and not isinstance(grade, bool)
+            if not whole or not 0 <= grade <= best:  # type: ignore[operator]
+                raise EventError(
+                    f"expected a grade from 0 to {best} in event {event.id!r}, got {grade!r:.60}"
+                )
+            return Graded(self._document(event, "document"), grade)  # type: ignore[arg-type]
+        answer = data.get("answer")
+        if not isinstance(answer, str) or answer not in ANSWERS:
+            raise EventError(
+                f"expected answer {', '.join(ANSWERS)} in event {event.id!r}, got {answer!r:.60}"
+            )
+        return Judgment(self._document(event, "a"), self._document(event, "b"), answer)
+
+    def _document(self, event: Event, name: str) -> str:
+        document = event.data.get(name)
+        if not isinstance(document, str) or document not in self._place:
+            raise EventError(
+                f"expected a document of query {self.task.query!r} as {name!r} in event {event.id!r}, "
+                f"got {document!r:.60}"
+            )
+        return document
+
+    def _check_asked(self, judged: Judged, event: Event) -> None:
+        asked = self.step
+        if isinstance(asked, GradeQuestion) and isinstance(judged, Graded):
+            if asked.document != judged.document:
+                raise _not_asked(event, f"a grade for {judged.document!r:.60}", asked)
+        elif isinstance(asked, Question) and isinstance(judged, Judgment):
+            if {asked.a, asked.b} != {judged.a, judged.b}:
+                got = f"a judgment of {judged.a!r:.60} and {judged.b!r:.60}"
+                raise _not_asked(event, got, asked)
+        else:
+            raise _not_asked(event, "a judgment", asked)
+
+    def _check_repeat(self, judged: Judged, event: Event) -> None:
+        pair = _about(judged)
+        if not any(_about(earlier) == pair for earlier in self._work.judgments):
+            raise NotAskedError(
+                f"expected a repeat of what was judged before in event {event.id!r}, got "
+                f"{' and '.join(map(repr, sorted(pair)))}"
+            )
+
+    def _check_undo(self, event: Event) -> None:
+        steps, most = event.data.get("steps", 1), len(self._times)
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+            raise EventError(
+                f"expected an undo of 1 step or more in event {event.id!r}, got {steps!r:.60}"
+            )
+        if steps > most:
+            raise NotAskedError(
+                f"expected an undo of at most {most} judgments in event {event.id!r}, got {steps}"
+            )
+
+
+def _start(task: Task) -> Race | Grading:
+    if isinstance(task, GradeTask):
+        return Grading(task.documents, task.grades)
+    return Race(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
+
+
+def _about(judged: Judged) -> frozenset[str]:
+    """The documents of a judgment, whichever stood first."""
+    return frozenset((judged.document,) if isinstance(judged, Graded) else (judged.a, judged.b))
+
+
+def _not_asked(event: Event, got: str, asked: Step) -> NotAskedError:
+    what = "nothing, for the session is finished"
+    if isinstance(asked, Question):
+        what = f"a judgment of {asked.a!r} and {asked.b!r}"
+    elif isinstance(asked, GradeQuestion):
+        what = f"a grade for {asked.document!r}"
+    return NotAskedError(
+        f"expected {what}, got {got} in event {event.id!r}; ask the session for its next step"
+    )
+
+
+def result_record(step: Step) -> dict[str, Any] | None:
+    """A finished truth as JSON can hold it; None for a question.
+
+    Examples
+    --------
+    >>> result_record(Grades((Graded("x", 1),), ("Bad", "Good")))
+    {'graded': [['x', 1]], 'names': ['Bad', 'Good']}
+    """
+    if isinstance(step, TopK):
+        return {
+            "levels": [list(level) for level in step.levels],
+            "k": step.k,
+            "judged": step.judged,
+        }
+    if isinstance(step, Grades):
+        return {"graded": [[g.document, g.grade] for g in step.graded], "names": list(step.names)}
+    return None
+
+
+def read_result(record: Mapping[str, Any]) -> TopK | Grades:
+    """The inverse of result_record."""
+    if "levels" in record:
+        levels = tuple(tuple(level) for level in record["levels"])
+        return TopK(levels, record["k"], record["judged"])
+    return Grades(tuple(Graded(*graded) for graded in record["graded"]), tuple(record["names"]))

@@ -1,0 +1,10 @@
+"""Where judgments are kept: pools, members, tasks and events in SQLite or PostgreSQL."""
+
+from podium.errors import require
+
+require("sqlalchemy", "web", "a store of judgments")
+
+from podium.labelling.store.bulk import JudgmentLog  # noqa: E402 - after the check
+from podium.labelling.store.store import Appended, Batch, Member, Standing, Store  # noqa: E402
+
+__all__ = ["Appended", "Batch", "JudgmentLog", "Member", "Standing", "Store"]

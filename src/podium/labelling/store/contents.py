@@ -1,0 +1,169 @@
+"""Pools, members and tasks: what is there before anybody judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import sqlalchemy as sa
+
+from podium.errors import DataError, EventError, UnknownNameError, UsageError
+from podium.labelling.events import Event
+from podium.labelling.pools import Pool, PoolQuery
+from podium.labelling.session import Session
+from podium.labelling.store import tables
+from podium.labelling.store.rows import (
+    document_row,
+    query_row,
+    read_document_row,
+    read_task,
+    session_row,
+    task_row,
+)
+from podium.labelling.tasks import Task
+
+Role = Literal["assessor", "admin"]
+
+_AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody who judges, or who looks after those who do."""
+
+    id: str
+    name: str = ""
+    role: Role = "assessor"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not 0 < len(self.id) <= 200 or not self.id.isprintable():
+            raise UsageError(
+                f"expected an id of a member in 1 to 200 printable characters, got {self.id!r:.60}"
+            )
+        if self.name and not self.name.isprintable():
+            raise UsageError(f"expected a name in printable characters, got {self.name!r:.60}")
+        if self.role not in get_args(Role):
+            raise UnknownNameError("role", str(self.role), get_args(Role))
+
+
+def select_in(
+    connection: sa.Connection, select: sa.Select[Any], column: sa.Column[Any], values: Sequence[str]
+) -> list[sa.Row[Any]]:
+    """The rows whose column is among the values, however many these are."""
+    rows: list[sa.Row[Any]] = []
+    for at in range(0, len(values), _AT_ONCE):
+        rows += connection.execute(select.where(column.in_(values[at : at + _AT_ONCE]))).all()
+    return rows
+
+
+def read_pool(connection: sa.Connection, ids: Sequence[str] | None = None) -> list[PoolQuery]:
+    """Queries with their documents, in the pool's order; all, or those with these ids."""
+    q, d = tables.queries, tables.documents
+    of_queries, of_documents = sa.select(q).order_by(q.c.place), sa.select(d).order_by(d.c.place)
+    if ids is None:
+        rows = list(connection.execute(of_queries).all())
+        documents = list(connection.execute(of_documents).all())
+    else:
+        rows = select_in(connection, of_queries, q.c.id, ids)
+        documents = select_in(connection, of_documents, d.c.query, ids)
+    by_query: dict[str, list[Any]] = {row.id: [] for row in rows}
+    for document in documents:
+        by_query[document.query].append(read_document_row(document))
+    return [PoolQuery(r.id, r.text, r.description, tuple(by_query[r.id])) for r in rows]
+
+
+def insert_pool(connection: sa.Connection, pool: Pool) -> int:
+    """Add the queries that are new; one that is there already must be the same."""
+    known = {query.id: query for query in read_pool(connection, [query.id for query in pool])}
+    for query in pool:
+        if query.id in known and known[query.id] != query:
+            raise DataError(
+                f"expected query {query.id!r} as the store has it, got other text or documents: "
+                "judgments may refer to them; give the query another id"
+            )
+    new = [query for query in pool if query.id not in known]
+    if not new:
+        return 0
+    last = connection.execute(sa.select(sa.func.max(tables.queries.c.place))).scalar()
+    first = 0 if last is None else last + 1
+    rows = [query_row(place, query) for place, query in enumerate(new, start=first)]
+    connection.execute(sa.insert(tables.queries), rows)
+    for query in new:
+        documents = [document_row(i, query.id, doc) for i, doc in enumerate(query.documents)]
+        connection.execute(sa.insert(tables.documents), documents)
+    return len(new)
+
+
+def upsert_members(connection: sa.Connection, members: Iterable[Member]) -> None:
+    """Add members; those who are there already take the new name and role."""
+    table = tables.members
+    given = {member.id: member for member in members}
+    rows = select_in(connection, sa.select(table.c.id), table.c.id, list(given))
+    known = {row.id for row in rows}
+    for member in given.values():
+        values = {"name": member.name, "role": member.role}
+        if member.id in known:
+            connection.execute(sa.update(table).where(table.c.id == member.id).values(**values))
+        else:
+            connection.execute(sa.insert(table).values(id=member.id, **values))
+
+
+def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
+    """Add the tasks that are new; one that is there already must be the same."""
+    given = {task.id: task for task in tasks}
+    rows = select_in(connection, sa.select(tables.tasks), tables.tasks.c.id, list(given))
+    known = {row.id: read_task(row) for row in rows}
+    for task in tasks:
+        if known.get(task.id, given[task.id]) != task:
+            raise DataError(
+                f"expected task {task.id!r} as the store has it, got other settings: a task is not "
+                "changed once it is given; make another one"
+            )
+    new = [task for task in given.values() if task.id not in known]
+    if not new:
+        return 0
+    _check_tasks(connection, new)
+    last = connection.execute(sa.select(sa.func.max(tables.tasks.c.number))).scalar() or 0
+    numbered = list(enumerate(new, start=last + 1))
+    connection.execute(sa.insert(tables.tasks), [task_row(n, task) for n, task in numbered])
+    standing = [session_row(n, Session(task), 0) for n, task in numbered]
+    connection.execute(sa.insert(tables.sessions), standing)
+    return len(new)
+
+
+def _check_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> None:
+    """Ids that events can name, assessors, queries and documents that are there, and nothing twice."""
+    d, a, t = tables.documents, tables.members, tables.tasks
+    queries = list({task.query for task in tasks})
+    documents: dict[str, set[str]] = {}
+    for row in select_in(connection, sa.select(d.c.query, d.c.id), d.c.query, queries):
+        documents.setdefault(row.query, set()).add(row.id)
+    assessors = list({task.assessor for task in tasks})
+    known = {row.id for row in select_in(connection, sa.select(a.c.id), a.c.id, assessors)}
+    keys = sa.select(t.c.assessor, t.c.query, t.c.tool)
+    given = {tuple(row) for row in select_in(connection, keys, t.c.query, queries)}
+    for task in tasks:
+        _check_task(task, documents, known)
+        key = (task.assessor, task.query, task.tool)
+        if key in given:
+            raise DataError(
+                f"expected query {task.query!r} with tool {task.tool!r} once for {task.assessor!r}, "
+                "got another task for it"
+            )
+        given.add(key)
+
+
+def _check_task(task: Task, documents: Mapping[str, set[str]], assessors: set[str]) -> None:
+    try:
+        Event("-", task.id, "pause", 0)
+    except EventError as error:
+        raise DataError(f"expected a task with an id that events can name: {error}") from None
+    if task.assessor not in assessors:
+        raise UnknownNameError("assessor", task.assessor, assessors, "add members first")
+    if task.query not in documents:
+        raise UnknownNameError("query", task.query, documents, "add the pool first")
+    if strange := sorted(set(task.documents) - documents[task.query]):
+        raise DataError(
+            f"expected documents of query {task.query!r} in task {task.id!r}, got {strange[0]!r:.60}"
+        )

@@ -1,0 +1,189 @@
+"""The database under a store: SQLite or PostgreSQL, opened, locked, and its errors in our words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from podium.errors import StoreError, UsageError, require
+
+BUSY_SECONDS = 10.0
+"""How long a writer waits for another one."""
+
+_LOCK = 0x706F6469756D  # "podium": a number that other programs will not lock in PostgreSQL
+
+
+class Database:
+    """Transactions on SQLite or PostgreSQL.
+
+    A writing transaction has what it reads to itself: in SQLite it begins IMMEDIATE, so that no other
+    process writes in between; in PostgreSQL it locks the session's row.
+    """
+
+    def __init__(
+        self, url: str | os.PathLike[str], timeout: float = BUSY_SECONDS, durable: bool = False
+    ) -> None:
+        self.url = parse_url(url)
+        host = self.url.host or self.url.query.get("host", "this machine")
+        self.where = f"{self.url.database}" + ("" if self.is_sqlite else f" at {host}")
+        self._writer = threading.Lock()
+        self.engine = (
+            _sqlite(self.url, timeout, durable)
+            if self.is_sqlite
+            else _postgresql(self.url, timeout)
+        )
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the database is a file of SQLite."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that only reads: one state of the database from begin to end."""
+        with self._told("the store could not be read"), self.engine.connect() as connection:
+            if not self.is_sqlite:  # where each statement would see its own state
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def writing(self, what: str, alone: bool = False) -> Iterator[sa.Connection]:
+        """A transaction that writes all or nothing; `what` was not kept where it fails.
+
+        `alone` lets no other such transaction run beside it, in PostgreSQL either.
+        """
+        # Writers of one process wait for each other here, in turn: SQLite's own wait is a lottery.
+        turn = self._writer if self.is_sqlite else contextlib.nullcontext()
+        with (
+            self._told(f"{what} was not kept"),
+            turn,
+            self.engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
+            if alone and not self.is_sqlite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def _told(self, outcome: str) -> Iterator[None]:
+        try:
+            yield
+        except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise StoreError(f"{outcome}: {self._reason(error)}") from error
+
+    def _reason(self, error: Exception) -> str:
+        """What went wrong with the database, and what to do."""
+        cause = getattr(error, "orig", None) or error
+        said = " ".join(str(cause).split()) or type(cause).__name__
+        known = {
+            "locked": "another process holds the database; try again, or close the other one",
+            "lock timeout": "another process holds the session; try again",
+            "disk is full": "the disk is full; make room and send it again",
+            "disk I/O error": "the disk cannot be written; it may be full or broken",
+            "readonly": "the file cannot be written; see who may write it and its folder",
+            "unable to open": "there is no such folder, or the file cannot be opened",
+            "not a database": "the file is something else than a store",
+            "malformed": "the file is damaged; restore it from a copy",
+            "No space left": "the disk of the server is full; make room and send it again",
+            "connection": "the server cannot be reached; try again once it is there",
+        }
+        advice = next((text for sign, text in known.items() if sign.lower() in said.lower()), "")
+        return f"{said} ({self.where})" + (f"; {advice}" if advice else "")
+
+
+def parse_url(url: str | os.PathLike[str]) -> sa.URL:
+    """The URL of a database; a path is a file of SQLite, postgresql:// is for psycopg 3.
+
+    Examples
+    --------
+    >>> parse_url("judgments.db").get_backend_name()
+    'sqlite'
+    >>> parse_url("postgresql://ann@db.example.org/judging").drivername
+    'postgresql+psycopg'
+    """
+    text = os.fspath(url)
+    if "://" not in text:
+        return sa.URL.create("sqlite", database=str(Path(text)))
+    try:
+        parsed = sa.make_url(text)
+    except exc.ArgumentError:
+        raise UsageError(
+            f"expected a file name, sqlite:///FILE or postgresql://USER@HOST/NAME, got {text!r:.80}"
+        ) from None
+    backend = {"postgres": "postgresql"}.get(parsed.get_backend_name(), parsed.get_backend_name())
+    if backend == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise UsageError("expected a file for judgments, got a database in memory")
+        return parsed.set(drivername="sqlite")
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    raise UsageError(f"expected a database of SQLite or PostgreSQL, got {backend!r}")
+
+
+def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
+    engine = sa.create_engine(
+        url,
+        connect_args={"timeout": timeout, "isolation_level": None, "check_same_thread": False},
+        pool_size=8,
+        max_overflow=64,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        _write_ahead(connection, timeout)
+        connection.execute("PRAGMA foreign_keys = ON")
+        # NORMAL loses nothing when a program dies; FULL waits for the disk, for when the power does.
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
+    """WAL, in which readers and a writer do not wait for each other; a new file is switched once."""
+    until = time.monotonic() + timeout
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:  # SQLite does not wait here by itself
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _postgresql(url: sa.URL, timeout: float) -> sa.Engine:
+    require("psycopg", "web", "a store in PostgreSQL")
+    milliseconds = round(timeout * 1000)
+    settings = f"-c lock_timeout={milliseconds} -c application_name=podium"
+    options = " ".join(filter(None, (url.query.get("options"), settings)))  # type: ignore[arg-type]
+    arguments = {
+        "options": options,
+        "connect_timeout": max(2, round(timeout)),
+        # A statement prepared while the table was empty would go on reading all of it.
+        "prepare_threshold": None,
+    }
+    return sa.create_engine(
+        url,
+        connect_args=arguments,
+        pool_size=8,
+        max_overflow=64,
+        pool_pre_ping=True,
+    )

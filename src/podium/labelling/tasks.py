@@ -1,0 +1,201 @@
+"""Tasks: one query for one assessor with one tool; a session is the work on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from podium.data.checks import check_seed
+from podium.errors import DataError, UnknownNameError, UsageError
+from podium.labelling.pools import Pool
+from podium.labelling.strategies.race import strategy_named
+
+Tool = Literal["preference", "grade"]
+TOOLS: tuple[Tool, ...] = get_args(Tool)
+"""The paper's T1, pairs of documents, and T2, one document and a grade."""
+
+FIVE_GRADES = ("Bad", "Fair", "Good", "Excellent", "Perfect")
+"""The paper's grades, the worst first."""
+
+
+@dataclass(frozen=True)
+class PreferenceTask:
+    """Find the top k of a query's documents by judging pairs.
+
+    Parameters
+    ----------
+    id
+        Of the task, and of its session.
+    query, assessor
+        Their ids.
+    documents
+        Ids, in the order in which the strategy meets them.
+    k
+        How many documents to find.
+    strategy
+        A name of STRATEGIES.
+    prior
+        The documents as an existing ranker orders them, best first, or None.
+    skip_implied
+        Whether a pair whose answer follows from earlier ones is not asked.
+    """
+
+    id: str
+    query: str
+    assessor: str
+    documents: tuple[str, ...]
+    k: int = 10
+    strategy: str = "tournament"
+    prior: tuple[str, ...] | None = None
+    skip_implied: bool = True
+    tool: ClassVar[Tool] = "preference"
+
+    def __post_init__(self) -> None:
+        _check_documents(self.documents, self.query)
+        strategy_named(self.strategy)
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise UsageError(f"expected k of 1 or more, got {self.k!r}")
+        if self.prior is not None and sorted(self.prior) != sorted(self.documents):
+            raise DataError(
+                f"expected a prior order of the {len(self.documents)} documents of query "
+                f"{self.query!r}, got other documents in it"
+            )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the task says beside ids and documents."""
+        return {
+            "k": self.k,
+            "strategy": self.strategy,
+            "prior": self.prior and list(self.prior),
+            "skip_implied": self.skip_implied,
+        }
+
+
+@dataclass(frozen=True)
+class GradeTask:
+    """Give every document of a query one of some grades.
+
+    Parameters
+    ----------
+    id
+        Of the task, and of its session.
+    query, assessor
+        Their ids.
+    documents
+        Ids, in the order in which they are shown.
+    grades
+        Their names, the worst first.
+    """
+
+    id: str
+    query: str
+    assessor: str
+    documents: tuple[str, ...]
+    grades: tuple[str, ...] = FIVE_GRADES
+    tool: ClassVar[Tool] = "grade"
+
+    def __post_init__(self) -> None:
+        _check_documents(self.documents, self.query)
+        if not 2 <= len(self.grades) <= 100 or len(set(self.grades)) < len(self.grades):
+            raise UsageError(f"expected 2 to 100 names of grades, got {list(self.grades)!r:.80}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the task says beside ids and documents."""
+        return {"grades": list(self.grades)}
+
+
+Task = PreferenceTask | GradeTask
+
+
+def task_of(
+    tool: str,
+    id: str,  # noqa: A002 - the field's name
+    query: str,
+    assessor: str,
+    documents: Iterable[str],
+    settings: Mapping[str, Any],
+) -> Task:
+    """The task that was written as tool, ids, documents and settings.
+
+    Examples
+    --------
+    >>> task = GradeTask("t1", "q1", "ann", ("x", "y"))
+    >>> task_of(task.tool, task.id, task.query, task.assessor, task.documents, task.settings) == task
+    True
+    """
+    given: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()
+    }
+    if tool == "preference":
+        return PreferenceTask(id, query, assessor, tuple(documents), **given)
+    if tool == "grade":
+        return GradeTask(id, query, assessor, tuple(documents), **given)
+    raise UnknownNameError("tool", tool, TOOLS)
+
+
+def make_tasks(
+    assignments: Iterable[tuple[str, str, str]],
+    pool: Pool,
+    *,
+    k: int = 10,
+    strategy: str = "tournament",
+    prior: bool = False,
+    skip_implied: bool = True,
+    grades: Sequence[str] = FIVE_GRADES,
+    seed: int = 0,
+) -> list[Task]:
+    """A task for each (assessor, query, tool), its documents in an order of its own.
+
+    The same arguments give the same tasks, ids included, so that making them twice adds nothing.
+
+    Parameters
+    ----------
+    assignments
+        (assessor, query, tool), see ``podium.labelling.assignment``.
+    pool
+        The queries with their documents.
+    k, strategy, skip_implied
+        Of preference tasks.
+    prior
+        Whether preference tasks start from the order of the pool's scores.
+    grades
+        Names of grades, the worst first.
+    seed
+        Decides the orders of the documents, which differ from task to task.
+
+    Examples
+    --------
+    >>> from podium.labelling.pools import PoolDocument, PoolQuery
+    >>> pool = Pool((PoolQuery("q1", "jazz", documents=(PoolDocument("x"), PoolDocument("y"))),))
+    >>> task, = make_tasks([("ann", "q1", "grade")], pool)
+    >>> task.assessor, sorted(task.documents), len(task.id)
+    ('ann', ['x', 'y'], 20)
+    """
+    check_seed(seed)
+    tasks: list[Task] = []
+    for assessor, query_id, tool in assignments:
+        query = pool[query_id]
+        digest = hashlib.sha256(json.dumps([assessor, query_id, tool]).encode()).digest()
+        random = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+        documents = tuple(query.documents[i].id for i in random.permutation(len(query.documents)))
+        settings: dict[str, Any] = {"grades": tuple(grades)}
+        if tool == "preference":
+            order = query.prior if prior else None
+            settings = {"k": k, "strategy": strategy, "prior": order, "skip_implied": skip_implied}
+        tasks.append(task_of(tool, digest.hex()[:20], query_id, assessor, documents, settings))
+    return tasks
+
+
+def _check_documents(documents: tuple[str, ...], query: str) -> None:
+    if not isinstance(documents, tuple) or not documents:
+        raise DataError(f"expected documents for query {query!r} as a tuple of ids, got none")
+    if len(set(documents)) < len(documents):
+        twice = next(d for i, d in enumerate(documents) if d in documents[:i])
+        raise DataError(f"expected each document of query {query!r} once, got {twice!r:.60} twice")

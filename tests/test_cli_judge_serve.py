@@ -1,0 +1,233 @@
+"""The commands judge serve, links and demo."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from podium.apps.judging import Links
+from podium.apps.judging.demo import QUERIES, TOP, demo_assignments, demo_pool
+from podium.apps.judging.secret_files import secret_of
+from podium.errors import DataError, UsageError
+from podium.labelling import Event, make_tasks, write_pool
+from podium.labelling.store import Member, Store
+from tests.browser import POOL
+from tests.cli import answer, flat, run
+
+
+@pytest.fixture
+def pool(tmp_path):
+    write_pool(POOL, tmp_path / "pool.jsonl")
+    return tmp_path / "pool.jsonl"
+
+
+@contextmanager
+def server(*arguments):
+    """A server in another process: the process and what it says."""
+    command = [
+        sys.executable,
+        "-m",
+        "podium",
+        "judge",
+        *map(str, arguments),
+        "--port",
+        "0",
+        "--json",
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            text = ""
+            while (line := process.stdout.readline()) not in ("}\n", ""):
+                text += line
+            assert line, process.stderr.read()
+            yield process, json.loads(text + line)
+        finally:
+            process.kill()
+
+
+def link(told, member):
+    return next(one["link"] for one in told["links"] if one["member"] == member)
+
+
+@contextmanager
+def browsing(url):
+    with httpx.Client(follow_redirects=True, trust_env=False) as client:
+        page = client.get(url)
+        assert page.status_code == 200, page.text
+        client.base_url = httpx.URL(url).join("/")
+        yield client, page.text
+
+
+def judge(client, task, n, name):
+    """n judgments; the last that was sent."""
+    page = client.get(f"/judge/{task}").text
+    headers = {"X-Podium-Token": re.search(r'podium-token" content="(\w+)"', page)[1]}
+    state = client.get(f"/api/tasks/{task}").json()
+    for i in range(n):
+        told = {"question": state["step"]["question"], "answer": "left", "segments": [[0, 1000]]}
+        sent = {"events": [{"id": f"{name}{i}", "kind": "judgment", "at": i, "data": told}]}
+        state = client.post(f"/api/tasks/{task}/events", json=sent, headers=headers).json()
+        assert state["accepted"] == [f"{name}{i}"]
+    return sent, headers
+
+
+def test_a_killed_server_loses_nothing_and_old_links_work(tmp_path, pool):
+    store = tmp_path / "judgments.db"
+    given = ("serve", "--store", store, "--pool", pool, "--assessors", "ann, bob", "--top", 3)
+    with server(*given) as (process, told):
+        with browsing(link(told, "ann")) as (client, page):
+            task = re.search(r'href="/judge/([^"]+)"', page)[1]
+            sent, headers = judge(client, task, 4, "a")
+            cookies = dict(client.cookies)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with server("serve", "--store", store) as (process, again):
+        path = httpx.URL(link(told, "ann")).path
+        with browsing(again["url"] + path) as (client, _):
+            client.cookies.update(cookies)
+            # The answer to the last one got lost, as far as the page knows.
+            state = client.post(f"/api/tasks/{task}/events", json=sent, headers=headers).json()
+            assert state["accepted"] == ["a3"]
+            assert state["progress"]["done"] == 4
+            judge(client, task, 2, "b")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+    with Store.open(store) as opened:
+        assert [e.id for e in opened.events(task)] == ["a0", "a1", "a2", "a3", "b0", "b1"]
+
+
+def test_without_assessors_there_is_one(tmp_path, pool):
+    with server("serve", "--store", tmp_path / "j.db", "--pool", pool) as (_, told):
+        assert [(one["member"], one["role"]) for one in told["links"]] == [
+            ("admin", "admin"), ("assessor", "assessor"),
+        ]  # fmt: skip
+        with browsing(link(told, "admin")) as (client, page):
+            assert "By assessor" in page
+            assert client.get("/admin/progress.json").json()["total"]["tasks"] == 2
+
+
+def test_a_file_says_who_judges_what(tmp_path, pool):
+    (tmp_path / "plan.csv").write_text("assessor,query,tool\ncat,q1,grade\nann,q2,preference\n")
+    given = (
+        "serve",
+        "--store",
+        tmp_path / "j.db",
+        "--pool",
+        pool,
+        "--assign",
+        tmp_path / "plan.csv",
+    )
+    with server(*given, "--base-url", "https://judge.example.org") as (_, told):
+        assert {one["member"] for one in told["links"]} == {"admin", "ann", "cat"}
+        assert link(told, "cat").startswith("https://judge.example.org/enter/")
+
+
+def test_links_of_a_store(tmp_path):
+    store = tmp_path / "judgments.db"
+    with Store.open(store) as opened:
+        plan = demo_assignments("ann")
+        opened.add_pool(demo_pool())
+        opened.add_members([Member("ann")])
+        opened.add_tasks(make_tasks(plan, demo_pool()))
+    told = answer("judge", "links", "--store", store, "--base-url", "https://j.example.org/")
+    links = Links(secret_of(str(store)))
+    token = link(told, "ann").removeprefix("https://j.example.org/enter/")
+    assert links.read(token).member == "ann"
+    assert links.read(link(told, "admin").rpartition("/")[2]).role == "admin"
+    out = run("judge", "links", "--store", store).stdout
+    assert "personal link" in flat(out)
+    assert "http://127.0.0.1:8400/enter/" in out
+
+
+def test_the_secret_is_made_once_for_its_owner(tmp_path, monkeypatch):
+    store = str(tmp_path / "judgments.db")
+    secret = secret_of(store)
+    file = tmp_path / "judgments.db.secret"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert secret_of(store) == secret == file.read_text().strip()
+    assert secret_of(store, tmp_path / "other") != secret
+    monkeypatch.setenv("PODIUM_JUDGING_SECRET", "from the environment")
+    assert secret_of(store) == "from the environment"
+    monkeypatch.delenv("PODIUM_JUDGING_SECRET")
+    file.write_text("short")
+    with pytest.raises(DataError, match="16 characters or more, got 5"):
+        secret_of(store)
+    with pytest.raises(UsageError, match="--secret FILE or set PODIUM_JUDGING_SECRET"):
+        secret_of("postgresql://ann@db.example.org/judging")
+
+
+def test_wrong_commands_are_one_line(tmp_path, pool):
+    store = tmp_path / "judgments.db"
+    assert "no such file" in run("judge", "serve", "--store", store, code=1).stderr
+    assert not store.exists()
+    assert "no such file" in run("judge", "links", "--store", store, code=1).stderr
+    given = ["judge", "serve", "--store", store, "--pool", pool]
+    assert "expected --pool" in run(*given[:4], "--assessors", "ann", code=2).stderr
+    assert "https://judge.example.org" in run(*given, "--base-url", "nonsense", code=2).stderr
+    assert "did you mean" in run(*given, "--strategy", "turnament", code=2).stderr
+    assert "other names than 'admin'" in run(*given, "--assessors", "admin", code=2).stderr
+    (tmp_path / "bad.jsonl").write_text('{"query": "q", "documents": [{"id": "x"}]}\nnonsense\n')
+    bad = run(
+        "judge", "serve", "--store", tmp_path / "b.db", "--pool", tmp_path / "bad.jsonl", code=1
+    )
+    assert "bad.jsonl:2:" in bad.stderr
+
+
+def test_a_port_in_use_is_named(tmp_path, pool):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        out = run(
+            "judge", "serve", "--store", tmp_path / "j.db", "--pool", pool, "--port", port, code=1
+        )
+    assert f"127.0.0.1 port {port}" in out.stderr
+    assert "enter" not in out.stdout
+
+
+def test_the_demo_is_ready(tmp_path):
+    with server("demo") as (process, told):
+        with browsing(link(told, "assessor")) as (client, page):
+            tasks = re.findall(r'href="/judge/([^"]+)"', page)
+            assert len(set(tasks)) == len(QUERIES)
+            for text, _ in QUERIES.values():
+                assert text in page
+            judge(client, tasks[0], 3, "x")
+        folder = os.path.dirname(told["store"])
+        assert os.path.isdir(folder)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        assert not os.path.exists(folder)
+
+
+def test_the_demo_s_pool_has_answers():
+    pool = demo_pool()
+    found = {query.id: [document.id for document in query.documents] for query in pool}
+    assert {"shutil.copy", "shutil.move", "shutil.copyfile"} <= set(found["files"])
+    assert {"statistics.mean", "statistics.median"} <= set(found["numbers"])
+    assert "glob.glob" in found["find"]
+    assert all(len(documents) > TOP for documents in found.values())
+    assert demo_pool() == pool
+
+
+def test_events_of_other_programs_are_seen(tmp_path, pool):
+    store = tmp_path / "judgments.db"
+    with (
+        server("serve", "--store", store, "--pool", pool, "--assessors", "ann") as (_, told),
+        browsing(link(told, "ann")) as (client, page),
+        Store.open(store) as opened,
+    ):
+        task = re.search(r'href="/judge/([^"]+)"', page)[1]
+        judge(client, task, 1, "x")
+        opened.append(Event("elsewhere", task, "pause", 1))
+        assert client.get(f"/api/tasks/{task}").json()["events"] == 2
+        judge(client, task, 1, "y")
+        assert [e.id for e in opened.events(task)] == ["x0", "elsewhere", "y0"]

@@ -1,0 +1,194 @@
+"""podium judge import, stats and export as commands."""
+
+import csv
+import json
+
+import judged
+import numpy as np
+import pytest
+from cli import answer, flat, run
+
+import podium
+from podium.labelling import make_judgments, write_pool
+from podium.labelling.store import Store
+
+DOCUMENTS = [f"d{i}" for i in range(8)]
+FIVE = [part for name in "abcde" for part in ("-a", name)]
+
+
+@pytest.fixture
+def pool(tmp_path):
+    path = tmp_path / "pool.jsonl"
+    write_pool(judged.pool_of([f"q{i}" for i in range(6)], DOCUMENTS), path)
+    return path
+
+
+@pytest.fixture
+def store(tmp_path, pool):
+    path = tmp_path / "judgments.db"
+    run("judge", "import", path, "--pool", pool, *FIVE, "--assign", "crossover", "--top", 3)
+    with Store.open(path) as opened:
+        make_judgments(opened)
+    return path
+
+
+def test_import_says_what_is_new_and_twice_is_once(tmp_path, pool):
+    path = tmp_path / "judgments.db"
+    arguments = ("judge", "import", path, "--pool", pool, *FIVE, "--assign", "crossover")
+    assert answer(*arguments) == {"store": str(path), "queries": 6, "assessors": 5, "tasks": 24}
+    assert answer(*arguments) == {"store": str(path), "queries": 0, "assessors": 0, "tasks": 0}
+    assert "tasks 0" in flat(run(*arguments).stdout)
+
+
+def test_import_passes_settings_on(tmp_path, pool):
+    path = tmp_path / "judgments.db"
+    run(
+        "judge",
+        "import",
+        path,
+        "--pool",
+        pool,
+        "-a",
+        "ann",
+        "-k",
+        2,
+        "--strategy",
+        "heap",
+        "--ask-implied",
+    )
+    run(
+        "judge",
+        "import",
+        path,
+        "--pool",
+        pool,
+        "-a",
+        "bob",
+        "--tool",
+        "grade",
+        "--grades",
+        "No, Yes",
+    )
+    with Store.open(path) as opened:
+        tasks = [standing.task for standing in opened.standings()]
+    heap, grade = tasks[0], tasks[-1]
+    assert (heap.k, heap.strategy, heap.skip_implied) == (2, "heap", False)
+    assert grade.grades == ("No", "Yes")
+    assert len(tasks) == 12
+
+
+def test_import_by_overlap_and_by_file(tmp_path, pool):
+    told = answer("judge", "import", tmp_path / "a.db", "--pool", pool, *FIVE, "--assign", "overlap",
+                  "--overlap", 3)  # fmt: skip
+    assert told["tasks"] == 18
+    plan = tmp_path / "plan.csv"
+    plan.write_text("assessor,query,tool\nzoe,q1,grade\n")
+    told = answer("judge", "import", tmp_path / "b.db", "--pool", pool, "--assign", plan)
+    assert (told["assessors"], told["tasks"]) == (1, 1)
+    plan.write_text("assessor,query,tool\nzoe,q1,guess\n")
+    wrong = run("judge", "import", tmp_path / "b.db", "--pool", pool, "--assign", plan, code=1)
+    assert f"{plan}:2: expected tool" in wrong.stderr
+
+
+def test_import_of_a_run(tmp_path):
+    (tmp_path / "run.txt").write_text("7 Q0 x 1 2.0 t\n7 Q0 y 2 1.0 t\n7 Q0 z 3 0.5 t\n")
+    (tmp_path / "docs.jsonl").write_text(
+        "".join(json.dumps({"id": d, "text": d}) + "\n" for d in "xyz")
+    )
+    told = answer("judge", "import", tmp_path / "a.db", "--run", tmp_path / "run.txt", "--documents",
+                  tmp_path / "docs.jsonl", "--depth", 2, "-a", "ann", "--prior")  # fmt: skip
+    assert told["queries"] == 1
+    with Store.open(tmp_path / "a.db") as opened:
+        (standing,) = opened.standings()
+    assert standing.task.prior == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "either --pool or --run"),
+        (["--pool", "POOL", "--depth", "3"], "with --run only"),
+        (["--run", "POOL"], "--documents beside --run"),
+        (["--pool", "POOL", "--assign", "overlap"], "expected assessors (-a)"),
+        (["--pool", "POOL", "--assign", "crossed"], "crossover"),
+        (["--pool", "POOL", "-a", "x", "--strategy", "heaps"], "heap"),
+    ],
+)
+def test_import_that_cannot_be(tmp_path, pool, arguments, told):
+    arguments = [str(pool) if part == "POOL" else part for part in arguments]
+    assert told in run("judge", "import", tmp_path / "a.db", *arguments, code=2).stderr
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_a_corrupt_pool_line_is_named(tmp_path, pool):
+    pool.write_text(pool.read_text() + "{not json\n")
+    assert f"{pool}:7:" in run("judge", "import", tmp_path / "a.db", "--pool", pool, code=1).stderr
+
+
+def test_statistics_as_tables_and_as_json(store, tmp_path):
+    told = answer("judge", "stats", store)
+    assert [times["name"] for times in told["methods"]] == ["tournament", "grade"]
+    assert told["agreement"]["preferences"]["pairs"] == 6 * 28
+    assert told["tools"]["permutation"]["method"] == "paired"
+    text = flat(run("judge", "stats", store, "--figure", tmp_path / "f.svg").stdout)
+    assert "Costs by method" in text
+    assert "168 pairs on 6 queries" in text
+    assert f"{told['agreement']['preferences']['overall']:.4f} agreed" in text
+    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+def test_statistics_of_what_is_not_there(tmp_path):
+    wrong = run("judge", "stats", tmp_path / "none.db", code=1)
+    assert "expected a store of judgments, got no such file" in wrong.stderr
+    assert not (tmp_path / "none.db").exists()
+    (tmp_path / "text.db").write_text("This is no database. " * 99)
+    assert "podium:" in run("judge", "stats", tmp_path / "text.db", code=1).stderr
+
+
+def test_a_figure_needs_an_ending(store):
+    assert ".svg, .png or .pdf" in run("judge", "stats", store, "--figure", "f.txt", code=2).stderr
+
+
+def test_export_of_labels_grades_and_preferences(store, tmp_path):
+    told = answer(
+        "judge", "export", store, "--what", "labels", "--format", "qrels", "-o", tmp_path / "q"
+    )
+    assert told == {
+        "file": str(tmp_path / "q"), "what": "labels", "format": "qrels", "queries": 6, "rows": 48,
+        "sessions": 12, "unfinished": 0,
+    }  # fmt: skip
+    assert len(podium.read_qrels(tmp_path / "q")) == 48
+    run("judge", "export", store, "--what", "grades", "--merge", "median", "-o", tmp_path / "g.csv")
+    with open(tmp_path / "g.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 48
+    text = flat(
+        run("judge", "export", store, "--what", "preferences", "-o", tmp_path / "p.csv").stdout
+    )
+    assert "format csv" in text
+    run("judge", "export", store, "--merge", "none", "-o", tmp_path / "own.csv")
+    assert (tmp_path / "own.csv").read_text().startswith("assessor,query,document,label\na,")
+
+
+def test_export_joins_features_from_a_file(store, tmp_path):
+    rows = [(f"q{i}", d) for i in range(6) for d in DOCUMENTS]
+    qid, docid = zip(*rows, strict=True)
+    data = podium.RankingData.from_arrays(np.eye(48), np.zeros(48), qid=qid, docid=docid)
+    podium.write_letor(data, tmp_path / "features.txt")
+    run("judge", "export", store, "--format", "letor", "--merge", "bradley-terry", "--features",
+        tmp_path / "features.txt", "-o", tmp_path / "train.txt")  # fmt: skip
+    train = podium.read_letor(tmp_path / "train.txt")
+    assert (train.n_queries, len(train), train.topk) == (6, 48, 3)
+    assert "is one of the files" in run(
+        "judge", "export", store, "--format", "letor", "--features", tmp_path / "features.txt",
+        "-o", tmp_path / "features.txt", code=1,
+    ).stderr  # fmt: skip
+
+
+def test_export_that_cannot_be(store, tmp_path):
+    out = ("-o", tmp_path / "x")
+    assert (
+        "expected features"
+        in run("judge", "export", store, "--format", "letor", *out, code=2).stderr
+    )
+    assert "way to merge" in run("judge", "export", store, "--merge", "bordas", *out, code=2).stderr
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,116 @@
+"""The writer of the judging server: many at once, each for itself."""
+
+import asyncio
+import threading
+
+import pytest
+from browser import fill
+
+from podium.apps.judging.refusals import Refusal
+from podium.apps.judging.writer import MOST, Writer
+from podium.errors import EventError, StoreError
+from podium.labelling import Event
+from podium.labelling.store import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "judgments.db") as store:
+        store.tasks = list(fill(store).values())
+        yield store
+
+
+def pause(i, task):
+    event = Event(f"e{i}", task.id, "pause", i)
+    return task.id, [event.id], lambda batch: batch.append(event).new
+
+
+def run_all(writer, jobs):
+    async def main():
+        return await asyncio.gather(*(writer.run(*job) for job in jobs), return_exceptions=True)
+
+    try:
+        return asyncio.run(main())
+    finally:
+        writer.close()
+
+
+def count_transactions(store, monkeypatch):
+    opened, writing = [], store.database.writing
+    monkeypatch.setattr(
+        store.database, "writing", lambda *a, **k: opened.append(1) or writing(*a, **k)
+    )
+    return opened
+
+
+def test_what_waits_is_kept_together_and_in_order(store, monkeypatch):
+    opened = count_transactions(store, monkeypatch)
+    jobs = [pause(i, store.tasks[i % 3]) for i in range(300)]
+    assert run_all(Writer(store, 60), jobs) == [True] * 300
+    assert 300 / MOST <= len(opened) < 150
+    for number, task in enumerate(store.tasks):
+        assert [e.id for e in store.events(task.id)] == [f"e{i}" for i in range(number, 300, 3)]
+
+
+def test_one_that_fails_is_no_concern_of_others(store):
+    def fails(batch):
+        raise RuntimeError("a mistake")
+
+    jobs = [pause(i, store.tasks[0]) for i in range(4)]
+    jobs.insert(2, (store.tasks[1].id, [], fails))
+    found = run_all(Writer(store, 60), jobs)
+    assert [str(answer) for answer in found] == ["True", "True", "a mistake", "True", "True"]
+    assert len(store.events(store.tasks[0].id)) == 4
+
+
+def test_a_session_that_is_none_is_no_concern_of_others(store):
+    jobs = [
+        pause(0, store.tasks[0]),
+        ("nothing", ["x"], lambda batch: None),
+        pause(1, store.tasks[1]),
+    ]
+    found = run_all(Writer(store, 60), jobs)
+    assert found[0] is found[2] is True
+    assert isinstance(found[1], EventError)
+
+
+def test_a_database_that_fails_is_told_to_all_and_nothing_is_kept(store, monkeypatch):
+    writing = store.database.writing
+
+    def broken(*_, **__):
+        raise StoreError("not kept: no disk") from OSError("no disk")
+
+    monkeypatch.setattr(store.database, "writing", broken)
+    jobs = [pause(i, store.tasks[0]) for i in range(5)]
+    found = run_all(Writer(store, 60), jobs)
+    assert {type(answer) for answer in found} == {StoreError}
+    monkeypatch.setattr(store.database, "writing", writing)
+    assert store.events(store.tasks[0].id) == []
+    assert run_all(Writer(store, 60), jobs) == [True] * 5
+
+
+def test_whoever_waits_too_long_is_told_so(store):
+    go = threading.Event()
+    writer = Writer(store, 0.05)
+
+    async def main():
+        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], lambda batch: go.wait(10)))
+        await asyncio.sleep(0.02)
+        late = asyncio.ensure_future(writer.run(*pause(1, store.tasks[1])))
+        await asyncio.sleep(0.2)
+        go.set()
+        return await asyncio.gather(slow, late, return_exceptions=True)
+
+    slow, late = asyncio.run(main())
+    writer.close()
+    assert slow is True
+    assert isinstance(late, Refusal)
+    assert (late.status, late.code) == (503, "busy")
+    assert store.events(store.tasks[1].id) == []
+
+
+def test_a_writer_can_be_closed_twice_and_never_started(store):
+    writer = Writer(store, 1)
+    writer.close()
+    assert run_all(writer, [pause(0, store.tasks[0])]) == [True]
+    writer.close()

@@ -1,0 +1,304 @@
+"""Pools from JSONL, CSV, TSV and TREC runs; a corrupt line is an error at its place."""
+
+import csv
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.errors import (
+    DataError,
+    EmptyDataError,
+    MalformedLineError,
+    UnknownNameError,
+    UsageError,
+)
+from podium.labelling import (
+    Pool,
+    PoolDocument,
+    PoolQuery,
+    make_tasks,
+    read_pool,
+    read_trec_pool,
+    write_pool,
+)
+
+POOL = Pool(
+    (
+        PoolQuery(
+            "q1", "jazz", "music, not the colour",
+            (
+                PoolDocument("x", "Kind of Blue, 1959", score=2.5, title="Miles"),
+                PoolDocument("y", "<b>Duke</b>", "html"),
+                PoolDocument("z", "covers/z.png", "image"),
+            ),
+        ),
+        PoolQuery("q2", "", "", (PoolDocument("x"),)),
+    )
+)  # fmt: skip
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_pool_reads_back_equal(tmp_path):
+    for name in ("pool.jsonl", "pool.jsonl.gz", "pool.ndjson.zst"):
+        write_pool(POOL, tmp_path / name)
+        assert read_pool(tmp_path / name) == POOL
+
+
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+name = text.filter(lambda t: t != "" and t.isprintable())
+documents = st.lists(
+    st.builds(
+        PoolDocument, name, text.filter(bool), st.sampled_from(["text", "html", "image"]), text,
+        st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    min_size=1, max_size=4, unique_by=lambda d: d.id,
+)  # fmt: skip
+queries = st.builds(PoolQuery, name, text, text, documents.map(tuple))
+pools = st.lists(queries, min_size=1, max_size=3, unique_by=lambda q: q.id)
+
+
+@given(pools.map(tuple).map(Pool))
+def test_any_pool_reads_back_equal(tmp_path_factory, pool):
+    path = tmp_path_factory.mktemp("pools") / "pool.jsonl"
+    write_pool(pool, path)
+    assert read_pool(path) == pool
+
+
+def flat_rows(pool):
+    for query in pool:
+        for d in query.documents:
+            yield {
+                "query": query.id, "query_text": query.text, "description": query.description,
+                "document": d.id, d.kind: d.content, "title": d.title,
+                "score": "" if d.score is None else d.score,
+            }  # fmt: skip
+
+
+def test_rows_of_one_document_each(tmp_path):
+    lines = [json.dumps(row) + "\n" for row in flat_rows(POOL)]
+    lines.insert(1, "\n")
+    lines.append(lines.pop(0))  # the rows of a query need not stand together
+    pool = read_pool(write(tmp_path / "pool.jsonl", "".join(lines)))
+    assert sorted(query.id for query in pool) == ["q1", "q2"]
+    assert sorted(d.id for d in pool["q1"].documents) == ["x", "y", "z"]
+    assert pool["q1"].description == "music, not the colour"
+
+
+def test_csv(tmp_path):
+    path = tmp_path / "pool.csv"
+    fields = [
+        "query",
+        "query_text",
+        "description",
+        "document",
+        "title",
+        "text",
+        "html",
+        "image",
+        "score",
+    ]
+    with open(path, "w", newline="") as file:
+        table = csv.DictWriter(file, fields)
+        table.writeheader()
+        table.writerows(flat_rows(POOL))
+    assert read_pool(path) == POOL
+    (tmp_path / "pool.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + path.read_bytes()))
+    assert read_pool(tmp_path / "pool.csv.gz") == POOL
+
+
+def test_a_document_may_have_many_lines_and_be_long(tmp_path):
+    long = "line\n" * 100_000
+    path = tmp_path / "pool.csv"
+    limit = csv.field_size_limit()
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows(
+            [["query", "document", "text"], ["q", "x", long], ["q", "y", ""]]
+        )
+    assert read_pool(path)["q"].documents == (PoolDocument("x", long), PoolDocument("y"))
+    assert csv.field_size_limit() == limit
+
+
+def test_quotes_in_tsv_are_text(tmp_path):
+    path = write(tmp_path / "pool.tsv", 'query\tdocument\ttext\nq\tx\t"Kind of" Blue\n')
+    assert read_pool(path)["q"].documents[0].content == '"Kind of" Blue'
+
+
+JSON_LINE = '{"query": "q", "document": "x", "text": "t"}\n'
+CSV_HEAD = "query,document,text,score\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "says"),
+    [
+        ("p.jsonl", JSON_LINE + "{\n", 2, "JSON object"),
+        ("p.jsonl", JSON_LINE + "\n\n[1]\n", 4, "JSON object"),
+        ("p.jsonl", JSON_LINE + '{"document": "y"}\n', 2, "an id as 'query'"),
+        ("p.jsonl", JSON_LINE + '{"query": "q"}\n', 2, "an id as 'document'"),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": ["y"]}\n', 2, "an id as 'document'"),
+        (
+            "p.jsonl",
+            JSON_LINE + '{"query": "q", "document": "y", "text": 3}\n',
+            2,
+            "text as 'text'",
+        ),
+        ("p.jsonl", JSON_LINE + JSON_LINE, 2, "as in line 1"),
+        (
+            "p.jsonl",
+            JSON_LINE + '{"query": "q", "document": "y", "text": "a", "html": "b"}',
+            2,
+            "one of",
+        ),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "score": "high"}', 2, "number"),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "score": NaN}', 2, "finite"),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "text": "\\u0000"}', 2, "NUL"),
+        (
+            "p.jsonl",
+            JSON_LINE + '{"query": "q", "document": "y", "text": "\\ud800"}',
+            2,
+            "surrogate",
+        ),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": "a\\nb"}', 2, "printable"),
+        ("p.jsonl", JSON_LINE + '{"query": "r", "documents": []}', 2, "list of documents"),
+        ("p.jsonl", JSON_LINE + '{"query": "r", "documents": [{"id": "y"}, 3]}', 2, "document 2"),
+        (
+            "p.jsonl",
+            JSON_LINE + '{"query": "r", "documents": [{"id": "y"}, {"id": "y"}]}',
+            2,
+            "twice",
+        ),
+        ("p.jsonl", JSON_LINE + "[" * 100_000 + "\n", 2, "JSON object"),
+        ("p.csv", CSV_HEAD + "q,x,t\n", 2, "expected 4 fields"),
+        ("p.csv", CSV_HEAD + 'q,x,"a\nb",1\nq,y,t,high\n', 4, "number"),
+        ("p.csv", CSV_HEAD + 'q,x,"t" no,1\n', 2, "fields between"),
+        ("p.csv", CSV_HEAD + 'q,x,t,1\nq,y,"never\nclosed', 3, "fields between"),
+        ("p.csv", CSV_HEAD + ",x,t,1\n", 2, "an id as 'query'"),
+    ],
+)
+def test_a_corrupt_line_is_named(tmp_path, name, content, line, says):
+    path = write(tmp_path / name, content)
+    with pytest.raises(MalformedLineError, match=says) as caught:
+        read_pool(path)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+
+
+def test_bytes_that_are_not_text_are_named(tmp_path):
+    path = tmp_path / "pool.jsonl"
+    path.write_bytes(JSON_LINE.encode() + b'{"query": "\xff"}\n')
+    with pytest.raises(MalformedLineError, match="UTF-8 text, got byte 0xff") as caught:
+        read_pool(path)
+    assert caught.value.line == 2
+
+
+def test_two_texts_for_one_query_are_an_error(tmp_path):
+    rows = ({"query": "q", "query_text": d, "document": d} for d in "xy")
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    with pytest.raises(DataError, match="expected one text for query 'q'"):
+        read_pool(write(tmp_path / "p.jsonl", lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("p.jsonl", ""), ("p.csv", ""), ("p.csv", "query,document\n")]
+)
+def test_an_empty_pool_is_an_error(tmp_path, name, content):
+    with pytest.raises(EmptyDataError, match=name):
+        read_pool(write(tmp_path / name, content))
+
+
+def test_an_unknown_ending_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match=r"\.jsonl, \.csv or \.tsv"):
+        read_pool(write(tmp_path / "pool.xml", ""))
+
+
+def test_pools_are_checked():
+    with pytest.raises(EmptyDataError):
+        Pool(())
+    with pytest.raises(DataError, match="'q' twice"):
+        Pool((PoolQuery("q", documents=(PoolDocument("x"),)),) * 2)
+    with pytest.raises(DataError, match="got none"):
+        PoolQuery("q")
+    with pytest.raises(UnknownNameError, match="did you mean q2 or q1"):
+        POOL["q3"]
+
+
+# TREC
+
+
+RUN = "q1 Q0 x 1 2.5 t\nq1 Q0 y 3 0.5 t\nq2 Q0 x 1 7 t\nq1 Q0 z 2 1.5 t\n"
+DOCUMENTS = "".join(
+    json.dumps({"_id": d, "title": d.upper(), "text": f"text of {d}"}) + "\n" for d in "vxyz"
+)
+
+
+def test_a_run_with_documents_and_queries(tmp_path):
+    run = write(tmp_path / "run.txt", RUN)
+    documents = write(tmp_path / "corpus.jsonl", DOCUMENTS)
+    plain = write(tmp_path / "queries.tsv", 'q1\t"jazz" music\nq2\tfolk\nq9\tpop\n')
+    headed = write(tmp_path / "queries.csv", "qid,text,description\nq1,jazz,no colour\nq2,folk,\n")
+    pool = read_trec_pool(run, documents, plain)
+    assert [(q.id, q.text) for q in pool] == [("q1", '"jazz" music'), ("q2", "folk")]
+    assert [(d.id, d.score, d.content, d.title) for d in pool["q1"].documents] == [
+        ("x", 2.5, "text of x", "X"),
+        ("z", 1.5, "text of z", "Z"),
+        ("y", 0.5, "text of y", "Y"),
+    ]
+    assert pool["q1"].prior == ("x", "z", "y")
+    assert read_trec_pool(run, documents, headed)["q1"].description == "no colour"
+    assert read_trec_pool(run, documents, depth=1)["q1"].documents == pool["q1"].documents[:1]
+    assert read_trec_pool(run, documents)["q2"].text == "q2"
+
+
+def test_what_a_run_names_must_be_there(tmp_path):
+    run = write(tmp_path / "run.txt", RUN)
+    documents = write(tmp_path / "corpus.jsonl", DOCUMENTS)
+    few = write(tmp_path / "few.jsonl", DOCUMENTS.splitlines()[0])
+    with pytest.raises(DataError, match=r"few\.jsonl: expected every document of the run.*'x'"):
+        read_trec_pool(run, few)
+    queries = write(tmp_path / "queries.tsv", "q1\tjazz\n")
+    with pytest.raises(DataError, match=r"queries\.tsv: expected every query.*'q2'"):
+        read_trec_pool(run, documents, queries)
+    twice = write(tmp_path / "twice.jsonl", DOCUMENTS + DOCUMENTS)
+    with pytest.raises(MalformedLineError, match=r"twice\.jsonl:6: .*'x' again"):
+        read_trec_pool(run, twice)
+    with pytest.raises(MalformedLineError, match=r"queries\.tsv:2: .*3 fields"):
+        read_trec_pool(run, documents, write(queries, "q1\tjazz\nq2\tfolk\trock\n"))
+    with pytest.raises(MalformedLineError, match=r"queries\.tsv:2: .*'q1' again"):
+        read_trec_pool(run, documents, write(queries, "q1\tjazz\nq1\tfolk\n"))
+    with pytest.raises(UsageError, match="depth"):
+        read_trec_pool(run, documents, depth=0)
+
+
+# Tasks of a pool
+
+
+def test_tasks_are_the_same_every_time_and_have_orders_of_their_own():
+    documents = tuple(PoolDocument(f"d{i}", score=float(i)) for i in range(20))
+    pool = Pool((PoolQuery("q", documents=documents),))
+    plan = [(f"u{i}", "q", "preference") for i in range(5)] + [("v", "q", "grade")]
+    tasks = make_tasks(plan, pool, k=3, strategy="heap", prior=True, grades=("no", "yes"), seed=1)
+    assert tasks == make_tasks(
+        plan, pool, k=3, strategy="heap", prior=True, grades=("no", "yes"), seed=1
+    )
+    assert len({task.id for task in tasks}) == 6
+    assert len({task.documents for task in tasks}) == 6
+    assert all(sorted(task.documents) == sorted(d.id for d in documents) for task in tasks)
+    assert (tasks[0].k, tasks[0].strategy, tasks[0].prior[0]) == (3, "heap", "d19")
+    assert tasks[-1].grades == ("no", "yes")
+    other = make_tasks(plan, pool, seed=2)
+    assert [task.id for task in other] == [task.id for task in tasks]
+    assert other[0].documents != tasks[0].documents
+    assert other[0].prior is None
+
+
+def test_tasks_need_a_query_and_a_tool_that_are_known():
+    with pytest.raises(UnknownNameError, match="unknown query 'q7'"):
+        make_tasks([("ann", "q7", "grade")], POOL)
+    with pytest.raises(UnknownNameError, match="unknown tool 'grades'"):
+        make_tasks([("ann", "q1", "grades")], POOL)
