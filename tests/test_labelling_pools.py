@@ -113,6 +113,76 @@ def test_csv(tmp_path):
     assert read_pool(tmp_path / "pool.csv.gz") == POOL
 
 
+NAMED = """query_id,query,doc_id,title,body
+q1,chess clock,x,DGT,A clock
+q1,chess clock,y,Leap,Another
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "query_id,query,doc_id,title,body",
+        "qid,query_text,docid,title,text",
+        "Query-ID,Query,Document ID,Title,Content",
+        "query,query_text,document,title,text",
+        "query_id,query,id,doc_title,contents",
+        "query_id,query,docno,title,text",
+    ],
+)
+def test_usual_names_of_columns(tmp_path, head):
+    rows = NAMED.split("\n", 1)[1]
+    pool = read_pool(write(tmp_path / "pool.csv", f"{head}\n{rows}"))
+    documents = (
+        PoolDocument("x", "A clock", title="DGT"),
+        PoolDocument("y", "Another", title="Leap"),
+    )
+    assert pool == Pool((PoolQuery("q1", "chess clock", documents=documents),))
+    assert pool.ignored == ()
+
+
+def test_usual_names_in_jsonl(tmp_path):
+    nested = {"documents": [{"doc_id": "x", "content": "A clock", "url": "u"}], "lang": "en"}
+    for names in (
+        {"query_id": "q1", "query": "chess clock"},
+        {"id": "q1", "query": "chess clock"},
+        {"query": "q1", "text": "chess clock"},
+        {"qid": "q1", "query_text": "chess clock"},
+    ):
+        pool = read_pool(write(tmp_path / "p.jsonl", json.dumps(names | nested) + "\n"))
+        assert pool == Pool((PoolQuery("q1", "chess clock", "", (PoolDocument("x", "A clock"),)),))
+        assert pool.ignored == ("lang", "url")
+
+
+def test_columns_that_are_not_known_are_told(tmp_path):
+    rows = "id,query_id,query,doc_id,text,url\n1,q1,jazz,x,Miles,u\n2,q1,jazz,y,Duke,v\n"
+    pool = read_pool(write(tmp_path / "pool.csv", rows))
+    assert [d.id for d in pool["q1"].documents] == ["x", "y"]
+    assert pool.ignored == ("id", "url")
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "says"),
+    [
+        ("query_id,query,query_text,doc_id", "q1,jazz,music,x", "query 'jazz' and query_text 'music': which"),
+        ("query_id,qid,query_text,doc_id", "q1,q7,jazz,x", "query_id 'q1' and qid 'q7'"),
+        ("query_id,docid,document", "q1,x,y", "document 'y' and docid 'x'"),
+        ("query_id,doc_id,text,body", "q1,x,one,two", "text 'one' and body 'two'"),
+        ("query,doc_id,text", "chess clock,x,A clock", "looks like the query's text; give ids as query_id"),
+    ],
+)  # fmt: skip
+def test_two_meanings_are_refused(tmp_path, head, row, says):
+    path = write(tmp_path / "pool.csv", f"{head}\n{row}\n")
+    with pytest.raises(MalformedLineError, match=says) as caught:
+        read_pool(path)
+    assert caught.value.line == 2
+
+
+def test_a_column_twice_is_refused(tmp_path):
+    with pytest.raises(MalformedLineError, match="each column once, got 'text' twice"):
+        read_pool(write(tmp_path / "p.csv", "query,document,text,Text\nq,x,a,b\n"))
+
+
 def test_a_document_may_have_many_lines_and_be_long(tmp_path):
     long = "line\n" * 100_000
     path = tmp_path / "pool.csv"
@@ -275,7 +345,23 @@ def test_what_a_run_names_must_be_there(tmp_path):
         read_trec_pool(run, documents, depth=0)
 
 
+def test_names_of_fields_beside_a_run(tmp_path):
+    run = write(tmp_path / "run.txt", "q1 Q0 x 1 2.5 t\n")
+    documents = write(tmp_path / "docs.csv", "docno,body,url\nx,Miles,u\n")
+    for head in ("query_id,query", "qid,text", "id,query_text", "query,text", "_id,title"):
+        queries = write(tmp_path / "queries.csv", f"{head}\nq1,jazz\n")
+        pool = read_trec_pool(run, documents, queries)
+        assert (pool["q1"].text, pool["q1"].documents) == ("jazz", (PoolDocument("x", "Miles", score=2.5),))  # fmt: skip
+        assert pool.ignored == ("url",)
+
+
 # Tasks of a pool
+
+
+def test_a_prior_needs_the_scores_of_all_documents():
+    with pytest.raises(DataError, match=r"all 3 documents of query 'q1'.* none of 2, such as 'y'"):
+        make_tasks([("ann", "q1", "preference")], POOL, prior=True)
+    assert make_tasks([("ann", "q1", "preference")], POOL)[0].prior is None
 
 
 def test_tasks_are_the_same_every_time_and_have_orders_of_their_own():

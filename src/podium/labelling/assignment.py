@@ -66,7 +66,7 @@ def crossover_design(
     if 2 * rounds > n:
         raise UsageError(
             f"expected at least {2 * rounds} assessors for {rounds} round{'s'[: rounds - 1]}, got {n}: "
-            "nobody may meet a query with both tools"
+            "nobody may meet a query with both tools; name more assessors or take fewer rounds"
         )
     if len(queries) < n:
         raise UsageError(
@@ -122,9 +122,11 @@ def overlap_design(
     if not tools or len(set(tools)) < len(tools):
         raise UsageError(f"expected each tool once, got {list(tools)}")
     if m < 1 or m * len(tools) > len(assessors):
+        most = len(assessors) // len(tools)
         raise UsageError(
-            f"expected m from 1 to {len(assessors) // len(tools)} ({len(assessors)} assessors, "
-            f"{len(tools)} tool{'s'[: len(tools) - 1]}), got {m}"
+            f"expected an overlap m of {'1 assessor' if most == 1 else f'1 to {most} assessors'} a query, got {m}: "
+            f"{len(assessors)} assessor{'s'[: len(assessors) - 1]} with {len(tools)} "
+            f"tool{'s'[: len(tools) - 1]}"
         )
     random = _random(seed)
     load: Counter[str] = Counter()

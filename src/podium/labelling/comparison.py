@@ -82,14 +82,14 @@ def compare_tools(
 def permutation_test(
     first: Agreement, second: Agreement, *, resamples: int = 2_000, seed: int = 0
 ) -> PermutationTest | None:
-    """Whether mean agreement by query differs; None with fewer than two queries in all or on a side.
+    """Whether mean agreement by query differs; None with no query on a side, or one on each.
 
     Parameters
     ----------
     first, second
         Agreement with one tool and with the other.
     resamples
-        How many exchanges are drawn; all of them are taken where there are no more.
+        How many exchanges are drawn. The paired test takes all of them where there are no more.
     seed
         Of the drawing.
     """

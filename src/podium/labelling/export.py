@@ -49,6 +49,8 @@ class Exported:
         In the file.
     sessions, unfinished
         Sessions of the tool: those that are finished, and those left out because they are not.
+    unjudged
+        Documents of judged queries that have features and were not judged: left out, or in with label 0.
     """
 
     what: What
@@ -57,6 +59,7 @@ class Exported:
     rows: int
     sessions: int
     unfinished: int
+    unjudged: int = 0
 
 
 def export(
@@ -97,10 +100,11 @@ def export(
         See `Truth.join`; for letor, and for parquet if given.
     """
     _check(what, format, merge, features)
-    log = store.judgments()
+    # Results first: a session that ends in between is then not finished yet, as it was.
     done = store.results()
+    log = store.judgments()
     results = [(task, done.get(task.id)) for task in log.tasks]
-    tool = "grade" if what == "grades" else "preference"
+    tool, others = "grade" if what == "grades" else "preference", 0
     sessions = [task.id in done for task in log.tasks if task.tool == tool]
     if what == "preferences":
         columns = preference_columns(log)
@@ -113,7 +117,10 @@ def export(
     else:
         truth = _truth(results, what, merge, ties, k, log)
         written = _write_truth(truth, path, what, format, features, unjudged)
-    return Exported(what, format, *written, sum(sessions), len(sessions) - sum(sessions))
+        if features is not None:
+            of_judged = sum(q in truth.labels for q in features.qids[features.groups.codes])
+            others = of_judged - len(truth)
+    return Exported(what, format, *written, sum(sessions), len(sessions) - sum(sessions), others)
 
 
 def _check(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from podium.errors import DataError, EmptyDataError
 from podium.labelling.judgments import Answer, Document, Judgment
+from podium.labelling.pools import first_repeated
 
 
 class Knowledge:
@@ -149,11 +150,8 @@ def _check_documents(documents: Iterable[Document]) -> tuple[Document, ...]:
     found = tuple(documents)
     if not found:
         raise EmptyDataError("expected documents to judge, got none")
-    seen: set[Document] = set()
-    for document in found:
-        if not isinstance(document, str):
-            raise DataError(f"expected document ids as text, got {document!r}")
-        if document in seen:
-            raise DataError(f"expected each document once, got {document!r} twice")
-        seen.add(document)
+    if strange := [document for document in found if not isinstance(document, str)]:
+        raise DataError(f"expected document ids as text, got {strange[0]!r}")
+    if (twice := first_repeated(found)) is not None:
+        raise DataError(f"expected each document once, got {twice!r:.60} twice")
     return found

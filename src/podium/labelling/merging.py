@@ -18,10 +18,14 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.labelling.judgments import Document, Judgment, TopK
+from podium.labelling.judgments import Answer, Document, Judgment, TopK
 
 MERGERS = ("majority", "bradley-terry", *AGGREGATORS)
 """Names of ways to merge a top k."""
+
+PRIOR = 1e-3
+"""Of Bradley-Terry. A session asks few pairs, those of neighbours among them; a strong prior then moves
+documents past others that nobody preferred them to. See docs/judging.md for what it changes."""
 
 Scores = dict[Document, float]
 Judgments = Sequence[Judgment]
@@ -34,7 +38,7 @@ def merge_top_k(
     judgments: Sequence[Judgments] | None = None,
     weights: Sequence[float] | None = None,
     k: int | None = None,
-    prior: float = 0.1,
+    prior: float = PRIOR,
 ) -> TopK:
     """One top k of a query from those of several assessors.
 
@@ -49,15 +53,15 @@ def merge_top_k(
     method
         ``"majority"``: x beats y where more assessors prefer it; the order is by victories less defeats
         (Copeland), so that cycles share a level. ``"bradley-terry"``: by strengths that explain the
-        judgments best, ties included (`podium.aggregation.davidson`). An aggregator of
-        `podium.aggregation`, or its name: of the assessors' levels as partial rankings.
+        judgments best, ties included (`bradley_terry`). An aggregator of `podium.aggregation`, or its
+        name: of the assessors' levels as partial rankings.
     judgments
-        For bradley-terry: what each assessor said of pairs; "both bad" is a tie. Without them the pairs
-        of the results are taken, but those of two documents outside the top k.
+        For bradley-terry: what each assessor said of pairs. Without them the pairs of the results are
+        taken, but those of two documents outside the top k.
     weights
         How much each assessor counts; all the same unless given.
     k
-        How many documents are wanted; as many as the assessors looked for unless given.
+        How many documents are wanted, at most what every assessor looked for, which is the default.
     prior
         Of bradley-terry.
 
@@ -102,20 +106,26 @@ def bradley_terry(
     documents: Iterable[Document] = (),
     *,
     weights: Sequence[float] | None = None,
-    prior: float = 0.1,
+    prior: float = PRIOR,
 ) -> Scores:
-    """Log-strengths of documents from what assessors said of pairs; "both bad" is a tie.
+    """Log-strengths of documents from what assessors said of pairs.
+
+    "Both bad" is a defeat of both by the border between good and bad, an item of its own. Who has called
+    documents bad has by the other answers called the better one of two, or both where they tied, not bad:
+    these beat the border. So a document that most reject is below one that most accept, whatever it was
+    shown beside.
 
     Parameters
     ----------
     judgments
         Of each assessor.
     documents
-        Documents that need not be among the judged: one without a judgment has strength 0, the mean.
+        Documents that need not be among the judged: one without a judgment has strength 0.
     weights
         How much each assessor counts.
     prior
-        See `podium.aggregation.davidson`.
+        See `podium.aggregation.davidson`. As it falls to 0 an order on which all agree is kept: the
+        strengths then go the way of the widest margin between the documents of every judgment.
 
     Examples
     --------
@@ -130,19 +140,33 @@ def bradley_terry(
     judged = {d for told in of_assessor for one in told for d in (one.a, one.b)}
     all_documents = sorted(judged.union(documents))
     place = {document: i for i, document in enumerate(all_documents)}
+    border = len(place)
     counts: Counter[tuple[int, int, str]] = Counter()
     for told, share in zip(of_assessor, shares, strict=True):
         for one in told:
             judgment = one if one.a < one.b else one.flipped()
-            answer = "~" if judgment.answer == "bad" else judgment.answer
-            counts[place[judgment.a], place[judgment.b], answer] += share  # type: ignore[assignment]
+            if judgment.answer != "bad":
+                counts[place[judgment.a], place[judgment.b], judgment.answer] += share  # type: ignore[assignment]
+        for document, answer in _against_border(told).items():
+            counts[place[document], border, answer] += share  # type: ignore[assignment]
     pairs = sorted({key[:2] for key in counts})
     wins, ties, losses = (
         [float(counts[(*pair, answer)]) for pair in pairs] for answer in (">", "~", "<")
     )
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    found = fit_davidson(len(all_documents), first, second, wins, losses, ties, prior=prior)
-    return dict(zip(all_documents, found.theta.tolist(), strict=True))
+    n = border + bool((second == border).any())
+    found = fit_davidson(n, first, second, wins, losses, ties, prior=prior)
+    return dict(zip(all_documents, found.theta[:border].tolist(), strict=True))
+
+
+def _against_border(told: Judgments) -> dict[Document, Answer]:
+    """Which documents an assessor has called bad (<) and not bad (>); nothing from who called none bad."""
+    bad = {d for one in told if one.answer == "bad" for d in (one.a, one.b)}
+    if not bad:
+        return {}
+    better = {">": lambda one: [one.a], "<": lambda one: [one.b], "~": lambda one: [one.a, one.b]}
+    good = {d for one in told if one.answer != "bad" for d in better[one.answer](one)}
+    return dict.fromkeys(sorted(bad), "<") | dict.fromkeys(sorted(good - bad), ">")
 
 
 def merge_grades(
@@ -243,11 +267,18 @@ def _check_k(results: Sequence[TopK], k: int | None) -> int:
     wanted = {top.k for top in results}
     if k is None and len(wanted) > 1:
         raise DataError(
-            f"expected results of one k, got {', '.join(map(str, sorted(wanted)))}; give k="
+            f"expected results of one k, got {', '.join(map(str, sorted(wanted)))}; say how many documents "
+            f"to take, at most {min(wanted)} (k=, on the command line --top)"
         )
-    k = wanted.pop() if k is None else k
+    least = min(wanted)
+    k = least if k is None else k
     if k < 1:
         raise UsageError(f"expected k of 1 or more, got {k}")
+    if k > least:
+        raise UsageError(
+            f"expected k (--top) of at most {least}, got {k}: an assessor looked for no more, so nothing is "
+            "known of who comes next"
+        )
     return k
 
 

@@ -6,28 +6,28 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from podium.data.files import COMPRESSIONS, MAX_LINE, Path_, atomic_writer, read_blocks, stem
 from podium.data.trec import read_run
 from podium.errors import DataError, EmptyDataError, MalformedLineError, UsageError
-from podium.labelling.pools import (
-    Pool,
-    PoolDocument,
-    PoolQuery,
-    pool_lines,
+from podium.labelling.pool_records import (
+    ANY_ID,
+    QUERY_ID,
+    Fields,
+    document_id,
+    plain,
     read_document,
-    read_id,
-    read_text,
+    read_flat,
+    read_nested,
+    read_query,
 )
+from podium.labelling.pools import Pool, PoolDocument, PoolQuery, first_repeated, pool_lines
 
 Record = Mapping[str, Any]
 Read = TypeVar("Read")
-
-_DOCUMENT_ID = ("id", "_id", "document", "docid", "doc_id", "docno")
-_QUERY_ID = ("id", "_id", "query", "qid", "query_id")
 
 
 def read_pool(path: Path_) -> Pool:
@@ -36,7 +36,10 @@ def read_pool(path: Path_) -> Pool:
     A line of JSONL is a query, ``{"query": id, "text": ..., "description": ..., "documents": [{"id": ...,
     "text" | "html" | "image": ..., "title": ..., "score": ...}]}``, or one document of it, ``{"query": id,
     "query_text": ..., "description": ..., "document": id, "text" | "html" | "image": ..., ...}``, which
-    are also the columns of CSV and TSV.
+    are also the columns of CSV and TSV. Other usual names will do (``query_id`` and ``qid`` for the
+    query's id, beside which ``query`` is its text; ``doc_id``, ``docid`` and ``docno``; ``body`` and
+    ``content``): see docs/judging.md. Two that say different things are an error, and what is not known is
+    in `Pool.ignored`.
 
     Examples
     --------
@@ -49,11 +52,14 @@ def read_pool(path: Path_) -> Pool:
     (Pool(1 query, 2 documents), ['Miles', 'Duke'])
     """
     name = os.fspath(path)
+    ignored: dict[str, None] = {}
 
     def rows() -> Iterator[tuple[PoolQuery, PoolDocument]]:
         first: dict[tuple[str, str], int] = {}
         for line, record in read_records(name):
-            for query, document in _located(_pool_rows, record, name, line):
+            found, unread = _located(_pool_rows, record, name, line)
+            ignored.update(dict.fromkeys(unread))
+            for query, document in found:
                 before = first.setdefault((query.id, document.id), line)
                 if before != line:
                     raise MalformedLineError(
@@ -65,7 +71,8 @@ def read_pool(path: Path_) -> Pool:
                 yield query, document
 
     try:
-        return Pool.of(rows())
+        pool = Pool.of(rows())
+        return replace(pool, ignored=tuple(ignored))
     except EmptyDataError:
         raise EmptyDataError(
             "expected at least one document, got an empty file", path=name
@@ -84,11 +91,11 @@ def read_trec_pool(
     run
         ``query Q0 document rank score tag`` a line.
     documents
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``docid``, ``docno``), ``title`` and one of ``text``,
+        JSONL, CSV or TSV with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
         ``html``, ``image``; only documents of the run are kept.
     queries
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``), ``text`` and ``description``; TSV may have no
-        header: ``id`` and ``text``. Without it a query's text is its id.
+        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``) and
+        ``description``; TSV may have no header: ``id`` and ``text``. Without it a query's text is its id.
     depth
         How many documents of each query, or all.
     """
@@ -100,8 +107,10 @@ def read_trec_pool(
     for qid, rows in zip(ranked.qids.tolist(), ranked.groups.slices(), strict=True):
         best = order[rows][:depth].tolist()
         wanted[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
-    known = _read_by_id(documents, {doc for docs in wanted.values() for doc, _ in docs})
-    texts = {} if queries is None else _read_queries(queries)
+    ignored: dict[str, None] = {}
+    names = {doc for docs in wanted.values() for doc, _ in docs}
+    known = _read_by_id(documents, names, ignored)
+    texts = {} if queries is None else _read_queries(queries, ignored)
     for qid, docs in wanted.items():
         for doc, _ in docs:
             if doc not in known:
@@ -120,10 +129,11 @@ def read_trec_pool(
             PoolQuery(
                 qid,
                 *texts.get(qid, (qid, "")),
-                tuple(read_document({**known[doc], "score": s}, doc) for doc, s in docs),
+                tuple(replace(known[doc], score=score) for doc, score in docs),
             )
             for qid, docs in wanted.items()
-        )
+        ),
+        tuple(ignored),
     )
 
 
@@ -193,6 +203,10 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
     for number, row in table_rows(path, delimiter):
         if header is None:
             header = [name.strip() for name in row]
+            if (twice := first_repeated(map(plain, header))) is not None:
+                raise MalformedLineError(
+                    f"expected each column once, got {twice!r:.60} twice", path=path, line=number
+                )
             continue
         if len(row) != len(header):
             raise MalformedLineError(
@@ -227,63 +241,55 @@ def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         begin = rows.line_num + 1
 
 
-def _pool_rows(record: Record) -> list[tuple[PoolQuery, PoolDocument]]:
-    """The documents of a line, each with its query (of which it is the only one here)."""
-    query_id = read_id(record, "query", "qid", "query_id")
-    nested = record.get("documents")
-    if nested is None:
-        document = read_document(record, read_id(record, "document", "docid", "doc_id"))
-        return [_row(query_id, read_text(record, "query_text"), record, document)]
-    if not isinstance(nested, list) or not nested:
-        raise DataError(f"expected a list of documents, got {nested!r:.60}")
-    rows = []
-    for at, entry in enumerate(nested, start=1):
-        if not isinstance(entry, dict):
-            raise DataError(f"expected an object as document {at}, got {entry!r:.60}")
-        document = read_document(entry, read_id(entry, *_DOCUMENT_ID))
-        rows.append(_row(query_id, read_text(record, "text"), record, document))
-    PoolQuery(query_id, documents=tuple(document for _, document in rows))  # each once
-    return rows
+def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], list[str]]:
+    """The documents of a line, each with its query, and the names of fields nobody knows."""
+    fields = Fields(record)
+    if "documents" not in fields:
+        row = read_flat(fields)
+        return [row], fields.unread
+    query, entries = read_nested(fields)
+    unread = fields.unread + [name for entry in entries for name in entry.unread]
+    return [(query, document) for document in query.documents], unread
 
 
-def _row(
-    query_id: str, text: str, record: Record, document: PoolDocument
-) -> tuple[PoolQuery, PoolDocument]:
-    return PoolQuery(query_id, text, read_text(record, "description"), (document,)), document
-
-
-def _read_by_id(path: Path_, wanted: set[str]) -> dict[str, Record]:
+def _read_by_id(path: Path_, wanted: set[str], ignored: dict[str, None]) -> dict[str, PoolDocument]:
+    """The wanted documents of a file."""
     name = os.fspath(path)
-    known: dict[str, Record] = {}
+    known: dict[str, PoolDocument] = {}
+
+    def read(record: Record) -> PoolDocument | None:
+        fields = Fields(record)
+        doc = document_id(fields)
+        if doc not in wanted:
+            return None
+        if doc in known:
+            raise DataError(f"expected each document once, got {doc!r:.60} again")
+        found = read_document(fields, doc)
+        ignored.update(dict.fromkeys(fields.unread))
+        return found
+
     for line, record in read_records(name):
-        doc = _located(lambda record: read_id(record, *_DOCUMENT_ID), record, name, line)
-        if doc in wanted:
-            _located(partial(read_document, id=doc), record, name, line)
-            if doc in known:
-                raise MalformedLineError(
-                    f"expected each document once, got {doc!r:.60} again", path=name, line=line
-                )
-            known[doc] = record
+        if (document := _located(read, record, name, line)) is not None:
+            known[document.id] = document
     return known
 
 
-def _read_queries(path: Path_) -> dict[str, tuple[str, str]]:
+def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str, str]]:
     """Text and description of each query."""
     name = os.fspath(path)
     texts: dict[str, tuple[str, str]] = {}
+
+    def read(record: Record) -> tuple[str, str, str]:
+        fields = Fields(record)
+        query = read_query(fields)
+        if query[0] in texts:
+            raise DataError(f"expected each query once, got {query[0]!r:.60} again")
+        ignored.update(dict.fromkeys(fields.unread))
+        return query
+
     for line, record in _query_records(name):
-
-        def read(record: Record) -> tuple[str, tuple[str, str]]:
-            text = "text" if "text" in record else "title"
-            said = read_text(record, text), read_text(record, "description")
-            return read_id(record, *_QUERY_ID), said
-
-        qid, said = _located(read, record, name, line)
-        if qid in texts:
-            raise MalformedLineError(
-                f"expected each query once, got {qid!r:.60} again", path=name, line=line
-            )
-        texts[qid] = said
+        qid, text, description = _located(read, record, name, line)
+        texts[qid] = text, description
     return texts
 
 
@@ -292,7 +298,7 @@ def _query_records(path: str) -> Iterator[tuple[int, Record]]:
     if Path(stem(path)).suffix.lower() != ".tsv":
         return read_records(path)
     first = next(table_rows(path, "\t"), None)
-    if first is None or set(first[1]) & set(_QUERY_ID):
+    if first is None or set(map(plain, first[1])) & {"query", *QUERY_ID, *ANY_ID}:
         return read_records(path)
     return _plain_queries(path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -67,32 +67,40 @@ class PoolQuery:
         _check_text(self.description, f"the description of query {self.id!r}")
         if not self.documents:
             raise DataError(f"expected documents for query {self.id!r}, got none")
-        ids = [document.id for document in self.documents]
-        if len(set(ids)) < len(ids):
-            seen: set[str] = set()
-            twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        twice = first_repeated(document.id for document in self.documents)
+        if twice is not None:
             raise DataError(
                 f"expected each document of query {self.id!r} once, got {twice!r} twice"
             )
 
     @property
-    def prior(self) -> tuple[str, ...] | None:
-        """The documents by score, best first; None where one has no score.
+    def prior(self) -> tuple[str, ...]:
+        """The documents by score, best first; where one has no score there is no such order.
 
         Examples
         --------
         >>> PoolQuery("q", documents=(PoolDocument("x", score=1), PoolDocument("y", score=2))).prior
         ('y', 'x')
         """
-        scored = [(document.score, document.id) for document in self.documents]
-        if any(score is None for score, _ in scored):
-            return None
-        return tuple(i for _, i in sorted(scored, key=lambda pair: -pair[0]))  # type: ignore[operator]
+        scores = {d.id: d.score for d in self.documents if d.score is not None}
+        if lacking := [d.id for d in self.documents if d.id not in scores]:
+            raise DataError(
+                f"expected scores of all {len(self.documents):,} documents of query {self.id!r:.60} for a "
+                f"prior order, got none of {len(lacking):,}, such as {lacking[0]!r:.60}"
+            )
+        return tuple(sorted(scores, key=lambda i: -scores[i]))
 
 
 @dataclass(frozen=True)
 class Pool:
     """Queries with their documents.
+
+    Parameters
+    ----------
+    queries
+        Each once.
+    ignored
+        Names of fields that were in the pool's files and mean nothing to it.
 
     Examples
     --------
@@ -102,13 +110,13 @@ class Pool:
     """
 
     queries: tuple[PoolQuery, ...] = field(repr=False)
+    ignored: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.queries:
             raise EmptyDataError("expected at least one query in a pool, got none")
         if len(self._by_id) < len(self.queries):
-            ids = [query.id for query in self.queries]
-            twice = next(i for i in ids if ids.count(i) > 1)
+            twice = first_repeated(query.id for query in self.queries)
             raise DataError(f"expected each query once in a pool, got {twice!r} twice")
 
     def __repr__(self) -> str:
@@ -159,6 +167,22 @@ class Pool:
         )
 
 
+def first_repeated(ids: Iterable[str]) -> str | None:
+    """The first id that was there before.
+
+    Examples
+    --------
+    >>> first_repeated("abcba"), first_repeated("abc")
+    ('b', None)
+    """
+    seen: set[str] = set()
+    for i in ids:
+        if i in seen:
+            return i
+        seen.add(i)
+    return None
+
+
 def query_record(query: PoolQuery) -> dict[str, Any]:
     """A query as one line of a JSONL pool says it."""
     record: dict[str, Any] = {"query": query.id, "text": query.text}
@@ -180,55 +204,6 @@ def document_record(document: PoolDocument) -> dict[str, Any]:
 def pool_lines(pool: Pool) -> Iterator[str]:
     """The lines of a JSONL pool, a query each."""
     return (json.dumps(query_record(query)) + "\n" for query in pool)
-
-
-def read_document(record: Mapping[str, Any], id: str) -> PoolDocument:  # noqa: A002
-    """A document from a record; at most one of text, html and image is in it."""
-    kinds = [kind for kind in CONTENT_KINDS if record.get(kind) not in (None, "")]
-    if len(kinds) > 1:
-        raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
-    kind = kinds[0] if kinds else "text"
-    return PoolDocument(
-        id,
-        read_text(record, kind),
-        kind,
-        read_text(record, "title"),
-        _score(record.get("score"), id),
-    )
-
-
-def read_text(record: Mapping[str, Any], name: str) -> str:
-    """A field that is text, or "" where it is not there."""
-    value = record.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise DataError(f"expected text as {name!r}, got {value!r:.60}")
-    return value
-
-
-def read_id(record: Mapping[str, Any], *names: str) -> str:
-    """The id under the first of these names that is there; whole numbers are ids, too."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if value is not None and value != "":
-            if not isinstance(value, str):
-                raise DataError(f"expected an id as {name!r}, got {value!r:.60}")
-            return value
-    raise DataError(f"expected an id as {names[0]!r}, got none")
-
-
-def _score(value: object, document: str) -> float | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except (ValueError, OverflowError):
-            pass
-    raise DataError(f"expected a number as score of {document!r:.60}, got {value!r:.60}")
 
 
 def _check_id(value: object, what: str) -> None:

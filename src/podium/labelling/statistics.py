@@ -213,7 +213,8 @@ def _matrix(found: Agreement, title: str) -> Table:
         title,
         ("one says", *(f"another A {c} B" for c in PREFERENCES)),
         tuple((f"A {row} B", *(told(value) for value in values)) for row, values in rows),
-        f"{found.n_pairs:,} pairs on {len(found.by_query()):,} queries: {told(found.overall)} agreed, "
+        f"{counted(found.n_pairs, 'pair')} on {counted(len(found.by_query()), 'query')}: "
+        f"{told(found.overall)} agreed, "
         f"{told(found.without_ties)} without ties; kappa {told(found.kappa)}, alpha {told(found.alpha)}",
     )
 
@@ -226,7 +227,7 @@ def _summary(found: Statistics) -> Table:
             rows.append((f"tools, chi-square{name}", value))
         if (drawn := tools.permutation) is not None:
             value = f"{drawn.difference:+.4f}, p = {drawn.p_value:.4f}"
-            value += f" ({drawn.queries:,} queries, {drawn.method})"
+            value += f" ({counted(drawn.queries, 'query')}, {drawn.method})"
             rows.append(("tools, permutation by query", value))
     if (overlap := found.overlap).pairs:
         value = f"{overlap.mean:.4f} (least {overlap.least:.4f}, first place {overlap.first:.4f})"
@@ -245,3 +246,15 @@ def _summary(found: Statistics) -> Table:
 def told(value: float, digits: int = 4) -> str:
     """A number for people; - where there is none."""
     return "-" if value != value else f"{value:,.{digits}f}"
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things for people.
+
+    Examples
+    --------
+    >>> counted(1, "query"), counted(1200, "query"), counted(0, "pair")
+    ('1 query', '1,200 queries', '0 pairs')
+    """
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{n:,} {what if n == 1 else several}"

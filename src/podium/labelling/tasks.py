@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.data.checks import check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.labelling.pools import Pool
+from podium.labelling.pools import Pool, first_repeated
 from podium.labelling.strategies.race import strategy_named
 
 Tool = Literal["preference", "grade"]
@@ -164,7 +164,8 @@ def make_tasks(
     k, strategy, skip_implied
         Of preference tasks.
     prior
-        Whether preference tasks start from the order of the pool's scores.
+        Whether preference tasks start from the order of the pool's scores, which all documents of
+        their queries then need.
     grades
         Names of grades, the worst first.
     seed
@@ -196,6 +197,5 @@ def make_tasks(
 def _check_documents(documents: tuple[str, ...], query: str) -> None:
     if not isinstance(documents, tuple) or not documents:
         raise DataError(f"expected documents for query {query!r} as a tuple of ids, got none")
-    if len(set(documents)) < len(documents):
-        twice = next(d for i, d in enumerate(documents) if d in documents[:i])
+    if (twice := first_repeated(documents)) is not None:
         raise DataError(f"expected each document of query {query!r} once, got {twice!r:.60} twice")

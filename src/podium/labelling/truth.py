@@ -80,6 +80,7 @@ class Truth:
         if unjudged not in get_args(Unjudged):
             raise UnknownNameError("way with unjudged documents", unjudged, get_args(Unjudged))
         docids = list(features.require_docids("joining labels with features"))
+        known = set(features.qids.tolist())
         rows: list[int] = []
         y: list[float] = []
         for query, places in features.queries():
@@ -91,7 +92,7 @@ class Truth:
             kept = [row for d, row in found.items() if unjudged == "zero" or d in labels]
             rows += kept
             y += [float(labels.get(docids[row], 0.0)) for row in kept]
-        if lacking := [query for query in self.labels if query not in set(features.qids.tolist())]:
+        if lacking := [query for query in self.labels if query not in known]:
             raise DataError(
                 f"expected features of every judged query, got none of {len(lacking):,} queries, "
                 f"such as {lacking[0]!r:.60}"
@@ -198,7 +199,10 @@ def position_truth(
         raise UnknownNameError("way with ties", ties, get_args(Ties))
     ks = {top.k for top in tops.values()}
     if len(ks) > 1:
-        raise UsageError(f"expected one k for all queries, got {', '.join(map(str, sorted(ks)))}")
+        raise UsageError(
+            f"expected one k for all queries, got {', '.join(map(str, sorted(ks)))}; say how many documents to "
+            f"take, at most {min(ks)} (k=, on the command line --top)"
+        )
     if not ks:
         raise EmptyDataError("expected a finished query, got none")
     labels = {}
