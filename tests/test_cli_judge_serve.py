@@ -106,14 +106,71 @@ def test_a_killed_server_loses_nothing_and_old_links_work(tmp_path, pool):
         assert [e.id for e in opened.events(task)] == ["a0", "a1", "a2", "a3", "b0", "b1"]
 
 
-def test_without_assessors_there_is_one(tmp_path, pool):
+def test_without_assessors_there_is_one_and_that_is_told(tmp_path, pool):
     with server("serve", "--store", tmp_path / "j.db", "--pool", pool) as (_, told):
         assert [(one["member"], one["role"]) for one in told["links"]] == [
             ("admin", "admin"), ("assessor", "assessor"),
         ]  # fmt: skip
+        assert (
+            "all queries go to one called 'assessor'; name them by --assessors" in told["notes"][0]
+        )
         with browsing(link(told, "admin")) as (client, page):
             assert "By assessor" in page
             assert client.get("/admin/progress.json").json()["total"]["tasks"] == 2
+
+
+def test_a_pool_again_gives_nobody_more_to_do(tmp_path, pool):
+    store = tmp_path / "j.db"
+    run(
+        "judge",
+        "import",
+        store,
+        "--pool",
+        pool,
+        "-a",
+        "ann,bob",
+        "--design",
+        "overlap",
+        "--overlap",
+        1,
+    )
+    with server("serve", "--store", store, "--pool", pool):
+        pass
+    with Store.open(store) as opened:
+        assert len(opened.standings()) == 2
+
+
+def test_a_store_without_tasks_is_told(tmp_path, pool):
+    run("judge", "import", tmp_path / "j.db", "--pool", pool)
+    with server("serve", "--store", tmp_path / "j.db") as (_, told):
+        assert told["notes"] == [
+            "the store has no tasks yet: name --pool and --assessors to make them"
+        ]
+
+
+def test_a_second_server_of_a_file_is_refused(tmp_path, pool):
+    store = tmp_path / "j.db"
+    with server("serve", store, "--pool", pool, "-a", "ann") as (_, told):
+        out = run("judge", "serve", store, "--port", 0, code=1)
+        assert f"expected one server for {store}, got another at {told['url']}" in out.stderr
+        assert "enter" not in out.stdout
+        assert answer("judge", "links", store)["url"] == told["url"]
+    with server("serve", store):  # the first one was killed: its lock went with it
+        pass
+
+
+def test_what_people_see_of_a_server(tmp_path, pool):
+    command = [sys.executable, "-m", "podium", "judge", "serve", tmp_path / "j.db", "--pool", pool,
+               "--port", "0", "-a", "ann,bob"]  # fmt: skip
+    environment = {**os.environ, "COLUMNS": "60"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            lines = [process.stdout.readline() for _ in range(5)]
+        finally:
+            process.kill()
+    assert [line.split()[0] for line in lines[1:4]] == ["admin", "ann", "bob"]
+    assert all(line.split()[-1].startswith("http://127.0.0.1:") for line in lines[1:4])
+    assert "open a link in a browser. Ctrl-C stops" in lines[4]
 
 
 def test_a_file_says_who_judges_what(tmp_path, pool):
@@ -145,7 +202,7 @@ def test_links_of_a_store(tmp_path):
     assert links.read(token).member == "ann"
     assert links.read(link(told, "admin").rpartition("/")[2]).role == "admin"
     out = run("judge", "links", "--store", store).stdout
-    assert "personal link" in flat(out)
+    assert "personal links" in flat(out)
     assert "http://127.0.0.1:8400/enter/" in out
 
 
@@ -173,6 +230,12 @@ def test_wrong_commands_are_one_line(tmp_path, pool):
     assert "no such file" in run("judge", "links", "--store", store, code=1).stderr
     given = ["judge", "serve", "--store", store, "--pool", pool]
     assert "expected --pool" in run(*given[:4], "--assessors", "ann", code=2).stderr
+    assert "got none" in run(*given, "--design", "overlap", code=2).stderr
+    assert (
+        "at least 4 assessors"
+        in run(*given, "-a", "x,y", "--design", "paper", "--rounds", 2, code=2).stderr
+    )
+    assert not store.exists()
     assert "https://judge.example.org" in run(*given, "--base-url", "nonsense", code=2).stderr
     assert "did you mean" in run(*given, "--strategy", "turnament", code=2).stderr
     assert "other names than 'admin'" in run(*given, "--assessors", "admin", code=2).stderr

@@ -13,6 +13,10 @@ from podium.labelling import make_judgments, write_pool
 from podium.labelling.store import Store
 
 DOCUMENTS = [f"d{i}" for i in range(8)]
+NOTES = [
+    "6 queries with no more documents than places, such as 'q1' (8 documents, --top 10): all of them are put "
+    "in order"
+]
 FIVE = [part for name in "abcde" for part in ("-a", name)]
 
 
@@ -26,7 +30,7 @@ def pool(tmp_path):
 @pytest.fixture
 def store(tmp_path, pool):
     path = tmp_path / "judgments.db"
-    run("judge", "import", path, "--pool", pool, *FIVE, "--assign", "crossover", "--top", 3)
+    run("judge", "import", path, "--pool", pool, *FIVE, "--design", "crossover", "--top", 3)
     with Store.open(path) as opened:
         make_judgments(opened)
     return path
@@ -34,9 +38,21 @@ def store(tmp_path, pool):
 
 def test_import_says_what_is_new_and_twice_is_once(tmp_path, pool):
     path = tmp_path / "judgments.db"
-    arguments = ("judge", "import", path, "--pool", pool, *FIVE, "--assign", "crossover")
-    assert answer(*arguments) == {"store": str(path), "queries": 6, "assessors": 5, "tasks": 24}
-    assert answer(*arguments) == {"store": str(path), "queries": 0, "assessors": 0, "tasks": 0}
+    arguments = ("judge", "import", path, "--pool", pool, *FIVE, "--design", "crossover")
+    assert answer(*arguments) == {
+        "store": str(path),
+        "queries": 6,
+        "assessors": 5,
+        "tasks": 24,
+        "notes": NOTES,
+    }
+    assert answer(*arguments) == {
+        "store": str(path),
+        "queries": 0,
+        "assessors": 0,
+        "tasks": 0,
+        "notes": [],
+    }
     assert "tasks 0" in flat(run(*arguments).stdout)
 
 
@@ -78,7 +94,7 @@ def test_import_passes_settings_on(tmp_path, pool):
 
 
 def test_import_by_overlap_and_by_file(tmp_path, pool):
-    told = answer("judge", "import", tmp_path / "a.db", "--pool", pool, *FIVE, "--assign", "overlap",
+    told = answer("judge", "import", tmp_path / "a.db", "--pool", pool, *FIVE, "--design", "overlap",
                   "--overlap", 3)  # fmt: skip
     assert told["tasks"] == 18
     plan = tmp_path / "plan.csv"
@@ -106,11 +122,27 @@ def test_import_of_a_run(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "either --pool or --run"),
-        (["--pool", "POOL", "--depth", "3"], "with --run only"),
+        ([], "expected --pool or --run with queries to judge, got neither"),
+        (["--pool", "POOL", "--run", "POOL"], "expected --pool or --run, got both"),
+        (["-a", "ann"], "got neither, and the store has none"),
+        (["--pool", "POOL", "--depth", "3"], "expected --depth with --run"),
         (["--run", "POOL"], "--documents beside --run"),
-        (["--pool", "POOL", "--assign", "overlap"], "expected assessors (-a)"),
-        (["--pool", "POOL", "--assign", "crossed"], "crossover"),
+        (["--pool", "POOL", "--design", "overlap"], "expected --assessors for --design overlap"),
+        (["--pool", "POOL", "--assign", "overlap"], "did you mean --design overlap?"),
+        (
+            ["--pool", "POOL", "--assign", "POOL", "--design", "all"],
+            "--assign or --design, got both",
+        ),
+        (
+            ["--pool", "POOL", "-a", "x", "--design", "overlap"],
+            "overlap m of 1 assessor a query, got 2",
+        ),
+        (["--pool", "POOL", "-a", "ann,admin"], "other names than 'admin', which is the admin's"),
+        (["--pool", "POOL", "-a", "a\tb"], "printable characters"),
+        (
+            ["--pool", "POOL", "-a", "a", "--design", "crossover"],
+            "at least 2 assessors for 1 round",
+        ),
         (["--pool", "POOL", "-a", "x", "--strategy", "heaps"], "heap"),
     ],
 )
@@ -155,7 +187,7 @@ def test_export_of_labels_grades_and_preferences(store, tmp_path):
     )
     assert told == {
         "file": str(tmp_path / "q"), "what": "labels", "format": "qrels", "queries": 6, "rows": 48,
-        "sessions": 12, "unfinished": 0,
+        "sessions": 12, "unfinished": 0, "unjudged": 0,
     }  # fmt: skip
     assert len(podium.read_qrels(tmp_path / "q")) == 48
     run("judge", "export", store, "--what", "grades", "--merge", "median", "-o", tmp_path / "g.csv")
@@ -185,10 +217,10 @@ def test_export_joins_features_from_a_file(store, tmp_path):
 
 
 def test_export_that_cannot_be(store, tmp_path):
-    out = ("-o", tmp_path / "x")
+    out = ("-o", tmp_path / "x.csv")
     assert (
         "expected features"
-        in run("judge", "export", store, "--format", "letor", *out, code=2).stderr
+        in run("judge", "export", store, "-o", tmp_path / "x.letor", code=2).stderr
     )
     assert "way to merge" in run("judge", "export", store, "--merge", "bordas", *out, code=2).stderr
-    assert not (tmp_path / "x").exists()
+    assert not list(tmp_path.glob("x.*"))

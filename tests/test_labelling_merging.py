@@ -230,7 +230,8 @@ def test_bradley_terry_hears_what_was_said():
 
 
 def test_strengths_do_not_depend_on_sides():
-    said = [Judgment("a", "b", ">"), Judgment("c", "b", "<"), Judgment("a", "c", "~"), Judgment("c", "d", "bad")]  # fmt: skip
+    told = ("a", "b", ">"), ("c", "b", "<"), ("a", "c", "~"), ("c", "d", "bad")
+    said = [Judgment(*one) for one in told]
     flipped = [judgment.flipped() for judgment in said]
     assert bradley_terry([said]) == bradley_terry([flipped])
     assert bradley_terry([[]], ["x", "y"]) == {"x": 0.0, "y": 0.0}

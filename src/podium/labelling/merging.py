@@ -164,9 +164,12 @@ def _against_border(told: Judgments) -> dict[Document, Answer]:
     bad = {d for one in told if one.answer == "bad" for d in (one.a, one.b)}
     if not bad:
         return {}
-    better = {">": lambda one: [one.a], "<": lambda one: [one.b], "~": lambda one: [one.a, one.b]}
-    good = {d for one in told if one.answer != "bad" for d in better[one.answer](one)}
-    return dict.fromkeys(sorted(bad), "<") | dict.fromkeys(sorted(good - bad), ">")
+    against: dict[Document, Answer] = dict.fromkeys(sorted(bad), "<")
+    for one in told:
+        accepted = {">": (one.a,), "<": (one.b,), "~": (one.a, one.b)}.get(one.answer, ())
+        for document in accepted:
+            against.setdefault(document, ">")
+    return against
 
 
 def merge_grades(

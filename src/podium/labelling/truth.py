@@ -200,8 +200,8 @@ def position_truth(
     ks = {top.k for top in tops.values()}
     if len(ks) > 1:
         raise UsageError(
-            f"expected one k for all queries, got {', '.join(map(str, sorted(ks)))}; say how many documents to "
-            f"take, at most {min(ks)} (k=, on the command line --top)"
+            f"expected one k for all queries, got {', '.join(map(str, sorted(ks)))}; say how many documents "
+            f"to take, at most {min(ks)} (k=, on the command line --top)"
         )
     if not ks:
         raise EmptyDataError("expected a finished query, got none")

@@ -14,7 +14,19 @@ if TYPE_CHECKING:
 
     from podium.labelling import Simulation
 
-app = typer.Typer(help="Judgments of people: the top k by preferences.", no_args_is_help=True)
+JUDGE = """Example, from a pool of documents to training data:
+
+podium judge serve --store judgments.db --pool pool.jsonl --assessors ann,bob
+
+podium judge stats judgments.db
+
+podium judge export judgments.db --features features.txt -o train.txt
+
+podium judge demo needs nothing at all; docs/judging.md has the whole way, and the formats of pools."""
+
+app = typer.Typer(
+    help="Judgments of people: the top k by preferences.", no_args_is_help=True, epilog=JUDGE
+)
 
 SIMULATE = """Example: podium judge simulate tournament heap --documents 100 --top 10 --prior-tau 0.6
 

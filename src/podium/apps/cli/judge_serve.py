@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.apps.cli.console import Json, Seed, print_json, print_table, reports_errors
-from podium.apps.cli.judge_store import open_store, plan_of, store_name
+from podium.apps.cli import judge_options as options
+from podium.apps.cli.console import Json, Seed, print_json, printable, reports_errors
+from podium.apps.cli.judge_campaign import ADMIN, Campaign, Wanted, campaign
+from podium.apps.cli.judge_lock import served_at, serving
+from podium.apps.cli.judge_options import open_store, print_notes, store_name, the_store
 
 if TYPE_CHECKING:
     import socket
 
     from podium.apps.judging import JudgingSettings, Links
-    from podium.labelling import Assignment, Pool
     from podium.labelling.store import Store
 
 SERVE = """Example: podium judge serve --store judgments.db --pool pool.jsonl --assessors ann,bob --top 10
@@ -27,9 +29,8 @@ SERVE = """Example: podium judge serve --store judgments.db --pool pool.jsonl --
 Prints a personal link for every assessor and one for the admin, then serves until it is stopped. Whoever has
 a link is let in, so send each to its owner alone.
 
---design all gives all queries to all assessors, paper is the crossover of both tools, overlap gives every
-query to --overlap assessors; --assign reads a CSV file with the columns assessor, query and tool instead. A
-store that has tasks needs none of these: podium judge serve --store judgments.db.
+--pool, --assessors, --design, --assign and the settings are those of podium judge import, which may have been
+done before: a store that has tasks needs none of these, podium judge serve --store judgments.db.
 
 To be reached from other machines give --host 0.0.0.0 and, behind a proxy that does https, --base-url
 https://judge.example.org. The secret that signs links is made once and kept beside the store; with another
@@ -37,19 +38,14 @@ one old links are void."""
 
 LINKS = """Example: podium judge links --store judgments.db --base-url https://judge.example.org --days 14
 
-Makes new links for all members of a store; older ones work on until they end."""
+Makes new links for all members of a store, a line each; older ones work on until they end. Without --base-url
+they lead to where the store is served now."""
 
 DEMO = """Example: podium judge demo
 
 Four small queries about functions of Python's standard library, three by pairs and one by grades. The store
 is a temporary one unless --store names a file."""
 
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        "--store", metavar="STORE", help="An SQLite file, or the URL of a PostgreSQL database."
-    ),
-]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")]
 BaseUrl = Annotated[
@@ -64,41 +60,31 @@ Secret = Annotated[
     ),
 ]
 
-ADMIN = "admin"
 ASSESSOR = "assessor"
 _BUSY_SECONDS = 2.0  # a page asks again; a thread that waits for long is missing elsewhere
 
 
 @reports_errors
 def serve(
-    store: StoreOption = "judgments.db",
-    pool: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Queries and documents: JSONL, CSV or TSV."),
-    ] = None,
-    assessors: Annotated[
-        str, typer.Option(metavar="NAMES", help="Who judges, separated by commas.")
-    ] = "",
-    assign: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Who judges what: a CSV file."),
-    ] = None,
-    design: Annotated[
-        Literal["all", "paper", "overlap"], typer.Option(help="Who judges what, without a file.")
-    ] = "all",
-    tool: Annotated[
-        Literal["preference", "grade"], typer.Option(help="With which tool, but for design paper.")
-    ] = "preference",
-    overlap: Annotated[int, typer.Option(min=1, help="Assessors of a query.")] = 2,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the paper's design.")] = 1,
-    top: Annotated[int, typer.Option("--top", "-k", "--k", min=1, help="Places to be filled.")] = 10,
-    strategy: Annotated[str, typer.Option(help="tournament, heap or sort.")] = "tournament",
-    prior: Annotated[
-        bool, typer.Option("--prior", help="Start from the order of the pool's scores.")
-    ] = False,
-    grades: Annotated[
-        str, typer.Option(metavar="NAMES", help="Names of grades, the worst first.")
-    ] = "Bad,Fair,Good,Excellent,Perfect",
+    store: options.StoreName = None,
+    store_: options.StoreOption = None,
+    pool: options.PoolFile = None,
+    run: options.RunFile = None,
+    documents: options.DocumentsFile = None,
+    queries: options.QueriesFile = None,
+    depth: options.Depth = None,
+    assessors: options.Assessors = None,
+    assign: options.Assign = None,
+    design: options.Design = None,
+    tool: options.Tool = "preference",
+    overlap: options.Overlap = 2,
+    rounds: options.Rounds = None,
+    top: options.Top = None,
+    strategy: options.StrategyName = None,
+    prior: options.Prior = None,
+    ask_implied: options.AskImplied = None,
+    grades: options.Grades = None,
+    mix: options.Mix = False,
     images: Annotated[
         Path | None,
         typer.Option(exists=True, file_okay=False, help="The folder of documents that are images."),
@@ -113,41 +99,40 @@ def serve(
     days: Days = 60.0,
     seed: Seed = 0,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Serve the judging web app, and print a personal link for everybody."""
     from podium.apps.judging import JudgingSettings
-    from podium.errors import UsageError
-    from podium.labelling import make_tasks, read_pool
-    from podium.labelling.store import Store
 
-    names = [name.strip() for name in assessors.split(",") if name.strip()]
-    if pool is None and (names or assign):
-        raise UsageError("expected --pool with --assessors or --assign, got none")
+    where = the_store(store, store_)
     settings = JudgingSettings(base_url=base_url, images=images, repeats=repeats)
-    found = None if pool is None else read_pool(pool)
-    opening = open_store if found is None else Store.open
-    with opening(store, timeout=_BUSY_SECONDS) as opened:
-        if found is not None:
-            known = _assessors(opened)
-            if not names and assign is None and not known:
-                names = [ASSESSOR]
-            how = str(assign) if assign else "crossover" if design == "paper" else design
-            plan = plan_of(found, names or known, how, tool, overlap, rounds, seed)
-            tasks = make_tasks(
-                plan, found, k=top, strategy=strategy, prior=prior,
-                grades=[name.strip() for name in grades.split(",")], seed=seed,
-            )  # fmt: skip
-            _fill(opened, found, plan, tasks)
+    wanted = Wanted(
+            pool=pool, run=run, documents=documents, queries=queries, depth=depth,
+            assessors=assessors or (), assign=assign, design=design, tool=tool, overlap=overlap,
+            rounds=rounds, top=top, strategy=strategy, prior=prior, ask_implied=ask_implied, grades=grades,
+            mix=mix, seed=seed,
+    )  # fmt: skip
+    given = campaign(where, wanted, somebody=ASSESSOR)
+    with open_store(where, make=given.pool is not None, timeout=_BUSY_SECONDS) as opened:
+        given.add_to(opened)
         _add_admin(opened)
-        _run(opened, store, settings, secret, host, port, timedelta(days=days), json)
+        notes = [*given.notes]
+        if not opened.standings():
+            notes.append("the store has no tasks yet: name --pool and --assessors to make them")
+        lifetime = timedelta(days=days)
+        _run(opened, where, settings, secret, host, port, lifetime, json, notes=notes)
 
 
 @reports_errors
 def links(
-    store: StoreOption = "judgments.db",
+    store: options.StoreName = None,
+    store_: options.StoreOption = None,
     base_url: Annotated[
-        str, typer.Option(metavar="URL", help="Where browsers find the server.")
-    ] = "http://127.0.0.1:8400",
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where browsers find the server; where the store is served, or http://127.0.0.1:8400.",
+        ),
+    ] = None,
     secret: Secret = None,
     days: Days = 60.0,
     json: Json = False,
@@ -157,11 +142,13 @@ def links(
     from podium.apps.judging.secret_files import secret_of
     from podium.apps.judging.settings import check_base_url
 
-    check_base_url(base_url)
-    with open_store(store) as opened:
+    where = the_store(store, store_)
+    url = base_url or served_at(where) or "http://127.0.0.1:8400"
+    check_base_url(url)
+    with open_store(where) as opened:
         _add_admin(opened)
-        made = Links(secret_of(store, secret))
-        _print_links(opened, made, base_url, timedelta(days=days), json, store_name(store))
+        made = Links(secret_of(where, secret))
+        _print_links(opened, made, url, timedelta(days=days), json, store_name(where))
 
 
 @reports_errors
@@ -183,31 +170,16 @@ def demo(
     from podium.apps.judging import JudgingSettings
     from podium.apps.judging.demo import TOP, demo_assignments, demo_pool
     from podium.labelling import make_tasks
-    from podium.labelling.store import Store
 
     pool, plan = demo_pool(), demo_assignments(ASSESSOR)
+    ready = Campaign(pool, (ASSESSOR,), tuple(make_tasks(plan, pool, k=TOP)), ())
     with tempfile.TemporaryDirectory(prefix="podium-judge-") as folder:
         where = store or str(Path(folder) / "judgments.db")
-        with Store.open(where, timeout=_BUSY_SECONDS) as opened:
-            _fill(opened, pool, plan, make_tasks(plan, pool, k=TOP))
+        with open_store(where, make=True, timeout=_BUSY_SECONDS) as opened:
+            ready.add_to(opened)
             _add_admin(opened)
             lifetime = timedelta(days=1)
             _run(opened, where, JudgingSettings(), None, host, port, lifetime, json, open_)
-
-
-def _assessors(store: Store) -> list[str]:
-    return [member.id for member in store.members() if member.role == "assessor"]
-
-
-def _fill(store: Store, pool: Pool, plan: list[Assignment], tasks: list[Any]) -> None:
-    """Pool, assessors and tasks into the store; what is there already stays."""
-    from podium.labelling.store import Member
-
-    store.add_pool(pool)
-    known = {member.id for member in store.members()}
-    names = dict.fromkeys(one.assessor for one in plan)
-    store.add_members(Member(name) for name in names if name not in known)
-    store.add_tasks(tasks)
 
 
 def _add_admin(store: Store) -> None:
@@ -224,7 +196,7 @@ def _add_admin(store: Store) -> None:
 
 def _run(
     store: Store, name: str, settings: JudgingSettings, secret: Path | None, host: str, port: int,
-    lifetime: timedelta, json: bool, open_: bool = False,
+    lifetime: timedelta, json: bool, open_: bool = False, notes: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Listen, print the links, and serve until stopped."""
     from podium.apps.judging import Links, make_app
@@ -236,9 +208,9 @@ def _run(
 
     told = secret_of(name, secret)
     made, app = Links(told), make_app(store, secret=told, settings=settings)
-    with _listening(host, port) as listener:
-        base_url = settings.base_url or _address(listener)
-        first = _print_links(store, made, base_url, lifetime, json, store_name(name))
+    with _listening(host, port) as listener, _served(name, settings, listener) as base_url:
+        where = store_name(name)
+        first = _print_links(store, made, base_url, lifetime, json, where, notes, serves=True)
         if open_ and first:
             import webbrowser
 
@@ -253,6 +225,14 @@ def _run(
         gc.freeze()
         with _terminable():
             uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def _served(store: str, settings: JudgingSettings, listener: socket.socket) -> Iterator[str]:
+    """Where browsers find the server, which is the only one of its store."""
+    base_url = settings.base_url or _address(listener)
+    with serving(store, base_url):
+        yield base_url
 
 
 @contextmanager
@@ -291,22 +271,24 @@ def _address(listener: socket.socket) -> str:
 
 
 def _print_links(
-    store: Store, made: Links, base_url: str, lifetime: timedelta, json: bool, where: str
-) -> str | None:
-    """Print the links of all members; returns that of the first assessor."""
+    store: Store, made: Links, base_url: str, lifetime: timedelta, json: bool, where: str,
+    notes: Sequence[str] = (), *, serves: bool = False,
+) -> str | None:  # fmt: skip
+    """Print the links of all members, a line each; returns that of the first assessor."""
     members = store.members()
     urls = {m.id: made.url(base_url, m.id, m.role, lifetime) for m in members}
     if json:
         rows = [{"member": m.id, "role": m.role, "link": urls[m.id]} for m in members]
-        print_json({"url": base_url, "store": where, "links": rows})
+        print_json({"url": base_url, "store": where, "links": rows, "notes": list(notes)})
     else:
-        rows_ = [[m.id, m.role, urls[m.id]] for m in members]
-        print_table(
-            f"Judging: {where}",
-            ["member", "role", "personal link"],
-            rows_,
-            text_columns=2,
-            text_last=True,
-        )
+        # No table: a link that is broken over two lines cannot be copied.
+        names = {m.id: m.id if m.role == "assessor" else f"{m.id} (admin)" for m in members}
+        width = max(map(len, names.values()))
+        typer.echo(printable(f"Judging: {where}, personal links"))
+        for member in members:
+            typer.echo(printable(f"{names[member.id]:<{width}}  {urls[member.id]}"))
+        if serves:
+            typer.echo(f"Serving at {base_url}: open a link in a browser. Ctrl-C stops the server.")
+        print_notes(list(notes))
     sys.stdout.flush()
     return next((urls[m.id] for m in members if m.role == "assessor"), None)

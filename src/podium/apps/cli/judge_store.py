@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from podium.apps.cli import judge_options as options
 from podium.apps.cli.console import (
     Json,
     Missing,
@@ -17,25 +18,21 @@ from podium.apps.cli.console import (
     read_files,
     reports_errors,
 )
+from podium.apps.cli.judge_campaign import Wanted, campaign
+from podium.apps.cli.judge_options import open_store, print_notes, store_name, the_store
 
-if TYPE_CHECKING:
-    from podium.labelling import Assignment, Pool
-    from podium.labelling.store import Store
+FormatName = Literal["letor", "qrels", "parquet", "csv"]
 
-StoreName = Annotated[
-    str,
-    typer.Argument(metavar="STORE", help="An SQLite file, or the URL of a PostgreSQL database."),
-]
-
-IMPORT = """Example: podium judge import judgments.db --pool pool.jsonl -a ann -a bob -a cat --assign overlap
+IMPORT = """Example: podium judge import judgments.db --pool pool.jsonl --assessors ann,bob --design overlap
 
 A pool is JSONL, CSV or TSV with queries and documents, or a TREC run (--run) beside documents and queries.
 
-With assessors (-a, or the assessors of a CSV file) tasks are made: --assign crossover is the paper's design
-(both tools for everybody, no query in both), overlap gives every query to --overlap assessors, all gives all
-queries to all assessors, and a CSV file has the columns assessor, query and tool.
+With assessors (--assessors, or those of an --assign file) tasks are made: --design all gives all queries to
+all assessors, crossover (or paper) is the paper's design (both tools for everybody, no query in both),
+overlap gives every query to --overlap assessors; a file has the columns assessor, query and tool.
 
-To import again adds what is new and changes nothing."""
+Settings that are not given (--top, --strategy ...) are those of the tasks the store has. To import again adds
+what is new and changes nothing; without --pool or --run the store's own queries go to more assessors."""
 
 STATS = """Example: podium judge stats judgments.db --figure stats.svg
 
@@ -44,7 +41,10 @@ the final results, two documents outside the top k being a tie, and on the pairs
 judged; chi-square and a permutation test by query between the tools; kappa, alpha, overlap of the top k,
 self-consistency."""
 
-EXPORT = """Example: podium judge export judgments.db --what labels --format qrels -o truth.qrels
+EXPORT = """Example: podium judge export judgments.db --what labels -o truth.qrels
+
+The format is what the name of the file says (.csv, .parquet, .qrels, .letor; with --features .txt is LETOR)
+unless --format does.
 
 What: topk (ranks), labels (y = k - number of documents strictly better, or with --ties broken
 y = k + 1 - position), grades, preferences (every judgment).
@@ -57,126 +57,55 @@ LETOR rows, and Parquet if wanted, have the features of --features, by query and
 
 @reports_errors
 def import_(
-    store: StoreName,
-    pool: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Queries and documents: JSONL, CSV or TSV."),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="A TREC run instead, with --documents."),
-    ] = None,
-    documents: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="The run's documents: JSONL, CSV or TSV."),
-    ] = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="The run's queries: JSONL, CSV or TSV."),
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(min=1, help="Documents of each query of a run; all by default.")
-    ] = None,
-    assessor: Annotated[
-        list[str] | None,
-        typer.Option("--assessor", "-a", metavar="ID", help="Who judges; may be given several times."),
-    ] = None,
-    assign: Annotated[
-        str, typer.Option(metavar="crossover|overlap|all|CSV", help="Who judges what.")
-    ] = "all",
-    tool: Annotated[
-        Literal["preference", "grade"], typer.Option(help="With which tool, but for crossover.")
-    ] = "preference",
-    overlap: Annotated[int, typer.Option(min=1, help="Assessors of a query.")] = 2,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the crossover design.")] = 2,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="Places to be filled.")] = 10,
-    strategy: Annotated[str, typer.Option(help="tournament, heap or sort.")] = "tournament",
-    prior: Annotated[
-        bool, typer.Option("--prior", help="Start from the order of the pool's scores.")
-    ] = False,
-    ask_implied: Annotated[
-        bool, typer.Option("--ask-implied", help="Also ask what follows from earlier judgments.")
-    ] = False,
-    grades: Annotated[
-        str, typer.Option(metavar="NAMES", help="Names of grades, the worst first.")
-    ] = "Bad,Fair,Good,Excellent,Perfect",
+    store: options.StoreName = None,
+    store_: options.StoreOption = None,
+    pool: options.PoolFile = None,
+    run: options.RunFile = None,
+    documents: options.DocumentsFile = None,
+    queries: options.QueriesFile = None,
+    depth: options.Depth = None,
+    assessors: options.Assessors = None,
+    assign: options.Assign = None,
+    design: options.Design = None,
+    tool: options.Tool = "preference",
+    overlap: options.Overlap = 2,
+    rounds: options.Rounds = None,
+    top: options.Top = None,
+    strategy: options.StrategyName = None,
+    prior: options.Prior = None,
+    ask_implied: options.AskImplied = None,
+    grades: options.Grades = None,
+    mix: options.Mix = False,
     seed: Seed = 0,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Put queries, documents, assessors and tasks into a store; it is made if it is not there."""
-    from podium.labelling import make_tasks
-    from podium.labelling.store import Member, Store
-
-    found = _pool(pool, run, documents, queries, depth)
-    plan = (
-        [] if found is None else plan_of(found, assessor or [], assign, tool, overlap, rounds, seed)
-    )
-    names = list(dict.fromkeys([*(assessor or []), *(one.assessor for one in plan)]))
-    tasks = [] if found is None else make_tasks(
-        plan, found, k=top, strategy=strategy, prior=prior, skip_implied=not ask_implied,
-        grades=[name.strip() for name in grades.split(",")], seed=seed,
-    )  # fmt: skip
-    with busy("importing"), Store.open(store) as opened:
-        known = {member.id for member in opened.members()}
-        new = {"queries": 0 if found is None else opened.add_pool(found)}
-        new["assessors"] = sum(name not in known for name in names)
-        opened.add_members(Member(name) for name in names if name not in known)
-        new["tasks"] = opened.add_tasks(tasks)
-    if json:
-        print_json({"store": store_name(store), **new})
-    else:
-        print_table(
-            store_name(store), ["new", "number"], [[what, f"{n:,}"] for what, n in new.items()]
-        )
-
-
-def _pool(
-    pool: Path | None, run: Path | None, documents: Path | None, queries: Path | None,
-    depth: int | None,
-) -> Pool | None:  # fmt: skip
     from podium.errors import UsageError
-    from podium.labelling import read_pool, read_trec_pool
 
-    if (pool is None) == (run is None):
-        raise UsageError("expected either --pool or --run, got both or neither")
-    if pool is not None:
-        if documents or queries or depth:
-            raise UsageError("expected --documents, --queries and --depth with --run only")
-        return read_pool(pool)
-    if run is None or documents is None:
-        raise UsageError("expected --documents beside --run, got none")
-    return read_trec_pool(run, documents, queries, depth=depth)
-
-
-def plan_of(
-    pool: Pool, assessors: list[str], assign: str, tool: Literal["preference", "grade"],
-    overlap: int, rounds: int, seed: int,
-) -> list[Assignment]:  # fmt: skip
-    """Who judges which query with which tool, by a design or a file."""
-    from podium.errors import UnknownNameError, UsageError
-    from podium.labelling import Assignment, crossover_design, overlap_design, read_assignments
-
-    ids = [query.id for query in pool]
-    if assign not in ("crossover", "overlap", "all"):
-        if not Path(assign).is_file():
-            raise UnknownNameError(
-                "design", assign, ("crossover", "overlap", "all"), "or a CSV file of assignments"
-            )
-        return read_assignments(assign, queries=set(ids), assessors=set(assessors) or None)
-    if not assessors:
-        if assign != "all":
-            raise UsageError(f"expected assessors (-a) to assign by {assign}, got none")
-        return []
-    if assign == "crossover":
-        return crossover_design(ids, assessors, rounds=rounds, seed=seed)
-    if assign == "overlap":
-        return overlap_design(ids, assessors, overlap, tools=[tool], seed=seed)
-    return [Assignment(name, query, tool) for name in assessors for query in ids]
+    where = the_store(store, store_)
+    if pool is None and run is None and not assessors and assign is None:
+        raise UsageError("expected --pool or --run with queries to judge, got neither")
+    with busy("importing"):
+        wanted = Wanted(
+            pool=pool, run=run, documents=documents, queries=queries, depth=depth,
+            assessors=assessors or (), assign=assign, design=design, tool=tool, overlap=overlap,
+            rounds=rounds, top=top, strategy=strategy, prior=prior, ask_implied=ask_implied, grades=grades,
+            mix=mix, seed=seed,
+        )  # fmt: skip
+        given = campaign(where, wanted)
+        with open_store(where, make=True) as opened:
+            new = given.add_to(opened)
+    if json:
+        print_json({"store": store_name(where), **new, "notes": list(given.notes)})
+        return
+    print_table(store_name(where), ["new", "number"], [[what, f"{n:,}"] for what, n in new.items()])
+    print_notes(list(given.notes))
 
 
 @reports_errors
 def stats(
-    store: StoreName,
+    store: options.StoreName = None,
+    store_: options.StoreOption = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw agreement and times to this SVG, PNG or PDF file."),
@@ -188,8 +117,9 @@ def stats(
     """Say what judging cost, and how well assessors agree."""
     from podium.labelling.statistics import statistics
 
+    where = the_store(store, store_)
     _check_figure(figure)
-    with busy("reading judgments"), open_store(store) as opened:
+    with busy("reading judgments"), open_store(where) as opened:
         found = statistics(opened, resamples=resamples, seed=seed)
     if figure is not None:
         from podium.experiments.papers.figures import save_figure
@@ -200,6 +130,11 @@ def stats(
     if json:
         print_json(found.to_dict())
         return
+    if not found.methods:
+        typer.echo(
+            f"{store_name(where)} has no tasks yet: podium judge import {store_name(where)} --pool FILE "
+            "--assessors NAMES makes them"
+        )
     for table in found.tables():
         texts = 2 if table.headers[0] in ("method", "assessor", "what") else 1
         print_table(table.title, table.headers, table.rows, text_columns=texts)
@@ -224,14 +159,15 @@ def _check_figure(figure: Path | None) -> None:
 
 @reports_errors
 def export(
-    store: StoreName,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write.")],
+    store: options.StoreName = None,
+    store_: options.StoreOption = None,
     what: Annotated[
         Literal["topk", "labels", "grades", "preferences"], typer.Option(help="What to write.")
     ] = "labels",
     format: Annotated[  # noqa: A002 - the option's name
-        Literal["letor", "qrels", "parquet", "csv"], typer.Option(help="How to write it.")
-    ] = "csv",
+        FormatName | None, typer.Option(help="How to write it; as the file's name ends by default.")
+    ] = None,
     merge: Annotated[
         str,
         typer.Option(help="How several assessors become one: majority, bradley-terry, an aggregator, none."),
@@ -263,11 +199,12 @@ def export(
     from podium.data.files import check_target
     from podium.labelling.export import export as write
 
+    where, chosen = the_store(store, store_), _format(out, format, bool(features))
     check_target(out, *(features or ()))
     data = read_files(features, missing, labelled=False) if features else None
-    with busy(f"writing {out}"), open_store(store) as opened:
+    with busy(f"writing {out}"), open_store(where) as opened:
         written = write(
-            opened, out, what, format, merge=None if merge == "none" else merge, ties=ties, k=top,
+            opened, out, what, chosen, merge=None if merge == "none" else merge, ties=ties, k=top,
             features=data, unjudged=unjudged,
         )  # fmt: skip
     told: dict[str, Any] = {"file": str(out), **asdict(written)}
@@ -277,24 +214,36 @@ def export(
     rows = [
         [name, f"{value:,}" if isinstance(value, int) else value] for name, value in told.items()
     ]
-    print_table(store_name(store), ["what", "value"], rows, text_columns=2)
+    print_table(store_name(where), ["what", "value"], rows, text_columns=2)
+    if written.unjudged:
+        done = "left out" if unjudged == "drop" else "in with label 0"
+        print_notes([f"{written.unjudged:,} documents with features were not judged: {done}"])
+    if written.unfinished:
+        print_notes([f"{written.unfinished:,} sessions are not finished: left out"])
 
 
-def open_store(store: str, **options: Any) -> Store:
-    """A store that is there: reading must not make one."""
-    from podium.errors import DataError
-    from podium.labelling.store import Store
-    from podium.labelling.store.database import parse_url
-
-    url = parse_url(store)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise DataError("expected a store of judgments, got no such file", path=url.database)
-    return Store.open(store, **options)
+_ENDINGS: dict[str, FormatName] = {
+    ".csv": "csv", ".parquet": "parquet", ".qrels": "qrels", ".letor": "letor", ".svmlight": "letor",
+}  # fmt: skip
 
 
-def store_name(store: str) -> str:
-    """The store's name without the password."""
-    from podium.labelling.store.database import parse_url
+def _format(out: Path, given: FormatName | None, features: bool) -> FormatName:
+    """The format: as said, or as the name ends; a name that promises another one is refused."""
+    from podium.data.files import stem
+    from podium.errors import UsageError
 
-    url = parse_url(store)
-    return url.database or "" if url.get_backend_name() == "sqlite" else repr(url)
+    ending = Path(stem(str(out))).suffix.lower()
+    promised = "letor" if ending == ".txt" and features else _ENDINGS.get(ending)
+    if given is None:
+        if promised is None:
+            known = ", ".join(_ENDINGS)
+            raise UsageError(
+                f"expected --format, or a file that ends in {known} (with features also .txt), got {out}"
+            )
+        return promised
+    if ending in _ENDINGS and promised != given:
+        raise UsageError(
+            f"expected a file for {given}, got {out}, whose name says {promised}; leave --format out, or "
+            "name the file otherwise"
+        )
+    return given
