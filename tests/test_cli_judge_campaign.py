@@ -213,9 +213,12 @@ def test_links_lead_to_where_the_store_is_served(tmp_path, pool):
 def test_one_server_for_a_file(tmp_path):
     path = str(tmp_path / "camp.db")
     with serving(path, "http://127.0.0.1:8400"):
-        with pytest.raises(
-            StoreError, match=r"one server for .*camp\.db, got another at http:.*8400"
-        ), serving(path, "http://127.0.0.1:8401"):
+        with (
+            pytest.raises(
+                StoreError, match=r"one server for .*camp\.db, got another at http:.*8400"
+            ),
+            serving(path, "http://127.0.0.1:8401"),
+        ):
             pass
         assert served_at(path) == "http://127.0.0.1:8400"
     assert not lock_file(path).exists()

@@ -124,8 +124,8 @@ def overlap_design(
     if m < 1 or m * len(tools) > len(assessors):
         most = len(assessors) // len(tools)
         raise UsageError(
-            f"expected an overlap m of {'1 assessor' if most == 1 else f'1 to {most} assessors'} a query, got {m}: "
-            f"{len(assessors)} assessor{'s'[: len(assessors) - 1]} with {len(tools)} "
+            f"expected an overlap m of {'1 assessor' if most == 1 else f'1 to {most} assessors'} a query, "
+            f"got {m}: {len(assessors)} assessor{'s'[: len(assessors) - 1]} with {len(tools)} "
             f"tool{'s'[: len(tools) - 1]}"
         )
     random = _random(seed)

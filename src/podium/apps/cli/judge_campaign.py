@@ -99,7 +99,8 @@ def campaign(store: str, wanted: Wanted, *, somebody: str | None = None) -> Camp
     known = Known.of(store)
     names, notes = split_names(wanted.assessors), []
     pool = _pool(store, wanted)
-    if not names and wanted.assign is None and not known.assessors and somebody and pool:
+    unnamed = not names and wanted.assign is None and wanted.design is None
+    if unnamed and not known.assessors and somebody and pool:
         names = [somebody]
         notes.append(
             f"no assessors were named: all queries go to one called {somebody!r}; name them by --assessors"

@@ -282,7 +282,10 @@ def _print_links(
         print_json({"url": base_url, "store": where, "links": rows, "notes": list(notes)})
     else:
         # No table: a link that is broken over two lines cannot be copied.
-        names = {m.id: m.id if m.role == "assessor" else f"{m.id} (admin)" for m in members}
+        names = {
+            m.id: m.id if m.role == "assessor" or m.id == ADMIN else f"{m.id} (admin)"
+            for m in members
+        }
         width = max(map(len, names.values()))
         typer.echo(printable(f"Judging: {where}, personal links"))
         for member in members:
