@@ -118,8 +118,8 @@ def export(
         truth = _truth(results, what, merge, ties, k, log)
         written = _write_truth(truth, path, what, format, features, unjudged)
         if features is not None:
-            of_judged = sum(q in truth.labels for q in features.qids[features.groups.codes])
-            others = of_judged - len(truth)
+            of_judged = [rows for query, rows in features.queries() if query in truth.labels]
+            others = sum(rows.stop - rows.start for rows in of_judged) - len(truth)
     return Exported(what, format, *written, sum(sessions), len(sessions) - sum(sessions), others)
 
 

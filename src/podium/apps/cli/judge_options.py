@@ -15,7 +15,7 @@ DEFAULT_STORE = "judgments.db"
 StoreName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[STORE]",
+        metavar="STORE",
         help=f"An SQLite file, or the URL of a PostgreSQL database; {DEFAULT_STORE} by default.",
     ),
 ]
