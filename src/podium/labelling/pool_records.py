@@ -80,12 +80,12 @@ class Fields:
     def _one(self, names: tuple[str, ...], read: Callable[[str, Any], str]) -> str | None:
         """What stands under these names; two of them that say two things are an error."""
         self._asked.update(names)
-        said = {
-            name: read(self._named[name], self._values[name])
-            for name in names
-            if self._values.get(name) not in (None, "")
-        }
-        if len(set(said.values())) > 1:
+        said: dict[str, str] = {}
+        for name in names:
+            value = self._values.get(name)
+            if value is not None and value != "":
+                said[name] = read(self._named[name], value)
+        if len(said) > 1 and len(set(said.values())) > 1:
             told = " and ".join(f"{self._named[n]} {value!r:.40}" for n, value in said.items())
             raise DataError(
                 f"expected one of the fields {', '.join(said)}, got {told}: which is it?"
