@@ -38,6 +38,7 @@ import difflib
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Literal
 
 
 class PodiumError(Exception):
@@ -160,8 +161,16 @@ class ConflictError(UsageError):
         super().__init__(message)
 
 
+StoreReason = Literal["full", "locked", "failed"]
+"""Why a store did not do what it should: its disk, another program, or something else."""
+
+
 class StoreError(PodiumError, RuntimeError):
-    """A store that cannot be opened, or that did not keep what it was given."""
+    """A store that cannot be opened, or that did not keep what it was given; `reason` is for programs."""
+
+    def __init__(self, message: str, reason: StoreReason = "failed") -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class UndecidedError(PodiumError, RuntimeError):

@@ -11,6 +11,12 @@ from podium.labelling.events import LAST_MS
 LONGEST_MS = 30 * 60 * 1000
 """Milliseconds in a segment: an idle tab ends one long before, so a longer one is a jump of the clock."""
 
+LONGEST_JUDGMENT_MS = 60 * 60 * 1000
+"""Milliseconds in a judgment: nobody looks at one question for longer than an hour."""
+
+MOST_SEGMENTS = 1_000
+"""Segments of a judgment that are looked at."""
+
 Segment = tuple[int, int]
 
 
@@ -32,6 +38,16 @@ class ActiveTime:
         Segments that began before an earlier one had ended; the time counts once.
     paused
         Segments that ran on in a pause; the pause is taken out.
+    outside
+        Segments that began before the last counted one ended, or ended after the event that told of
+        them; what is outside is cut off.
+    set_back
+        1 if the event is older than the end of the last counted segment, so that nothing can be said
+        of what was counted before: the clock was set back.
+    capped
+        1 if there was more time than a judgment can take; what is above is cut off.
+    surplus
+        Segments beyond the number that is looked at.
     """
 
     segments: tuple[Segment, ...] = ()
@@ -40,6 +56,10 @@ class ActiveTime:
     jumps: int = 0
     overlaps: int = 0
     paused: int = 0
+    outside: int = 0
+    set_back: int = 0
+    capped: int = 0
+    surplus: int = 0
 
     @property
     def milliseconds(self) -> int:
@@ -54,16 +74,23 @@ class ActiveTime:
     @property
     def flaws(self) -> int:
         """How often something had to be cleaned: 0 is a time to trust."""
-        return self.malformed + self.negative + self.jumps + self.overlaps + self.paused
+        told = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
+        return sum(told) + self.outside + self.set_back + self.capped + self.surplus
 
 
 def active_time(
-    segments: object, pauses: Iterable[Segment] = (), longest: int = LONGEST_MS
+    segments: object,
+    pauses: Iterable[Segment] = (),
+    longest: int = LONGEST_MS,
+    *,
+    within: tuple[int | None, int | None] = (None, None),
+    most: int = LONGEST_JUDGMENT_MS,
+    surplus: int = 0,
 ) -> ActiveTime:
     """The active time in the segments that a client sent; nothing in them raises.
 
-    Malformed and negative segments and jumps are dropped, overlapping ones count once, pauses are taken
-    out; each is counted.
+    Malformed and negative segments and jumps are dropped, overlapping ones count once, pauses, the time
+    before the last counted segment ended and the future are taken out; each is counted.
 
     Parameters
     ----------
@@ -73,6 +100,12 @@ def active_time(
         The same of pauses; one that ends before it starts is none.
     longest
         A segment of more milliseconds is a jump of the clock.
+    within
+        When the last counted segment ended, and when the judgment was made; None for no limit.
+    most
+        Milliseconds that a judgment can take.
+    surplus
+        How many segments were left out.
 
     Examples
     --------
@@ -81,21 +114,32 @@ def active_time(
     >>> time = active_time([[0, 4000], [3000, 5000], [9000, 8000]], pauses=[(1000, 2000)])
     >>> time.segments, time.overlaps, time.negative, time.paused
     (((0, 1000), (2000, 5000)), 1, 1, 1)
+    >>> time = active_time([[0, 4000], [4500, 9000]], within=(1000, 5000))
+    >>> time.segments, time.outside
+    (((1000, 4000), (4500, 5000)), 2)
     """
     given = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
     whole = [_segment(item) for item in given]
     good = [segment for segment in whole if segment is not None]
     forward = [(start, end) for start, end in good if end >= start]
     short = sorted((start, end) for start, end in forward if end - start <= longest)
-    union, overlaps = _union(short)
+    after, until = within
+    set_back = after is not None and until is not None and until < after
+    inside, outside = _clipped(short, None if set_back else after, until)
+    union, overlaps = _union(inside)
     kept, paused = _without(union, [(start, end) for start, end in pauses if end > start])
+    counted, capped = _capped(kept, most)
     return ActiveTime(
-        segments=tuple((start, end) for start, end in kept if end > start),
+        segments=tuple((start, end) for start, end in counted if end > start),
         malformed=len(whole) - len(good),
         negative=len(good) - len(forward),
         jumps=len(forward) - len(short),
         overlaps=overlaps,
         paused=paused,
+        outside=outside,
+        set_back=int(set_back),
+        capped=capped,
+        surplus=surplus,
     )
 
 
@@ -111,6 +155,27 @@ def _segment(item: object) -> Segment | None:
             return None
         numbers.append(round(value))
     return numbers[0], numbers[1]
+
+
+def _clipped(
+    segments: list[Segment], after: int | None, until: int | None
+) -> tuple[list[Segment], int]:
+    """Segments within limits, and how many reached out of them."""
+    low, high = -LAST_MS if after is None else after, LAST_MS if until is None else until
+    outside = sum(start < low or end > high for start, end in segments)
+    cut = [(max(start, low), min(end, high)) for start, end in segments]
+    return [(start, end) for start, end in cut if end >= start], outside
+
+
+def _capped(segments: list[Segment], most: int) -> tuple[list[Segment], int]:
+    """The first segments that make up so much time, and whether there was more."""
+    counted: list[Segment] = []
+    for start, end in segments:
+        if end - start > most:
+            return [*counted, (start, start + most)], 1
+        counted.append((start, end))
+        most -= end - start
+    return counted, 0
 
 
 def _union(segments: list[Segment]) -> tuple[list[Segment], int]:

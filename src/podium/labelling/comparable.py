@@ -81,7 +81,7 @@ def comparable(log: JudgmentLog) -> tuple[Comparable, Comparable]:
     def of_tool(rows: Ints, unit: Ints, value: Ints, n_values: int) -> Comparable:
         task = log.task[rows]
         who = query[task], assessor[task], task
-        counts = log.standing[rows], log.repeated[rows]
+        counts = log.standing[rows], (log.repeated & ~log.undone)[rows]
         return Comparable(queries, assessors, *who, unit, value, *counts, n_values)
 
     rows = np.flatnonzero(~graded)

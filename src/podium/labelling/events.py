@@ -48,8 +48,9 @@ class Event:
         - judgment: ``a``, ``b``, ``answer``, or ``document``, ``grade`` (a number from 0, the worst); with
           ``"repeat": true`` the pair was judged before and is asked again
         - shown: ``a``, ``b``, or ``document``
-        - skip: ``document`` where documents are graded
-        - undo: ``steps``, 1 if it is not there
+        - skip: ``document`` where documents are graded; with ``"repeat": true`` it was asked again
+        - undo: ``judgment``, the id of the last judgment that stands, repeats included; without it the
+          last ``steps`` judgments, 1 if it is not there, but for repeats
         - comment: ``text``
         - any: ``segments``, the active time since the event before: [start, end) in milliseconds
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from podium.errors import EventError, NotAskedError
-from podium.labelling.clock import ActiveTime, Segment, active_time
+from podium.labelling.clock import MOST_SEGMENTS, ActiveTime, Segment, active_time
 from podium.labelling.events import Event
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Answer, Judgment, Question, TopK
@@ -38,7 +38,8 @@ class Entry(NamedTuple):
     """What statistics need of an event, in numbers.
 
     Documents are places in the task's documents, -1 where there is none; `answer` is a code of
-    ANSWER_CODES, a grade, or the number of steps of an undo. No number needs more than 31 bits.
+    ANSWER_CODES, a grade, or the number of steps of an undo, which goes through repeats, too, where
+    `repeated` is 1. No number needs more than 31 bits.
     """
 
     first: int = -1
@@ -51,10 +52,12 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Timed:
-    """A judgment and the active time that it took."""
+    """A judgment, the active time that it took, its event's id, and which event of the session it was."""
 
     judgment: Judged
     time: ActiveTime
+    event: str
+    place: int
 
 
 class Session:
@@ -76,7 +79,7 @@ class Session:
     GradeQuestion(document='y')
     >>> session.active_seconds, session.progress
     ((2.5,), Progress(judged=1, remaining=1.0))
-    >>> session.apply(Event("e2", "s1", "undo", 4000)).step
+    >>> session.apply(Event("e2", "s1", "undo", 4000, {"judgment": "e1"})).step
     GradeQuestion(document='x')
     """
 
@@ -84,15 +87,17 @@ class Session:
         self.task = task
         self.n_events = 0
         self.paused = False
-        self.skipped = False
+        self.put_off = 0
         self._place = {document: place for place, document in enumerate(task.documents)}
         self._work: Race | Grading = _start(task)
-        self._times: list[ActiveTime] = []
+        self._standing: list[Timed] = []
         self._active_ms = 0
+        self._counted_until: int | None = None  # the end of the last segment that counted
         self._undone: list[Timed] = []
         self._repeats: list[Timed] = []
         self._comments: list[Event] = []
         self._segments: list[object] = []  # of the question at hand
+        self._surplus = 0
         self._pauses: list[Segment] = []
         self._paused_at = 0
 
@@ -117,7 +122,7 @@ class Session:
     @property
     def progress(self) -> Progress:
         """Judgments made, and expected to come."""
-        return Progress(len(self._times), self._work.remaining)
+        return Progress(len(self._standing), self._work.remaining)
 
     @property
     def judgments(self) -> tuple[Judged, ...]:
@@ -127,12 +132,12 @@ class Session:
     @property
     def times(self) -> tuple[ActiveTime, ...]:
         """The active time of each judgment that stands."""
-        return tuple(self._times)
+        return tuple(timed.time for timed in self._standing)
 
     @property
     def active_seconds(self) -> tuple[float, ...]:
         """The active seconds of each judgment that stands."""
-        return tuple(time.seconds for time in self._times)
+        return tuple(timed.time.seconds for timed in self._standing)
 
     @property
     def active_ms(self) -> int:
@@ -150,13 +155,15 @@ class Session:
         return tuple(self._repeats)
 
     @property
+    def last(self) -> Timed | None:
+        """The last judgment that was not taken back, a repeat or not: what an undo may name."""
+        ends = [told[-1] for told in (self._standing, self._repeats) if told]
+        return max(ends, key=lambda timed: timed.place, default=None)
+
+    @property
     def comments(self) -> tuple[Event, ...]:
         """The assessor's comments."""
         return tuple(self._comments)
-
-    def check(self, event: Event) -> None:
-        """Raise where `apply` would; nothing changes."""
-        self._check(event)
 
     def apply(self, event: Event) -> Session:
         """One event more: the session itself, moved on; an event that is refused changes nothing."""
@@ -169,17 +176,13 @@ class Session:
         self.n_events += 1
         self._listen(event)
         if judged is not None:
-            return self._judge(judged, repeated=event.data.get("repeat") is True)
+            return self._judge(judged, event)
         if event.kind == "undo":
-            return self._undo(event.data.get("steps", 1))
+            return self._undo(event)
         if event.kind == "shown":
-            self.skipped = False
             return self._entry(event.data.get("a", event.data.get("document")), event.data.get("b"))
-        if event.kind == "skip":
-            self.skipped = True
-            if isinstance(self._work, Grading):
-                self._work.skip()
-                return self._entry(event.data["document"])
+        if event.kind == "skip" and isinstance(self._work, Grading):
+            return self._skip(event, self._work)
         if event.kind == "comment":
             self._comments.append(event)
         return Entry()
@@ -188,23 +191,33 @@ class Session:
         """The clock: active segments and pauses since the last judgment."""
         sent = event.data.get("segments")
         if sent is not None:
-            self._segments += sent if isinstance(sent, list | tuple) else [sent]
+            given = sent if isinstance(sent, list | tuple) else [sent]
+            room = MOST_SEGMENTS - len(self._segments)
+            self._segments += given[:room]
+            self._surplus += len(given[room:])
         if event.kind == "pause" and not self.paused:
             self.paused, self._paused_at = True, event.at
         elif event.kind == "resume" and self.paused:
             self.paused = False
-            self._pauses.append((self._paused_at, event.at))
+            if len(self._pauses) < MOST_SEGMENTS:
+                self._pauses.append((self._paused_at, event.at))
 
-    def _judge(self, judged: Judged, repeated: bool) -> Entry:
-        time = active_time(self._segments, self._pauses)
+    def _time(self, at: int) -> ActiveTime:
+        """The active time of the judgment told at `at`; the clock begins anew."""
+        within = (self._counted_until, at)
+        time = active_time(self._segments, self._pauses, within=within, surplus=self._surplus)
+        if time.segments:
+            self._counted_until = time.segments[-1][1]
         self._active_ms += time.milliseconds
-        self._segments, self._pauses = [], []
-        self.paused = self.skipped = False  # nobody judges in a pause: its end got lost
-        if repeated:
-            self._repeats.append(Timed(judged, time))
-        else:
-            self._times.append(time)
-            self._tell(judged)
+        self._segments, self._pauses, self._surplus = [], [], 0
+        self.paused = False  # nobody judges in a pause: its end got lost
+        return time
+
+    def _judge(self, judged: Judged, event: Event) -> Entry:
+        time, repeated = self._time(event.at), event.data.get("repeat") is True
+        told = judged if repeated else self._tell(judged)
+        where = self._repeats if repeated else self._standing
+        where.append(Timed(told, time, event.id, self.n_events))
         if isinstance(judged, Graded):
             entry = self._entry(judged.document)._replace(answer=judged.grade)
         else:
@@ -212,27 +225,41 @@ class Session:
         active_ms, flaws = min(time.milliseconds, 2**31 - 1), min(time.flaws, 2**16)
         return entry._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
 
-    def _tell(self, judged: Judged) -> None:
-        """Let the race, or the line of documents, go on."""
+    def _tell(self, judged: Judged) -> Judged:
+        """Let the race, or the line of documents, go on; the judgment as it was asked for."""
         if isinstance(self._work, Grading):
             assert isinstance(judged, Graded)
             self._work.judge(judged.grade)
-        else:
-            assert isinstance(judged, Judgment)
-            asked = self._work.step
-            assert isinstance(asked, Question)
-            self._work.judge(judged.answer if judged.a == asked.a else judged.flipped().answer)
+            return judged
+        assert isinstance(judged, Judgment)
+        asked = self._work.step
+        assert isinstance(asked, Question)
+        turned = judged if judged.a == asked.a else judged.flipped()
+        self._work.judge(turned.answer)
+        return turned
 
-    def _undo(self, steps: int) -> Entry:
-        judgments = self._work.judgments
-        keep = len(judgments) - steps
-        self._undone += map(Timed, judgments[keep:], self._times[keep:])
-        del self._times[keep:]
-        if isinstance(self._work, Grading):
-            self._work.undo(steps)
+    def _undo(self, event: Event) -> Entry:
+        """Take back the judgment that is named; or, as undo once was, the last ones but for repeats."""
+        named, steps = "judgment" in event.data, event.data.get("steps", 1)
+        if named and self.last in self._repeats[-1:]:
+            self._undone.append(self._repeats.pop())
         else:
-            self._work = self._work.undone(steps)
-        return Entry(answer=steps)
+            self._undone += self._standing[-steps:]
+            del self._standing[-steps:]
+            if isinstance(self._work, Grading):
+                self._work.undo(steps)
+            else:
+                self._work = self._work.undone(steps)
+        return Entry(answer=steps, repeated=int(named))
+
+    def _skip(self, event: Event, line: Grading) -> Entry:
+        """The document goes to the end of the line; a repeat, which is in no line, is put off."""
+        repeated = event.data.get("repeat") is True
+        if repeated:
+            self.put_off += 1
+        else:
+            line.skip()
+        return self._entry(event.data["document"])._replace(repeated=int(repeated))
 
     def _entry(self, first: object, second: object = None) -> Entry:
         return Entry(self._place.get(first, -1), self._place.get(second, -1))  # type: ignore[call-overload]
@@ -255,9 +282,7 @@ class Session:
         if event.kind == "undo":
             self._check_undo(event)
         elif event.kind == "skip" and isinstance(self._work, Grading):
-            document = event.data.get("document")
-            if self.step != GradeQuestion(document):  # type: ignore[arg-type]
-                raise _not_asked(event, f"a skip of {document!r:.60}", self.step)
+            self._check_skip(event)
         elif event.kind == "shown":
             for name in ("a", "b") if "a" in event.data else ("document",):
                 self._document(event, name)
@@ -308,14 +333,29 @@ class Session:
 
     def _check_repeat(self, judged: Judged, event: Event) -> None:
         pair = _about(judged)
-        if not any(_about(earlier) == pair for earlier in self._work.judgments):
+        if not any(_about(timed.judgment) == pair for timed in self._standing):
             raise NotAskedError(
                 f"expected a repeat of what was judged before in event {event.id!r}, got "
                 f"{' and '.join(map(repr, sorted(pair)))}"
             )
 
+    def _check_skip(self, event: Event) -> None:
+        document = event.data.get("document")
+        if event.data.get("repeat") is True:
+            self._check_repeat(Graded(self._document(event, "document"), 0), event)
+        elif self.step != GradeQuestion(document):  # type: ignore[arg-type]
+            raise _not_asked(event, f"a skip of {document!r:.60}", self.step)
+
     def _check_undo(self, event: Event) -> None:
-        steps, most = event.data.get("steps", 1), len(self._times)
+        if "judgment" in event.data:
+            named, last = event.data["judgment"], self.last
+            if last is None or named != last.event or event.data.get("steps", 1) != 1:
+                raise NotAskedError(
+                    f"expected an undo of {'nothing' if last is None else last.event!r}, the last "
+                    f"judgment that stands, got {named!r:.60} in event {event.id!r}"
+                )
+            return
+        steps, most = event.data.get("steps", 1), len(self._standing)
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise EventError(
                 f"expected an undo of 1 step or more in event {event.id!r}, got {steps!r:.60}"
@@ -346,30 +386,3 @@ def _not_asked(event: Event, got: str, asked: Step) -> NotAskedError:
     return NotAskedError(
         f"expected {what}, got {got} in event {event.id!r}; ask the session for its next step"
     )
-
-
-def result_record(step: Step) -> dict[str, Any] | None:
-    """A finished truth as JSON can hold it; None for a question.
-
-    Examples
-    --------
-    >>> result_record(Grades((Graded("x", 1),), ("Bad", "Good")))
-    {'graded': [['x', 1]], 'names': ['Bad', 'Good']}
-    """
-    if isinstance(step, TopK):
-        return {
-            "levels": [list(level) for level in step.levels],
-            "k": step.k,
-            "judged": step.judged,
-        }
-    if isinstance(step, Grades):
-        return {"graded": [[g.document, g.grade] for g in step.graded], "names": list(step.names)}
-    return None
-
-
-def read_result(record: Mapping[str, Any]) -> TopK | Grades:
-    """The inverse of result_record."""
-    if "levels" in record:
-        levels = tuple(tuple(level) for level in record["levels"])
-        return TopK(levels, record["k"], record["judged"])
-    return Grades(tuple(Graded(*graded) for graded in record["graded"]), tuple(record["names"]))

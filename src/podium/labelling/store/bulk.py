@@ -131,17 +131,24 @@ def _undone(
     is_undo: NDArray[np.bool_],
     repeated: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Which judgments an undo took back: the last ones of its session that still stood."""
+    """Which judgments an undo took back: the last ones of its session that still stood.
+
+    One that names a judgment (`repeated`) takes back the last of all, any other passes repeats over.
+    """
     undone = np.zeros(len(task), dtype=np.bool_)
     affected = np.unique(task[is_undo])
     begins, ends = (np.searchsorted(task, affected, side=side) for side in ("left", "right"))
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         standing: list[int] = []
+        repeats: list[int] = []
         last = begin
         # Between two undos all that is judged stands: only undos are a matter of a loop.
         for row in (begin + np.flatnonzero(is_undo[begin:end])).tolist():
             standing += (last + np.flatnonzero(~repeated[last:row])).tolist()
-            undone[standing[-steps[row] :]] = True
-            del standing[-steps[row] :]
+            repeats += (last + np.flatnonzero(repeated[last:row])).tolist()
+            named = repeated[row] and repeats and repeats[-1:] > standing[-1:]
+            told, n = (repeats, 1) if named else (standing, steps[row])
+            undone[told[-n:]] = True
+            del told[-n:]
             last = row + 1
     return undone

@@ -30,11 +30,23 @@ _AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody who judges, or who looks after those who do."""
+    """Somebody who judges, or who looks after those who do.
+
+    Parameters
+    ----------
+    id, name
+        By which programs and people know the member.
+    role
+        What the member may do.
+    generation
+        How often the member's links were renewed: older links do not work. The store counts it;
+        to add a member again does not change it.
+    """
 
     id: str
     name: str = ""
     role: Role = "assessor"
+    generation: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id) <= 200 or not self.id.isprintable():
@@ -107,6 +119,19 @@ def upsert_members(connection: sa.Connection, members: Iterable[Member]) -> None
             connection.execute(sa.update(table).where(table.c.id == member.id).values(**values))
         else:
             connection.execute(sa.insert(table).values(id=member.id, **values))
+
+
+def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[Member]:
+    """The members with their next generation; one who is not there raises."""
+    table = tables.members
+    known = {row.id for row in connection.execute(sa.select(table.c.id))}
+    if unknown := next((name for name in names if name not in known), None):
+        raise UnknownNameError("member", unknown, known)
+    for name in dict.fromkeys(names):
+        more = {"generation": table.c.generation + 1}
+        connection.execute(sa.update(table).where(table.c.id == name).values(more))
+    rows = select_in(connection, sa.select(table).order_by(table.c.id), table.c.id, list(names))
+    return [Member(row.id, row.name, row.role, row.generation) for row in rows]
 
 
 def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:

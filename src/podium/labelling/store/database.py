@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from podium.errors import StoreError, UsageError, require
+from podium.errors import StoreError, StoreReason, UsageError, require
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another one."""
@@ -83,26 +83,32 @@ class Database:
         try:
             yield
         except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise StoreError(f"{outcome}: {self._reason(error)}") from error
+            said, reason, advice = _told_of(error)
+            message = f"{outcome}: {said} ({self.where})" + (f"; {advice}" if advice else "")
+            raise StoreError(message, reason) from error
 
-    def _reason(self, error: Exception) -> str:
-        """What went wrong with the database, and what to do."""
-        cause = getattr(error, "orig", None) or error
-        said = " ".join(str(cause).split()) or type(cause).__name__
-        known = {
-            "locked": "another process holds the database; try again, or close the other one",
-            "lock timeout": "another process holds the session; try again",
-            "disk is full": "the disk is full; make room and send it again",
-            "disk I/O error": "the disk cannot be written; it may be full or broken",
-            "readonly": "the file cannot be written; see who may write it and its folder",
-            "unable to open": "there is no such folder, or the file cannot be opened",
-            "not a database": "the file is something else than a store",
-            "malformed": "the file is damaged; restore it from a copy",
-            "No space left": "the disk of the server is full; make room and send it again",
-            "connection": "the server cannot be reached; try again once it is there",
-        }
-        advice = next((text for sign, text in known.items() if sign.lower() in said.lower()), "")
-        return f"{said} ({self.where})" + (f"; {advice}" if advice else "")
+
+_SIGNS: dict[str, tuple[StoreReason, str]] = {
+    "locked": ("locked", "another process holds the database; try again, or close the other one"),
+    "lock timeout": ("locked", "another process holds the session; try again"),
+    "disk is full": ("full", "the disk is full; make room and send it again"),
+    "disk I/O error": ("failed", "the disk cannot be written; it may be full or broken"),
+    "readonly": ("failed", "the file cannot be written; see who may write it and its folder"),
+    "unable to open": ("failed", "there is no such folder, or the file cannot be opened"),
+    "not a database": ("failed", "the file is something else than a store"),
+    "malformed": ("failed", "the file is damaged; restore it from a copy"),
+    "No space left": ("full", "the disk of the server is full; make room and send it again"),
+    "connection": ("failed", "the server cannot be reached; try again once it is there"),
+}  # fmt: skip
+"""What databases say, the reason that programs go by, and what to do."""
+
+
+def _told_of(error: Exception) -> tuple[str, StoreReason, str]:
+    """What the database says of an error, its reason, and what to do."""
+    cause = getattr(error, "orig", None) or error
+    said = " ".join(str(cause).split()) or type(cause).__name__
+    found = (told for sign, told in _SIGNS.items() if sign.lower() in said.lower())
+    return said, *next(found, ("failed", ""))
 
 
 def parse_url(url: str | os.PathLike[str]) -> sa.URL:

@@ -68,6 +68,13 @@ _NUMBERS = (
     """,
 )
 
+# Time is counted between the judgment before and the event's own time: older columns say more.
+_BOUNDED = (
+    "ALTER TABLE members ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX events_comments ON events (received) WHERE kind = 'comment'",
+    "DELETE FROM sessions",
+)
+
 
 @dataclass(frozen=True)
 class Migration:
@@ -81,6 +88,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("queries, documents, members, tasks, events", _BASE),
     Migration("events in numbers, where sessions stand", _NUMBERS, filling.fill_numbers),
+    Migration("generations of links, bounded times", _BOUNDED, filling.fill_numbers),
 )
 """Step i leads to version i + 1."""
 

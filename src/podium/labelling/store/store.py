@@ -19,7 +19,8 @@ from podium.labelling.events import Event
 from podium.labelling.grading import Grades
 from podium.labelling.judgments import TopK
 from podium.labelling.pools import Pool, PoolQuery
-from podium.labelling.session import Session, read_result
+from podium.labelling.results import read_result
+from podium.labelling.session import Session
 from podium.labelling.store import tables
 from podium.labelling.store.batch import Appended, Batch, writing_batch
 from podium.labelling.store.bulk import JudgmentLog, judgment_log
@@ -28,6 +29,7 @@ from podium.labelling.store.contents import (
     insert_pool,
     insert_tasks,
     read_pool,
+    renew_links,
     upsert_members,
 )
 from podium.labelling.store.database import BUSY_SECONDS, Database
@@ -158,6 +160,14 @@ class Store:
         with self.database.writing("the members", alone=True) as connection:
             upsert_members(connection, members)
 
+    def renew_links(self, members: Iterable[str]) -> list[Member]:
+        """Make the links and cookies of these members void: only links made from now on let them in.
+
+        Returns the members, with the generation that new links are to name.
+        """
+        with self.database.writing("the members", alone=True) as connection:
+            return renew_links(connection, list(members))
+
     def add_tasks(self, tasks: Iterable[Task]) -> int:
         """Add tasks for assessors and queries that are there; returns how many are new."""
         with self.database.writing("the tasks", alone=True) as connection:
@@ -189,7 +199,7 @@ class Store:
         table = tables.members
         with self.database.reading() as connection:
             rows = connection.execute(sa.select(table).order_by(table.c.id)).all()
-        return [Member(row.id, row.name, row.role) for row in rows]
+        return [Member(row.id, row.name, row.role, row.generation) for row in rows]
 
     def standings(self, assessor: str | None = None, query: str | None = None) -> list[Standing]:
         """Where the sessions stand: all, or those of an assessor, of a query, or both; in order of making."""
@@ -279,17 +289,18 @@ class Store:
             select = sa.select(e).where(e.c.task == live.number).order_by(e.c.place)
             return [read_event(row, session) for row in connection.execute(select)]
 
-    def comments(self) -> list[Event]:
-        """All comments, in the order of tasks."""
+    def comments(self, latest: int | None = None) -> list[Event]:
+        """All comments in the order in which they came, or so many of the latest."""
         e, t = tables.events, tables.tasks
         select = (
             sa.select(e.c.id, t.c.id.label("session"), e.c.kind, e.c.at, e.c.data)
             .join_from(e, t)
-            .where(e.c.kind == "comment")
-            .order_by(e.c.task, e.c.place)
+            .where(e.c.kind == sa.literal_column("'comment'"))  # as the index says it
+            .order_by(e.c.received.desc(), e.c.task.desc(), e.c.place.desc())
+            .limit(latest)
         )
         with self.database.reading() as connection:
-            return [read_event(row, row.session) for row in connection.execute(select)]
+            return [read_event(row, row.session) for row in connection.execute(select)][::-1]
 
     def judgments(self) -> JudgmentLog:
         """All judgments in columns of numbers, for statistics."""

@@ -41,6 +41,7 @@ members = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False, server_default="0"),  # of links that work
 )
 
 tasks = sa.Table(
