@@ -135,6 +135,10 @@ def links(
     ] = None,
     secret: Secret = None,
     days: Days = 60.0,
+    renew: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A member whose older links are to work no more."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print a new personal link for everybody in a store."""
@@ -147,6 +151,7 @@ def links(
     check_base_url(url)
     with open_store(where) as opened:
         _add_admin(opened)
+        opened.renew_links(renew or ())
         made = Links(secret_of(where, secret))
         _print_links(opened, made, url, timedelta(days=days), json, store_name(where))
 
@@ -201,6 +206,7 @@ def _run(
     """Listen, print the links, and serve until stopped."""
     from podium.apps.judging import Links, make_app
     from podium.apps.judging.secret_files import secret_of
+    from podium.apps.judging.serving import uvicorn_config
     from podium.errors import require
 
     require("uvicorn", "web", "serving")
@@ -215,10 +221,7 @@ def _run(
             import webbrowser
 
             webbrowser.open(first)
-        # Links are secrets: no log of requests. A judgment takes seconds: connections stay for longer.
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75
-        )
+        config = uvicorn_config(app)
         # The collector would look at all modules again and again, a tenth of a second each, while people
         # wait: what is there now stays anyway.
         gc.collect()
@@ -276,7 +279,7 @@ def _print_links(
 ) -> str | None:  # fmt: skip
     """Print the links of all members, a line each; returns that of the first assessor."""
     members = store.members()
-    urls = {m.id: made.url(base_url, m.id, m.role, lifetime) for m in members}
+    urls = {m.id: made.url(base_url, m.id, m.role, lifetime, m.generation) for m in members}
     if json:
         rows = [{"member": m.id, "role": m.role, "link": urls[m.id]} for m in members]
         print_json({"url": base_url, "store": where, "links": rows, "notes": list(notes)})

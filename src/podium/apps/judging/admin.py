@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podium.apps.judging.links import Pass
-from podium.apps.judging.people import is_member
 from podium.apps.judging.plots import assessor_plot, matrix_plots, time_plot
 from podium.apps.judging.progress import progress
-from podium.apps.judging.refusals import JSON, Refusal
+from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.security import Guard
 from podium.apps.judging.settings import JudgingSettings
@@ -25,22 +24,39 @@ from podium.labelling.store import Store
 _COMMENTS = 50
 
 
+_SHARE = 20
+"""Statistics that take a second are made every 20 seconds at most, if they may be so old."""
+
+
+class Dated(NamedTuple):
+    """Statistics, and the moment they are of."""
+
+    found: Statistics
+    at: datetime
+
+
 class RecentStatistics:
-    """Statistics no older than some seconds, made by one thread at a time."""
+    """Statistics no older than some seconds, made by one thread at a time.
+
+    Those that are made in no time are as good as never old: the page agrees with itself.
+    """
 
     def __init__(self, store: Store, seconds: float) -> None:
         self._store, self._seconds = store, seconds
         self._lock = Lock()
-        self._found: Statistics | None = None
-        self._made = 0.0
+        self._known: Dated | None = None
+        self._until = 0.0
 
-    def get(self) -> Statistics:
+    def get(self) -> Dated:
         """The statistics."""
         with self._lock:
-            if self._found is None or time.monotonic() - self._made > self._seconds:
-                self._found = statistics(self._store)
-                self._made = time.monotonic()
-            return self._found
+            start = time.monotonic()
+            if self._known is None or start > self._until:
+                at = datetime.now(UTC)
+                self._known = Dated(statistics(self._store), at)
+                taken = time.monotonic() - start
+                self._until = start + taken + min(self._seconds, _SHARE * taken)
+            return self._known
 
 
 def admin_routes(store: Store, guard: Guard, pages: Pages, settings: JudgingSettings) -> APIRouter:
@@ -48,23 +64,16 @@ def admin_routes(store: Store, guard: Guard, pages: Pages, settings: JudgingSett
     routes = APIRouter()
     recent = RecentStatistics(store, settings.statistics_seconds)
 
-    async def required(request: Request) -> Pass:
-        known = guard.required(request, "admin")
-        # Whoever is no admin any more has lost it at once, whatever the cookie says.
-        if not await run_in_threadpool(is_member, store, known):
-            raise Refusal(403, "not_admin", "This page is for admins.")
-        return known
-
     @routes.get("/admin")
     async def admin(request: Request) -> Response:
-        await required(request)
-        told, found = await run_in_threadpool(lambda: (progress(store), recent.get()))
-        comments = (await run_in_threadpool(store.comments))[-_COMMENTS:][::-1]
+        await guard.admin(request)
+        told, (found, at) = await run_in_threadpool(lambda: (progress(store), recent.get()))
+        comments = (await run_in_threadpool(store.comments, _COMMENTS))[::-1]
         return pages.page(
             "admin.html",
             role="admin",
-            live=request.query_params.get("live") == "1",
             progress=told,
+            as_of=at,
             tables=found.tables(),
             matrices=matrix_plots(found),
             times=time_plot(found.methods),
@@ -74,13 +83,14 @@ def admin_routes(store: Store, guard: Guard, pages: Pages, settings: JudgingSett
 
     @routes.get("/admin/progress.json")
     async def progress_json(request: Request) -> Response:
-        await required(request)
+        await guard.admin(request)
         return JSON(await run_in_threadpool(lambda: progress(store).to_dict()))
 
     @routes.get("/admin/statistics.json")
     async def statistics_json(request: Request) -> Response:
-        await required(request)
-        return JSON(await run_in_threadpool(lambda: recent.get().to_dict()))
+        await guard.admin(request)
+        found, at = await run_in_threadpool(recent.get)
+        return JSON(found.to_dict() | {"as_of": at.isoformat(timespec="seconds")})
 
     return routes
 

@@ -24,14 +24,17 @@ def api_routes(desk: Desk, guard: Guard, settings: JudgingSettings) -> APIRouter
 
     @routes.get("/api/tasks/{task_id:path}")
     async def task(request: Request, task_id: str) -> Response:
-        known = guard.required(request, "assessor")
+        known = await guard.assessor(request)
         return JSON(await run_in_threadpool(desk.state, known.member, task_id))
 
     @routes.post("/api/tasks/{task_id:path}/events")
     async def events(request: Request, task_id: str) -> Response:
-        known = guard.required(request, "assessor")
+        known = await guard.assessor(request)
         body = await read_json(
-            request, settings.max_body, lambda: guard.check_change(request, known)
+            request,
+            settings.max_body,
+            settings.body_seconds,
+            lambda: guard.check_change(request, known),
         )
         given = read_events(body, task_id, settings.max_events)
         outcome = await desk.take(known.member, task_id, given)

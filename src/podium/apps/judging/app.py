@@ -14,11 +14,13 @@ from podium.apps.judging.admin import admin_routes
 from podium.apps.judging.api import api_routes
 from podium.apps.judging.desk import Desk
 from podium.apps.judging.headers import SecurityHeaders
+from podium.apps.judging.images import Images
 from podium.apps.judging.links import Links
 from podium.apps.judging.people import people_routes
 from podium.apps.judging.questions import Questions
 from podium.apps.judging.refusals import Refuser
 from podium.apps.judging.rendering import HERE, Pages
+from podium.apps.judging.roster import Roster
 from podium.apps.judging.security import Guard
 from podium.apps.judging.settings import JudgingSettings
 from podium.labelling.store import Store
@@ -58,9 +60,10 @@ def make_app(
     settings = JudgingSettings() if settings is None else settings
     links = Links(secret)
     pages = Pages(settings.title)
-    guard = Guard(links, settings)
+    guard = Guard(links, Roster(store, settings.members_seconds), settings)
     questions = Questions(links.key("question"), settings.repeats, settings.repeat_gap)
-    desk = Desk(store, questions, settings)
+    images = None if settings.images is None else Images(settings.images, links.key("image"))
+    desk = Desk(store, questions, settings, images)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -78,7 +81,7 @@ def make_app(
     )
     app.add_middleware(SecurityHeaders, secure=settings.secure)
     app.include_router(api_routes(desk, guard, settings))
-    app.include_router(people_routes(desk, guard, pages, settings))
+    app.include_router(people_routes(desk, guard, pages, images))
     app.include_router(admin_routes(store, guard, pages, settings))
     app.mount("/static", _Static(directory=HERE / "static"), name="static")
     return app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from podium.apps.judging.documents import characters, shown
+from podium.apps.judging.images import Images
 from podium.apps.judging.marking import query_words
 from podium.apps.judging.questions import Questions
 from podium.apps.judging.refusals import Refusal, not_yours
@@ -37,9 +38,16 @@ class Outcome:
 class Desk:
     """Questions out, events in; an event is in the store before its request is answered."""
 
-    def __init__(self, store: Store, questions: Questions, settings: JudgingSettings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        questions: Questions,
+        settings: JudgingSettings,
+        images: Images | None = None,
+    ) -> None:
         self.store = store
         self._questions, self._settings = questions, settings
+        self._address = None if images is None else images.address
         self._writer = Writer(store, settings.busy_seconds)
         # Queries and tasks never change once they are in the store.
         self.query = lru_cache(maxsize=256)(store.query)
@@ -94,14 +102,22 @@ class Desk:
     def _keep(self, batch: Batch, event: Event) -> None:
         session = batch.session(event.session)
         told = self._questions.translated(session.task, event.kind, event.data)
-        # A judgment that was sent again is in the store already; a new one is of the question at hand.
-        if event.kind == "judgment" and not batch.knows(event.id):
+        # An event that was sent again is in the store already; a new one is of what is at hand.
+        if not batch.knows(event.id):
+            self._check_at_hand(session, event.kind, told)
+        batch.append(replace(event, data=told))
+
+    def _check_at_hand(self, session: Session, kind: str, told: Mapping[str, Any]) -> None:
+        if kind == "undo" and "judgment" not in told:
+            raise NotAskedError(
+                "expected an undo that names a judgment, got none; load the page again"
+            )
+        if kind in ("judgment", "skip") and "question" in told:
             asked = self._questions.asked(session)
             if asked is None or told["question"] != self._questions.name(session.task, asked):
                 raise NotAskedError(
-                    "expected a judgment of the question at hand, got one of another"
+                    f"expected a {kind} of the question at hand, got one of another"
                 )
-        batch.append(replace(event, data=told))
 
     # What a page is told.
 
@@ -123,6 +139,7 @@ class Desk:
             "progress": {"done": judged, "remaining": round(remaining, 1)},
             "idle_seconds": idle,
             "paused": session.paused,
+            "last": None if session.last is None else session.last.event,
             "events": session.n_events,
         }
 
@@ -157,7 +174,7 @@ class Desk:
         query: PoolQuery = self.query(query_id)
         document = next(d for d in query.documents if d.id == document_id)
         words = query_words(query.text)
-        return shown(document, words, images=self._settings.images is not None)
+        return shown(document, words, self._address)
 
 
 def _refused(error: EventError, event: Event) -> Refusal:

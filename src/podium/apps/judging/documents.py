@@ -5,21 +5,13 @@ from __future__ import annotations
 import html
 import re
 from functools import partial
-from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
 
 import nh3
 
+from podium.apps.judging.images import ImageAddress, image_address
 from podium.apps.judging.marking import mark
 from podium.labelling.pools import PoolDocument
-
-IMAGES = "/images/"
-IMAGE_TYPES = {
-    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
-    ".webp": "image/webp", ".avif": "image/avif", ".svg": "image/svg+xml",
-}  # fmt: skip
-"""What a browser shows as an image, by the ending of its name."""
 
 _TAG_NAMES = """
 a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em
@@ -53,7 +45,7 @@ _TAG = re.compile(r'<(?:"[^"]*"|[^">])*>')
 
 
 def shown(
-    document: PoolDocument, words: tuple[str, ...] = (), images: bool = False
+    document: PoolDocument, words: tuple[str, ...] = (), images: ImageAddress | None = None
 ) -> dict[str, Any]:
     """A document for the page: id, title, title_html, and html or image.
 
@@ -64,7 +56,7 @@ def shown(
     words
         Of the query, which are marked.
     images
-        Whether there are images on this server.
+        Where an image of the document is on this server, if there are any.
 
     Examples
     --------
@@ -74,15 +66,16 @@ def shown(
     title = mark(html.escape(document.title, quote=False), words)
     told: dict[str, Any] = {"id": document.id, "title": document.title, "title_html": title}
     if document.kind == "image":
-        address = image_address(document.content) if images else None
+        address = None if images is None else images(document.content)
         if address is not None:
             return told | {"image": address}
         return told | {"html": "<p>(This image cannot be shown.)</p>"}
     markup = document.content if document.kind == "html" else text_html(document.content)
-    return told | {"html": sanitised(mark(sanitised(markup, images), words), images)}
+    plain = sanitised(markup, None if images is None else image_address)
+    return told | {"html": sanitised(mark(plain, words), images)}
 
 
-def sanitised(markup: str, images: bool = False) -> str:
+def sanitised(markup: str, images: ImageAddress | None = None) -> str:
     """HTML without anything that could run, load from elsewhere, or look like the page itself.
 
     Examples
@@ -102,10 +95,10 @@ def sanitised(markup: str, images: bool = False) -> str:
     )
 
 
-def _attribute(images: bool, tag: str, name: str, value: str) -> str | None:
+def _attribute(images: ImageAddress | None, tag: str, name: str, value: str) -> str | None:
     """The value of an attribute, or None if it goes."""
     if name == "src":
-        return image_address(value) if images else None
+        return None if images is None else images(value)
     if name == "href":
         return value if value.lower().startswith(("http://", "https://", "mailto:")) else None
     return value
@@ -131,44 +124,3 @@ def characters(told: dict[str, Any]) -> int:
     if "image" in told:
         return 150
     return len(told["title"]) + len(_TAG.sub("", told["html"]))
-
-
-def image_address(path: str) -> str | None:
-    """The address of an image on this server; None for one elsewhere, or a way out of the folder.
-
-    Examples
-    --------
-    >>> image_address("cats/a b.png"), image_address("https://x.example/a.png"), image_address("../a.png")
-    ('/images/cats/a%20b.png', None, None)
-    """
-    try:
-        parts = urlsplit(path)
-    except ValueError:
-        return None
-    if parts.scheme or parts.netloc:
-        return None
-    inside = unquote(parts.path).removeprefix(IMAGES)
-    place = PurePosixPath(inside)
-    hidden = any(part.startswith(".") for part in place.parts)
-    if place.is_absolute() or hidden or "\\" in inside or not inside.isprintable():
-        return None
-    if place.suffix.lower() not in IMAGE_TYPES:
-        return None
-    return IMAGES + quote(str(place))
-
-
-def image_file(folder: Path, path: str) -> tuple[Path, str] | None:
-    """The file of an image and its type; None where there is none in the folder.
-
-    Whatever the path says, links in the folder included, the file is inside it.
-    """
-    if image_address(quote(path, safe="/")) is None:
-        return None
-    try:
-        root = folder.resolve(strict=True)
-        file = (root / path).resolve(strict=True)
-        inside = file.is_relative_to(root) and file.is_file()
-    except (OSError, ValueError, RuntimeError):
-        return None
-    kind = IMAGE_TYPES.get(file.suffix.lower())
-    return (file, kind) if inside and kind is not None else None

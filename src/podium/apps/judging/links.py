@@ -26,11 +26,22 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True)
 class Pass:
-    """What a link or a cookie says: a member, a role, and when it ends (seconds since 1970)."""
+    """What a link or a cookie says.
+
+    Parameters
+    ----------
+    member, role
+        Who somebody is.
+    expires
+        When it ends, in seconds since 1970.
+    generation
+        Which of the member's links it is; see ``Store.renew_links``.
+    """
 
     member: str
     role: Role
     expires: int
+    generation: int = 0
 
 
 def make_secret() -> str:
@@ -74,15 +85,24 @@ class Links:
         """A key of its own for each use of the secret."""
         return hmac.digest(self._secret, f"podium.judging.{what}".encode(), "sha256")
 
-    def token(self, member: str, role: Role, lifetime: timedelta | None = None) -> str:
-        """What stands in a personal link."""
+    def token(
+        self, member: str, role: Role, lifetime: timedelta | None = None, generation: int = 0
+    ) -> str:
+        """What stands in a personal link; `generation` is the member's in the store."""
         lifetime = timedelta(days=LINK_DAYS) if lifetime is None else lifetime
         expires = int(time.time() + lifetime.total_seconds())
-        return self._sign("link", Pass(member, role, expires))
+        return self._sign("link", Pass(member, role, expires, generation))
 
-    def url(self, base_url: str, member: str, role: Role, lifetime: timedelta | None = None) -> str:
+    def url(
+        self,
+        base_url: str,
+        member: str,
+        role: Role,
+        lifetime: timedelta | None = None,
+        generation: int = 0,
+    ) -> str:
         """A personal link."""
-        return f"{base_url.rstrip('/')}/enter/{self.token(member, role, lifetime)}"
+        return f"{base_url.rstrip('/')}/enter/{self.token(member, role, lifetime, generation)}"
 
     def read(self, token: str) -> Pass | None:
         """What a link says; None if it is forged, of another server, or too old."""
@@ -110,15 +130,16 @@ class Links:
         return hmac.compare_digest(self.csrf(known).encode(), token.encode("utf-8", "replace"))
 
     def _sign(self, what: str, known: Pass) -> str:
-        signed = self._signed[what].dumps([known.member, known.role, known.expires])
+        said = [known.member, known.role, known.expires, known.generation]
+        signed = self._signed[what].dumps(said)
         return signed.decode() if isinstance(signed, bytes) else signed
 
     def _read(self, what: str, text: str) -> Pass | None:
         try:
             said: Any = self._signed[what].loads(text)
-            member, role, expires = said
+            member, role, expires, generation = said if len(said) == 4 else [*said, 0]  # once three
         except (BadData, ValueError, TypeError):
             return None
         if role not in ROLES or not isinstance(expires, int) or expires <= time.time():
             return None
-        return Pass(str(member), role, expires)
+        return Pass(str(member), role, expires, generation)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from podium.apps.judging.desk import Desk
-from podium.apps.judging.documents import image_file
-from podium.apps.judging.links import Pass
+from podium.apps.judging.images import Images
 from podium.apps.judging.refusals import JSON, Refusal
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.security import Guard
-from podium.apps.judging.settings import JudgingSettings
-from podium.labelling.store import Standing, Store
+from podium.labelling.store import Standing
 
 # An image of SVG that is opened by itself is a page: one that may do nothing.
 _IMAGE_HEADERS = {
@@ -23,14 +23,14 @@ _IMAGE_HEADERS = {
 }
 
 
-def people_routes(desk: Desk, guard: Guard, pages: Pages, settings: JudgingSettings) -> APIRouter:
+def people_routes(desk: Desk, guard: Guard, pages: Pages, images: Images | None) -> APIRouter:
     """Everything that people open themselves, but for the admin's pages."""
     routes = APIRouter()
 
     @routes.get("/enter/{token:path}")
     async def enter(request: Request, token: str) -> Response:
-        known = guard.links.read(token)
-        if known is None or not await run_in_threadpool(is_member, desk.store, known):
+        known = await guard.entering(token)
+        if known is None:
             # The same whatever is wrong with the link: nothing is to be learned from trying.
             raise Refusal(
                 403,
@@ -44,41 +44,44 @@ def people_routes(desk: Desk, guard: Guard, pages: Pages, settings: JudgingSetti
 
     @routes.get("/")
     async def tasks(request: Request) -> Response:
-        known = guard.known(request, "assessor")
-        if known is None and guard.known(request, "admin") is not None:
+        known = await guard.known(request, "assessor")
+        if known is None and await guard.known(request, "admin") is not None:
             return RedirectResponse("/admin", status_code=303)
-        known = guard.required(request, "assessor")
+        known = await guard.assessor(request)
         standings = await run_in_threadpool(desk.store.standings, known.member)
-        rows = await run_in_threadpool(lambda: [_row(desk, standing) for standing in standings])
+        texts = await run_in_threadpool(desk.store.query_texts)
         return pages.page(
             "tasks.html",
             assessor=known.member,
-            tasks=rows,
+            tasks=[_row(standing, texts) for standing in standings],
             csrf=guard.links.csrf(known),
             role="assessor",
         )
 
     @routes.get("/judge/{task_id:path}")
     async def judge(request: Request, task_id: str) -> Response:
-        known = guard.required(request, "assessor")
+        known = await guard.assessor(request)
         task = await run_in_threadpool(desk.task, known.member, task_id)
         query = await run_in_threadpool(desk.query, task.query)
+        standings = await run_in_threadpool(desk.store.standings, known.member)
         return pages.page(
-            "judge.html", task=task, query=query, csrf=guard.links.csrf(known), role="assessor"
+            "judge.html",
+            task=task,
+            query=query,
+            following=_following(standings, task_id),
+            csrf=guard.links.csrf(known),
+            role="assessor",
         )
 
     @routes.get("/help")
     async def help_(request: Request) -> Response:
-        role = "assessor" if guard.known(request, "assessor") is not None else ""
+        role = "assessor" if await guard.known(request, "assessor") is not None else ""
         return pages.page("help.html", role=role)
 
     @routes.get("/images/{path:path}")
     async def image(request: Request, path: str) -> Response:
-        if guard.known(request, "assessor") is None:
-            guard.required(request, "admin")
-        found = None
-        if settings.images is not None:
-            found = await run_in_threadpool(image_file, settings.images, path)
+        await guard.assessor(request)
+        found = None if images is None else await run_in_threadpool(images.file, path)
         if found is None:
             raise Refusal(404, "not_found", "There is no such image.")
         file, kind = found
@@ -92,19 +95,21 @@ def people_routes(desk: Desk, guard: Guard, pages: Pages, settings: JudgingSetti
     return routes
 
 
-def is_member(store: Store, known: Pass) -> bool:
-    """Whether the store still has somebody in this role."""
-    return any(m.id == known.member and m.role == known.role for m in store.members())
+def _following(standings: Sequence[Standing], task_id: str) -> str | None:
+    """The task to go on with after this one: the next that is not finished, from the start again."""
+    ids = [standing.task.id for standing in standings]
+    at = ids.index(task_id) + 1
+    rest = (*standings[at:], *standings[: at - 1])
+    return next((standing.task.id for standing in rest if not standing.finished), None)
 
 
-def _row(desk: Desk, standing: Standing) -> dict[str, object]:
+def _row(standing: Standing, texts: Mapping[str, str]) -> dict[str, object]:
     """A task in the list of an assessor."""
-    task, query = standing.task, desk.query(standing.task.query)
+    task = standing.task
     total = standing.judged + standing.remaining
     return {
         "id": task.id,
-        "query": query.text or query.id,
-        "description": query.description,
+        "query": texts.get(task.query) or task.query,
         "tool": task.tool,
         "documents": len(task.documents),
         "judged": standing.judged,

@@ -81,12 +81,13 @@ class Questions:
     def _again(self, session: Session, judged: int) -> tuple[str, ...] | None:
         """What is to be asked again now, if anything: each question once, and not soon after it."""
         task, done = session.task.id, session.repeats
-        if int(self._repeats * judged + _share(task)) <= len(done):
+        asked = len(done) + session.put_off  # who puts one off is asked for another, later
+        if int(self._repeats * judged + _share(task)) <= asked:
             return None
         known = {frozenset(_about(timed.judgment)) for timed in done}
         old = session.judgments[: max(0, judged - self._gap)]
         fresh = [about for about in map(_about, old) if frozenset(about) not in known]
-        return fresh[int(_share(task, judged, len(done)) * len(fresh))] if fresh else None
+        return fresh[int(_share(task, judged, asked) * len(fresh))] if fresh else None
 
     def name(self, task: Task, asked: Asked) -> str:
         """What a page calls the question: it says nothing to people, and nobody else can make one."""

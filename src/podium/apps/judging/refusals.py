@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from podium.apps.judging.headers import HEADERS
 from podium.apps.judging.rendering import Pages
-from podium.errors import StoreError
+from podium.errors import StoreError, StoreReason
 
 log = logging.getLogger("podium.judging")
 
@@ -26,9 +26,22 @@ _TITLES = {
     403: "This is not open to you",
     404: "There is no such page",
     405: "This cannot be done here",
+    408: "This took too long",
     413: "This is too much at once",
     415: "This request is not understood",
     503: "Judgments cannot be kept at the moment",
+}
+
+
+_HEADERS = {
+    408: {"Connection": "close"},  # the rest of the request would be taken for the next one
+    503: {"Retry-After": str(RETRY_SECONDS)},
+}
+
+_UNAVAILABLE: dict[StoreReason, tuple[str, str]] = {
+    "full": ("disk_full", "the server's disk is full"),
+    "locked": ("store_locked", "another program holds the server's database"),
+    "failed": ("store_unavailable", "the server's database cannot be used"),
 }
 
 
@@ -51,13 +64,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
 def unavailable(error: StoreError) -> Refusal:
     """503: what was sent is not kept; to send it again is safe. The log has the details."""
     log.error("%s", error)
-    said = str(error).lower()
-    if "full" in said or "no space" in said:
-        code, why = "disk_full", "the server's disk is full"
-    elif "locked" in said or "lock timeout" in said:
-        code, why = "store_locked", "another program holds the server's database"
-    else:
-        code, why = "store_unavailable", "the server's database cannot be used"
+    code, why = _UNAVAILABLE[error.reason]
     return Refusal(
         503, code, f"Nothing is lost: {why}, and what you judged is sent again until it is kept."
     )
@@ -110,7 +117,7 @@ class Refuser:
 
     async def refuse(self, request: Request, error: Refusal) -> Response:
         """Say what a refusal says."""
-        headers = {"Retry-After": str(RETRY_SECONDS)} if error.status == 503 else None
+        headers = _HEADERS.get(error.status)
         if wants_json(request):
             told = {"error": {"code": error.code, "message": error.message}, **error.told}
             return JSON(told, error.status, headers)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from podium.apps.judging.links import MIN_SECRET, make_secret
@@ -34,15 +36,25 @@ def secret_of(store: str, file: Path | None = None) -> str:
                 f"expected a secret for a store that is no file: give --secret FILE or set {VARIABLE}"
             )
         file = Path(f"{url.database}.secret")
+    if not file.exists():
+        _make(file)
+    return _read(file)
+
+
+def _make(file: Path) -> None:
+    """A file with a new secret, whole from the first moment on and for its owner only.
+
+    A link takes its place only if nothing is there: of two servers that start at once one is first, and
+    both read the same.
+    """
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
     try:
-        # Only for the owner from the first moment on, and never over one that is there.
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return _read(file)
-    secret = make_secret()
-    with os.fdopen(descriptor, "w") as out:
-        out.write(f"{secret}\n")
-    return secret
+        with os.fdopen(descriptor, "w") as out:
+            out.write(f"{make_secret()}\n")
+        with contextlib.suppress(FileExistsError):
+            os.link(name, file)
+    finally:
+        os.unlink(name)
 
 
 def _read(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from starlette.responses import Response
 
 from podium.apps.judging.links import Links, Pass
 from podium.apps.judging.refusals import Refusal
+from podium.apps.judging.roster import Roster
 from podium.apps.judging.settings import JudgingSettings
 from podium.labelling.store.contents import Role
 
@@ -25,26 +27,38 @@ class Guard:
     Assessors and admins have cookies of their own, so that one browser can be both.
     """
 
-    def __init__(self, links: Links, settings: JudgingSettings) -> None:
-        self.links = links
+    def __init__(self, links: Links, roster: Roster, settings: JudgingSettings) -> None:
+        self.links, self._roster = links, roster
         self._settings = settings
 
-    def known(self, request: Request, role: Role) -> Pass | None:
+    async def known(self, request: Request, role: Role) -> Pass | None:
         """Who asks, in a role; None if the browser has no cookie for it that is still good."""
         value = request.cookies.get(_cookie(role))
         known = None if value is None else self.links.read_cookie(value)
-        return known if known is not None and known.role == role else None
-
-    def required(self, request: Request, role: Role) -> Pass:
-        """Who asks, or 401 with advice."""
-        known = self.known(request, role)
-        if known is None:
-            raise Refusal(
-                401,
-                "no_session",
-                "Open your personal link again: it tells the server who you are. What you judged is kept.",
-            )
+        if known is None or known.role != role or not await self._roster.has(known):
+            return None
         return known
+
+    async def assessor(self, request: Request) -> Pass:
+        """The assessor who asks, or 401 with advice."""
+        known = await self.known(request, "assessor")
+        if known is None:
+            raise _stranger()
+        return known
+
+    async def admin(self, request: Request) -> Pass:
+        """The admin who asks; 403 for an assessor, and 401 for strangers."""
+        known = await self.known(request, "admin")
+        if known is not None:
+            return known
+        if await self.known(request, "assessor") is not None:
+            raise Refusal(403, "not_admin", "This page is for the admin only.")
+        raise _stranger()
+
+    async def entering(self, token: str) -> Pass | None:
+        """Who has a link; None if it does not work."""
+        known = self.links.read(token)
+        return known if known is not None and await self._roster.has(known, now=True) else None
 
     def admit(self, response: Response, known: Pass, request: Request) -> None:
         """Give the browser a cookie that scripts cannot read and other sites cannot send."""
@@ -79,22 +93,39 @@ class Guard:
         return parts.scheme in ("http", "https") and bool(host) and parts.netloc.lower() == host
 
 
+def _stranger() -> Refusal:
+    said = (
+        "Open your personal link again: it tells the server who you are. What you judged is kept."
+    )
+    return Refusal(401, "no_session", said)
+
+
 def _cookie(role: Role) -> str:
     return f"podium_{role}"
 
 
-async def read_json(request: Request, limit: int, check: Callable[[], None]) -> Any:
-    """The JSON of a request, at most so many bytes of it; `check` runs before any is read."""
+async def read_json(request: Request, limit: int, seconds: float, check: Callable[[], None]) -> Any:
+    """The JSON of a request, so many bytes of it in so many seconds; `check` runs before any is read."""
     check()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(415, "not_json", "Expected a body of type application/json.")
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _body(request, limit)
+    except TimeoutError:
+        message = f"Expected the whole request within {seconds:g} seconds."
+        raise Refusal(408, "too_slow", message) from None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "not_json", "Expected a body of JSON in UTF-8.") from None
+
+
+async def _body(request: Request, limit: int) -> bytearray:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
             raise Refusal(413, "too_large", f"Expected at most {limit:,} bytes at once.")
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refusal(400, "not_json", "Expected a body of JSON in UTF-8.") from None
+    return body

@@ -37,8 +37,12 @@ class JudgingSettings:
         How long a judgment waits for others before the server says that it is busy.
     statistics_seconds
         How old the statistics on the admin's page may be.
+    members_seconds
+        How long it may take until an assessor who is none any more, or whose link was renewed, is out.
     max_body, max_events
         Bytes of a request, and events in it.
+    body_seconds
+        How long a request's body may take to arrive.
 
     Examples
     --------
@@ -56,8 +60,10 @@ class JudgingSettings:
     longest_idle_seconds: float = 600.0
     busy_seconds: float = 3.0
     statistics_seconds: float = 5.0
+    members_seconds: float = 5.0
     max_body: int = 1 << 20
     max_events: int = 200
+    body_seconds: float = 20.0
 
     def __post_init__(self) -> None:
         if self.base_url is not None:
@@ -68,7 +74,7 @@ class JudgingSettings:
             raise UsageError(f"expected a share of repeats from 0 to 0.5, got {self.repeats}")
         for name in (
             "repeat_gap", "idle_seconds", "characters_per_second", "longest_idle_seconds", "busy_seconds",
-            "max_body", "max_events",
+            "max_body", "max_events", "body_seconds",
         ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise UsageError(f"expected {name} above 0, got {getattr(self, name)}")

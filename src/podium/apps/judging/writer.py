@@ -72,14 +72,16 @@ class Writer:
 
     def _start(self) -> None:
         with self._starting:
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
                     target=self._serve, name="judging-writer", daemon=True
                 )
                 self._thread.start()
 
     def _serve(self) -> None:
-        while jobs := self._waiting():
+        while waiting := self._waiting():
+            # Whoever went away, as a server's time limit makes it, is not served; from here on nobody can.
+            jobs = [job for job in waiting if job.done.set_running_or_notify_cancel()]
             now = time.monotonic()
             for job in jobs:
                 if now > job.until:
