@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+from podium.apps.judging.rendering import many
 from podium.labelling.agreement import PREFERENCES, Agreement
 from podium.labelling.statistics import Statistics
 from podium.labelling.times import BINS, Times
@@ -18,6 +19,7 @@ _COLOURS = {"preference": "#0072B2", "grade": "#D55E00"}
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _MAX_ASSESSORS = 30
 _CELL = 64
+_WIDTH = 380.0  # on a phone it is not much smaller, and words can still be read
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def _matrix(found: Agreement, title: str) -> Plot:
             text = "-" if share != share else f"{share:.3f}"
             colour = "#FFFFFF" if known > 0.5 else "#222222"
             words.append(Word(x + _CELL / 2 - 1, y + _CELL / 2 + 4, text, colour=colour))
-    said = f"{found.overall:.3f} of {found.n_pairs:,} pairs agreed; rows: one assessor, columns: another"
+    agreed = f"{found.overall:.3f} of {many(found.n_pairs, 'pair')} agreed"
+    said = f"{agreed}; rows: one assessor, columns: another"
     return Plot(title, said, 262, 220, tuple(boxes), words=tuple(words))
 
 
@@ -104,7 +107,7 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
     kept = [times for times in methods if sum(times.histogram)]
     if not kept:
         return None
-    width, height, left, bottom = 560.0, 240.0, 40.0, 200.0
+    width, height, left, bottom = _WIDTH, 240.0, 20.0, 200.0
     most = max(max(times.histogram) / sum(times.histogram) for times in kept)
 
     def x(seconds: float) -> float:
@@ -136,20 +139,18 @@ def assessor_plot(rows: Sequence[Times]) -> Plot | None:
     kept = sorted(kept[:_MAX_ASSESSORS], key=lambda t: (t.name, t.tool))
     if not kept:
         return None
-    width, left = 560.0, 180.0
+    width, left = _WIDTH, 130.0
     height = 24.0 * len(kept) + 40
     most = max(times.quartiles[1] for times in kept) or 1.0
     curves, boxes = [], []
-    words = [
-        Word(left + (width - left) / 2, height - 6, "seconds of a judgment: median, middle half")
-    ]
+    words = [Word(width / 2, height - 6, "seconds of a judgment: median, middle half")]
     for i, times in enumerate(kept):
         y, colour = 16 + 24.0 * i, _COLOURS[times.tool]
         low, middle, high = (
-            left + (width - left - 60) * s / most
+            left + (width - left - 45) * s / most
             for s in (times.quartiles[0], times.median, times.quartiles[1])
         )
-        words.append(Word(left - 8, y + 4, f"{times.name} ({times.tool})"[:28], "end"))
+        words.append(Word(left - 8, y + 4, _name(times), "end"))
         words.append(Word(high + 6, y + 4, f"{times.median:.1f}", "start"))
         curves.append(Curve(f"{low:.1f},{y} {high:.1f},{y}", colour, 3))
         boxes.append(Box(middle - 3, y - 6, 6, 12, colour))
@@ -163,6 +164,12 @@ def assessor_plot(rows: Sequence[Times]) -> Plot | None:
         tuple(curves),
         tuple(words),
     )
+
+
+def _name(times: Times) -> str:
+    """An assessor and the tool, as long as there is room."""
+    name = times.name if len(times.name) <= 12 else f"{times.name[:11]}…"
+    return f"{name} ({'pairs' if times.tool == 'preference' else 'grades'})"
 
 
 def _seconds(value: float) -> str:
