@@ -65,6 +65,7 @@ class Browser:
         self.client = httpx.AsyncClient(transport=transport, base_url=base_url)
         self.ids = map("e{}".format, itertools.count())
         self.token = ""
+        self.clock = 1_700_000_000_000
 
     def ask(self, method, path, **more):
         return self.site.loop.run_until_complete(self.client.request(method, path, **more))
@@ -104,10 +105,17 @@ class Browser:
         """Answer the question at hand: prefers(left, right) is an answer."""
         step = state["step"]
         answer = prefers(step["left"]["id"], step["right"]["id"])
-        segments = [[1000, 3500]]
-        return self.tell(
-            task, "judgment", question=step["question"], answer=answer, segments=segments
-        )
+        self.clock += 5_000
+        segments = [[self.clock - 2_500, self.clock]]
+        told = {"question": step["question"], "answer": answer, "segments": segments}
+        event = self.event("judgment", at=self.clock, **told)
+        response = self.send(task, event)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def undo(self, task, state):
+        """Take the last judgment back."""
+        return self.tell(task, "undo", judgment=state["last"])
 
 
 def id_prefix(browser):

@@ -1,16 +1,20 @@
 """What the tests share: a hypothesis profile and the real data sets."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from uuid import uuid4
 
 import postgres
 import pytest
 from hypothesis import settings
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 IN_CI = os.environ.get("CI") == "true"
 
 # Under CI the same examples in every run: a failure there can be repeated anywhere.
@@ -69,6 +73,39 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     name = f"podium_{uuid4().hex}"
     postgres.create(server, name)
     return server.format(name=name)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, for the tests of one file: its event loop would be in the way of others."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        absent("no Playwright: pip install playwright")
+    program = os.environ.get("PODIUM_CHROMIUM") or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
+    if program is None:
+        absent("no Chromium: install the package chromium, or name one in PODIUM_CHROMIUM")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A judging server for the tests of one file."""
+    from judging_site import Site
+
+    with closing(Site(tmp_path_factory.mktemp("judging"))) as made:
+        yield made
+
+
+@pytest.fixture
+def site(server: Any) -> Any:
+    """A server with an assessor who has done nothing yet; a test may kill it."""
+    return server.greet() if server.is_up else server.start().greet()
 
 
 @pytest.fixture(autouse=True)

@@ -55,8 +55,9 @@ def told_by(step, better):
 def tell(store, task, data, *, kind="judgment", seconds=1.0):
     n = store.session(task.id).n_events
     start = 100_000 * n
-    segments = {"segments": [[start, start + round(1000 * seconds)]]} if seconds else {}
-    store.append(Event(f"{task.id}-{n}", task.id, kind, start, {**data, **segments}))
+    end = start + round(1000 * seconds)
+    segments = {"segments": [[start, end]]} if seconds else {}
+    store.append(Event(f"{task.id}-{n}", task.id, kind, max(start, end), {**data, **segments}))
 
 
 def small(store):

@@ -9,14 +9,8 @@ from browser import serving
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.apps.judging.documents import (
-    characters,
-    image_address,
-    image_file,
-    sanitised,
-    shown,
-    text_html,
-)
+from podium.apps.judging.documents import characters, sanitised, shown, text_html
+from podium.apps.judging.images import Images, image_address, image_file
 from podium.apps.judging.marking import mark, query_words
 from podium.apps.judging.settings import JudgingSettings
 from podium.labelling import Pool, PoolDocument, PoolQuery
@@ -92,7 +86,7 @@ def check(markup):
 @pytest.mark.parametrize("kind", ["html", "text"])
 def test_attacks_are_harmless(attack, kind):
     words = ("jazz", "script", "alert", "mark")
-    check(shown(PoolDocument("d", f"a jazz {attack} b", kind), words, images=True)["html"])
+    check(shown(PoolDocument("d", f"a jazz {attack} b", kind), words, images=image_address)["html"])
 
 
 pieces = st.sampled_from(
@@ -112,7 +106,7 @@ documents = st.lists(pieces | st.text(max_size=3), max_size=25).map("".join).fil
 
 @given(documents)
 def test_whatever_a_document_is_it_is_harmless(content):
-    check(shown(PoolDocument("d", content, "html"), ("jazz", "b"), images=True)["html"])
+    check(shown(PoolDocument("d", content, "html"), ("jazz", "b"), images=image_address)["html"])
 
 
 @given(documents)
@@ -161,18 +155,19 @@ def test_images_elsewhere_are_not_loaded():
         "a/../../b.png", "/etc/a.png", "a.exe", ".a.png", "a\\b.png", "%2e%2e/a.png",
     ):  # fmt: skip
         assert image_address(address) is None
-        told = shown(PoolDocument("d", address, "image"), images=True)
+        told = shown(PoolDocument("d", address, "image"), images=image_address)
         assert "cannot be shown" in told["html"]
     assert (
-        shown(PoolDocument("d", "a/b c.PNG", "image"), images=True)["image"]
+        shown(PoolDocument("d", "a/b c.PNG", "image"), images=image_address)["image"]
         == "/images/a/b%20c.PNG"
     )
-    assert "html" in shown(PoolDocument("d", "a.png", "image"), images=False)
+    assert "html" in shown(PoolDocument("d", "a.png", "image"), images=None)
     assert (
-        sanitised('<img src="a.png" alt="x">', images=True) == '<img src="/images/a.png" alt="x">'
+        sanitised('<img src="a.png" alt="x">', images=image_address)
+        == '<img src="/images/a.png" alt="x">'
     )
     assert (
-        sanitised(sanitised('<img src="a%20b.png">', images=True), images=True)
+        sanitised(sanitised('<img src="a%20b.png">', images=image_address), images=image_address)
         == '<img src="/images/a%20b.png">'
     )
 
@@ -222,12 +217,42 @@ def test_images_are_served(folder, tmp_path):
         answer = ann.get(step["left"]["image"])
         assert (answer.status_code, answer.content) == (200, b"\x89PNG")
         assert answer.headers["content-type"] == "image/png"
-        drawing = ann.get("/images/evil.svg")
+        images = Images(folder, site.links.key("image"))
+        drawing = ann.get(images.address("evil.svg"))
         assert "sandbox" in drawing.headers["content-security-policy"]
         assert "script-src" not in drawing.headers["content-security-policy"]
         for path in (*BAD_PATHS[:12], "%2e%2e/secret.png", "..%2fsecret.png", "cats/%00.png"):
             assert ann.get(f"/images/{path}").status_code in (401, 403, 404), path
-        assert site.browser().get("/images/evil.svg").status_code == 401
+            proof = images._proof(path)  # not even with one
+            assert ann.get(f"/images/{proof}/{path}").status_code in (401, 403, 404), path
+        assert site.browser().get(images.address("evil.svg")).status_code == 401
+        assert site.browser("boss", "admin").get(images.address("evil.svg")).status_code == 401
+
+
+def test_only_images_that_were_shown_can_be_fetched(folder, tmp_path):
+    """Ann sees the cat in HTML; the drawing is of a query of somebody else, but its name is known."""
+    cat = PoolDocument("x", "<p>a cat</p><img src='cats/a b.png'>", "html")
+    pool = Pool(
+        (
+            PoolQuery("q1", "cats", documents=(cat, PoolDocument("y"))),
+            PoolQuery("q2", "dogs", documents=(PoolDocument("x"), PoolDocument("y"))),
+        )
+    )
+    with serving(tmp_path, pool, k=1, images=folder) as (site, tasks):
+        ann = site.browser("ann")
+        step = ann.open(tasks["ann", "q1"])["step"]
+        markup = next(step[s]["html"] for s in ("left", "right") if step[s]["id"] == "x")
+        address = read(markup).attributes[0][1]
+        assert ann.get(address).content == b"\x89PNG"
+        proof = address.split("/")[2]
+        for other in (
+            "evil.svg",
+            f"{proof}/evil.svg",
+            f"{'0' * 24}/evil.svg",
+            f"{proof}/",
+            "☃/evil.svg",
+        ):
+            assert ann.get(f"/images/{other}").status_code == 404, other
 
 
 def test_the_clock_waits_for_readers():

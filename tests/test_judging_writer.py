@@ -114,3 +114,35 @@ def test_a_writer_can_be_closed_twice_and_never_started(store):
     writer.close()
     assert run_all(writer, [pause(0, store.tasks[0])]) == [True]
     writer.close()
+
+
+def test_a_request_that_is_cancelled_leaves_the_writer_at_work(store):
+    go, writer = threading.Event(), Writer(store, 60)
+
+    async def main():
+        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], lambda batch: go.wait(10)))
+        await asyncio.sleep(0.05)
+        waiting = [asyncio.ensure_future(writer.run(*pause(i, store.tasks[1]))) for i in range(3)]
+        await asyncio.sleep(0.05)
+        slow.cancel()  # it is being written
+        waiting[1].cancel()  # it waits
+        await asyncio.sleep(0.05)
+        go.set()
+        answers = await asyncio.gather(slow, *waiting, return_exceptions=True)
+        later = await asyncio.wait_for(writer.run(*pause(9, store.tasks[2])), 5)
+        return [type(answer) for answer in answers], later
+
+    cancelled = asyncio.CancelledError
+    assert asyncio.run(main()) == ([cancelled, bool, cancelled, bool], True)
+    writer.close()
+    assert [event.id for event in store.events(store.tasks[1].id)] == ["e0", "e2"]
+
+
+def test_a_thread_that_died_is_started_again(store, monkeypatch):
+    writer = Writer(store, 60)
+
+    monkeypatch.setattr(writer, "_waiting", list)  # nothing, which is the end
+    writer._start()
+    writer._thread.join(5)
+    monkeypatch.undo()
+    assert run_all(writer, [pause(0, store.tasks[0])]) == [True]

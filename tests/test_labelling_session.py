@@ -26,7 +26,8 @@ from podium.labelling import (
 )
 from podium.labelling.clock import LONGEST_MS
 from podium.labelling.events import LAST_MS, MAX_DATA
-from podium.labelling.session import ANSWER_CODES, Entry, read_result, result_record
+from podium.labelling.results import read_result, result_record
+from podium.labelling.session import ANSWER_CODES, Entry
 
 DOCUMENTS = tuple("cabfed")
 PREFERENCE = PreferenceTask("s", "q", "ann", DOCUMENTS, k=2)
@@ -53,7 +54,8 @@ ids = count()
 def run_to_the_end(session, at=0):
     events = []
     while isinstance(session.step, Question):
-        events.append(truthful(session.step, at + len(events), [[0, 1000]]))
+        start = at + 1000 * len(events)
+        events.append(truthful(session.step, start + 1000, [[start, start + 1000]]))
         session.apply(events[-1])
     return events
 
@@ -266,7 +268,7 @@ def play(session, moves):
             data |= {"a": "a", "b": "b"}
         elif kind == "comment":
             data["text"] = "so"
-        events.append(Event(f"e{i}", "s", kind, 1000 * i, data))
+        events.append(Event(f"e{i}", "s", kind, 1000 * i + 300, data))
         session.apply(events[-1])
     return events
 
@@ -277,7 +279,7 @@ def test_a_session_moved_on_is_its_replay(moves, task):
     events = play(session, moves)
     replayed = Session.replay(task, [Event.from_json(event.to_json()) for event in events])
     for name in ("step", "judgments", "times", "undone", "progress", "comments", "active_ms", "paused",
-                 "skipped", "n_events"):  # fmt: skip
+                 "put_off", "last", "n_events"):  # fmt: skip
         assert getattr(replayed, name) == getattr(session, name), name
     assert replayed.n_events == len(events)
 
@@ -322,8 +324,6 @@ def test_undo_is_what_a_stack_does(moves, task):
 def test_what_does_not_fit_is_refused_and_changes_nothing(event, error):
     session = Session(PREFERENCE)
     assert session.step == Question("c", "a")
-    with pytest.raises(error):
-        session.check(event)
     with pytest.raises(error):
         session.apply(event)
     assert session.n_events == 0
@@ -381,7 +381,7 @@ def test_time_runs_from_judgment_to_judgment_and_not_in_pauses():
 def test_a_segment_that_runs_on_in_a_pause_is_cut():
     session = Session(PREFERENCE)
     session.apply(tell("pause", 2000)).apply(tell("resume", 60_000))
-    session.apply(truthful(session.step, segments=[[0, 63_000]]))
+    session.apply(truthful(session.step, 63_000, segments=[[0, 63_000]]))
     assert session.active_seconds == (2.0 + 3.0,)
     assert session.times[0].paused == 1
 
@@ -397,9 +397,10 @@ def test_the_end_of_a_pause_may_get_lost():
 def test_repeats_are_kept_apart():
     session = Session(PREFERENCE)
     first = session.step
-    session.apply(truthful(first, segments=[[0, 1000]]))
+    session.apply(truthful(first, 1000, segments=[[0, 1000]]))
     second = session.step
-    again = tell("judgment", a=first.b, b=first.a, answer=">", repeat=True, segments=[[0, 700]])
+    told = {"a": first.b, "b": first.a, "answer": ">", "segments": [[1000, 1700]]}
+    again = tell("judgment", 1700, repeat=True, **told)
     entry = session.advance(again)
     assert session.step == second
     assert session.repeats[0].judgment == Judgment(first.b, first.a, ">")
@@ -413,7 +414,6 @@ def test_repeats_are_kept_apart():
 def test_grades():
     session = Session(GradeTask("s", "q", "ann", tuple("abc"), grades=("no", "yes")))
     session.apply(tell("skip", document="a"))
-    assert session.skipped
     assert session.step == GradeQuestion("b")
     for document, grade in (("b", 1), ("c", 0), ("a", 1)):
         assert session.step == GradeQuestion(document)
@@ -425,14 +425,11 @@ def test_grades():
     assert session.progress == (1, 2.0)
 
 
-def test_a_skipped_query_is_set_aside_until_it_is_shown():
+def test_a_skip_of_a_pair_changes_nothing():
     session = Session(PREFERENCE)
     step = session.step
     session.apply(tell("skip"))
-    assert session.skipped
-    assert session.step == step
-    session.apply(tell("shown", a=step.a, b=step.b))
-    assert not session.skipped
+    assert (session.step, session.n_events) == (step, 1)
 
 
 def test_entries_are_the_events_in_numbers():
@@ -440,7 +437,7 @@ def test_entries_are_the_events_in_numbers():
     place = DOCUMENTS.index
     shown = session.advance(tell("shown", a="f", b="d"))
     assert shown == Entry(place("f"), place("d"))
-    judged = tell("judgment", a="c", b="a", answer="<", segments=[[0, 900], [5, 1]])
+    judged = tell("judgment", 900, a="c", b="a", answer="<", segments=[[0, 900], [5, 1]])
     assert session.advance(judged) == Entry(0, 1, -1, 0, 900, 1)
     assert session.advance(tell("undo", steps=1)) == Entry(answer=1)
     assert session.advance(tell("comment", text="hm")) == Entry()

@@ -350,9 +350,9 @@ class Session:
         if "judgment" in event.data:
             named, last = event.data["judgment"], self.last
             if last is None or named != last.event or event.data.get("steps", 1) != 1:
+                what = "nothing" if last is None else f"{last.event!r}, the last that stands"
                 raise NotAskedError(
-                    f"expected an undo of {'nothing' if last is None else last.event!r}, the last "
-                    f"judgment that stands, got {named!r:.60} in event {event.id!r}"
+                    f"expected an undo of {what}, got {named!r:.60} in event {event.id!r}"
                 )
             return
         steps, most = event.data.get("steps", 1), len(self._standing)

@@ -1,0 +1,255 @@
+"""The judging server: who is let in, and where changes come from."""
+
+import re
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+from browser import Browser, lower_is_better, serving
+
+from podium.apps.judging import JudgingSettings, Links, make_app
+from podium.apps.judging.headers import HEADERS
+from podium.errors import UsageError
+from podium.labelling.store import Member
+
+
+@pytest.fixture
+def site(tmp_path):
+    with serving(tmp_path, repeats=0.0) as (site, tasks):
+        site.tasks = tasks
+        yield site
+
+
+@pytest.fixture
+def ann(site):
+    return site.browser("ann")
+
+
+@pytest.fixture
+def task(site):
+    return site.tasks["ann", "q1"]
+
+
+# Who is let in.
+
+
+def test_a_link_makes_a_cookie_and_leads_to_the_tasks(site):
+    browser = Browser(site)
+    answer = browser.get(f"/enter/{site.links.token('ann', 'assessor')}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"].lower()
+    assert all(part in cookie for part in ("httponly", "samesite=lax", "path=/", "max-age="))
+    assert "secure" not in cookie
+    page = browser.get("/")
+    assert page.status_code == 200
+    assert "cool jazz" in page.text
+
+
+def test_the_admin_s_link_leads_to_the_admin_s_page(site):
+    browser = site.browser("boss", "admin")
+    assert browser.get("/").headers["location"] == "/admin"
+    assert browser.get("/admin").status_code == 200
+
+
+def test_cookies_are_secure_behind_https(tmp_path):
+    with serving(tmp_path, base_url="https://judge.test") as (site, _):
+        answer = Browser(site).get(f"/enter/{site.links.token('ann', 'assessor')}")
+        assert "secure" in answer.headers["set-cookie"].lower()
+        assert "max-age" in answer.headers["strict-transport-security"]
+
+
+def bad_tokens(links):
+    good = links.token("ann", "assessor")
+    yield links.token("ann", "assessor", timedelta(seconds=-1))  # too old
+    yield Links("another secret of another server").token("ann", "assessor")
+    yield links.token("eve", "assessor")  # not in the store
+    yield links.token("ann", "admin")  # not in this role
+    yield from (
+        good[:-2],
+        good + "x",
+        good[1:],
+        good.replace(".", ""),
+        "x" * 5000,
+        "a/b/c",
+        "☃",
+        "\0",
+    )
+    payload, signature = good.rsplit(".", 1)
+    yield f"{payload[:-3]}AAA.{signature}"
+    yield links.cookie(links.read(good))  # a cookie is no link
+
+
+def test_links_that_do_not_work_all_say_the_same(site):
+    answers = [Browser(site).get(f"/enter/{quote(token)}") for token in bad_tokens(site.links)]
+    assert {answer.status_code for answer in answers} == {403}
+    assert len({answer.text for answer in answers}) == 1
+    assert not any("set-cookie" in answer.headers for answer in answers)
+    assert not any(name in answers[0].text for name in ("ann", "bob", "boss", "q1"))
+
+
+def test_without_a_link_nothing_is_to_be_seen(site, task):
+    browser = Browser(site)
+    for path in ("/", f"/judge/{task.id}", f"/api/tasks/{task.id}", "/admin", "/images/a.png",
+                 "/admin/progress.json", "/admin/statistics.json"):  # fmt: skip
+        answer = browser.get(path)
+        assert answer.status_code == 401, path
+        assert "jazz" not in answer.text
+    assert browser.send(task, browser.event("pause")).json()["error"]["code"] == "no_session"
+    for cookie in ("", "x", site.links.token("ann", "assessor"), "☃"):
+        answer = browser.get("/", headers={"Cookie": f"podium_assessor={cookie}".encode()})
+        assert answer.status_code == 401
+
+
+def test_an_assessor_is_no_admin_and_the_other_way_round(site, task, ann):
+    page = ann.get("/admin")
+    assert (page.status_code, "for the admin only" in page.text) == (403, True)
+    boss = site.browser("boss", "admin")
+    assert boss.get(f"/api/tasks/{task.id}").status_code == 401
+    # The cookie of one role is not that of another.
+    value = ann.client.cookies["podium_assessor"]
+    assert (
+        Browser(site).get("/admin", headers={"Cookie": f"podium_admin={value}"}).status_code == 401
+    )
+
+
+def test_one_browser_can_be_both(site):
+    browser = site.browser("ann")
+    browser.get(f"/enter/{site.links.token('boss', 'admin')}")
+    assert (browser.get("/").status_code, browser.get("/admin").status_code) == (200, 200)
+
+
+def test_an_admin_who_is_none_any_more_is_out_at_once(site):
+    boss = site.browser("boss", "admin")
+    site.store.add_members([Member("boss", role="assessor")])
+    assert boss.get("/admin").status_code == 401
+    assert boss.get("/admin/statistics.json").json()["error"]["code"] == "no_session"
+
+
+def test_a_secret_must_be_long(site):
+    with pytest.raises(UsageError, match="16 bytes or more, got 5"):
+        make_app(site.store, secret="short")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base_url": "judge.test"}, {"base_url": "https://judge.test/path"}, {"base_url": "ftp://a"},
+        {"base_url": "http://a:b"}, {"repeats": 0.9}, {"max_body": 0}, {"images": "no such folder"},
+        {"busy_seconds": float("nan")},
+    ],
+)  # fmt: skip
+def test_wrong_settings_are_named(wrong):
+    with pytest.raises(UsageError, match="expected"):
+        JudgingSettings(**wrong)
+
+
+# What every answer has.
+
+
+def test_every_answer_has_the_headers(site, task, ann, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("a mistake with a secret in it")
+
+    ann.open(task)
+    answers = [
+        ann.get(path)
+        for path in ("/", f"/judge/{task.id}", f"/api/tasks/{task.id}", "/nothing", "/healthz", "/help",
+                     "/static/judge.js", "/static/clock.js", "/static/nothing", "/enter/x", "/images/x.png")
+    ]  # fmt: skip
+    answers.append(ann.send(task, ann.event("pause")))
+    answers.append(ann.ask("DELETE", "/"))
+    monkeypatch.setattr(site.store, "standings", broken)
+    answers.append(ann.get("/"))
+    assert answers[-1].status_code == 500
+    assert "secret" not in answers[-1].text
+    for answer in answers:
+        for name, value in HEADERS.items():
+            found = answer.headers[name.lower()]
+            assert found == value or name == "Cache-Control", (answer.url, name)
+        if "/static/" not in str(answer.url):
+            assert answer.headers["cache-control"] == "no-store"
+    assert "unsafe-inline" not in HEADERS["Content-Security-Policy"]
+
+
+def test_pages_have_no_script_or_style_of_their_own(site, task, ann):
+    boss = site.browser("boss", "admin")
+    state = ann.open(task)
+    while state["step"]["kind"] != "done":
+        state = ann.judge(task, state, lower_is_better)
+    for page in (ann.get("/"), ann.get(f"/judge/{task.id}"), boss.get("/admin"), ann.get("/help")):
+        assert re.search(r"<script(?![^>]*\bsrc=)", page.text) is None
+        assert "<style" not in page.text
+        assert re.search(r"\s(style|on\w+)=", page.text) is None
+        assert re.search(r'(src|href)="(https?:)?//', page.text) is None
+
+
+def test_what_people_wrote_is_text_on_pages(site, ann):
+    graded = site.tasks["ann", "q2"]
+    ann.open(graded)
+    ann.tell(graded, "comment", text="<img src=x onerror=alert(1)> \ud800 ☃")
+    boss = site.browser("boss", "admin")
+    for page in (ann.get("/"), ann.get(f"/judge/{graded.id}"), boss.get("/admin")):
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page.text
+    assert "☃" in page.text
+
+
+# Where changes come from.
+
+
+def test_changes_need_the_token_of_a_page(site, task, ann):
+    ann.open(task)
+    boss_token = site.links.csrf(site.links.read(site.links.token("boss", "admin")))
+    bob = site.browser("bob")
+    bob.open(site.tasks["bob", "q1"])
+    for token in ("", "x", boss_token, bob.token, "é".encode()):
+        answer = ann.send(task, ann.event("pause"), headers={"X-Podium-Token": token})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "bad_token")
+    assert site.store.events(task.id) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://judge.test"}, 200),
+        ({"Origin": "HTTP://JUDGE.TEST", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Origin": "http://evil.test"}, 403),
+        ({"Origin": "http://judge.test.evil.test"}, 403),
+        ({"Origin": "http://judge.test:81"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
+        ({"Origin": ""}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+    ],
+)
+def test_changes_come_from_our_own_pages(site, task, ann, headers, status):
+    ann.open(task)
+    assert ann.send(task, ann.event("pause"), headers=headers).status_code == status
+    assert len(site.store.events(task.id)) == (status == 200)
+
+
+def test_behind_a_proxy_the_origin_is_the_base_url(tmp_path):
+    with serving(tmp_path, base_url="https://judge.test") as (site, tasks):
+        task = tasks["ann", "q1"]
+        browser = Browser(site, "https://judge.test")
+        browser.get(f"/enter/{site.links.token('ann', 'assessor')}")
+        browser.open(task)
+        inside = {"Host": "127.0.0.1:8400"}
+        for origin, status in (("https://judge.test", 200), ("https://evil.test", 403)):
+            answer = browser.send(task, browser.event("pause"), headers=inside | {"Origin": origin})
+            assert answer.status_code == status
+
+
+def test_large_requests_are_refused(tmp_path):
+    with serving(tmp_path, max_body=2_000, max_events=3) as (site, tasks):
+        task, ann = tasks["ann", "q1"], site.browser("ann")
+        ann.open(task)
+        answer = ann.send(task, ann.event("comment", text="x" * 2_000))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+        answer = ann.send(task, *(ann.event("pause") for _ in range(4)))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many")
+        assert ann.send(task, *(ann.event("pause") for _ in range(3))).status_code == 200
