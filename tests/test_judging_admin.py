@@ -1,8 +1,13 @@
 """The admin's page: progress, statistics and comments."""
 
+import re
+import time
+from datetime import UTC, datetime
+
 import pytest
 from browser import Site, lower_is_better, serving
 
+from podium.labelling import statistics
 from podium.labelling.store import Member, Store
 
 
@@ -54,3 +59,56 @@ def test_the_admin_s_page_of_an_empty_store(tmp_path):
         assert boss.get("/admin").status_code == 200
         assert boss.get("/admin/progress.json").json()["total"]["tasks"] == 0
         site.close()
+
+
+def test_the_latest_comments_are_the_latest(site, task, ann):
+    graded = site.tasks["ann", "q2"]
+    ann.open(task)
+    for i in range(60):
+        ann.tell(graded, "comment", text=f"remark {i} of many")
+    time.sleep(0.002)
+    ann.tell(task, "comment", text="the newest of all")
+    page = site.browser("boss", "admin").get("/admin").text
+    assert page.index("the newest of all") < page.index("remark 59 of many")
+    assert "remark 11 of many" in page
+    assert "remark 10 of many" not in page  # fifty are enough
+
+
+def test_statistics_say_of_when_they_are(site, task, ann):
+    boss = site.browser("boss", "admin")
+    before = datetime.now(UTC).replace(microsecond=0)
+    told = boss.get("/admin/statistics.json").json()
+    assert before <= datetime.fromisoformat(told["as_of"]) <= datetime.now(UTC)
+    page = boss.get("/admin").text
+    assert re.search(r"As of <time datetime=\"[-+:T0-9]+\">\d\d:\d\d:\d\d</time>", page)
+
+
+def test_a_small_campaign_is_of_one_state(tmp_path):
+    """The numbers on top and the statistics, though statistics may be an hour old."""
+    with serving(tmp_path, repeats=0.0, statistics_seconds=3600.0) as (site, tasks):
+        task, ann, boss = tasks["ann", "q1"], site.browser("ann"), site.browser("boss", "admin")
+        state = ann.open(task)
+        for _ in range(3):
+            assert boss.get("/admin/statistics.json").status_code == 200
+            state = ann.judge(task, state, lower_is_better)
+            time.sleep(1.5)  # many times as long as they take
+            judged = sum(
+                m["judgments"] for m in boss.get("/admin/statistics.json").json()["methods"]
+            )
+            assert judged == boss.get("/admin/progress.json").json()["total"]["judged"]
+
+
+def test_statistics_that_take_long_are_kept_for_a_while(tmp_path, monkeypatch):
+    made = []
+
+    def slow(store):
+        made.append(1)
+        time.sleep(0.05)
+        return statistics(store)
+
+    monkeypatch.setattr("podium.apps.judging.admin.statistics", slow)
+    with serving(tmp_path, statistics_seconds=60.0) as (site, _):
+        boss = site.browser("boss", "admin")
+        for _ in range(5):
+            boss.get("/admin/statistics.json")
+    assert len(made) == 1

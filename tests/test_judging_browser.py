@@ -18,7 +18,7 @@ from judging_pages import (
     ready,
     set_hidden,
 )
-from judging_site import Site
+from judging_site import Site, jazz
 
 # Judging
 
@@ -36,7 +36,8 @@ def test_a_whole_query_is_judged_by_keyboard(browser, site):
         assert len(site.events("pairs", "shown")) == presses
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        page.wait_for_url(f"{site.address}/")
+        page.wait_for_url(site.page("grades"))  # the next query
+        page.goto(f"{site.address}/")
         assert "Done" in page.locator(f"[data-task={site.tasks['pairs']}]").inner_text()
 
 
@@ -44,6 +45,8 @@ def test_both_bad_leave_the_race(browser, site):
     with judging(browser, site) as page:
         while not part(page, "done").is_visible():
             press(page, "b")
+        assert part(page, "doneText").inner_text().endswith("You found none good.")
+        assert part(page, "result").locator("li").count() == 0
     assert site.session().step.levels == ()
     assert {event.data["answer"] for event in site.events("pairs", "judgment")} == {"bad"}
 
@@ -98,6 +101,52 @@ def test_undo_goes_back_as_far_as_one_likes(browser, site):
     session = site.session()
     assert [set(level) for level in session.step.levels] == true_top(LEVELS, 2)
     assert (len(session.judgments), len(session.undone)) == (presses, 4)
+
+
+def test_two_that_are_first_leave_no_second_place(browser, site):
+    levels = {"d0": 0, "d1": 0, "d2": 1, "d3": 2, "d4": 3, "d5": 4}
+    site.k = 3
+    try:
+        site.greet()
+    finally:
+        site.k = 2
+    with judging(browser, site) as page:
+        judge_all(page, levels)
+        lines = part(page, "result").locator("li")
+        assert set(lines.nth(0).inner_text().split(" = ")) == {"About d0", "About d1"}
+        assert [line.evaluate("e => e.value") for line in lines.all()] == [1, 3]
+        assert part(page, "done").get_by_role("link", name="Next query").is_visible()
+
+
+def test_one_document_is_nothing_to_judge(browser, tmp_path):
+    with closing(Site(tmp_path, jazz(("d0",)))) as site, judging(browser, site.start()) as page:
+        assert "There was nothing to judge" in part(page, "doneText").inner_text()
+        assert part(page, "done").locator("[data-do=undo]").is_disabled()
+
+
+def test_undo_and_later_of_a_document_that_is_asked_again(browser, tmp_path):
+    with (
+        closing(Site(tmp_path, repeats=0.5, repeat_gap=1)) as site,
+        judging(browser, site.start(), "grades") as page,
+    ):
+        title = part(page, "document").locator("h2")
+
+        def is_repeat():
+            step = site.session("grades").step
+            return not title.inner_text().endswith(step.document)
+
+        while not is_repeat():
+            press(page, "3")
+        shown, done = title.inner_text(), progress(page)
+        press(page, "1")
+        assert len(site.session("grades").repeats) == 1
+        press(page, "u")
+        assert (title.inner_text(), progress(page)) == (shown, done)
+        assert site.session("grades").repeats == ()
+        press(page, "s")
+        assert title.inner_text() != shown
+        assert part(page, "notice").is_hidden()
+    assert [event.kind for event in site.events("grades", "undo", "skip")] == ["undo", "skip"]
 
 
 def test_a_held_key_and_a_double_click_are_one_judgment(browser, site):

@@ -81,6 +81,10 @@ def test_without_a_network_judgments_wait_in_the_browser(browser, site):
         page.context.set_offline(True)
         page.keyboard.press("ArrowLeft")
         page.get_by_text("Not sent yet: 1").wait_for()
+        assert (
+            "the next question comes as soon as the server answers"
+            in part(page, "net").inner_text()
+        )
         page.keyboard.press("ArrowLeft")  # this one is judged
         assert part(page, "left").is_visible()
         page.wait_for_timeout(1200)
@@ -170,8 +174,11 @@ def test_of_two_devices_one_judges_and_the_other_follows(browser, site):
         assert asked(other) == asked(page)
         assert progress(other) == 1
         press(other, "t")
-        page.keyboard.press("u")  # the last judgment, wherever it was made
+        page.keyboard.press("u")  # of its own judgment, which is not the last one
+        page.get_by_text("Another window judged after that").wait_for()
         ready(page)
+        assert progress(page) == 2
+        press(page, "u")
         assert progress(page) == 1
     judged = [event.data["answer"] for event in site.events("pairs", "judgment")]
     assert judged == [">", "~"]
@@ -188,6 +195,25 @@ def test_an_undo_of_a_refused_judgment_takes_back_no_other(browser, site):
         ready(other)
         assert progress(other) == 1
     assert [event.kind for event in site.events("pairs", "judgment", "undo")] == ["judgment"]
+
+
+def test_an_undo_after_a_comment_takes_back_no_other_either(browser, site):
+    with judging(browser, site) as page, judging(browser, site) as other:
+        press(page, "ArrowLeft")
+        other.context.set_offline(True)
+        other.keyboard.press("ArrowRight")
+        other.keyboard.press("c")
+        other.keyboard.type("no, the left one")
+        other.keyboard.press("Control+Enter")
+        other.keyboard.press("u")
+        other.get_by_text("Not sent yet: 3").wait_for()
+        other.context.set_offline(False)
+        all_sent(other)
+        ready(other)
+        assert progress(other) == 1
+        assert part(other, "notice").inner_text().startswith("This question was answered already")
+    kinds = [event.kind for event in site.events("pairs", "judgment", "comment", "undo")]
+    assert kinds == ["judgment", "comment"]
 
 
 def test_two_tabs_of_one_task_stay_together(browser, site):
@@ -227,6 +253,45 @@ def test_a_browser_that_keeps_nothing_still_judges(browser, site):
         ready(page)
         assert progress(page) == 2
     assert len(site.events("pairs", "judgment")) == 2
+
+
+@pytest.mark.parametrize("back", ["visible", "focus", "online", "button"])
+def test_who_was_signed_out_goes_on_without_a_reload(browser, site, back):
+    with judging(browser, site) as page:
+        page.context.clear_cookies()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text("You are not signed in").wait_for()
+        assert part(page, "bar").locator("[data-do=left]").is_disabled()
+        set_hidden(page, True)
+        other = page.context.new_page()
+        other.goto(site.link())
+        assert other.get_by_text("Your queries").is_visible()
+        if back == "visible":
+            set_hidden(page, False)
+        elif back == "button":
+            part(page, "shutOut").get_by_role("button", name="Try now").click()
+        else:
+            page.evaluate(f"window.dispatchEvent(new Event('{back}'))")
+        all_sent(page)
+        set_hidden(page, False)
+        ready(page)
+        assert part(page, "shutOut").is_hidden()
+        assert progress(page) == 1
+        press(page, "ArrowLeft")
+        assert progress(page) == 2
+    assert len(site.events("pairs", "judgment")) == 2
+
+
+def test_who_is_still_signed_out_is_told_again(browser, site):
+    with judging(browser, site) as page:
+        page.context.clear_cookies()
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text("You are not signed in").wait_for()
+        set_hidden(page, True)
+        set_hidden(page, False)
+        page.wait_for_timeout(500)
+        assert part(page, "shutOut").is_visible()
+    assert site.events("pairs", "judgment") == []
 
 
 def test_who_is_signed_out_is_told_and_loses_nothing(browser, site):

@@ -124,6 +124,9 @@ def test_pages_have_contrast_names_and_fit_a_phone(browser, site, scheme):
             assert page.evaluate(small) == 0, where
 
         check("judge")
+        undo = part(page, "bar").locator("[data-do=undo]")
+        assert undo.is_disabled()
+        assert float(undo.evaluate("e => getComputedStyle(e).opacity")) < 0.6  # and it looks so
         for key in "pc?":
             page.keyboard.press(key)
             check(key)
@@ -168,6 +171,47 @@ def test_progress_is_told_to_screen_readers(browser, site):
         press(page, "ArrowLeft")
         assert live.inner_text().startswith("1 judged, about ")
         assert page.evaluate("document.activeElement.textContent") == "origins of jazz"
+
+
+SIZES = """
+() => [...document.querySelectorAll(".grade")].map((e) => e.getBoundingClientRect())
+  .map((box) => [Math.round(box.width), Math.round(box.height)])
+"""
+
+
+@pytest.mark.parametrize("width", [320, 375, 800, 1280])
+def test_grades_are_of_one_size(browser, site, width):
+    viewport = {"width": width, "height": 740}
+    with judging(browser, site, "grades", viewport=viewport) as page:
+        sizes = page.evaluate(SIZES)
+        assert len(sizes) == 5
+        assert max(w for w, _ in sizes) - min(w for w, _ in sizes) <= 1
+        assert max(h for _, h in sizes) - min(h for _, h in sizes) <= 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+WIDER = """
+() => [...document.querySelectorAll(".scroll, .plots figure")].filter((e) => e.scrollWidth > e.clientWidth)
+  .map((e) => [e.ariaLabel || e.innerText.slice(0, 30), e.scrollWidth, e.clientWidth])
+"""
+
+
+def test_the_admin_s_tables_and_drawings_fit(browser, tmp_path):
+    with closing(Site(tmp_path)) as site, judging(browser, site.start()) as page:
+        judge_all(page)
+        site.greet()
+        make_judgments(site.store, seed=1)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(site.link("eve", "admin"))
+        assert page.locator("[data-live=statistics] table").count() >= 4
+        assert page.evaluate(WIDER) == []
+        page.set_viewport_size({"width": 375, "height": 740})
+        wider = page.evaluate(WIDER)
+        assert {name for name, *_ in wider} <= {"Costs by method", "Costs by assessor"}
+        drawings = page.locator(".plots text").all()
+        sizes = [text.evaluate("e => e.getBoundingClientRect().height") for text in drawings[:4]]
+        assert min(sizes) > 9  # and can be read
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 def test_the_admin_sees_progress_live(browser, tmp_path):

@@ -1,7 +1,11 @@
 """The judging server: who is let in, and where changes come from."""
 
+import asyncio
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +13,7 @@ from browser import Browser, lower_is_better, serving
 
 from podium.apps.judging import JudgingSettings, Links, make_app
 from podium.apps.judging.headers import HEADERS
+from podium.apps.judging.secret_files import secret_of
 from podium.errors import UsageError
 from podium.labelling.store import Member
 
@@ -253,3 +258,90 @@ def test_large_requests_are_refused(tmp_path):
         answer = ann.send(task, *(ann.event("pause") for _ in range(4)))
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many")
         assert ann.send(task, *(ann.event("pause") for _ in range(3))).status_code == 200
+
+
+# Who is not let in any more.
+
+
+def test_an_assessor_who_is_none_any_more_is_out(tmp_path):
+    with serving(tmp_path, members_seconds=0) as (site, tasks):
+        task, ann, bob = tasks["ann", "q1"], site.browser("ann"), site.browser("bob")
+        ann.open(task)
+        site.store.add_members([Member("ann", role="admin")])
+        assert ann.get(f"/api/tasks/{task.id}").status_code == 401
+        assert ann.send(task, ann.event("pause")).json()["error"]["code"] == "no_session"
+        assert ann.get("/").status_code == 401
+        assert bob.get("/").status_code == 200
+        assert site.store.events(task.id) == []
+
+
+def test_one_link_can_be_made_void(tmp_path):
+    with serving(tmp_path, members_seconds=0) as (site, tasks):
+        task, ann, bob = tasks["ann", "q1"], site.browser("ann"), site.browser("bob")
+        ann.open(task)
+        old = site.links.token("ann", "assessor")
+        (renewed,) = site.store.renew_links(["ann"])
+        assert renewed == Member("ann", generation=1)
+        assert ann.send(task, ann.event("pause")).status_code == 401
+        assert ann.get(f"/enter/{old}").status_code == 403
+        assert bob.get("/").status_code == 200
+        new = site.links.token(renewed.id, renewed.role, generation=renewed.generation)
+        assert ann.get(f"/enter/{new}").status_code == 303
+        # The page that was open before can go on.
+        assert ann.send(task, ann.event("pause")).status_code == 200
+
+
+def test_links_from_before_there_were_generations_still_work(site):
+    old = site.links._signed["link"].dumps(["ann", "assessor", 4_000_000_000])
+    assert Browser(site).get(f"/enter/{old}").status_code == 303
+    site.store.renew_links(["ann"])
+    assert Browser(site).get(f"/enter/{old}").status_code == 403
+
+
+def test_members_are_read_now_and_then(tmp_path, monkeypatch):
+    with serving(tmp_path, members_seconds=60) as (site, _):
+        ann, read, members = site.browser("ann"), [], site.store.members
+        monkeypatch.setattr(site.store, "members", lambda: read.append(1) or members())
+        for _ in range(20):
+            assert ann.get("/").status_code == 200
+        assert len(read) <= 1
+        # Somebody new does not wait.
+        site.store.add_members([Member("cat")])
+        assert site.browser("cat").get("/").status_code == 200
+
+
+# How long a request may take.
+
+
+def test_a_body_that_does_not_come_is_given_up(tmp_path):
+    with serving(tmp_path, body_seconds=0.2) as (site, tasks):
+        task, ann = tasks["ann", "q1"], site.browser("ann")
+        ann.open(task)
+
+        async def slowly():
+            yield b'{"events": ['
+            await asyncio.sleep(30)
+
+        headers = {"X-Podium-Token": ann.token, "Content-Type": "application/json"}
+        path = f"/api/tasks/{task.id}/events"
+        start = time.monotonic()
+        answer = ann.ask("POST", path, content=slowly(), headers=headers)
+        assert time.monotonic() - start < 10
+        assert (answer.status_code, answer.json()["error"]["code"]) == (408, "too_slow")
+        assert answer.headers["connection"] == "close"
+        assert ann.send(task, ann.event("pause")).status_code == 200
+
+
+# The secret.
+
+
+def test_servers_that_start_at_once_have_one_secret(tmp_path):
+    for i in range(20):
+        store = str(tmp_path / f"{i}.db")
+        with ThreadPoolExecutor(8) as pool:
+            found = set(pool.map(lambda _, store=store: secret_of(store), range(8)))
+        assert len(found) == 1
+        file = Path(f"{store}.secret")
+        assert file.read_text().strip() == found.pop()
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert len(list(tmp_path.iterdir())) == 20

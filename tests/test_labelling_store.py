@@ -255,6 +255,36 @@ def test_pools_members_and_tasks_are_kept(store, store_url):
             other.query("q3")
 
 
+def test_comments_come_in_the_order_in_which_they_came(store):
+    for i, session in enumerate(["cat-q1", "ann-q1", "bob-q1", "ann-q1"]):
+        store.append(Event(f"c{i}", session, "comment", -i, {"text": "so"}))
+        time.sleep(0.002)
+    assert [event.id for event in store.comments()] == ["c0", "c1", "c2", "c3"]
+    assert [event.id for event in store.comments(latest=2)] == ["c2", "c3"]
+
+
+def test_comments_are_found_without_looking_at_all_events(tmp_path):
+    with Store.open(tmp_path / "judgments.db") as store, store.database.reading() as connection:
+        said = (
+            "EXPLAIN QUERY PLAN SELECT id FROM events WHERE kind = 'comment' ORDER BY received DESC"
+        )
+        plan = " ".join(str(row) for row in connection.exec_driver_sql(said))
+    assert "events_comments" in plan
+
+
+def test_links_are_renewed_one_by_one(store):
+    assert store.renew_links(["cat", "ann"]) == [
+        Member("ann", generation=1),
+        Member("cat", generation=1),
+    ]
+    assert store.renew_links(["cat"]) == [Member("cat", generation=2)]
+    store.add_members([Member("cat", "Catherine")])  # which says nothing of links
+    assert [member.generation for member in store.members()] == [1, 0, 2]
+    with pytest.raises(UnknownNameError, match="member 'dan'"):
+        store.renew_links(["ann", "dan"])
+    assert store.members()[0].generation == 1
+
+
 def test_adding_again_adds_nothing(store):
     assert store.add_pool(POOL) == 0
     assert store.add_tasks([ANN, CAT]) == 0

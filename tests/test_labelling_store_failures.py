@@ -22,6 +22,7 @@ from stores import (
     run_processes,
 )
 
+from podium.apps.judging.refusals import unavailable
 from podium.errors import (
     MissingExtraError,
     StoreError,
@@ -52,12 +53,13 @@ def test_a_locked_database_says_that_the_judgment_was_not_kept(store, store_url)
         event = judgment("ann-q1", other.session("ann-q1").step, 1)
         with store.database.writing("nothing") as connection:
             connection.execute(sa.select(tables.sessions).with_for_update())
-            refuses(
+            error = refuses(
                 lambda: other.append(event),
                 f"judgment {event.id!r} was not kept",
                 "lock",
                 "try again",
             )
+            assert error.reason == "locked"
             assert other.events("ann-q1") == [first]  # reading goes on
             assert len(other.session("ann-q1").judgments) == 1
         assert other.append(event).new
@@ -77,7 +79,10 @@ def test_a_full_disk_says_that_the_judgment_was_not_kept(sqlite_url):
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
         event = Event("big", "ann-q1", "comment", 0, {"text": "x" * 60_000})
-        refuses(lambda: store.append(event), "comment 'big' was not kept", "full", "make room")
+        error = refuses(
+            lambda: store.append(event), "comment 'big' was not kept", "full", "make room"
+        )
+        assert error.reason == "full"
         assert len(store.events("ann-q1")) == 2
         assert len(store.session("ann-q1").judgments) == 2
         full[0] = False
@@ -165,6 +170,25 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, content):
     path.write_bytes(content)
     refuses(lambda: Store.open(path), str(path), "something else than a store")
     assert path.read_bytes() == content
+
+
+def test_a_path_is_no_reason(tmp_path):
+    """Whatever words are in the name of the file."""
+    path = tmp_path / "fulltext locked, no space left.db"
+    with Store.open(path) as store:
+        furnish(store)
+        broken = sqlite3.OperationalError("attempt to write a readonly database")
+
+        @sa.event.listens_for(store.database.engine, "before_cursor_execute")
+        def fail(connection, cursor, statement, *_):
+            if statement.startswith("INSERT INTO events"):
+                raise sa.exc.OperationalError(statement, {}, broken)
+
+        event = Event("e", "ann-q1", "pause", 0)
+        error = refuses(lambda: store.append(event), "readonly", "fulltext", "cannot be written")
+        assert error.reason == "failed"
+        assert unavailable(error).code == "store_unavailable"
+    assert StoreError("the store is gone").reason == "failed"
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 import sqlalchemy as sa
-from stores import assert_is_its_replay, furnish, refuses, rows, run_processes
+from stores import ANN, assert_is_its_replay, furnish, judge_all, refuses, rows, run_processes
 
 from podium.labelling import (
     Event,
@@ -91,6 +91,26 @@ def test_a_store_of_the_first_version_is_migrated(store_url):
             assert_is_its_replay(store, standing.task)
     with Store.open(store_url) as store:  # nothing more to do
         assert len(rows(store, sa.select(tables.schema_versions))) == VERSION
+
+
+def test_times_of_the_second_version_are_bounded(store_url):
+    with Store.open(store_url) as store:
+        furnish(store)
+        events = judge_all(store, "ann-q1", at_most=3)
+        with store.database.writing("the second version") as connection:
+            for statement in (
+                "DELETE FROM schema_versions WHERE version = 3",
+                "DROP INDEX events_comments",
+                "ALTER TABLE members DROP COLUMN generation",
+                "UPDATE events SET active_ms = 1260000000",
+                "UPDATE sessions SET active_ms = 3780000000",
+            ):
+                connection.exec_driver_sql(statement)
+    with Store.open(store_url) as store:
+        assert store.judgments().active_ms.tolist() == [250] * 3
+        assert store.events("ann-q1") == events
+        assert_is_its_replay(store, ANN)
+        assert [member.generation for member in store.members()] == [0, 0, 0]
 
 
 def test_a_new_store_has_the_tables_that_we_think(store_url):
