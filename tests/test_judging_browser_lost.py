@@ -2,9 +2,11 @@
 
 from contextlib import closing
 
+import pytest
 from judging import true_top
 from judging_pages import (
     LEVELS,
+    all_sent,
     asked,
     check_truth,
     judge_all,
@@ -15,6 +17,7 @@ from judging_pages import (
     press,
     progress,
     ready,
+    set_hidden,
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 from judging_pages import all_sent, judge_all, judging, part, press
 from judging_site import Site, jazz
 
+from podium.labelling.generated import make_judgments
 from podium.labelling.pools import PoolDocument, PoolQuery
 
 # Hostile and odd documents

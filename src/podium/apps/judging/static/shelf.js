@@ -15,8 +15,8 @@ class Shelf {
   }
 
   keys(prefix) {
-    export const kept = this.area ? Object.keys(this.area) : [];
-    return [...kept, ...this.memory.keys()].filter((key) => key.startsWith(prefix)).sort();
+    const stored = this.area ? Object.keys(this.area) : [];
+    return [...stored, ...this.memory.keys()].filter((key) => key.startsWith(prefix)).sort();
   }
 
   get(key) {
