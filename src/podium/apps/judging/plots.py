@@ -107,13 +107,14 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
     kept = [times for times in methods if sum(times.histogram)]
     if not kept:
         return None
-    width, height, left, bottom = _WIDTH, 240.0, 20.0, 200.0
+    width, left, bottom = _WIDTH, 20.0, 180.0
+    height = bottom + 46 + 16 * len(kept)
     most = max(max(times.histogram) / sum(times.histogram) for times in kept)
 
     def x(seconds: float) -> float:
-        return left + (width - left - 10) * log2(seconds / BINS[0]) / log2(BINS[-1] / BINS[0])
+        return left + (width - left - 20) * log2(seconds / BINS[0]) / log2(BINS[-1] / BINS[0])
 
-    curves = [Curve(f"{left},{bottom} {width - 10},{bottom}", "#888888", 1)]
+    curves = [Curve(f"{left},{bottom} {width - 20},{bottom}", "#888888", 1)]
     words = [Word(x(s), bottom + 16, _seconds(s)) for s in (0.25, 1, 4, 16, 64, 256, 1024)]
     words.append(Word((left + width) / 2, bottom + 34, "active seconds of a judgment"))
     for i, times in enumerate(kept):
@@ -128,7 +129,7 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
             points += [f"{x(low):.1f},{y:.1f}", f"{x(high):.1f},{y:.1f}"]
         curves.append(Curve(" ".join(points), colour, 2, dashes))
         name = f"{times.name}: mean {times.seconds:.1f} s, median {times.median:.1f} s"
-        words.append(Word(width - 12, 16 + 16 * i, name, "end", colour))
+        words.append(Word(left, bottom + 54 + 16 * i, name, "start", colour))
     said = "; ".join(f"{times.name} {times.seconds:.1f} s on average" for times in kept)
     return Plot("Time of a judgment", said, width, height, (), tuple(curves), tuple(words))
 
