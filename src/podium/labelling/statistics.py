@@ -243,15 +243,6 @@ def _summary(found: Statistics) -> Table:
     return Table("Tests and reliability", ("what", "value"), tuple(rows))
 
 
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
-
-
-def told(value: float, digits: int = 4) -> str:
-    """A number for people; - where there is none."""
-    return "-" if value != value else f"{value:,.{digits}f}"
-
-
 def counted(n: int, what: str) -> str:
     """A number of things for people.
 
