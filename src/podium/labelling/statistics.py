@@ -243,6 +243,11 @@ def _summary(found: Statistics) -> Table:
     return Table("Tests and reliability", ("what", "value"), tuple(rows))
 
 
+def told(value: float, digits: int = 4) -> str:
+    """A number for people; - where there is none."""
+    return "-" if value != value else f"{value:,.{digits}f}"
+
+
 def counted(n: int, what: str) -> str:
     """A number of things for people.
 
