@@ -6,16 +6,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
-from browser import Browser, lower_is_better, serving
+from browser import Browser, Site, fill, lower_is_better, serving
+from cli import answer as ask
 
 from podium.apps.judging import JudgingSettings, Links, make_app
 from podium.apps.judging.headers import HEADERS
 from podium.apps.judging.secret_files import secret_of
 from podium.errors import UsageError
-from podium.labelling.store import Member
+from podium.labelling.store import Member, Store
 
 
 @pytest.fixture
@@ -345,3 +346,21 @@ def test_servers_that_start_at_once_have_one_secret(tmp_path):
         assert file.read_text().strip() == found.pop()
         assert file.stat().st_mode & 0o777 == 0o600
     assert len(list(tmp_path.iterdir())) == 20
+
+
+def test_the_command_renews_one_link(tmp_path):
+    with Store.open(tmp_path / "judgments.db") as store:
+        fill(store)
+        command = ("judge", "links", "--store", tmp_path / "judgments.db")
+        before = {one["member"]: one["link"] for one in ask(*command)["links"]}
+        after = {one["member"]: one["link"] for one in ask(*command, "--renew", "ann")["links"]}
+        site = Site(store)
+        site.app = make_app(store, secret=secret_of(str(tmp_path / "judgments.db")))
+        statuses = {
+            (who, when): Browser(site).get(urlsplit(links[who]).path).status_code
+            for when, links in (("before", before), ("after", after))
+            for who in ("ann", "bob")
+        }
+        site.close()
+    assert statuses.pop(("ann", "before")) == 403
+    assert set(statuses.values()) == {303}
