@@ -265,5 +265,6 @@ def test_a_comment_takes_no_time_of_the_judgment(browser, site):
         page.keyboard.press("c")
         page.wait_for_timeout(1500)
         page.keyboard.press("Escape")
+        page.wait_for_timeout(100)  # the dialog says a little later that it is closed
         press(page, "ArrowLeft")
     assert seconds_of(site) < 1.2
