@@ -1,0 +1,83 @@
+"""What the service says when it does not do what it is asked: JSON with a code, never a traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from podium.apps.serving.bodies import ErrorAnswer, ErrorTold
+from podium.errors import (
+    ConflictError,
+    NonFiniteError,
+    PodiumError,
+    UndecidedError,
+    UnknownNameError,
+)
+
+RETRY_SECONDS = 1
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
+    """An answer other than 200: a status, a code for programs, a sentence for people.
+
+    Parameters
+    ----------
+    status, code, message
+        Of the answer.
+    told
+        What else stands in the JSON, fields of `ErrorTold`.
+    """
+
+    def __init__(self, status: int, code: str, message: str, **told: Any) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.told = status, code, message, told
+
+    def within(self, place: str) -> Refusal:
+        """The same, of a part of a request."""
+        at = self.told.get("at", "")
+        told = {**self.told, "at": f"{place}.{at}" if at else place}
+        return Refusal(self.status, self.code, f"{place}: {self.message}", **told)
+
+    def body(self) -> bytes:
+        """The JSON of the answer."""
+        return msgspec.json.encode(ErrorAnswer(ErrorTold(self.code, self.message, **self.told)))
+
+    @property
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        """Headers that belong to the status."""
+        if self.status == 401:
+            return ((b"www-authenticate", b"Bearer"),)
+        if self.status == 503:
+            return ((b"retry-after", str(RETRY_SECONDS).encode()),)
+        # The rest of the request would be taken for the next one.
+        return ((b"connection", b"close"),) if self.status in (408, 413) else ()
+
+
+def refusal_of(error: PodiumError) -> Refusal:
+    """An error of the library as an answer."""
+    if isinstance(error, ConflictError):
+        rules = [str(rule) for rule in error.rules]
+        return Refusal(409, "conflict", str(error), rules=rules)
+    if isinstance(error, NonFiniteError):
+        return Refusal(422, "not_finite", str(error))
+    if isinstance(error, UndecidedError):
+        return Refusal(422, "undecided", str(error))
+    if isinstance(error, UnknownNameError):
+        return Refusal(422, "unknown_name", str(error))
+    return Refusal(422, "bad_request", str(error))
+
+
+def not_decoded(error: Exception, body: bytes) -> Refusal:
+    """400 for what is no JSON, 422 for JSON of another shape, with its place."""
+    if isinstance(error, msgspec.ValidationError):
+        message, _, place = str(error).partition(" - at `$")
+        place = place.rstrip("`").lstrip(".")
+        at = {"at": place} if place else {}
+        where = f"{place}: " if place else ""
+        return Refusal(422, "wrong_type", where + message.replace("`", ""), **at)
+    hint = ""
+    if b"NaN" in body or b"Infinity" in body:
+        hint = "; JSON has no NaN and no Infinity: a missing value is null, where the model takes any"
+    got = "something else" if isinstance(error, RecursionError) else str(error)
+    return Refusal(400, "not_json", f"expected a body of JSON in UTF-8, got {got}{hint}")

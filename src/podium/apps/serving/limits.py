@@ -1,0 +1,139 @@
+"""How much a request may bring, how long it may take, and who may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from podium.apps.serving.errors import Refusal
+from podium.apps.serving.settings import ServingSettings
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = dict[bytes, bytes]
+Result = TypeVar("Result")
+
+LINGER_SECONDS, LINGER_BYTES = 2.0, 1 << 28
+"""How much of a body that is too large is read, and thrown away, for its sender to hear of it."""
+
+
+class Gone(Exception):  # noqa: N818 - nobody is there any more
+    """The sender went away before the request was complete."""
+
+
+class Limits:
+    """What a request must keep to."""
+
+    def __init__(self, settings: ServingSettings) -> None:
+        self._settings = settings
+        token = settings.token
+        self._token = None if token is None else _digest(token.encode())
+
+    def check_token(self, headers: Headers) -> None:
+        """401 without the token; how long that takes says nothing about it."""
+        if self._token is None:
+            return
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        known = hmac.compare_digest(_digest(given.strip()), self._token)
+        if scheme.lower() != b"bearer" or not known:
+            said = "expected the service's token in the header Authorization: Bearer TOKEN"
+            raise Refusal(401, "bad_token", said)
+
+    def check_headers(self, headers: Headers) -> None:
+        """415 for what is not JSON, 413 for what says that it is too large."""
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
+            raise Refusal(415, "not_json", "expected a body of type application/json")
+        if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+            raise Refusal(415, "encoded", "expected a body that is not compressed")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._settings.max_body:
+            raise self._too_large()
+
+    async def body(self, receive: Receive) -> bytes:
+        """The body of a request, not too large and in time."""
+        chunks, size, more = [], 0, True
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                while more:
+                    message = _there(await receive())
+                    chunks.append(message.get("body", b""))
+                    size += len(chunks[-1])
+                    more = message.get("more_body", False)
+                    if size > self._settings.max_body:
+                        raise self._too_large()
+        except TimeoutError:
+            raise self._too_slow() from None
+        return b"".join(chunks)
+
+    def _too_large(self) -> Refusal:
+        most = self._settings.max_body
+        return Refusal(413, "too_large", f"expected a body of at most {most:,} bytes")
+
+    def _too_slow(self) -> Refusal:
+        seconds = self._settings.body_seconds
+        return Refusal(408, "too_slow", f"expected the whole request within {seconds:g} seconds")
+
+
+def _there(message: Message) -> Message:
+    if message["type"] == "http.disconnect":
+        raise Gone
+    return message
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+async def linger(receive: Receive) -> None:
+    """Read on what nobody wants: a connection that is closed on its sender loses the answer."""
+    size = 0
+    try:
+        async with asyncio.timeout(LINGER_SECONDS):
+            while size < LINGER_BYTES:
+                message = _there(await receive())
+                size += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
+    except (TimeoutError, Gone):
+        return
+
+
+class Bench:
+    """Threads for what takes longer, so many at a time, and no longer than it may.
+
+    A thread cannot be stopped: what takes too long is answered, goes on, and keeps its place until it is
+    done; once all places are taken the service says that it is busy.
+    """
+
+    def __init__(self, seconds: float, threads: int = 4, waiting: int = 64) -> None:
+        self._seconds, self._room = seconds, threads + waiting
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="podium")
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Do it in a thread; 503 where there is no room, or no time left."""
+        if self._room <= 0:
+            raise Refusal(503, "busy", "the service is busy; try again")
+        self._room -= 1
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._pool, work)
+        done.add_done_callback(self._free)
+        finished, _ = await asyncio.wait((done,), timeout=self._seconds)
+        if not finished:
+            said = f"expected an answer within {self._seconds:g} seconds, which this request needs more than"
+            raise Refusal(503, "too_slow", said)
+        return done.result()
+
+    def _free(self, done: asyncio.Future[Any]) -> None:
+        self._room += 1
+        if not done.cancelled():
+            done.exception()  # looked at, also where nobody waits for it any more
+
+    def close(self) -> None:
+        """Let threads end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,154 @@
+"""Lists under rules: what a request asks for, and what is said of the result."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podium.apps.serving.bodies import (
+    ListedDocument,
+    Moved,
+    PostrankAnswer,
+    PostrankRequest,
+    RuleTold,
+)
+from podium.apps.serving.errors import Refusal
+from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
+from podium.postranking.methods.problem import Base
+from podium.postranking.posing import Conflicts
+
+Fields = Mapping[str, Any]
+
+SHORT = 200
+"""Documents of a list that soft rules order in no time."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleBook:
+    """The service's rules, and the fields of documents by their ids; None where it has none."""
+
+    rules: tuple[Rule, ...] | None = None
+    fields: Mapping[str, Fields] | None = None
+
+    def chosen(self, asked: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
+        """The rules of a request: its own, or those of the service."""
+        if isinstance(asked, bool) or asked is None:
+            if self.rules is None:
+                said = "expected rules in the request: the service was started without --rules"
+                raise Refusal(422, "no_rules", said)
+            return self.rules
+        return rules_from({"version": 1, "rules": asked})
+
+    def records(
+        self, ids: Sequence[str], given: Sequence[Fields | None]
+    ) -> list[str] | list[dict[str, Any]]:
+        """The documents as rules see them: the catalogue's fields, and the request's before those."""
+        known = self.fields
+        if known is None and not any(given):
+            return list(ids)
+        if known is None:
+            return [{**(own or {}), "id": id_} for id_, own in zip(ids, given, strict=True)]
+        return [
+            {**known.get(id_, {}), **(own or {}), "id": id_}
+            for id_, own in zip(ids, given, strict=True)
+        ]
+
+
+def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
+    """Whether rules take no time: places under hard rules are searched for."""
+    return n_documents <= SHORT and not any(r.hard and not isinstance(r, Hide) for r in rules)
+
+
+def check_ids(ids: Sequence[str]) -> None:
+    """Raise where an id comes twice: a rule would not know which is meant."""
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(id_ for id_ in ids if id_ in seen or seen.add(id_))  # type: ignore[func-returns-value]
+        raise Refusal(422, "duplicate_id", f"expected each document once, got {twice!r:.200} twice")
+
+
+def apply_rules(
+    documents: Sequence[Any],
+    rules: tuple[Rule, ...],
+    *,
+    scores: Sequence[float] | None,
+    query: str | None,
+    conflicts: Conflicts,
+    today: datetime.date | None,
+    base: Base = "uniform",
+    prior: float = 0.1,
+) -> PostRanking:
+    """A list under rules; documents that are not in it do no harm."""
+    return postrank(
+        documents, rules, scores, prior, base, query=query, today=today, missing="report",
+        conflicts=conflicts,
+    )  # fmt: skip
+
+
+def hidden_of(found: PostRanking) -> list[str]:
+    """The documents that rules hide."""
+    return [move.doc for move in found.moves[len(found.order) :]]
+
+
+def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
+    """The documents that are not where they were, and because of which rules."""
+    numbers = {id(rule): at for at, rule in enumerate(rules)}  # two rules may say the same
+    return [
+        Moved(
+            id=move.doc,
+            origin=move.origin,
+            to=move.to,
+            because=[numbers[id(rule)] for rule in move.because],
+        )
+        for move in found.moved
+    ]
+
+
+def outcomes_of(found: PostRanking) -> list[RuleTold]:
+    """What became of each rule."""
+    return [
+        RuleTold(
+            rule=outcome.rule.label,
+            satisfied=outcome.satisfied,
+            slack=outcome.slack,
+            note=outcome.note,
+            yielded=outcome.yielded,
+        )
+        for outcome in found.rules
+    ]
+
+
+def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
+    """The answer to a list and rules."""
+    rules, documents = book.chosen(request.rules), request.documents
+    ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
+    check_ids(ids)
+    records = book.records(ids, [None if isinstance(doc, str) else doc.fields for doc in documents])
+    found = apply_rules(
+        records, rules, scores=_scores(documents), query=request.query, conflicts=request.conflicts,
+        today=request.today, base=request.base, prior=request.prior,
+    )  # fmt: skip
+    row = {id_: at for at, id_ in enumerate(ids)}
+    order = list(found.order[: request.k])
+    explained = request.explain
+    return PostrankAnswer(
+        ids=order,
+        order=[row[id_] for id_ in order],
+        id=request.id,
+        hidden=hidden_of(found) or None,
+        moves=moves_of(found, rules) if explained else None,
+        rules=outcomes_of(found) if explained else None,
+    )
+
+
+def _scores(documents: Sequence[str | ListedDocument]) -> list[float] | None:
+    """Scores of all documents, or of none."""
+    scores = [None if isinstance(doc, str) else doc.score for doc in documents]
+    known = [score for score in scores if score is not None]
+    if known and len(known) < len(scores):
+        at = scores.index(None)
+        said = f"expected a score for every document, or for none, got none at documents[{at}]"
+        raise Refusal(422, "missing_score", said, at=f"documents[{at}]")
+    return known or None

@@ -1,0 +1,69 @@
+"""What can be set of the ranking service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from podium.errors import UsageError
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class ServingSettings:
+    """Settings of the ranking service: plain values, so that they travel to other processes as JSON.
+
+    Parameters
+    ----------
+    models
+        Model files: ``model.podium``, ``name=model.podium`` or ``name@version=model.podium``; the first
+        is the one that serves requests without a name.
+    rules, docs
+        Files of rules and of documents' fields, as `podium postrank` reads them.
+    events
+        The NDJSON log that events are appended to.
+    max_log
+        Bytes after which the log is put aside and a new one begun; 0: never.
+    token
+        What requests must bring as ``Authorization: Bearer TOKEN``.
+    max_body
+        Bytes of a request.
+    body_seconds, seconds
+        How long a request may take to arrive, and to be answered.
+    reload_seconds
+        How often files are looked at; 0: only at SIGHUP.
+    drain_seconds
+        How long connections stay open after the signal to stop, for requests that are on their way.
+
+    Examples
+    --------
+    >>> ServingSettings(("a.podium",)).max_body
+    16777216
+    """
+
+    models: tuple[str, ...]
+    rules: str | None = None
+    docs: str | None = None
+    events: str | None = None
+    max_log: int = 0
+    token: str | None = None
+    max_body: int = 16 * MIB
+    body_seconds: float = 20.0
+    seconds: float = 10.0
+    reload_seconds: float = 1.0
+    drain_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "body_seconds", "seconds"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"expected {name} above 0, got {getattr(self, name)}")
+        for name in ("max_log", "reload_seconds", "drain_seconds"):
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"expected {name} of 0 or more, got {getattr(self, name)}")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            raise UsageError("expected a token of printable ASCII characters, got others")
+        if self.token is not None and len(self.token) < 16:
+            raise UsageError(
+                f"expected a token of 16 characters or more, got {len(self.token)}; "
+                "`openssl rand -hex 32` makes one"
+            )
