@@ -21,8 +21,10 @@ from podium.apps.cli import (
     metrics,
     postrank,
     predict,
+    rank,
     rankers,
     rules,
+    serve,
     train,
     tune,
 )
@@ -81,6 +83,8 @@ app.command("import", epilog=exchange.IMPORT_EXAMPLE)(exchange.import_)
 app.add_typer(rules.app, name="rules")
 app.add_typer(feedback.app, name="feedback")
 app.add_typer(judge.app, name="judge")
+app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
+app.command("rank", epilog=rank.EXAMPLE)(rank.rank)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 

@@ -1,11 +1,1 @@
-"""The ranking service: models and rules over HTTP."""
-
-from podium.errors import require
-
-for _module in ("uvicorn", "prometheus_client"):
-    require(_module, "web", "the ranking service")
-
-from podium.apps.serving.app import RankingService, make_service  # noqa: E402 - after the check
-from podium.apps.serving.settings import ServingSettings  # noqa: E402
-
-__all__ = ["RankingService", "ServingSettings", "make_service"]
+"""The ranking service: models and rules over HTTP, or as a filter, which needs no web server."""

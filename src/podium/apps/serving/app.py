@@ -68,7 +68,8 @@ class RankingService:
         if scope["type"] != "http":
             return
         start, path = time.perf_counter(), scope["path"]
-        status, kind, body, more = 200, JSON, b"", ()
+        status, kind = 200, JSON
+        more: tuple[tuple[bytes, bytes], ...] = ()
         try:
             kind, body = await self._answer(scope, receive)
         except Gone:
@@ -78,7 +79,9 @@ class RankingService:
             status, body, more = refusal.status, refusal.body(), refusal.headers
         except Exception:
             log.exception("%s failed", path)
-            failed = Refusal(500, "failed", "something went wrong on the server; its log has the details")
+            failed = Refusal(
+                500, "failed", "something went wrong on the server; its log has the details"
+            )
             status, body = 500, failed.body()
         await self._send(send, status, kind, body, more, receive)
         self.metrics.answered(_known(path), status, time.perf_counter() - start)

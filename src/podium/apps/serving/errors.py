@@ -78,6 +78,8 @@ def not_decoded(error: Exception, body: bytes) -> Refusal:
         return Refusal(422, "wrong_type", where + message.replace("`", ""), **at)
     hint = ""
     if b"NaN" in body or b"Infinity" in body:
-        hint = "; JSON has no NaN and no Infinity: a missing value is null, where the model takes any"
+        hint = (
+            "; JSON has no NaN and no Infinity: a missing value is null, where the model takes any"
+        )
     got = "something else" if isinstance(error, RecursionError) else str(error)
     return Refusal(400, "not_json", f"expected a body of JSON in UTF-8, got {got}{hint}")

@@ -94,7 +94,9 @@ class EventLog:
     def __init__(self, path: str, max_bytes: int = 0) -> None:
         self.path, self._max_bytes = path, max_bytes
         self._lock = Lock()
-        os.close(self._open())  # a log that cannot be written is found now, not with the first event
+        os.close(
+            self._open()
+        )  # a log that cannot be written is found now, not with the first event
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Append records, all or none."""

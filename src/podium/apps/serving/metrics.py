@@ -6,7 +6,11 @@ import os
 from functools import cache
 from typing import Any
 
-from prometheus_client import (
+from podium.errors import require
+
+require("prometheus_client", "web", "the ranking service")
+
+from prometheus_client import (  # noqa: E402 - after the check
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
@@ -33,9 +37,7 @@ class ServingMetrics:
             "podium_request_seconds", "From the first byte to the answer.", ["path"],
             buckets=BUCKETS, registry=registry,
         )  # fmt: skip
-        documents = Counter(
-            "podium_documents", "Documents ranked.", ["path"], registry=registry
-        )
+        documents = Counter("podium_documents", "Documents ranked.", ["path"], registry=registry)
         self._reloads = Counter(
             "podium_reloads", "Files read again.", ["source", "outcome"], registry=registry
         )
@@ -70,5 +72,5 @@ class ServingMetrics:
         from prometheus_client.multiprocess import MultiProcessCollector
 
         everyone = CollectorRegistry()
-        MultiProcessCollector(everyone)
+        MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
         return generate_latest(everyone)

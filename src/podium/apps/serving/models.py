@@ -126,18 +126,18 @@ class LoadedModel:
 
     def scores(self, X: Floats, user_class: str | None = None) -> tuple[Floats, str | None]:
         """One score a row, the rows being one query's; and whose weights they are of."""
-        if user_class is not None and self._has_own(user_class):
+        personal = None if user_class is None else self._with_own_weights(user_class)
+        if personal is not None:
             queries = np.zeros(len(X), dtype=int)
-            return self.ranker.predict(X, qid=queries, user_class=user_class), user_class  # type: ignore[call-arg]
+            return personal.predict(X, qid=queries, user_class=user_class), user_class
         return finite(self.ranker.model_.scores(X, Groups(np.array([0, len(X)])))), None
 
-    def _has_own(self, user_class: str) -> bool:
-        """Whether a class of users is served with weights of its own; 404 where it is not known."""
-        if user_class not in self.user_classes:
+    def _with_own_weights(self, user_class: str) -> CFBRS | None:
+        """The ranker, if a class of users has weights of its own; 404 where it is not known."""
+        if not isinstance(self.ranker, CFBRS) or user_class not in self.user_classes:
             said = f"expected a user class of model {self.name!r}, got {user_class!r:.200}"
-            known = list(self.user_classes[:100])
-            raise Refusal(404, "unknown_class", said, known=known)
-        return bool(self.ranker.classes_[user_class].served)  # type: ignore[attr-defined]
+            raise Refusal(404, "unknown_class", said, known=list(self.user_classes[:100]))
+        return self.ranker if self.ranker.classes_[user_class].served else None
 
     def contributions(self, X: Floats) -> Floats:
         """What each feature adds to each row's score."""

@@ -104,7 +104,9 @@ def postrank_batch(context: Context, batch: PostrankBatch) -> PostrankAnswers:
     return PostrankAnswers(results=_each(postrank, context, batch.queries))
 
 
-def _each(run: Callable[[Context, Any], Any], context: Context, queries: Sequence[Any]) -> list[Any]:
+def _each(
+    run: Callable[[Context, Any], Any], context: Context, queries: Sequence[Any]
+) -> list[Any]:
     """The answers to several requests; what is wrong with one says which."""
     answers = []
     for at, query in enumerate(queries):

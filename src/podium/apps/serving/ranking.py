@@ -68,7 +68,9 @@ def _matrix(
         X = np.empty((0, 0))
     if X.ndim != 2 or X.shape[1] != n:
         at = next(at for at, row in enumerate(rows) if len(row) != n)
-        said = f"expected {n} features in each row, as model {model.name!r} has, got {len(rows[at])}"
+        said = (
+            f"expected {n} features in each row, as model {model.name!r} has, got {len(rows[at])}"
+        )
         raise Refusal(422, "wrong_features", f"{said} in features[{at}]", at=f"features[{at}]")
     return X if columns is None else np.ascontiguousarray(X[:, columns])
 
@@ -175,7 +177,7 @@ def _under_rules(
     if request.explain:
         answer.moves, answer.rules = moves_of(found, rules), outcomes_of(found)
     row = {id_: at for at, id_ in enumerate(ids)}
-    return np.array([row[id_] for id_ in found.order], dtype=np.int64)
+    return np.array([row[str(id_)] for id_ in found.order], dtype=np.int64)
 
 
 def _contributions(model: LoadedModel, X: Floats, served: str | None) -> list[dict[str, float]]:

@@ -89,7 +89,7 @@ def apply_rules(
 
 def hidden_of(found: PostRanking) -> list[str]:
     """The documents that rules hide."""
-    return [move.doc for move in found.moves[len(found.order) :]]
+    return [str(move.doc) for move in found.moves[len(found.order) :]]
 
 
 def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
@@ -97,7 +97,7 @@ def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
     numbers = {id(rule): at for at, rule in enumerate(rules)}  # two rules may say the same
     return [
         Moved(
-            id=move.doc,
+            id=str(move.doc),
             origin=move.origin,
             to=move.to,
             because=[numbers[id(rule)] for rule in move.because],
@@ -131,7 +131,7 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
         today=request.today, base=request.base, prior=request.prior,
     )  # fmt: skip
     row = {id_: at for at, id_ in enumerate(ids)}
-    order = list(found.order[: request.k])
+    order = list(map(str, found.order[: request.k]))
     explained = request.explain
     return PostrankAnswer(
         ids=order,

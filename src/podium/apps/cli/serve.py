@@ -1,0 +1,99 @@
+"""``podium serve``: models and rules over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.apps.cli.console import fail, reports_errors
+
+EXAMPLE = """Example: podium serve shop.podium news=news-7.podium --rules rules.yaml --events events.ndjson
+
+POST /v1/rank, /v1/rank/batch, /v1/postrank, /v1/postrank/batch and /v1/events; GET /v1/models, /healthz,
+/metrics and /openapi.json. A request names a model as NAME or NAME@VERSION; the first serves those that name
+none. A version that is not given is the beginning of the file's SHA-256.
+
+Files that change are read again, also at SIGHUP; one that is not valid changes nothing, and /healthz says
+degraded and why. SIGTERM ends the service once all requests are answered."""
+
+
+@reports_errors
+def serve(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...", help="Model files: PATH, NAME=PATH or NAME@VERSION=PATH."
+        ),
+    ],
+    rules: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Rules, such as rules.yaml.")
+    ] = None,
+    docs: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv).",
+        ),
+    ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, help="The NDJSON log that events are appended to."),
+    ] = None,
+    max_log: Annotated[
+        int, typer.Option(min=0, help="MB after which the log is renamed and a new one begun; 0: never.")
+    ] = 0,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that serve.")] = 1,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, envvar="PODIUM_TOKEN_FILE",
+            help="A file with the token that requests must bring (Authorization: Bearer TOKEN).",
+        ),
+    ] = None,
+    max_body: Annotated[int, typer.Option(min=1, help="MB of a request.")] = 16,
+    seconds: Annotated[float, typer.Option(min=0.001, help="How long an answer may take.")] = 10.0,
+    reload_seconds: Annotated[
+        float, typer.Option(min=0, help="How often files are looked at; 0: only at SIGHUP.")
+    ] = 1.0,
+    drain_seconds: Annotated[
+        float,
+        typer.Option(min=0, help="How long idle connections stay open after the signal to stop."),
+    ] = 1.0,
+) -> None:  # fmt: skip
+    """Serve models and rules over HTTP."""
+    import logging
+
+    from podium.apps.serving.app import make_service
+    from podium.apps.serving.connections import listen, run_server
+    from podium.apps.serving.settings import ServingSettings
+    from podium.apps.serving.workers import run_workers
+
+    logging.basicConfig(format="podium serve: %(message)s", level=logging.WARNING)
+    settings = ServingSettings(
+        models=tuple(models), rules=_text(rules), docs=_text(docs), events=_text(events),
+        max_log=max_log * 10**6, token=_token(token_file), max_body=max_body * 10**6, seconds=seconds,
+        reload_seconds=reload_seconds, drain_seconds=drain_seconds,
+    )  # fmt: skip
+    service = make_service(settings)  # also for workers: what is wrong with a file is told once
+    try:
+        sock = listen(host, port)
+    except OSError as error:
+        fail(f"cannot listen on {host} port {port}: {error.strerror or error}", 1)
+    shown = f"[{host}]" if ":" in host else host
+    said = f"serving on http://{shown}:{sock.getsockname()[1]}"
+    if workers == 1:
+        run_server(service, sock, lambda: typer.echo(said))
+        return
+    run_workers(settings, workers, sock, lambda: typer.echo(f"{said} with {workers} workers"))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _token(path: Path | None) -> str | None:
+    return None if path is None else path.read_text().strip()

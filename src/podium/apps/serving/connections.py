@@ -1,0 +1,189 @@
+"""How uvicorn serves: how many may come, how long they may take, and how nobody is cut off at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from podium.apps.serving.app import RankingService
+from podium.errors import require
+
+require("uvicorn", "web", "the ranking service")
+
+import uvicorn  # noqa: E402 - after the check
+
+HEADER_SECONDS = 20.0
+"""How long the headers of a request may take, from the first moment of a connection on."""
+KEEP_SECONDS = 75
+"""How long a connection stays open between requests: clients keep theirs for a minute."""
+BACKLOG = 2048
+MOST_CONNECTIONS = 10_000
+_RESERVED = 256  # files of models, of the log, and of Python itself
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # By its protocol asyncio knows connections on which small answers must not wait (TCP_NODELAY).
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(BACKLOG)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+class DrainingServer(uvicorn.Server):
+    """Uvicorn that ends without dropping a request.
+
+    At the end it stops to listen, takes what has already come, answers with ``Connection: close``, and only
+    then closes connections on which nothing happens.
+    """
+
+    def __init__(self, service: RankingService, ready: Callable[[], object]) -> None:
+        super().__init__(_config(service))
+        self._service, self._ready = service, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and be told of changes by SIGHUP."""
+        await super().startup(sockets)
+        for sock in sockets or ():
+            sock.listen(BACKLOG)  # the one of the configuration is how many are taken at a time
+        if hasattr(signal, "SIGHUP"):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self._refresh)
+        gc.freeze()  # nothing of what is there now is ever garbage
+        self._ready()
+
+    def _refresh(self) -> None:
+        self._refreshing = asyncio.ensure_future(self._service.refresh(always=True))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End without dropping a request."""
+        self._service.is_draining = True
+        for sock in sockets or ():
+            await self._take_the_rest(sock)
+        for server in self.servers:
+            server.close()
+        for sock in sockets or ():
+            sock.close()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._service.settings.drain_seconds
+        while self.server_state.connections and loop.time() < end:
+            await asyncio.sleep(0.02)
+        await super().shutdown(None)
+
+    async def _take_the_rest(self, sock: socket.socket) -> None:
+        """Connections that are made and wait: they would be reset."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, _ = sock.accept()
+            except OSError:
+                return
+            connection.setblocking(False)
+            await loop.connect_accepted_socket(self._protocol, connection)
+
+    def _protocol(self) -> asyncio.Protocol:
+        kind: Any = self.config.http_protocol_class
+        protocol: asyncio.Protocol = kind(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
+
+
+def run_server(
+    service: RankingService, sock: socket.socket, ready: Callable[[], object] = lambda: None
+) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises them again once it is done
+    DrainingServer(service, ready).run(sockets=[sock])
+
+
+def _config(service: RankingService) -> uvicorn.Config:
+    return uvicorn.Config(
+        service,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        loop="asyncio",
+        ws="none",
+        # One at a time: where workers share a socket the first would take all that wait.
+        backlog=1,
+        timeout_keep_alive=KEEP_SECONDS,
+        limit_concurrency=connection_limit(),
+        http=_protocol(HEADER_SECONDS),
+    )
+
+
+def connection_limit() -> int:
+    """How many connections this process can have, its limit of open files raised as far as it goes."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return MOST_CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + _RESERVED
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, raised), hard))
+            soft = max(soft, raised)
+        except (OSError, ValueError):  # some systems allow less than they say
+            pass
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(16, min(MOST_CONNECTIONS, soft - min(_RESERVED, soft // 4)))
+
+
+def _protocol(seconds: float) -> type[asyncio.Protocol]:
+    """The protocol of uvicorn, which waits for ever, with a time limit for headers."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    base: Any = AutoHTTPProtocol
+
+    class Protocol(base):  # type: ignore[misc]
+        """One connection."""
+
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            if len(self.connections) >= self.limit_concurrency:
+                transport.abort()
+            else:
+                self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def _watch(self) -> None:
+            """Begin to wait for a header, or end it: more bytes of one give no more time."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop()
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(seconds, self.transport.close)
+
+        def _stop(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return Protocol

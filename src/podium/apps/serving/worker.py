@@ -1,0 +1,42 @@
+"""One of several processes that serve: ``python -m podium.apps.serving.worker FD``, settings on stdin.
+
+It ends when its stdin does, so that no worker outlives who started it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+
+import msgspec
+
+from podium.apps.serving.app import make_service
+from podium.apps.serving.connections import run_server
+from podium.apps.serving.settings import ServingSettings
+
+
+def main() -> None:
+    """Serve on a socket that is inherited."""
+    logging.basicConfig(format="podium serve [%(process)d]: %(message)s", level=logging.WARNING)
+    sock = socket.socket(fileno=int(sys.argv[1]))
+    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServingSettings)
+    service = make_service(settings)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    run_server(service, sock, _say_ready)
+
+
+def _say_ready() -> None:
+    os.write(sys.stdout.fileno(), b"ready\n")
+
+
+def _end_with_parent() -> None:
+    os.read(sys.stdin.fileno(), 1)  # not the file: its lock would be held at the end
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
