@@ -128,6 +128,13 @@ class Posed:
         """The rules on the documents shown, which are their rows now."""
         if len(shown) == len(self.listing.docs):
             return self.acting
+        return self._shown_only if shown is self.shown else self._only(shown)
+
+    @cached_property
+    def _shown_only(self) -> tuple[Acting, ...]:
+        return self._only(self.shown)
+
+    def _only(self, shown: NDArray[np.int64]) -> tuple[Acting, ...]:
         new = {row: at for at, row in enumerate(shown.tolist())}
         return tuple((number, bound.among(new)) for number, bound in self.acting)
 

@@ -202,7 +202,8 @@ def _decode(operation: Operation, body: bytes) -> Any:
 
 def _check_method(got: str, expected: str) -> None:
     if got != expected and not (got == "HEAD" and expected == "GET"):
-        raise Refusal(405, "method_not_allowed", f"expected {expected} here, got {got:.20}")
+        said = f"expected {expected} here, got {got:.20}"
+        raise Refusal(405, "method_not_allowed", said, allow=expected)
 
 
 def _known(path: str) -> str:

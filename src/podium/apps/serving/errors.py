@@ -25,13 +25,18 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
     ----------
     status, code, message
         Of the answer.
+    allow
+        The method of a path, for 405.
     told
         What else stands in the JSON, fields of `ErrorTold`.
     """
 
-    def __init__(self, status: int, code: str, message: str, **told: Any) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, *, allow: str = "", **told: Any
+    ) -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.told = status, code, message, told
+        self._allow = allow
 
     def within(self, place: str) -> Refusal:
         """The same, of a part of a request."""
@@ -48,6 +53,8 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
         """Headers that belong to the status."""
         if self.status == 401:
             return ((b"www-authenticate", b"Bearer"),)
+        if self.status == 405:
+            return ((b"allow", self._allow.encode()),)
         if self.status == 503:
             return ((b"retry-after", str(RETRY_SECONDS).encode()),)
         # The rest of the request would be taken for the next one.

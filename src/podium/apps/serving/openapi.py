@@ -9,6 +9,7 @@ import msgspec
 
 from podium.apps.serving.bodies import ErrorAnswer
 from podium.apps.serving.operations import OPERATIONS, Operation
+from podium.postranking import RULES, schema
 
 _SAID = {
     400: "The body is no JSON.",
@@ -55,10 +56,17 @@ def openapi(version: str) -> dict[str, Any]:
         },
         "paths": {path: _path(operation) for path, operation in OPERATIONS.items()} | _PAGES,
         "components": {
-            "schemas": components | {"UbiRecord": UBI_RECORD},
+            "schemas": components | _rules() | {"UbiRecord": UBI_RECORD},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _rules() -> dict[str, Any]:
+    """The kinds of rules, as the schema of rule files has them."""
+    kinds = {kind: schema()["$defs"][kind] for kind in RULES}
+    one_of = [{"$ref": f"#/components/schemas/Rule-{kind}"} for kind in kinds]
+    return {"Rule": {"anyOf": one_of}} | {f"Rule-{kind}": told for kind, told in kinds.items()}
 
 
 def _path(operation: Operation) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn, get_args, get_type_hints
 
 from podium.errors import UsageError
@@ -271,7 +271,7 @@ def matches(pattern: str, query: str) -> bool:
     return _compiled(plain(pattern)).match(plain(query)) is not None
 
 
-@cache
+@lru_cache(maxsize=10_000)  # a service may be sent any number of patterns
 def _compiled(pattern: str) -> re.Pattern[str]:
     # fnmatch's expressions do not backtrack from one star into another: no query makes them slow.
     return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))  # its sets are not ours
