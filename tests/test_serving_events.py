@@ -7,11 +7,11 @@ import sys
 import threading
 
 import msgspec
+import numpy as np
 import pytest
 from serving import error, get, lines, post, save, service
 
 from podium.apps.serving.events import EventLog, check_events
-from podium.errors import PodiumError
 from podium.feedback import make_log, read_ubi
 
 CLICK = {
@@ -57,7 +57,8 @@ def test_the_log_is_what_feedback_reads(app, log, tmp_path):
         assert post(app, "/v1/events", records[start : start + 50]).status_code == 200
     kept, given = read_ubi(log, strict=True), read_ubi(tmp_path / "given.ndjson", strict=True)
     assert len(kept) == len(given) == 30
-    assert (kept.alpha == given.alpha).all()
+    assert np.array_equal(kept.reactions, given.reactions, equal_nan=True)
+    assert kept.counts.actions == given.counts.actions
 
 
 def test_the_command_line_reads_the_log(app, log):
@@ -115,16 +116,13 @@ def test_actions_of_ones_own_are_kept(app, log):
 
 
 @pytest.mark.parametrize(
-    "record", [CLICK, QUERY, changed(query_id=10**30), changed(extra="\n\u2028\0")]
+    "record", [CLICK, QUERY, changed(query_id=10**18), changed(extra="\n\u2028\0")]
 )
 def test_what_is_accepted_is_one_line_that_feedback_accepts(log, record):
     kept = EventLog(str(log))
     kept.append(check_events(record))
     assert log.read_bytes().count(b"\n") == 1
-    try:
-        read_ubi(log, strict=True)
-    except PodiumError as told:
-        assert "query_id" in str(told) or "10" in str(record)  # an id too long to be one
+    assert len(read_ubi(log, strict=True)) == 1
     assert msgspec.json.decode(log.read_bytes()) == record
 
 

@@ -7,6 +7,7 @@ from serving import NAMES, error, get, named, post, rows, save, service
 
 from podium.data import RankingData
 from podium.errors import UsageError
+from podium.rankers import MLP
 from podium.registry import RANKERS
 
 
@@ -112,28 +113,13 @@ def test_contributions_are_those_of_the_model(shop):
     assert len(answer["contributions"]) == 2
 
 
-def test_a_network_does_not_explain(tmp_path):
-    _, path = save(tmp_path, "ranknet", hidden=(4,)) if _has_hidden() else save(tmp_path, "ranknet")
-    app = service(path)
-    told = get(app, "/v1/models").json()["models"][0]
-    response = post(app, "/v1/rank", {"features": rows().tolist(), "explain": True})
-    if told["explains"]:
-        assert response.status_code == 200
-    else:
-        error(response, 422, "not_explained")
-
-
-def _has_hidden():
-    return "hidden" in RANKERS["ranknet"]().get_params()
-
-
-def test_an_ensemble_by_votes_does_not_explain(tmp_path):
-    _, path = save(tmp_path, "toprank")
+@pytest.mark.parametrize("name", ["ranknet", "toprank"])
+def test_some_models_do_not_explain(tmp_path, name):
+    _, path = save(tmp_path, name, **({"scorer": MLP(hidden=(3,))} if name == "ranknet" else {}))
     app = service(path)
     assert get(app, "/v1/models").json()["models"][0]["explains"] is False
-    error(
-        post(app, "/v1/rank", {"features": rows().tolist(), "explain": True}), 422, "not_explained"
-    )
+    request = {"features": rows().tolist(), "explain": True}
+    error(post(app, "/v1/rank", request), 422, "not_explained")
 
 
 def test_missing_values_where_the_model_takes_them(tmp_path):

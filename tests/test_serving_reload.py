@@ -16,7 +16,7 @@ IDS = list("abc")
 
 @pytest.fixture
 def files(tmp_path):
-    ranker, path = save(tmp_path)
+    ranker, _ = save(tmp_path)
     other, _ = save(tmp_path, "listnet", "other.podium")
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES % "b")
@@ -178,10 +178,10 @@ def test_invalid_files_at_the_start_are_errors(tmp_path, files):
     bad.write_text("nonsense")
     with pytest.raises(ModelFileError, match=r"bad\.podium"):
         service(bad)
-    with pytest.raises(FileNotFoundError, match="nothing.podium"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.podium"):
         service(tmp_path / "nothing.podium")
+    replace(files[2], "rules: []")
     with pytest.raises(PodiumError, match="expected version"):
-        replace(files[2], "rules: []")
         service(files[0], rules=str(files[2]))
 
 

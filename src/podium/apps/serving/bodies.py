@@ -17,7 +17,6 @@ RuleRecords = Annotated[
         description="Rules as in a rule file, such as "
         '{"rule": "top-k", "docs": "a", "k": 3, "weight": 10}.',
         max_length=1_000,
-        extra_json_schema={"items": {"$ref": "#/components/schemas/Rule"}},
     ),
 ]
 Prior = Annotated[float, msgspec.Meta(ge=0, le=1e9)]

@@ -47,6 +47,10 @@ def openapi(version: str) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
     )
+    for name in ("RankRequest", "PostrankRequest"):
+        for choice in components[name]["properties"]["rules"]["anyOf"]:
+            if choice["type"] == "array":
+                choice["items"] = {"$ref": "#/components/schemas/Rule"}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -41,15 +41,17 @@ class RuleBook:
             return self.rules
         return rules_from({"version": 1, "rules": asked})
 
-    def records(
-        self, ids: Sequence[str], given: Sequence[Fields | None]
-    ) -> list[str] | list[dict[str, Any]]:
-        """The documents as rules see them: the catalogue's fields, and the request's before those."""
+    def records(self, ids: Sequence[str], given: Sequence[Fields | None]) -> list[dict[str, Any]]:
+        """The documents as rules see them: the catalogue's fields, and the request's before those.
+
+        They are records also without any field: a rule on one then says so, and the list is served.
+        """
         known = self.fields
-        if known is None and not any(given):
-            return list(ids)
         if known is None:
-            return [{**(own or {}), "id": id_} for id_, own in zip(ids, given, strict=True)]
+            return [
+                {**own, "id": id_} if own else {"id": id_}
+                for id_, own in zip(ids, given, strict=True)
+            ]
         return [
             {**known.get(id_, {}), **(own or {}), "id": id_}
             for id_, own in zip(ids, given, strict=True)

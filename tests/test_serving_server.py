@@ -1,0 +1,311 @@
+"""The service as a process: signals, workers, large bodies, and an end that drops nothing."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+from serving import TOKEN, eventually, lines, replace, rows, running, save
+
+RULES = "version: 1\nrules:\n  - {rule: top-k, docs: %s, k: 1, weight: 50}\n"
+CLICK = {
+    "action_name": "click", "query_id": "q1",
+    "event_attributes": {"object": {"object_id": "d1"}},
+}  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    ranker, _ = save(tmp_path)
+    other, _ = save(tmp_path, "listnet", "other.podium")
+    (tmp_path / "rules.yaml").write_text(RULES % "b")
+    return (
+        tmp_path / "shop.podium",
+        tmp_path / "other.podium",
+        tmp_path / "rules.yaml",
+        ranker,
+        other,
+    )
+
+
+def first(client):
+    return client.post("/v1/postrank", json={"documents": list("abc")}).json()["ids"][0]
+
+
+def figure(client, start):
+    """A figure by the start of its line."""
+    found = [line for line in client.get("/metrics").text.splitlines() if line.startswith(start)]
+    return sum(float(line.rpartition(" ")[2]) for line in found)
+
+
+def fresh(address):
+    """A client whose requests have a connection each, so that all workers come to serve."""
+    return httpx.Client(base_url=address, limits=httpx.Limits(max_keepalive_connections=0))
+
+
+def versions(client, n=30):
+    return {client.get("/v1/models").json()["models"][0]["version"] for _ in range(n)}
+
+
+def test_one_process(files):
+    model, _, rules, ranker, _ = files
+    with (
+        running(model, "--rules", rules) as (process, address),
+        httpx.Client(base_url=address) as client,
+    ):
+        answer = client.post("/v1/rank", json={"features": rows().tolist()})
+        assert answer.json()["scores"] == sorted(ranker.predict(rows()).tolist(), reverse=True)
+        assert "server" not in answer.headers
+        assert client.head("/healthz").content == b""
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_change_is_taken_by_itself_and_at_sighup(files):
+    model, _, rules, *_ = files
+    with (
+        running(model, "--rules", rules, "--reload-seconds", "0.1") as (_, address),
+        httpx.Client(base_url=address) as client,
+    ):
+        replace(rules, RULES % "c")
+        eventually(lambda: first(client) == "c")
+    with (
+        running(model, "--rules", rules, "--reload-seconds", "0") as (process, address),
+        httpx.Client(base_url=address) as client,
+    ):
+        replace(rules, RULES % "a")
+        time.sleep(0.3)
+        assert first(client) == "c"
+        process.send_signal(signal.SIGHUP)
+        eventually(lambda: first(client) == "a")
+        replace(rules, "nonsense")
+        process.send_signal(signal.SIGHUP)
+        eventually(lambda: client.get("/healthz").json()["status"] == "degraded")
+        assert first(client) == "a"
+
+
+def test_workers_add_up_their_figures_and_all_reload(files, tmp_path):
+    model, other, rules, *_ = files
+    log = tmp_path / "events.ndjson"
+    options = ["--rules", rules, "--workers", "2", "--reload-seconds", "0", "--events", log]
+    with running(model, *options) as (process, address), fresh(address) as client:
+        for _ in range(30):
+            assert first(client) == "b"
+        assert figure(client, 'podium_requests_total{path="/v1/postrank"') == 30
+        assert figure(client, "podium_documents_total") == 90
+        assert len(versions(client)) == 1
+        replace(model, other.read_bytes())
+        before = versions(client)
+        process.send_signal(signal.SIGHUP)
+        eventually(lambda: before.isdisjoint(versions(client)))
+        assert figure(client, 'podium_reloads_total{outcome="taken",source="model shop"') == 2
+        replace(rules, "nonsense")
+        process.send_signal(signal.SIGHUP)
+        eventually(
+            lambda: {client.get("/healthz").json()["status"] for _ in range(20)} == {"degraded"}
+        )
+        assert figure(client, "podium_degraded") == 1
+        for _ in range(20):
+            assert client.post("/v1/events", json=[CLICK, CLICK]).json() == {"accepted": 2}
+        assert len(lines(log.read_text())) == 40
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def children(process):
+    task = f"/proc/{process.pid}/task/{process.pid}/children"
+    with open(task) as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/task"), reason="children are found in Linux's /proc"
+)
+def test_a_worker_that_dies_is_begun_anew_and_none_outlives_the_service(files):
+    with running(files[0], "--workers", "2") as (process, address), fresh(address) as client:
+        workers = children(process)
+        assert len(workers) == 2
+        assert client.get("/healthz").status_code == 200
+        os.kill(workers[0], signal.SIGKILL)
+        eventually(lambda: len(children(process)) == 2 and workers[0] not in children(process))
+        eventually(lambda: figure(client, 'podium_requests_total{path="/healthz"') >= 1)
+        workers = children(process)
+        process.kill()
+        process.wait(20)
+        eventually(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers))
+
+
+def hammer(address, stop, results, body):
+    """Requests on one connection after another, until the service is gone."""
+    host, port = address.removeprefix("http://").split(":")
+    request = head(body) + body
+    while not stop.is_set():
+        try:
+            connection = socket.create_connection((host, int(port)), timeout=20)
+        except OSError:
+            return  # nobody listens any more: nothing was asked
+        with connection:
+            open_ = True
+            while open_ and not stop.is_set():
+                try:
+                    connection.sendall(request)
+                    answer = whole(connection)
+                except OSError as error:
+                    results.append(repr(error))
+                    return
+                results.append(answer[:15])
+                open_ = b"connection: close" not in answer
+
+
+def head(body):
+    said = "POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    return f"{said}Content-Length: {len(body)}\r\n\r\n".encode()
+
+
+def whole(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        part = connection.recv(65536)
+        if not part:
+            raise ConnectionError("closed without an answer")
+        data += part
+    said, _, body = data.partition(b"\r\n\r\n")
+    length = next(
+        int(line.split(b":")[1])
+        for line in said.lower().split(b"\r\n")
+        if line.startswith(b"content-length")
+    )
+    while len(body) < length:
+        body += connection.recv(65536)
+    return said.lower()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_end_drops_no_request(files, workers):
+    body = json.dumps({"features": rows(50).tolist()}).encode()
+    results, stop = [], threading.Event()
+    with running(files[0], "--workers", workers) as (process, address):
+        threads = [
+            threading.Thread(target=hammer, args=(address, stop, results, body)) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(results) > 200)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        for thread in threads:
+            thread.join(30)
+        stop.set()
+    assert set(results) == {b"http/1.1 200 ok"}
+
+
+def test_a_request_that_is_being_answered_is_answered_to_its_end(files):
+    """The body arrives after the signal."""
+    body = json.dumps({"features": rows().tolist()}).encode()
+    with running(files[0], "--drain-seconds", "0") as (process, address):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(head(body) + body[:10])
+            time.sleep(0.2)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            connection.sendall(body[10:])
+            assert whole(connection).startswith(b"http/1.1 200 ok")
+        assert process.wait(20) == 0
+
+
+def test_reloads_fail_no_request(files):
+    model, other, rules, *_ = files
+    body = json.dumps({"features": rows().tolist()}).encode()
+    results, stop = [], threading.Event()
+    with running(model, "--rules", rules, "--workers", "2", "--reload-seconds", "0.05") as (
+        process,
+        address,
+    ):
+        threads = [
+            threading.Thread(target=hammer, args=(address, stop, results, body)) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        contents = [model.read_bytes(), other.read_bytes(), b"nonsense"]
+        for turn in range(12):
+            replace(model, contents[turn % 3])
+            replace(rules, "nonsense" if turn % 2 else RULES % "a")
+            if turn % 4 == 0:
+                process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    assert len(results) > 50
+    assert set(results) == {b"http/1.1 200 ok"}
+
+
+def test_a_body_of_100_mb_is_refused_and_its_sender_hears_of_it(files):
+    with running(files[0]) as (_, address), httpx.Client(base_url=address, timeout=60) as client:
+        headers = {"content-type": "application/json"}
+        answer = client.post("/v1/rank", content=b" " * 100_000_000, headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+        def chunks():
+            for _ in range(1000):
+                yield b" " * 100_000
+
+        answer = client.post("/v1/rank", content=chunks(), headers=headers)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_token_from_a_file(files, tmp_path):
+    token = tmp_path / "token"
+    token.write_text(TOKEN + "\n")
+    with (
+        running(files[0], "--token-file", token, "--workers", "2") as (process, address),
+        httpx.Client(base_url=address) as client,
+    ):
+        assert client.get("/v1/models").status_code == 401
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        assert client.get("/v1/models", headers=headers).status_code == 200
+        with contextlib.suppress(OSError), open(f"/proc/{process.pid}/cmdline", "rb") as file:
+            assert TOKEN.encode() not in file.read()
+
+
+def test_a_port_that_is_taken_is_one_line(files):
+    from cli import run
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = run("serve", files[0], "--port", port, code=1).stderr
+    assert told == f"podium: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+
+
+def test_headers_that_do_not_end_are_not_waited_for(files, monkeypatch):
+    import asyncio
+
+    from serving import service
+
+    from podium.apps.serving import connections
+
+    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
+
+    async def slow():
+        sock = connections.listen("127.0.0.1", 0)
+        server = connections.DrainingServer(service(files[0]), lambda: None)
+        running_ = asyncio.create_task(server._serve([sock]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, writer = await asyncio.open_connection(*sock.getsockname())
+        writer.write(b"POST /v1/rank HTTP/1.1\r\n")
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+        server.should_exit = True
+        await running_
+
+    asyncio.run(slow())
