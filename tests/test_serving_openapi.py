@@ -168,3 +168,5 @@ def test_no_rules_and_no_fields_break_the_service(app, rules, fields):
         answer = response.json()
         shown, hidden = answer["ids"], answer.get("hidden", [])
         assert sorted(shown + hidden) == [document["id"] for document in documents]
+        plain = post(app, "/v1/postrank", {**request, "explain": False}).json()
+        assert (plain["ids"], plain.get("hidden", [])) == (shown, hidden)

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,8 +118,7 @@ def postrank(
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
     posed = pose(docs, check_rules(rules), scores, settings, query, check_day(today), fields)
-    (solution,) = settings.method.solve([posed.problem(settings)])
-    return finish(posed, solution, settings)
+    return describe(settled(posed, settings), settings)
 
 
 def make_method(method: str | Method) -> Method:
@@ -131,28 +130,55 @@ def make_method(method: str | Method) -> Method:
     return METHODS[method]()
 
 
+class Settled(NamedTuple):
+    """A list whose order is found: the rules as they held in the end, the places, the scores."""
+
+    posed: Posed
+    placed: Placement
+    solution: Solution
+
+    @property
+    def order(self) -> list[Document]:
+        """The documents shown, best first."""
+        rows = self.posed.shown[self.placed.order].tolist()
+        return [*map(self.posed.listing.docs.__getitem__, rows)]
+
+    @property
+    def hidden(self) -> list[Document]:
+        """The others."""
+        return [*map(self.posed.listing.docs.__getitem__, self.posed.hidden.tolist())]
+
+
+def settled(posed: Posed, settings: Settings) -> Settled:
+    """The order alone, for who does not ask why."""
+    (solution,) = settings.method.solve([posed.problem(settings)])
+    return settle(posed, solution, settings)
+
+
 def finish(posed: Posed, solution: Solution, settings: Settings) -> PostRanking:
     """The order that follows the scores and meets the hard rules, and what is to be said of it."""
+    return describe(settle(posed, solution, settings), settings)
+
+
+def settle(posed: Posed, solution: Solution, settings: Settings) -> Settled:
+    """The order that follows the scores and meets the hard rules."""
     _, constraints = posed.constraints(posed.hard)
     placed = Placement(by_score(solution.scores).tolist(), True)
     if constraints:
         found = place(solution.scores, constraints, settings.limit)
         if found is None:
-            posed = give_way(posed, settings)
-            (solution,) = settings.method.solve([posed.problem(settings)])
-            return finish(posed, solution, settings)
+            return settled(give_way(posed, settings), settings)
         placed = found
-    return describe(posed, placed, solution, settings)
+    return Settled(posed, placed, solution)
 
 
 # A document's move without a call of a Python function for each.
 _move = partial(tuple.__new__, Move)
 
 
-def describe(
-    posed: Posed, placed: Placement, solution: Solution, settings: Settings
-) -> PostRanking:
+def describe(found: Settled, settings: Settings) -> PostRanking:
     """What is to be said of an order of the documents shown."""
+    posed, placed, solution = found
     new = np.array(placed.order, dtype=np.int64)
     order, hidden = posed.shown[new], posed.hidden
     rows = np.concatenate([order, hidden])

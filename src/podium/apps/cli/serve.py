@@ -88,6 +88,7 @@ def serve(
     if workers == 1:
         run_server(service, sock, lambda: typer.echo(said))
         return
+    del service  # workers have their own
     run_workers(settings, workers, sock, lambda: typer.echo(f"{said} with {workers} workers"))
 
 
@@ -96,4 +97,4 @@ def _text(path: Path | None) -> str | None:
 
 
 def _token(path: Path | None) -> str | None:
-    return None if path is None else path.read_text().strip()
+    return None if path is None else path.read_bytes().decode("ascii", "replace").strip()

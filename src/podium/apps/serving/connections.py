@@ -52,6 +52,7 @@ class DrainingServer(uvicorn.Server):
     def __init__(self, service: RankingService, ready: Callable[[], object]) -> None:
         super().__init__(_config(service))
         self._service, self._ready = service, ready
+        self._refreshing: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and be told of changes by SIGHUP."""
@@ -65,7 +66,9 @@ class DrainingServer(uvicorn.Server):
         self._ready()
 
     def _refresh(self) -> None:
-        self._refreshing = asyncio.ensure_future(self._service.refresh(always=True))
+        task = asyncio.ensure_future(self._service.refresh(always=True))
+        self._refreshing.add(task)  # the loop alone would not keep it
+        task.add_done_callback(self._refreshing.discard)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End without dropping a request."""

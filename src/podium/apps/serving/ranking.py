@@ -15,9 +15,6 @@ from podium.apps.serving.rules import (
     RuleBook,
     apply_rules,
     check_ids,
-    hidden_of,
-    moves_of,
-    outcomes_of,
 )
 
 SHOWN = 20
@@ -169,15 +166,10 @@ def _under_rules(
     check_ids(ids)
     given = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
     records = book.records([ids[row] for row in order], [given[row] for row in order])
-    found = apply_rules(
-        records, rules, scores=scores[order].tolist(), query=request.query,
-        conflicts=request.conflicts, today=request.today,
-    )  # fmt: skip
-    answer.hidden = hidden_of(found) or None
-    if request.explain:
-        answer.moves, answer.rules = moves_of(found, rules), outcomes_of(found)
+    found = apply_rules(records, rules, request, scores[order].tolist())
+    answer.hidden, answer.moves, answer.rules = found.hidden or None, found.moves, found.rules
     row = {id_: at for at, id_ in enumerate(ids)}
-    return np.array([row[str(id_)] for id_ in found.order], dtype=np.int64)
+    return np.array([row[id_] for id_ in found.ids], dtype=np.int64)
 
 
 def _contributions(model: LoadedModel, X: Floats, served: str | None) -> list[dict[str, float]]:

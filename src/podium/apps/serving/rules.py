@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,13 @@ from podium.apps.serving.bodies import (
     Moved,
     PostrankAnswer,
     PostrankRequest,
+    RankRequest,
     RuleTold,
 )
 from podium.apps.serving.errors import Refusal
-from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
-from podium.postranking.methods.problem import Base
-from podium.postranking.posing import Conflicts
+from podium.postranking import Hide, PostRanking, Rule, rules_from
+from podium.postranking.posing import Settings, check_day, pose
+from podium.postranking.postrank import describe, settled
 
 Fields = Mapping[str, Any]
 
@@ -71,27 +71,32 @@ def check_ids(ids: Sequence[str]) -> None:
         raise Refusal(422, "duplicate_id", f"expected each document once, got {twice!r:.200} twice")
 
 
+@dataclass(frozen=True)
+class Ruled:
+    """A list under rules: ids, best first, those that are hidden, and what is said of it, if asked for."""
+
+    ids: list[str]
+    hidden: list[str]
+    moves: list[Moved] | None = None
+    rules: list[RuleTold] | None = None
+
+
 def apply_rules(
-    documents: Sequence[Any],
+    documents: Sequence[Mapping[str, Any]],
     rules: tuple[Rule, ...],
-    *,
+    request: RankRequest | PostrankRequest,
     scores: Sequence[float] | None,
-    query: str | None,
-    conflicts: Conflicts,
-    today: datetime.date | None,
-    base: Base = "uniform",
-    prior: float = 0.1,
-) -> PostRanking:
+    **options: Any,
+) -> Ruled:
     """A list under rules; documents that are not in it do no harm."""
-    return postrank(
-        documents, rules, scores, prior, base, query=query, today=today, missing="report",
-        conflicts=conflicts,
-    )  # fmt: skip
-
-
-def hidden_of(found: PostRanking) -> list[str]:
-    """The documents that rules hide."""
-    return [str(move.doc) for move in found.moves[len(found.order) :]]
+    settings = Settings(missing="report", conflicts=request.conflicts, **options)
+    posed = pose(documents, rules, scores, settings, request.query, check_day(request.today))
+    found = settled(posed, settings)
+    ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
+    if not request.explain:
+        return Ruled(ids, hidden)
+    told = describe(found, settings)
+    return Ruled(ids, hidden, moves_of(told, rules), outcomes_of(told))
 
 
 def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
@@ -129,19 +134,17 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
     check_ids(ids)
     records = book.records(ids, [None if isinstance(doc, str) else doc.fields for doc in documents])
     found = apply_rules(
-        records, rules, scores=_scores(documents), query=request.query, conflicts=request.conflicts,
-        today=request.today, base=request.base, prior=request.prior,
-    )  # fmt: skip
+        records, rules, request, _scores(documents), base=request.base, prior=request.prior
+    )
     row = {id_: at for at, id_ in enumerate(ids)}
-    order = list(map(str, found.order[: request.k]))
-    explained = request.explain
+    order = found.ids[: request.k]
     return PostrankAnswer(
         ids=order,
         order=[row[id_] for id_ in order],
         id=request.id,
-        hidden=hidden_of(found) or None,
-        moves=moves_of(found, rules) if explained else None,
-        rules=outcomes_of(found) if explained else None,
+        hidden=found.hidden or None,
+        moves=found.moves,
+        rules=found.rules,
     )
 
 

@@ -63,6 +63,7 @@ class Workers:
             stdout=subprocess.PIPE,
             env={**os.environ, SHARED: str(self._folder)},
             start_new_session=True,  # a terminal's signals come from here, once
+            preexec_fn=_ignore_hangups,
         )
         assert worker.stdin is not None
         worker.stdin.write(msgspec.json.encode(self._settings) + b"\n")
@@ -109,6 +110,11 @@ class Workers:
             for pipe in (worker.stdin, worker.stdout):
                 if pipe is not None:
                     pipe.close()
+
+
+def _ignore_hangups() -> None:
+    """Until it has files to read again, a worker would die of SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _is_ready(worker: Worker) -> bool:
