@@ -57,4 +57,4 @@ def rank(
         out.write(answer + b"\n")
         out.flush()
     if wrong:
-        fail(f"{wrong:,} lines could not be answered", 1)
+        fail(f"{wrong:,} {'line' if wrong == 1 else 'lines'} could not be answered", 1)
