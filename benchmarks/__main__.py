@@ -11,7 +11,7 @@ from benchmarks import measure, render
 
 SUBJECTS = (
     "imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation", "postranking",
-    "cfbrs", "features", "feedback", "judging", "labelling", "multitask", "serving",
+    "feedback", "cfbrs", "multitask", "features", "labelling", "judging", "serving",
 )  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
