@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import Contender, Report, Row
-from podium.labelling import STRATEGIES, Assessor, Question, Race, simulate
+from podium.labelling import (
+    STRATEGIES,
+    Assessor,
+    Pool,
+    PoolDocument,
+    PoolQuery,
+    Question,
+    Race,
+    make_judgments,
+    make_tasks,
+    simulate,
+    statistics,
+)  # fmt: skip
+from podium.labelling.store import Member, Store
 
 N, K = 1000, 50
 SECONDS = 5e-3
@@ -31,11 +45,33 @@ def run(quick: bool = False) -> Report:
     for strategy in STRATEGIES:
         for options in ({}, {"skip_implied": False}, {"prior_tau": 0.6}):
             _costs(report, strategy, runs, options)
+    _statistics(report, 20 if quick else 1_200)
     report.notes.append(
         "The tau of a prior is with the true order; a prior of tau 0 takes the tournament "
         f"{simulate('tournament', 50, 10, prior_tau=0.0, runs=runs).mean:.1f} judgments."
     )
     return report
+
+
+def _statistics(report: Report, n_queries: int) -> None:
+    """All tables of the admin's page from a store of two assessors on each query."""
+    documents = tuple(PoolDocument(f"d{i}", "text") for i in range(50))
+    pool = Pool(
+        tuple(PoolQuery(f"q{i}", f"query {i}", documents=documents) for i in range(n_queries))
+    )
+    plan = [(who, query.id, "preference") for query in pool for who in ("ann", "bob")]
+    with (
+        tempfile.TemporaryDirectory(prefix="podium-bench-") as folder,
+        Store.open(f"{folder}/judgments.db") as store,
+    ):
+        store.add_pool(pool)
+        store.add_members([Member("ann"), Member("bob")])
+        store.add_tasks(make_tasks(plan, pool))
+        events = make_judgments(store)
+        name = f"statistics of {events:,} events"
+        timing = report.race([Contender(name, lambda: statistics(store), 5)])[name]
+    # A million of them are to take two seconds at most.
+    report.rows.append(Row(name, timing.median, at_most=2.0 * events / 1e6))
 
 
 def _steps(report: Report, strategy: str, n: int, k: int) -> None:
