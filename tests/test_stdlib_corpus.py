@@ -99,7 +99,7 @@ def test_ids_are_unique_and_in_order():
         ("multiprocessing.Pool", "function", None, "process pool"),
         ("multiprocessing.Process", "class", None, ""),
         ("asyncio.run", "function", None, "coroutine"),
-        ("asyncio.TaskGroup", "class", "TaskGroup()", "tasks"),
+        ("asyncio.Queue", "class", "Queue(maxsize=0)", "queue"),
         ("datetime.datetime.strptime", "method", "strptime(date_string, format)", "parsed"),
         ("decimal.Decimal", "class", None, "decimal"),
         ("json.dumps", "function", None, "JSON"),
@@ -242,11 +242,13 @@ def test_there_are_many_queries_over_many_modules(judged):
     assert len({name.partition(".")[0] for name in best if "." in name}) >= 100
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="judgments were made for Python 3.11")
 def test_every_judged_name_is_a_document_of_python_3_11(corpus, judged):
+    """Of its later releases, with tkinter; others lack a few names and docstrings."""
     unknown = {name for query in judged for name in query.grades if name not in corpus}
-    assert unknown == set()
-    assert search_problem().dropped == {}
+    if sys.version_info[:2] == (3, 11) and sys.version_info.micro >= 7 and "tkinter.Tk" in corpus:
+        assert unknown == set()
+    assert set(search_problem().dropped) == unknown
+    assert len({name for name in unknown if not name.startswith("tkinter")}) <= 60
 
 
 def test_most_judged_names_are_there_in_every_version():

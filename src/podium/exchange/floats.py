@@ -101,9 +101,10 @@ def solr_thresholds(edges: Singles) -> Singles | None:
     """
     guess = (edges - SOLR_SLACK).astype(np.float32)
     found = np.full(edges.shape, np.nan, dtype=np.float32)
-    for direction in (0.0, np.inf, -np.inf):
-        near = guess if direction == 0.0 else np.nextafter(guess, np.float32(direction))
-        found = np.where(near + SOLR_SLACK == edges, near, found).astype(np.float32)
+    with np.errstate(over="ignore"):  # beside the largest number is infinity
+        for direction in (0.0, np.inf, -np.inf):
+            near = guess if direction == 0.0 else np.nextafter(guess, np.float32(direction))
+            found = np.where(near + SOLR_SLACK == edges, near, found).astype(np.float32)
     return None if np.isnan(found).any() else found
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from podium.apps.cli.console import fail, reports_errors
+from podium.apps.cli.console import Json, fail, print_json, reports_errors
 
 EXAMPLE = """Example: podium serve shop.podium news=news-7.podium --rules rules.yaml --events events.ndjson
 
@@ -63,6 +64,7 @@ def serve(
         float,
         typer.Option(min=0, help="How long idle connections stay open after the signal to stop."),
     ] = 1.0,
+    json: Json = False,
 ) -> None:  # fmt: skip
     """Serve models and rules over HTTP."""
     import logging
@@ -84,12 +86,21 @@ def serve(
     except OSError as error:
         fail(f"cannot listen on {host} port {port}: {error.strerror or error}", 1)
     shown = f"[{host}]" if ":" in host else host
-    said = f"serving on http://{shown}:{sock.getsockname()[1]}"
+    url = f"http://{shown}:{sock.getsockname()[1]}"
+
+    def ready() -> None:
+        crew = f" with {workers} workers" if workers > 1 else ""
+        if json:
+            print_json({"url": url, "workers": workers})
+        else:
+            typer.echo(f"serving on {url}{crew}")
+        sys.stdout.flush()
+
     if workers == 1:
-        run_server(service, sock, lambda: typer.echo(said))
+        run_server(service, sock, ready)
         return
     del service  # workers have their own
-    run_workers(settings, workers, sock, lambda: typer.echo(f"{said} with {workers} workers"))
+    run_workers(settings, workers, sock, ready)
 
 
 def _text(path: Path | None) -> str | None:

@@ -150,6 +150,10 @@ def _threshold(edge: float, power: int) -> str:
     """What Solr makes the edge of; it reads Java's numbers, the infinite one included."""
     if edge >= LARGEST:
         return "Infinity"
-    found = solr_thresholds(np.array([edge * 2.0**power], dtype=np.float32))
+    with np.errstate(over="ignore"):  # a feature times a power of two may be infinite, as in Solr
+        scaled = np.array([edge * 2.0**power], dtype=np.float32)
+    if np.isneginf(scaled[0]):
+        return "-Infinity"
+    found = solr_thresholds(scaled)
     assert found is not None  # so the power was chosen
     return repr(float(found[0]))
