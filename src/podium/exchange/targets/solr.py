@@ -150,10 +150,13 @@ def _threshold(edge: float, power: int) -> str:
     """What Solr makes the edge of; it reads Java's numbers, the infinite one included."""
     if edge >= LARGEST:
         return "Infinity"
-    with np.errstate(over="ignore"):  # a feature times a power of two may be infinite, as in Solr
+    with np.errstate(over="ignore"):
         scaled = np.array([edge * 2.0**power], dtype=np.float32)
     if np.isneginf(scaled[0]):
-        return "-Infinity"
+        raise CannotExpressError(
+            f"a threshold of {edge:g} stands beside others near 0, and Solr adds 1e-6 to each, so the "
+            "feature would be scaled beyond its range; nearest: train on its logarithm or its rank"
+        )
     found = solr_thresholds(scaled)
     assert found is not None  # so the power was chosen
     return repr(float(found[0]))
