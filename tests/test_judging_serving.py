@@ -10,8 +10,9 @@ import pytest
 import uvicorn
 from browser import SECRET, fill
 
+from podium.apps.connections import connection_limit
 from podium.apps.judging import make_app, serving
-from podium.apps.judging.serving import connection_limit, uvicorn_config
+from podium.apps.judging.serving import uvicorn_config
 from podium.labelling.store import Store
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"

@@ -290,13 +290,13 @@ def test_headers_that_do_not_end_are_not_waited_for(files, monkeypatch):
 
     from serving import service
 
-    from podium.apps.serving import connections
+    from podium.apps.serving import draining
 
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(draining, "HEADER_SECONDS", 0.2)
 
     async def slow():
-        sock = connections.listen("127.0.0.1", 0)
-        server = connections.DrainingServer(service(files[0]), lambda: None)
+        sock = draining.listen("127.0.0.1", 0)
+        server = draining.DrainingServer(service(files[0]), lambda: None)
         running_ = asyncio.create_task(server._serve([sock]))
         while not server.started:
             await asyncio.sleep(0.01)

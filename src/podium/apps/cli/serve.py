@@ -70,7 +70,7 @@ def serve(
     import logging
 
     from podium.apps.serving.app import make_service
-    from podium.apps.serving.connections import listen, run_server
+    from podium.apps.serving.draining import listen, run_server
     from podium.apps.serving.settings import ServingSettings
     from podium.apps.serving.workers import run_workers
 

@@ -15,7 +15,7 @@ import threading
 import msgspec
 
 from podium.apps.serving.app import make_service
-from podium.apps.serving.connections import run_server
+from podium.apps.serving.draining import run_server
 from podium.apps.serving.settings import ServingSettings
 
 
