@@ -15,7 +15,7 @@ from rankers import qid_of, small
 from sklearn.base import clone
 
 from podium.aggregation import Borda, Footrule, KemenyLocal, Rankings
-from podium.data import Groups, RankingData, make_synthetic, split
+from podium.data import Groups, RankingData, archives, make_synthetic, split
 from podium.ensemble import CFBRS, Composed, Compositions, LinearComposed, blocks, blocks_of
 from podium.ensemble.alpha import Alpha
 from podium.ensemble.composed import ensemble_of
@@ -39,7 +39,6 @@ from podium.rankers import (
     RankNet,
     RankSVM,
     feature_weights,
-    model_files,
 )
 from podium.rankers.inputs import telling
 from podium.rankers.models import Linear
@@ -737,7 +736,7 @@ def test_hostile_files(name, tmp_path):
     manifest = json.loads(files.pop("manifest.json"))
     files = {n: data for n, data in files.items() if data is not None}
     manifest["parts"] = {n: hashlib.sha256(data).hexdigest() for n, data in files.items()}
-    manifest["digest"] = model_files._digest(manifest)
+    manifest["digest"] = archives.digest(manifest)
     path = tmp_path / "hostile.podium"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("manifest.json", json.dumps(manifest))

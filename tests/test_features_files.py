@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from podium import errors
 from podium.features import Index, Parameters, Tokenizer, make_features
 
+GOLDEN = Path(__file__).parent / "golden"
 DOCS = [
     {"id": "d1", "title": "wing lift", "body": "the lift of a wing and the drag of a wing"},
     {"id": "d2", "title": "heat", "body": "heat of a slab"},
@@ -55,6 +57,18 @@ def test_round_trip(tmp_path_factory, texts, stemmer, identifiers, keep):
     query, candidates = {"q": " ".join(texts[0])}, {"q": list(index.docids)}
     assert make_features(again, query, candidates).equals(make_features(index, query, candidates))
     assert repr(again.search(query["q"])) == repr(index.search(query["q"]))
+
+
+def test_files_of_version_1_are_read_for_ever():
+    """How the file was made is in golden/make.py."""
+    expected = json.loads((GOLDEN / "index-v1.json").read_text())
+    index = Index.load(GOLDEN / "index-v1.index")
+    assert (list(index.docids), list(index.texts["title"])) == (
+        ["d1", "d2", "ö3"], ["Wing lift", "Heat", ""],
+    )  # fmt: skip
+    found = make_features(index, {"q": expected["query"]}, {"q": list(index.docids)})
+    assert list(found.names()) == expected["names"]
+    np.testing.assert_allclose(found.X, expected["features"], rtol=1e-12)
 
 
 def test_the_same_documents_give_the_same_bytes(tmp_path):

@@ -258,6 +258,16 @@ def test_feedback_reads_back_the_same(tmp_path, two_classes):
     assert load_feedback(path, Phi()).alphas.tolist() == [0.5]
 
 
+def test_files_of_version_1_are_read_for_ever():
+    """How the file was made is in golden/make.py."""
+    golden = Path(__file__).parent / "golden"
+    expected = json.loads((golden / "feedback-v1.json").read_text())
+    found = load_feedback(golden / "feedback-v1.npz")
+    assert list(found.query_ids) == expected["query_ids"]
+    np.testing.assert_allclose(found.factors, expected["factors"], rtol=1e-12)
+    np.testing.assert_allclose(found.alphas, expected["alphas"], rtol=1e-12)
+
+
 def test_a_file_of_something_else(tmp_path):
     (tmp_path / "log.ndjson").write_text("{}\n")
     with pytest.raises(

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rankers import cheap, small
 
+from podium.data import archives
 from podium.errors import ModelFileError, UsageError
 from podium.losses import Focused, ListMLE, QueryLoss
 from podium.rankers import LambdaMART, RankSVM, model_files
@@ -101,7 +102,7 @@ def rewrite(path, files, *, sign=True):
             name: hashlib.sha256(files[name]).hexdigest() if name in files else digest
             for name, digest in manifest["parts"].items()
         }
-        manifest["digest"] = model_files._digest(manifest)
+        manifest["digest"] = archives.digest(manifest)
         files["manifest.json"] = json.dumps(manifest).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files.items():
@@ -133,7 +134,7 @@ def change(tmp_path):
         told = json.loads(parts["manifest.json"]) | manifest
         for key in drop:
             told.pop(key)
-        told["digest"] = model_files._digest(told)
+        told["digest"] = archives.digest(told)
         parts["manifest.json"] = json.dumps(told).encode()
         parts.update(files)
         parts = {name: data for name, data in parts.items() if data is not None}
@@ -181,8 +182,8 @@ def test_a_wrong_byte_is_an_error_or_changes_nothing(kind, tmp_path):
     (lambda p: p.write_text("hello, I am a model"), "truncated, damaged or something else"),
     (lambda p: p.mkdir(), "got a folder"),
     (lambda p: rewrite(p, {"a.txt": b"x"}, sign=False), "a zip without a manifest"),
-    (lambda p: rewrite(p, {"manifest.json": b"{"}, sign=False), "a zip without a manifest"),
-    (lambda p: rewrite(p, {"manifest.json": b"\xff"}, sign=False), "a zip without a manifest"),
+    (lambda p: rewrite(p, {"manifest.json": b"{"}, sign=False), "a manifest that is no JSON"),
+    (lambda p: rewrite(p, {"manifest.json": b"\xff"}, sign=False), "a manifest that is no JSON"),
     (lambda p: rewrite(p, {"manifest.json": b"[" * 100_000}, sign=False), "recursion"),
     (lambda p: rewrite(p, {"manifest.json": b"[]"}, sign=False), "another kind of zip"),
     (lambda p: rewrite(p, {"manifest.json": b"{}"}, sign=False), "another kind of zip"),
@@ -200,7 +201,9 @@ def test_a_file_that_is_not_there(tmp_path):
 
 @pytest.mark.parametrize("version", [2, 99, 0, "1", None, 1.0, True])
 def test_other_versions(version, change):
-    refused(change("linear", version=version), r"format version 1 to 1, got .*a newer podium")
+    refused(
+        change("linear", version=version), "format version .* instead of 1 to 1.*a newer podium"
+    )
 
 
 @pytest.mark.parametrize(("manifest", "message"), [
@@ -247,7 +250,7 @@ def test_parts_that_are_missing_or_changed(change):
     refused(change("linear", {"weights.npy": None}), r"expected a part 'weights\.npy', got none")
     refused(
         change("linear", {"weights.npy": other}, sign=False),
-        r"expected 'weights\.npy' as it was written, got a changed one",
+        r"'weights\.npy' as it was written \(a changed weights\.npy\)",
     )
     assert load(change("linear", {"weights.npy": other})).model_.weights.tolist() == [1, 2, 3]
 

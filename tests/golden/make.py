@@ -1,7 +1,8 @@
-"""Made the golden model files of format version 1, one a kind of model: python tests/golden/make.py
+"""Made the golden files of format version 1: python tests/golden/make.py
 
-They are never made again for the same version: a later podium must read these very bytes and give
-the scores in the JSON beside them. A new format version gets files of its own.
+One model a kind, an index, and saved feedback. They are never made again for the same version: a later
+podium must read these very bytes and give what the JSON beside them says. A new format version gets files
+of its own.
 """
 
 import json
@@ -11,6 +12,8 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.ensemble import CFBRS, TopRank
+from podium.features import Index, Parameters, Tokenizer, make_features
+from podium.feedback import make_log, read_ubi, save_feedback
 from podium.multitask import RPCMTL
 from podium.rankers import MLP, LambdaMART, ListNet, Ordinal, RankBoost, RankSVM, Regression
 
@@ -38,7 +41,41 @@ RANKERS = {
 }
 CLASSES = {"composed-linear": ["new", "old", "new", "old", "new", "old"]}
 
+DOCUMENTS = [
+    {"id": "d1", "title": "Wing lift", "body": "the lift of a wing and the drag of a wing"},
+    {"id": "d2", "title": "Heat", "body": "heat of a slab in a wind tunnel"},
+    {"id": "ö3", "title": "", "body": ""},
+]
+QUERY = "lift of wings in a tunnel"
+
+
+def make_index(path: Path) -> object:
+    """An index with a stemmer, parameters and texts of its own; what it says of a query."""
+    index = Index.build(
+        DOCUMENTS, tokenizer=Tokenizer("english", "porter", "split"),
+        parameters=Parameters(k1=0.9, jm=0.5), keep=["title"],
+    )  # fmt: skip
+    index.save(path)
+    features = make_features(index, {"q": QUERY}, {"q": [d["id"] for d in DOCUMENTS]})
+    return {"query": QUERY, "names": features.names(), "features": features.X.tolist()}
+
+
+def make_feedback(path: Path) -> object:
+    """What a small log says."""
+    log = path.with_suffix(".ndjson")
+    make_log(n_lists=5, user_class="novice", seed=1).write(log)
+    feedback = read_ubi([log], user_class="query_attributes.user_class")
+    log.unlink()
+    save_feedback(feedback, path)
+    return {"query_ids": list(feedback.query_ids), "factors": feedback.factors.tolist(),
+            "alphas": feedback.alphas.tolist()}  # fmt: skip
+
+
 if __name__ == "__main__":
+    for name, make in {"index-v1.index": make_index, "feedback-v1.npz": make_feedback}.items():
+        if not (HERE / name).exists():
+            told = json.dumps(make(HERE / name))
+            (HERE / name).with_suffix(".json").write_text(told + "\n")
     for kind, ranker in RANKERS.items():
         path = HERE / f"{kind}-v{VERSION}.podium"
         if path.exists():

@@ -1,26 +1,18 @@
-"""Index files: a zip of JSON and NumPy arrays. Data, never code: reading one runs nothing.
+"""Index files: archives whose parts are ids, terms, counts and texts.
 
-manifest.json     {"format": "podium-index", "version": 1, "podium": "0.1.0", "tokenizer": {...},
-                   "parameters": {...}, "fields": ["title", "body"], "texts": ["title"],
-                   "parts": {"docids.text.npy": "<sha256>", ...}, "digest": "<sha256>"}
-*.npy             ids, terms, counts and texts, named in the manifest with their SHA-256
+manifest.json     {"format": "podium-index", "version": 1, "tokenizer": {...}, "parameters": {...},
+                   "fields": ["title", "body"], "texts": ["title"], ...}
 
 Parts are stored as they are: what a file asks for is never more than what it holds.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import math
 import os
 import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -28,7 +20,15 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from podium.data import Strings
-from podium.data.files import Path_, atomic_path
+from podium.data.archives import (
+    MANIFEST,
+    array_bytes,
+    check_part,
+    read_array,
+    read_manifest,
+    write_archive,
+)
+from podium.data.files import Path_
 from podium.errors import CorruptFileError
 from podium.features.counting import WHOLE
 from podium.features.formulas import Parameters
@@ -42,29 +42,22 @@ Arrays = Mapping[str, NDArray[Any]]
 _DAMAGE = (
     zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError,
-    SyntaxError, TokenError,  # NumPy reads headers as Python
 )  # fmt: skip
 """What zipfile, json and NumPy raise, depending on which byte of a file is wrong."""
 
 
 def save(index: Index, path: Path_) -> None:
     """Write an index, all or nothing; the same index gives the same bytes."""
-    parts = {f"{name}.npy": _encoded(array) for name, array in _arrays(index).items()}
-    manifest = {
+    about = {
         "format": FORMAT,
         "version": VERSION,
-        "podium": _podium_version(),
         "tokenizer": asdict(index.tokenizer),
         "parameters": asdict(index.parameters),
         "fields": [*index.postings],
         "texts": [*index.texts],
-        "parts": {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()},
     }
-    text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1, allow_nan=False)
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, data in {"manifest.json": text.encode(), **parts}.items():
-            # A fixed date: the same index gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    parts = {f"{name}.npy": array_bytes(array) for name, array in _arrays(index).items()}
+    write_archive(path, about, parts)
 
 
 def load(path: Path_) -> Index:
@@ -103,12 +96,6 @@ def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
     return {f"{name}.text": strings.bytes, f"{name}.starts": strings.offsets}
 
 
-def _encoded(array: NDArray[Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Refuse what unpacks to more than the file has: packed members, or members that overlap."""
     members = archive.infolist()
@@ -119,7 +106,7 @@ def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _index(archive: zipfile.ZipFile) -> Index:
-    manifest = _manifest(archive)
+    manifest = read_manifest(archive.read(MANIFEST), FORMAT, VERSION)
     arrays = {
         name.removesuffix(".npy"): _array(archive.read(name), name, digest)
         for name, digest in manifest["parts"].items()
@@ -143,39 +130,13 @@ def _index(archive: zipfile.ZipFile) -> Index:
     )
 
 
-def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
-    manifest = json.loads(archive.read("manifest.json"))
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError("another kind of zip")
-    found = manifest.get("version")
-    if type(found) is not int or not 1 <= found <= VERSION:
-        raise ValueError(
-            f"format version {found!r} instead of 1 to {VERSION}, written by podium "
-            f"{manifest.get('podium')}; a newer podium reads it"
-        )
-    if manifest.get("digest") != _digest(manifest):
-        raise ValueError("a changed manifest")
-    return manifest
-
-
-def _digest(manifest: dict[str, Any]) -> str:
-    """SHA-256 of all the manifest says but the digest itself."""
-    rest = {name: value for name, value in manifest.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
 def _array(data: bytes, name: str, digest: object) -> NDArray[Any]:
-    """The vector of an npy file; what its header asks for is never allocated, only found there."""
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise ValueError(f"a changed {name}")
-    stream = io.BytesIO(data)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError(f"{name} is not version 1.0 of npy")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    held = len(data) - stream.tell()
-    if dtype.kind not in "iu" or len(shape) != 1 or held != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{name}: {dtype} numbers of shape {shape}, in {held} bytes")
-    return np.frombuffer(data, dtype, offset=stream.tell())
+    """The vector of whole numbers in a part."""
+    check_part(name, data, digest)
+    array = read_array(data, "iu")
+    if array.ndim != 1:
+        raise ValueError(f"{name}: an array of shape {array.shape}")
+    return array
 
 
 def _names(names: object, what: str) -> tuple[str, ...]:
@@ -218,10 +179,3 @@ def _postings(arrays: Arrays, name: str, shape: tuple[int, int]) -> Postings:
     return Postings(
         scipy.sparse.csr_array((counts.astype(np.int32), terms.copy(), starts), shape=shape)
     )
-
-
-def _podium_version() -> str:
-    try:
-        return version("podium-ltr")
-    except PackageNotFoundError:  # run from a folder, not installed
-        return "unknown"

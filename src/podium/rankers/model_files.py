@@ -1,17 +1,13 @@
-"""Model files: a zip of JSON, NumPy arrays and texts. Data, never code: reading one runs nothing.
+"""Model files: archives whose parts are those of the model. Data, never code: reading one runs nothing.
 
-manifest.json     {"format": "podium-model", "version": 1, "podium": "0.1.0", "ranker": "listnet",
-                   "parameters": {...}, "trained": {...}, "history": {...}, "model": "linear",
-                   "parts": {"weights.npy": "<sha256>"}}
-weights.npy       the parts of the model, named in the manifest with their SHA-256
+manifest.json     {"format": "podium-model", "version": 1, "ranker": "listnet", "parameters": {...},
+                   "trained": {...}, "history": {...}, "model": "linear", ...}
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import io
-import json
 import math
 import operator
 import os
@@ -19,15 +15,21 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import losses
 from podium.aggregation import AGGREGATORS, Aggregator, make_aggregator
-from podium.data.files import Path_, atomic_path
+from podium.data.archives import (
+    MANIFEST,
+    array_bytes,
+    check_part,
+    read_array,
+    read_manifest,
+    write_archive,
+)
+from podium.data.files import Path_
 from podium.errors import ModelFileError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
 from podium.rankers.certificate import CERTIFICATES, Certificate
@@ -63,11 +65,9 @@ def save(ranker: Ranker, path: Path_) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(ranker, "model_")
-    files = {_file(name, part): _encode(part) for name, part in ranker.model_.parts().items()}
-    manifest = {
+    about = {
         "format": FORMAT,
         "version": VERSION,
-        "podium": _podium_version(),
         "ranker": ranker.name,
         "parameters": _parameters(ranker),
         "trained": dataclasses.asdict(ranker.trained_),
@@ -76,16 +76,9 @@ def save(ranker: Ranker, path: Path_) -> None:
         "stopped": ranker.stopped_,
         "certificate": None if ranker.certificate_ is None else ranker.certificate_.to_dict(),
         "model": ranker.model_.kind,
-        "parts": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
-    with (
-        atomic_path(path) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
-        text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1, allow_nan=False)
-        for name, data in {"manifest.json": text.encode(), **files}.items():
-            # A fixed date: the same ranker gives the same bytes.
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    parts = {_file(name, part): _encode(part) for name, part in ranker.model_.parts().items()}
+    write_archive(path, about, parts, packed=True)
 
 
 def load(
@@ -105,12 +98,6 @@ def load(
             f"{name}: expected a podium model file, got one that is truncated, damaged or something "
             f"else ({error})"
         ) from error
-
-
-def _digest(manifest: dict[str, Any]) -> str:
-    """SHA-256 of all the manifest says but the digest itself."""
-    rest = {name: value for name, value in manifest.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _read(archive: zipfile.ZipFile, file: str) -> bytes:
@@ -166,22 +153,15 @@ def _load(
 
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
-        manifest = json.loads(_read(archive, "manifest.json"))
-    except (KeyError, ValueError) as error:
+        data = _read(archive, MANIFEST)
+    except KeyError as error:
         raise ModelFileError(
             "expected a podium model file, got a zip without a manifest"
         ) from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ModelFileError("expected a podium model file, got another kind of zip")
-    found = manifest.get("version")
-    if type(found) is not int or not 1 <= found <= VERSION:
-        raise ModelFileError(
-            f"expected format version 1 to {VERSION}, got {found!r}, written by podium "
-            f"{manifest.get('podium')}; a newer podium reads it"
-        )
-    if manifest.get("digest") != _digest(manifest):
-        raise ModelFileError("expected the manifest as it was written, got a changed one")
-    return manifest
+    try:
+        return read_manifest(data, FORMAT, VERSION)
+    except ValueError as error:
+        raise ModelFileError(f"expected a podium model file, got {error}") from error
 
 
 def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Part]:
@@ -189,25 +169,14 @@ def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Par
         data = _read(archive, file)
     except KeyError:
         raise ModelFileError(f"expected a part {file!r}, got none") from None
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise ModelFileError(f"expected {file!r} as it was written, got a changed one")
     name, _, ending = file.rpartition(".")
     try:
-        return name, data.decode() if ending == "txt" else _array(data)
+        check_part(file, data, digest)
+        return name, data.decode() if ending == "txt" else read_array(data, "fi").copy(order="C")
     except ValueError as error:
-        raise ModelFileError(f"expected a text or an array in {file!r} ({error})") from error
-
-
-def _array(data: bytes) -> NDArray[Any]:
-    """The array of an npy file; what its header asks for is never allocated, only found there."""
-    stream = io.BytesIO(data)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("not version 1.0 of npy")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.kind not in "fi" or len(data) - stream.tell() != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{dtype} numbers of shape {shape}, in {len(data)} bytes")
-    values = np.frombuffer(data, dtype, offset=stream.tell())
-    return np.array(values.reshape(shape, order="F" if fortran else "C"), order="C")
+        raise ModelFileError(
+            f"expected a text or an array in {file!r} as it was written ({error})"
+        ) from error
 
 
 def _file(name: str, part: Part) -> str:
@@ -217,9 +186,7 @@ def _file(name: str, part: Part) -> str:
 def _encode(part: Part) -> bytes:
     if isinstance(part, str):
         return part.encode()
-    buffer = io.BytesIO()
-    np.save(buffer, part, allow_pickle=False)
-    return buffer.getvalue()
+    return array_bytes(part)
 
 
 def to_json(value: Any, name: str = "parameter") -> Any:
@@ -331,10 +298,3 @@ def _finite(value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} on the learning curve")
     return float(value)
-
-
-def _podium_version() -> str:
-    try:
-        return version("podium-ltr")
-    except PackageNotFoundError:  # run from a folder, not installed
-        return "unknown"
