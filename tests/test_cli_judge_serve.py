@@ -14,9 +14,10 @@ import httpx
 import pytest
 
 from podium.apps.judging import Links
-from podium.apps.judging.demo import QUERIES, TOP, demo_assignments, demo_pool
+from podium.apps.judging.demo import DEPTH, QUERIES, TOP, demo_assignments, demo_pool
 from podium.apps.judging.secret_files import secret_of
 from podium.errors import DataError, UsageError
+from podium.experiments.stdlib import queries
 from podium.labelling import Event, make_tasks, write_pool
 from podium.labelling.store import Member, Store
 from tests.browser import POOL
@@ -261,8 +262,8 @@ def test_the_demo_is_ready(tmp_path):
         with browsing(link(told, "assessor")) as (client, page):
             tasks = re.findall(r'href="/judge/([^"]+)"', page)
             assert len(set(tasks)) == len(QUERIES)
-            for text, _ in QUERIES.values():
-                assert text in page
+            for query in demo_pool():
+                assert query.text in page
             judge(client, tasks[0], 3, "x")
         folder = os.path.dirname(told["store"])
         assert os.path.isdir(folder)
@@ -274,10 +275,15 @@ def test_the_demo_is_ready(tmp_path):
 def test_the_demo_s_pool_has_answers():
     pool = demo_pool()
     found = {query.id: [document.id for document in query.documents] for query in pool}
-    assert {"shutil.copy", "shutil.move", "shutil.copyfile"} <= set(found["files"])
-    assert {"statistics.mean", "statistics.median"} <= set(found["numbers"])
-    assert "glob.glob" in found["find"]
-    assert all(len(documents) > TOP for documents in found.values())
+    assert {"shutil.copy", "shutil.copy2"} <= set(found["copy-file"])
+    assert {"random.choice", "random.sample"} <= set(found["random-choice"])
+    assert "glob.glob" in found["glob-recursive"]
+    assert all(len(documents) == DEPTH > TOP for documents in found.values())
+    judged = {query.id: query for query in queries()}
+    for name, documents in found.items():
+        grades = [judged[name].grades.get(doc, 0) for doc in documents]
+        assert sum(grade >= 2 for grade in grades) >= TOP, name
+        assert min(grades) == 0, name
     assert demo_pool() == pool
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from podium.data import Fold, RankingData, kfold, scale_by_query
 from podium.experiments.compare import Progress, compare
 from podium.experiments.report import Report
-from podium.experiments.stdlib import Document, SearchProblem, search_problem
-from podium.features import Index, Tokenizer, make_features
+from podium.experiments.stdlib import Document, SearchProblem, library_index, search_problem
+from podium.features import make_features
 from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank
 from podium.rankers import Ranker
 from podium.rankers.history import Watch
@@ -103,8 +103,7 @@ class Demo:
         stage("reading the standard library")
         problem = search_problem()
         stage("counting its words")
-        words = Tokenizer(stop_words="english", stemmer="porter", identifiers="split")
-        index = Index.build([_fields(d) for d in problem.documents], tokenizer=words)
+        index = library_index(problem.documents)
         stage("making features")
         judged = problem.queries[:n_queries]
         made = make_features(
@@ -167,13 +166,6 @@ class Demo:
         ruled = tuple((str(doc), grades[doc]) for doc in outcome.order[:PLACES])
         text = next(query.text for query in self.problem.queries if query.id == one.qids[0])
         return Shown(text, why, gain, named[0], named[1], ruled, outcome)
-
-
-def _fields(document: Document) -> dict[str, str]:
-    return {
-        "id": document.id, "title": document.title, "signature": document.signature,
-        "body": document.body,
-    }  # fmt: skip
 
 
 def _facts(document: Document) -> dict[str, Any]:

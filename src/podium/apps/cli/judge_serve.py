@@ -43,7 +43,7 @@ they lead to where the store is served now."""
 
 DEMO = """Example: podium judge demo
 
-Four small queries about functions of Python's standard library, three by pairs and one by grades. The store
+Four queries of podium demo's corpus, Python's standard library, three by pairs and one by grades. The store
 is a temporary one unless --store names a file."""
 
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
@@ -169,7 +169,7 @@ def demo(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Judge a ready pool: functions of Python's standard library, in the browser."""
+    """Judge a ready pool in the browser: answers that Python's standard library has to everyday questions."""
     import tempfile
 
     from podium.apps.judging import JudgingSettings

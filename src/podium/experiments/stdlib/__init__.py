@@ -9,5 +9,14 @@ from podium.experiments.stdlib.document import Document
 from podium.experiments.stdlib.judgments import Query, queries
 from podium.experiments.stdlib.library import documents
 from podium.experiments.stdlib.problem import SearchProblem, search_problem
+from podium.experiments.stdlib.search import library_index
 
-__all__ = ["Document", "Query", "SearchProblem", "documents", "queries", "search_problem"]
+__all__ = [
+    "Document",
+    "Query",
+    "SearchProblem",
+    "documents",
+    "library_index",
+    "queries",
+    "search_problem",
+]

@@ -1,0 +1,28 @@
+"""The demo's first stage: the corpus as an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podium.experiments.stdlib.document import Document
+from podium.features import Index, Tokenizer
+
+
+def library_index(documents: Sequence[Document]) -> Index:
+    """An index of names, signatures and docstrings, identifiers split into their words.
+
+    Examples
+    --------
+    >>> found = library_index([Document("os.path.join", "os path join", "join(a, *p)", "", "function")])
+    >>> list(found.search("joining a path").docids)
+    ['os.path.join']
+    """
+    words = Tokenizer(stop_words="english", stemmer="porter", identifiers="split")
+    return Index.build([_fields(document) for document in documents], tokenizer=words)
+
+
+def _fields(document: Document) -> dict[str, str]:
+    return {
+        "id": document.id, "title": document.title, "signature": document.signature,
+        "body": document.body,
+    }  # fmt: skip
