@@ -117,13 +117,17 @@ def _check_parts(parts: Sequence[RankingData]) -> None:
             seen[qid] = number
 
 
+def _listed(sizes: Sequence[int], most: int = 10) -> str:
+    return "/".join([*map(str, sizes[:most]), *(["..."] if len(sizes) > most else [])])
+
+
 def _parts(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[RankingData]:
     bounds = [0, *cuts.tolist(), data.n_queries]
     sizes = [b - a for a, b in itertools.pairwise(bounds)]
     if min(sizes) < 1:
         raise DataError(
             f"expected at least one query in each of {len(sizes)} parts, got "
-            f"{'/'.join(map(str, sizes))} of {data.n_queries} queries"
+            f"{_listed(sizes)} of {data.n_queries} queries"
         )
     order = shuffled_queries(data, seed)
     # Within a part queries keep the order of the data.

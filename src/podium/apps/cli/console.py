@@ -50,10 +50,19 @@ def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, 
             raise typer.Exit from None
         except (UsageError, MissingExtraError, BackendError) as error:
             fail(str(error), 2)
-        except (PodiumError, OSError, MemoryError) as error:
+        except OSError as error:
+            fail(_system_error(error), 1)
+        except (PodiumError, MemoryError) as error:
             fail(str(error) or type(error).__name__, 1)
 
     return wrapped
+
+
+def _system_error(error: OSError) -> str:
+    """What the system says of a file, without its number."""
+    if error.strerror is None or error.filename is None:
+        return str(error) or type(error).__name__
+    return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
 def fail(message: str, code: int) -> NoReturn:

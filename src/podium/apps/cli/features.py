@@ -130,6 +130,9 @@ def search(
     if json:
         print_json({"query": query, "field": field, "hits": _told(hits, texts)})
         return
+    if not len(hits.documents):
+        typer.echo(printable(f"No document has a word of {query!r} in {field}"))
+        return
     rows = [
         [f"{place}", docid, *(_short(column[place - 1]) for column in texts.values()), f"{score:.4f}"]
         for place, (docid, score) in enumerate(hits, start=1)
