@@ -16,6 +16,7 @@ from rankers import small
 from podium.data import RankingData
 from podium.errors import ModelFileError, PodiumError, UnknownNameError, UsageError
 from podium.exchange import EXPORTERS, IMPORTERS, emulate, export_model, import_model
+from podium.exchange.lines import MOST_LINES
 from podium.exchange.portable import portable
 from podium.rankers import feature_importance
 from podium.rankers.imported import Imported
@@ -53,6 +54,11 @@ def on_thresholds(ranker, n=10_000, seed=1):
 
 def boosted(path, rounds=20, data=GAPS, labels=Y % 2, **settings):
     matrix = xgboost.DMatrix(data, labels)
+    if settings.get("objective") == "survival:aft":
+        for name, more in (("label_lower_bound", 1), ("label_upper_bound", 2)):
+            matrix.set_float_info(name, labels + more)
+    if settings.get("objective") == "reg:gamma":
+        matrix.set_label(labels + 1)
     if settings.get("objective", "").startswith("rank"):
         matrix.set_group(SIZES)
     made = xgboost.train({"max_depth": 4, "nthread": 1, **settings}, matrix, rounds)
@@ -67,7 +73,13 @@ def boosted(path, rounds=20, data=GAPS, labels=Y % 2, **settings):
         {"objective": "rank:pairwise", "tree_method": "exact"},
         {"objective": "binary:logistic"},
         {"objective": "reg:squarederror"},
-        {"objective": "count:poisson"},
+        {"objective": "binary:logitraw", "base_score": 0.3},
+        {"objective": "reg:logistic", "base_score": 0.3},
+        {"objective": "count:poisson", "base_score": 0.3},
+        {"objective": "reg:gamma", "base_score": 0.3},
+        {"objective": "reg:tweedie", "base_score": 0.3},
+        {"objective": "survival:cox", "base_score": 0.3},
+        {"objective": "survival:aft", "base_score": 0.3},
         {"objective": "rank:map", "booster": "dart", "rate_drop": 0.4, "seed": 1},
         {"objective": "reg:squarederror", "num_parallel_tree": 3, "subsample": 0.5},
     ],
@@ -321,6 +333,16 @@ def test_ranklib_trees_deeper_than_a_stack_of_calls(tmp_path):
     assert ranker.predict([[-1.0], [0.0], [5.0]]).tolist() == [-1.0, -1.0, 1.0]
 
 
+def test_ranklib_files_that_would_take_long(tmp_path):
+    """A name without an end is looked at once, or this would take hours; lines are counted first."""
+    path = written(tmp_path / "m.txt", "## LambdaMART\n<" + "a" * 1_000_000)
+    with pytest.raises(ModelFileError, match="expected tags"):
+        import_model(path, "ranklib")
+    (tmp_path / "m.txt.gz").write_bytes(gzip.compress(b"\n" * (MOST_LINES + 2)))
+    with pytest.raises(ModelFileError, match="at most 4,194,304 lines"):
+        import_model(tmp_path / "m.txt.gz", "ranklib")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -334,13 +356,14 @@ def test_ranklib_trees_deeper_than_a_stack_of_calls(tmp_path):
         ("## AdaRank\n99999999:1", 2, "expected feature:weight"),
         ("## Linear Regression\n0:1.0", 2, "pairs, got none"),
         ("## RankBoost\n1:0.5", 2, "feature:threshold:weight"),
-        ("## RankBoost\n0:0.5:1", 2, "feature of 1 or more"),
+        ("## RankBoost\n0:0.5:1", 2, "feature of 1 to 1,048,576"),
+        ("## RankBoost\n00000000123:0.5:1", 2, "feature of 1 to 1,048,576"),
         ("## LambdaMART\n", 1, "ensemble"),
         ("## LambdaMART\n<ensemble>\n</ensemble>", 3, "of trees, got none"),
         ("## LambdaMART\n<ensemble>\n<tree>\n", 3, "weight of the tree"),
         ('## LambdaMART\n<ensemble>\n<tree weight="x">', 3, "finite number"),
         ('## LambdaMART\n<ensemble><tree weight="1">\n<split>\n<output>1</tree>', 4, "</output>"),
-        ('## MART\n<ensemble><tree weight="1">\n<split><feature>0</feature>', 3, "1 or more"),
+        ('## MART\n<ensemble><tree weight="1">\n<split><feature>0</feature>', 3, "feature of 1 to"),
         ('## MART\n<ensemble><tree weight="1">\n<split><output>1e39</output>', 3, "float32"),
         ('## MART\n<!DOCTYPE x [<!ENTITY a "b">]>\n<ensemble>', 2, "tags as in"),
     ],

@@ -309,3 +309,75 @@ def test_headers_that_do_not_end_are_not_waited_for(files, monkeypatch):
         await running_
 
     asyncio.run(slow())
+
+
+@pytest.mark.parametrize("flood", [b"x" * 1000, b"a: b\r\n" * 200])
+def test_headers_without_end_are_refused(files, flood):
+    """One that never ends, and many."""
+    with running(files[0]) as (_, address):
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=20) as sock:
+            sock.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nx: ")
+            sent = 0
+            with contextlib.suppress(OSError):  # the service closes it
+                while sent < 10 << 20:
+                    sent += sock.send(flood)
+            assert sent < 10 << 20
+        assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+def test_work_that_nobody_waits_for_does_not_keep_the_service(files):
+    """A thread cannot be stopped; the process ends without it."""
+    body = {
+        "documents": [f"d{i}" for i in range(40_000)],
+        "rules": [{"rule": "pin", "docs": f"d{i}", "position": 1 + i, "weight": 1} for i in range(500)],
+    }  # fmt: skip
+    with running(files[0], "--seconds", "0.5") as (process, address):
+        answer = httpx.post(f"{address}/v1/postrank", json=body, timeout=60)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "too_slow")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_what_waited_too_long_is_not_begun():
+    import asyncio
+
+    from podium.apps.serving.errors import Refusal
+    from podium.apps.serving.limits import Bench
+
+    begun = []
+
+    async def both():
+        bench = Bench(0.2, threads=1)
+        release = threading.Event()
+        asked = [asyncio.ensure_future(bench.run(release.wait))]
+        asked += [asyncio.ensure_future(bench.run(lambda: begun.append(1))) for _ in range(3)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert bench.is_busy
+        release.set()
+        while bench.is_busy:
+            await asyncio.sleep(0.01)
+        bench.close()
+        return found
+
+    found = asyncio.run(both())
+    assert [isinstance(f, Refusal) and f.code == "too_slow" for f in found] == [True] * 4
+    assert begun == []
+
+
+def test_workers_that_cannot_begin_are_an_error(tmp_path, capfd):
+    from podium.apps.serving.draining import listen
+    from podium.apps.serving.settings import ServingSettings
+    from podium.apps.serving.workers import run_workers
+
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    settings = ServingSettings((str(tmp_path / "nothing.podium"),))
+    try:
+        with pytest.raises(ChildProcessError, match="expected every worker to begin"):
+            run_workers(settings, 2, listen("127.0.0.1", 0), lambda: None)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    said = capfd.readouterr().err
+    assert "nothing.podium" in said
+    assert "Traceback" not in said

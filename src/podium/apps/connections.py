@@ -11,6 +11,9 @@ HEADER_SECONDS = 20.0
 KEEP_SECONDS = 75
 """How long a connection stays open between requests: a judgment takes seconds."""
 
+HEADER_BYTES = 64 << 10
+"""How large the headers of a request may be, beyond what comes with its first bytes."""
+
 MOST_CONNECTIONS = 10_000
 _RESERVED = 256  # files of databases, models, logs and pages, and of Python itself
 
@@ -35,8 +38,14 @@ def connection_limit() -> int:
     return max(16, min(MOST_CONNECTIONS, soft - min(_RESERVED, soft // 4)))
 
 
+_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
 def http_protocol(seconds: float) -> type[asyncio.Protocol]:
-    """The protocol of uvicorn, which waits for ever, with a time limit for headers."""
+    """The protocol of uvicorn, which waits for ever and for any number of bytes, with limits.
+
+    Headers have a time and a size; an answer that nobody reads does not keep its connection.
+    """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
@@ -45,6 +54,9 @@ def http_protocol(seconds: float) -> type[asyncio.Protocol]:
         """One connection."""
 
         _deadline: asyncio.TimerHandle | None = None
+        _head: int | None = None
+        """Bytes of headers that are not complete; None elsewhere, and with h11, which counts itself."""
+        _begins = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
@@ -54,8 +66,29 @@ def http_protocol(seconds: float) -> type[asyncio.Protocol]:
                 self._watch()
 
         def data_received(self, data: bytes) -> None:
+            self._begins = False
             super().data_received(data)
             self._watch()
+            if self._head is not None and not self._begins:
+                self._head += len(data)
+                if self._head > HEADER_BYTES:
+                    self.transport.write(_TOO_LARGE)
+                    self.transport.close()
+
+        def on_message_begin(self) -> None:
+            self._head, self._begins = 0, True
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head = None
+            super().on_headers_complete()
+
+        def timeout_keep_alive_handler(self) -> None:
+            """End a connection that is idle, with what its client has not read by now."""
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
+            else:
+                super().timeout_keep_alive_handler()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop()

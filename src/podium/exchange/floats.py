@@ -59,33 +59,29 @@ def largest_rounding_to(values: Any) -> Floats:
         return np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf))
 
 
-def largest_below(wanted: Floats, function: Any) -> Singles:
-    """The largest finite float32 x with function(x) <= wanted, for functions that never fall.
+def largest_below(wanted: Floats, function: Any) -> Floats:
+    """The largest x within float32's range with function(x) <= wanted, for functions that never fall.
 
-    Every float32 is a whole number in the order of the numbers: the search halves that.
+    Every number is a whole number in the order of the numbers: the search halves that.
 
     Examples
     --------
     >>> float(largest_below(np.array([3.0]), lambda x: 2.0 * x)[0])
     1.5
     """
-    low = np.full(len(wanted), _place(np.float32(-LARGEST)), dtype=np.int64)
-    high = np.full(len(wanted), _place(np.float32(LARGEST)), dtype=np.int64)
+    high = np.full(len(wanted), np.float64(LARGEST).view(np.int64))
+    low = -high
     while (low < high).any():
-        middle = (low + high + 1) // 2
-        fits = function(_number(middle).astype(np.float64)) <= wanted
+        middle = (low | high) - ((low ^ high) >> 1)  # (low + high + 1) // 2, which would overflow
+        fits = function(_number(middle)) <= wanted
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     return _number(low)
 
 
-def _place(number: np.float32) -> int:
-    bits = int(number.view(np.int32))
-    return bits if bits >= 0 else -(bits & 0x7FFFFFFF)
-
-
-def _number(places: NDArray[np.int64]) -> Singles:
-    magnitude = np.abs(places).astype(np.int32).view(np.float32)
-    return np.where(places < 0, -magnitude, magnitude).astype(np.float32)
+def _number(places: NDArray[np.int64]) -> Floats:
+    """The number at a place in their order: 0 at 0, those below 0 at their negatives' negative places."""
+    magnitude = np.abs(places).view(np.float64)
+    return np.where(places < 0, -magnitude, magnitude)
 
 
 def solr_thresholds(edges: Singles) -> Singles | None:

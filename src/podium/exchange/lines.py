@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from podium.data.files import Path_, read_blocks
 from podium.errors import ModelFileError
 
-LIMIT = 1 << 30
+LIMIT = 1 << 28
 """Bytes a text model may have; more is taken for a mistake or an attack."""
+MOST_LINES = 1 << 22
 MOST_FEATURES = 1 << 20
 """Features a text model may speak of."""
 
@@ -33,9 +34,11 @@ class Lines(tuple[str, ...]):
         for block in read_blocks(name):
             size += len(block)
             if size > LIMIT:
-                raise ModelFileError(f"{name}: expected a model of at most {LIMIT >> 30} GiB")
+                raise ModelFileError(f"{name}: expected a model of at most {LIMIT >> 20} MiB")
             pieces.append(block.tobytes())
         data = b"".join(pieces)
+        if data.count(b"\n") > MOST_LINES:
+            raise ModelFileError(f"{name}: expected a model of at most {MOST_LINES:,} lines")
         try:
             return cls.of(data.decode(), name)
         except UnicodeDecodeError as error:

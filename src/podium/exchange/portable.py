@@ -231,7 +231,7 @@ def _scaled_form(form: Form, normalizers: tuple[Normalizer | None, ...]) -> Form
 
 
 def _scaled_tree(tree: Tree, normalizers: tuple[Normalizer | None, ...]) -> Tree:
-    """n(x) <= t is x <= the largest float32 for which that holds: exact on what engines see."""
+    """n(x) <= t is x <= the largest number for which that holds."""
     threshold = tree.threshold.copy()
     # NaN stays where it went, though 0 before scaling is another number than 0 after it.
     decision = np.where(tree.knows_missing, tree.decision, _side(tree.nan_left))
@@ -242,7 +242,7 @@ def _scaled_tree(tree: Tree, normalizers: tuple[Normalizer | None, ...]) -> Tree
                 raise CannotExpressError(
                     "a threshold lies below all float32 numbers, once unscaled"
                 )
-            threshold[node] = float(edge[0])
+            threshold[node] = edge[0]
     return replace(tree, threshold=threshold, decision=decision)
 
 

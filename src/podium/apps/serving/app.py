@@ -132,7 +132,7 @@ class RankingService:
         headers = [
             (b"content-type", kind), (b"content-length", str(len(body)).encode()), *HEADERS, *more,
         ]  # fmt: skip
-        if self.is_draining and not more:
+        if self.is_draining and b"connection" not in dict(more):
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if status == 413:
@@ -140,6 +140,11 @@ class RankingService:
             await linger(receive)
             body = b""
         await send({"type": "http.response.body", "body": body})
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread is still at work."""
+        return self._bench.is_busy
 
     # --- files that change ---
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import math
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -111,6 +114,11 @@ def run_server(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn raises them again once it is done
     DrainingServer(service, ready).run(sockets=[sock])
+    if service.is_busy:
+        # Threads cannot be stopped, and Python would wait for what nobody waits for any more.
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def _config(service: RankingService) -> uvicorn.Config:
@@ -128,4 +136,7 @@ def _config(service: RankingService) -> uvicorn.Config:
         timeout_keep_alive=KEEP_SECONDS,
         limit_concurrency=connection_limit(),
         http=http_protocol(HEADER_SECONDS),
+        timeout_graceful_shutdown=math.ceil(
+            service.settings.drain_seconds + service.settings.seconds
+        ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -113,6 +114,7 @@ class Bench:
 
     def __init__(self, seconds: float, threads: int = 4, waiting: int = 64) -> None:
         self._seconds, self._room = seconds, threads + waiting
+        self._most = self._room
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="podium")
 
     async def run(self, work: Callable[[], Result]) -> Result:
@@ -121,10 +123,17 @@ class Bench:
             raise Refusal(503, "busy", "the service is busy; try again")
         self._room -= 1
         loop = asyncio.get_running_loop()
-        done = loop.run_in_executor(self._pool, work)
+        end = time.monotonic() + self._seconds
+
+        def in_time() -> Result:
+            if time.monotonic() > end:
+                raise TimeoutError  # it has been answered: nobody waits for it
+            return work()
+
+        done = loop.run_in_executor(self._pool, in_time)
         done.add_done_callback(self._free)
-        finished, _ = await asyncio.wait((done,), timeout=self._seconds)
-        if not finished:
+        await asyncio.wait((done,), timeout=self._seconds)
+        if not done.done() or isinstance(done.exception(), TimeoutError):
             said = f"expected an answer within {self._seconds:g} seconds, which this request needs more than"
             raise Refusal(503, "too_slow", said)
         return done.result()
@@ -133,6 +142,11 @@ class Bench:
         self._room += 1
         if not done.cancelled():
             done.exception()  # looked at, also where nobody waits for it any more
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread is at work, or something waits for one."""
+        return self._room < self._most
 
     def close(self) -> None:
         """Let threads end."""

@@ -17,6 +17,7 @@ import msgspec
 from podium.apps.serving.app import make_service
 from podium.apps.serving.draining import run_server
 from podium.apps.serving.settings import ServingSettings
+from podium.errors import PodiumError
 
 
 def main() -> None:
@@ -24,7 +25,10 @@ def main() -> None:
     logging.basicConfig(format="podium serve [%(process)d]: %(message)s", level=logging.WARNING)
     sock = socket.socket(fileno=int(sys.argv[1]))
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServingSettings)
-    service = make_service(settings)
+    try:
+        service = make_service(settings)
+    except (PodiumError, OSError) as error:
+        sys.exit(f"podium serve [{os.getpid()}]: {error}")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     run_server(service, sock, _say_ready)
 

@@ -52,6 +52,10 @@ class Workers:
             if all(map(_is_ready, self._running)):
                 ready()
                 self._watch()
+            elif not self._is_ending:
+                raise ChildProcessError(
+                    "expected every worker to begin, got one that ended; it said why"
+                )
         finally:
             self._stop()
 
@@ -84,7 +88,6 @@ class Workers:
                     mark_process_dead(worker.pid, str(self._folder))  # type: ignore[no-untyped-call]
                     time.sleep(0.5)  # one that cannot live is not begun all the time
                     self._running[at] = self._start()
-                    _is_ready(self._running[at])
 
     def _end(self, *_: object) -> None:
         self._is_ending = True

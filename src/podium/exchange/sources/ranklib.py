@@ -18,7 +18,8 @@ from podium.rankers.models import Stumps
 _SUMS = ("Linear Regression", "Coordinate Ascent", "AdaRank")
 _TREES = ("LambdaMART", "MART", "Random Forests")
 _NETWORKS = ("RankNet", "LambdaRank", "ListNet")
-_TAG = re.compile(r"<(/?)(\w+)([^<>]*)>|[^<>\s]+(?:[^<>]*[^<>\s])?|[<>]")
+# Possessive (++): a name that does not end in a tag is looked at once, not once a letter.
+_TAG = re.compile(r"<(/?)(\w++)([^<>]*+)>|[^<>\s]++(?:[^<>]*[^<>\s])?|[<>]")
 
 
 def ranklib(lines: Lines, n_features: int | None = None) -> Found:
@@ -74,9 +75,12 @@ def _stumps(lines: Lines, n_features: int | None) -> Stumps:
 
 
 def _feature(lines: Lines, number: int, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_FEATURES):
-        raise lines.wrong(number, f"expected a feature of 1 or more, got {text[:40]!r}")
-    return int(text[:9])
+    known = text.isascii() and text.isdigit() and len(text) < 10
+    if not (known and 1 <= int(text) <= MOST_FEATURES):
+        raise lines.wrong(
+            number, f"expected a feature of 1 to {MOST_FEATURES:,}, got {text[:40]!r}"
+        )
+    return int(text)
 
 
 # --- trees ---

@@ -18,8 +18,8 @@ from podium.exchange.lines import MOST_FEATURES, Lines
 from podium.exchange.sources.content import Found
 from podium.rankers.models import Linear
 
-_LOGIT = ("binary:logistic", "reg:logistic", "binary:logitraw")
-_LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox")
+_LOGIT = ("binary:logistic", "reg:logistic")
+_LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 
 
 def xgboost(lines: Lines, n_features: int | None = None) -> Found:
