@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Fold, RankingData, kfold, scale_by_query
+from podium.data.files import atomic_writer
 from podium.experiments.compare import Progress, compare
 from podium.experiments.report import Report
 from podium.experiments.stdlib import Document, SearchProblem, library_index, search_problem
 from podium.features import make_features
-from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank
+from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank, write_rules
 from podium.rankers import Ranker
 from podium.rankers.history import Watch
 from podium.rankers.models import Linear, Model
@@ -152,6 +155,35 @@ class Demo:
             ranker = self.rankers()[best].fit(fold.train, valid=fold.valid)
             shown.append(self._shown(why, float(gains[order[i]]), ranker, fold.test.subset([q])))
         return shown
+
+    def keep(self, report: Report, folder: Path) -> Path:
+        """Write what `podium serve` needs: a model, queries it has not learned from, and rules.
+
+        The model is the best ranker, trained on the first fold; the queries are those of its test.
+        """
+        fold, best = self.folds[0], next(name for name in report.ranking() if name != "bm25")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.rankers()[best].fit(fold.train, valid=fold.valid).save(folder / "model.podium")
+        write_rules(RULES, folder / "rules.yaml")
+        with atomic_writer(folder / "samples.jsonl") as write:
+            for sample in self.samples(fold.test):
+                write(json.dumps(sample).encode() + b"\n")
+        return folder
+
+    def samples(self, data: RankingData) -> Iterator[dict[str, Any]]:
+        """Queries as requests to rank, each document with its features and what rules may speak of."""
+        text = {query.id: query.text for query in self.problem.queries}
+        about = {document.id: _facts(document) for document in self.problem.documents}
+        names, docids = data.names(), data.docids
+        assert docids is not None
+        for qid, rows in data.queries():
+            X = [[float(f"{value:.6g}") for value in row] for row in data.X[rows].tolist()]
+            documents = [
+                {"id": doc, "fields": {k: v for k, v in about[doc].items() if k != "id"},
+                 "features": dict(zip(names, row, strict=True))}
+                for doc, row in zip(docids[rows], X, strict=True)
+            ]  # fmt: skip
+            yield {"id": str(qid), "query": text[str(qid)], "documents": documents}
 
     def _shown(self, why: str, gain: float, ranker: Ranker, one: RankingData) -> Shown:
         before, scores = one.X[:, list(one.names()).index(FIRST_STAGE)], ranker.predict(one)

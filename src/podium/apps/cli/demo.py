@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,11 +28,14 @@ EXAMPLE = """Example: podium demo --out demo
 Documents are the functions, classes and modules of the Python that runs, queries are everyday questions
 with judged answers. BM25 finds 50 documents a query; every ranker then learns to rank them."""
 
+KEPT = ("model.podium", "rules.yaml", "samples.jsonl")
+"""What `podium serve` needs."""
+
 
 @reports_errors
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", file_okay=False, metavar="DIR", help="Where report.html goes.")
+        Path, typer.Option("--out", "-o", file_okay=False, metavar="DIR", help="Where all of it goes.")
     ] = Path("demo"),
     queries: Annotated[
         int | None, typer.Option(help="So many of the queries; all without it.", min=20)
@@ -50,14 +54,19 @@ def demo(
         shown = run.show(report)
         stage("drawing the report")
         written = _written(report, out)
+        stage("a model to play with")
+        run.keep(report, out)
     if json:
-        print_json(_as_json(report, shown, written))
+        print_json(_as_json(report, shown, written, out))
         return
     _print(run, report, shown)
     if written is None:
         typer.echo("\nNo report.html: it needs the extra report, pip install 'podium-ltr[report]'")
     else:
         typer.echo(f"\nWritten: {written}, with curves, weights and the hardest queries")
+    typer.echo("Play with its rules in a browser, at http://127.0.0.1:8000 (extra web):")
+    model, rules, samples = (shlex.quote(str(out / name)) for name in KEPT)
+    typer.echo(f"  podium serve {model} --rules {rules} --samples {samples}")
     typer.echo("Next: podium compare --help, podium judge demo, podium rankers")
 
 
@@ -97,9 +106,10 @@ def _place(place: tuple[str, int]) -> str:
     return f"{name} {'*' * grade}".strip()
 
 
-def _as_json(report: Report, shown: list[Shown], written: Path | None) -> dict[str, Any]:
+def _as_json(report: Report, shown: list[Shown], written: Path | None, out: Path) -> dict[str, Any]:
     return {
         "report": None if written is None else str(written),
+        "serve": [str(out / name) for name in KEPT],
         "baseline": report.baseline,
         "rankers": {
             name: {metric: report.standing(name, metric).mean for metric in report.metrics}

@@ -12,9 +12,11 @@ from podium.apps.cli.console import Json, fail, print_json, reports_errors
 
 EXAMPLE = """Example: podium serve shop.podium news=news-7.podium --rules rules.yaml --events events.ndjson
 
+The page at / is the playground: pick a query, change rules, watch the list move, copy rules.yaml.
+
 POST /v1/rank, /v1/rank/batch, /v1/postrank, /v1/postrank/batch and /v1/events; GET /v1/models, /healthz,
-/metrics and /openapi.json. A request names a model as NAME or NAME@VERSION; the first serves those that name
-none. A version that is not given is the beginning of the file's SHA-256.
+/metrics and /openapi.json, which has all of them. A request names a model as NAME or NAME@VERSION; the first
+serves those that name none. A version that is not given is the beginning of the file's SHA-256.
 
 Files that change are read again, also at SIGHUP; one that is not valid changes nothing, and /healthz says
 degraded and why. SIGTERM ends the service once all requests are answered."""
@@ -23,11 +25,12 @@ degraded and why. SIGTERM ends the service once all requests are answered."""
 @reports_errors
 def serve(
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="MODEL...", help="Model files: PATH, NAME=PATH or NAME@VERSION=PATH."
+            metavar="[MODEL...]",
+            help="Model files: PATH, NAME=PATH or NAME@VERSION=PATH; none: rules alone.",
         ),
-    ],
+    ] = None,
     rules: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Rules, such as rules.yaml.")
     ] = None,
@@ -36,6 +39,13 @@ def serve(
         typer.Option(
             dir_okay=False,
             help="The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv).",
+        ),
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            help="Queries for the playground: JSON lines, as podium rank reads them; the demo's without it.",
         ),
     ] = None,
     events: Annotated[
@@ -76,9 +86,9 @@ def serve(
 
     logging.basicConfig(format="podium serve: %(message)s", level=logging.WARNING)
     settings = ServingSettings(
-        models=tuple(models), rules=_text(rules), docs=_text(docs), events=_text(events),
-        max_log=max_log * 10**6, token=_token(token_file), max_body=max_body * 10**6, seconds=seconds,
-        reload_seconds=reload_seconds, drain_seconds=drain_seconds,
+        models=tuple(models or ()), rules=_text(rules), docs=_text(docs), samples=_text(samples),
+        events=_text(events), max_log=max_log * 10**6, token=_token(token_file), max_body=max_body * 10**6,
+        seconds=seconds, reload_seconds=reload_seconds, drain_seconds=drain_seconds,
     )  # fmt: skip
     service = make_service(settings)  # also for workers: what is wrong with a file is told once
     try:

@@ -95,6 +95,37 @@ class PostrankBatch(Part):
     queries: Annotated[list[PostrankRequest], msgspec.Meta(max_length=10_000)]
 
 
+class RulesCheck(Part):
+    """Rules to be checked: as records, or as the text of a rule file."""
+
+    rules: RuleRecords | None = None
+    yaml: Annotated[str, msgspec.Meta(max_length=1_000_000)] | None = None
+    today: datetime.date | None = None
+
+
+class SampleRequest(Part):
+    """Which query of the sample."""
+
+    id: Text
+
+
+class SampleDocument(Part):
+    """A document of a sample: with features, or with a score, or neither."""
+
+    id: Id
+    features: dict[str, Value] | None = None
+    score: float | None = None
+    fields: dict[str, Any] | None = None
+
+
+class SampleLine(msgspec.Struct, kw_only=True):
+    """A line of a sample file: a request to rank or to post-rank, whatever else it asks for."""
+
+    documents: Annotated[list[Id | SampleDocument], msgspec.Meta(max_length=10_000)]
+    query: Text | None = None
+    id: Text | None = None
+
+
 class Answer(msgspec.Struct, omit_defaults=True, kw_only=True):
     """An answer, or a part of one; what is not there was not asked for."""
 
@@ -189,6 +220,45 @@ class ModelsAnswer(Answer):
     rules: int | None
 
 
+class FindingTold(Answer):
+    """Something about rules, given by their numbers, from 0."""
+
+    level: Literal["error", "warning"]
+    rules: list[int]
+    message: str
+
+
+class RulesAnswer(Answer):
+    """Rules as records and as the text of a rule file; where they were checked, what was found."""
+
+    rules: list[dict[str, Any]]
+    yaml: str
+    findings: list[FindingTold] | None = None
+
+
+class SampleTold(Answer):
+    """A query of the sample, and how many documents it has."""
+
+    id: str
+    query: str
+    documents: int
+
+
+class SamplesAnswer(Answer):
+    """The queries of the sample; `demo`: the service was started without one."""
+
+    demo: bool
+    queries: list[SampleTold]
+
+
+class SampleAnswer(Answer):
+    """One query of the sample; documents have the service's fields, too."""
+
+    id: str
+    query: str
+    documents: list[SampleDocument]
+
+
 class EventsAnswer(Answer):
     """How many events were kept."""
 
@@ -212,6 +282,8 @@ class ErrorTold(msgspec.Struct, omit_defaults=True):
     extra: list[str] | None = None
     known: list[str] | None = None
     rules: list[str] | None = None
+    numbers: list[int] | None = None
+    """Of the rules, from 0, as they were given."""
 
 
 class ErrorAnswer(msgspec.Struct):

@@ -72,8 +72,6 @@ class ModelFile:
 def model_files(texts: Sequence[str]) -> tuple[ModelFile, ...]:
     """The models of a command line, each name and version once."""
     files = tuple(map(ModelFile.parse, texts))
-    if not files:
-        raise UsageError("expected a model file to serve, got none")
     for at, file in enumerate(files):
         for other in files[:at]:
             if file.name == other.name and (file.version is None or file.version == other.version):
@@ -169,9 +167,11 @@ class Models:
 
     @cached_property
     def _by_name(self) -> dict[str | None, LoadedModel]:
-        found: dict[str | None, LoadedModel] = {None: self.listed[0]}
+        found: dict[str | None, LoadedModel] = {}
         for model in self.listed:
             found[model.name] = found[f"{model.name}@{model.version}"] = model
+        if self.listed:
+            found[None] = self.listed[0]
         return found
 
     def find(self, name: str | None) -> LoadedModel:
@@ -179,6 +179,9 @@ class Models:
         try:
             return self._by_name[name]
         except KeyError:
+            if not self.listed:
+                said = "expected a service of models, got one that was started without any"
+                raise Refusal(404, "unknown_model", said, known=[]) from None
             known = [f"{model.name}@{model.version}" for model in self.listed]
             said = f"expected a model that is served here, got {name!r:.200}"
             raise Refusal(404, "unknown_model", said, known=known[:100]) from None

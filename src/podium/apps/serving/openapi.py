@@ -14,7 +14,7 @@ from podium.postranking import RULES, schema
 _SAID = {
     400: "The body is no JSON.",
     401: "The token is missing or wrong.",
-    404: "No such model, user class or log.",
+    404: "No such model, user class, query of the sample or log.",
     408: "The body took too long to arrive.",
     409: "Hard rules cannot hold together.",
     413: "The body is too large.",
@@ -47,7 +47,7 @@ def openapi(version: str) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
     )
-    for name in ("RankRequest", "PostrankRequest"):
+    for name in ("RankRequest", "PostrankRequest", "RulesCheck"):
         for choice in components[name]["properties"]["rules"]["anyOf"]:
             if choice["type"] == "array":
                 choice["items"] = {"$ref": "#/components/schemas/Rule"}

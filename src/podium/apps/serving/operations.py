@@ -19,11 +19,17 @@ from podium.apps.serving.bodies import (
     RankAnswers,
     RankBatch,
     RankRequest,
+    RulesAnswer,
+    RulesCheck,
+    SampleAnswer,
+    SampleRequest,
+    SamplesAnswer,
 )
 from podium.apps.serving.errors import Refusal, refusal_of
 from podium.apps.serving.events import EventLog, check_events
 from podium.apps.serving.metrics import ServingMetrics
 from podium.apps.serving.ranking import rank_answer
+from podium.apps.serving.rulefiles import check_answer, rules_answer
 from podium.apps.serving.rules import postrank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import PodiumError
@@ -142,6 +148,29 @@ def health(context: Context, _: None) -> HealthAnswer:
     return HealthAnswer(status="degraded" if reasons else "ok", reasons=reasons)
 
 
+def known_rules(context: Context, _: None) -> RulesAnswer:
+    """The service's rules."""
+    return rules_answer(context.state.book.rules or ())
+
+
+def check_rules(context: Context, request: RulesCheck) -> RulesAnswer:
+    """Rules, looked at."""
+    try:
+        return check_answer(request, context.state.book)
+    except PodiumError as error:
+        raise refusal_of(error) from error
+
+
+def samples(context: Context, _: None) -> SamplesAnswer:
+    """The queries of the sample."""
+    return context.state.samples.told()
+
+
+def sample(context: Context, request: SampleRequest) -> SampleAnswer:
+    """One query of the sample."""
+    return context.state.samples.find(request.id, context.state.book)
+
+
 def _size(request: RankRequest) -> int:
     return len(request.documents if request.features is None else request.features)  # type: ignore[arg-type]
 
@@ -197,6 +226,16 @@ OPERATIONS: dict[str, Operation] = {
             EventsAnswer, events, Any, _never, statuses=(404,),
         ),
         Operation("/v1/models", "The models that are served.", ModelsAnswer, models),
+        Operation("/v1/rules", "The rules of the service.", RulesAnswer, known_rules),
+        Operation(
+            "/v1/rules/check", "Check rules, given as records or as a rule file, and give both forms.",
+            RulesAnswer, check_rules, RulesCheck, _never,
+        ),
+        Operation("/v1/samples", "The sample's queries, for the playground.", SamplesAnswer, samples),
+        Operation(
+            "/v1/samples/one", "One query of the sample with its documents.",
+            SampleAnswer, sample, SampleRequest, statuses=(404,),
+        ),
         Operation(
             "/healthz", "Whether all is well: degraded where a changed file cannot be read.",
             HealthAnswer, health, is_open=True,

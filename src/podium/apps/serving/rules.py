@@ -14,7 +14,8 @@ from podium.apps.serving.bodies import (
     RankRequest,
     RuleTold,
 )
-from podium.apps.serving.errors import Refusal
+from podium.apps.serving.errors import Refusal, refusal_of
+from podium.errors import ConflictError
 from podium.postranking import Hide, PostRanking, Rule, rules_from
 from podium.postranking.posing import Settings, check_day, pose
 from podium.postranking.postrank import describe, settled
@@ -91,7 +92,10 @@ def apply_rules(
     """A list under rules; documents that are not in it do no harm."""
     settings = Settings(missing="report", conflicts=request.conflicts, **options)
     posed = pose(documents, rules, scores, settings, request.query, check_day(request.today))
-    found = settled(posed, settings)
+    try:
+        found = settled(posed, settings)
+    except ConflictError as error:
+        raise _conflict(error, rules) from error
     ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
     if not request.explain:
         return Ruled(ids, hidden)
@@ -99,9 +103,22 @@ def apply_rules(
     return Ruled(ids, hidden, moves_of(told, rules), outcomes_of(told))
 
 
+def _conflict(error: ConflictError, rules: Sequence[Rule]) -> Refusal:
+    """Hard rules that cannot hold together, also by their numbers."""
+    numbers = _numbers(rules)
+    refusal = refusal_of(error)
+    refusal.told["numbers"] = [numbers[id(rule)] for rule in error.rules]
+    return refusal
+
+
+def _numbers(rules: Sequence[Rule]) -> dict[int, int]:
+    """Rules' numbers by what they are, not by what they say: two may say the same."""
+    return {id(rule): at for at, rule in enumerate(rules)}
+
+
 def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
     """The documents that are not where they were, and because of which rules."""
-    numbers = {id(rule): at for at, rule in enumerate(rules)}  # two rules may say the same
+    numbers = _numbers(rules)
     return [
         Moved(
             id=str(move.doc),

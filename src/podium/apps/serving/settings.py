@@ -20,6 +20,8 @@ class ServingSettings:
         is the one that serves requests without a name.
     rules, docs
         Files of rules and of documents' fields, as `podium postrank` reads them.
+    samples
+        Queries for the playground, as `read_samples` reads them; the demo's without it.
     events
         The NDJSON log that events are appended to.
     max_log
@@ -44,6 +46,7 @@ class ServingSettings:
     models: tuple[str, ...]
     rules: str | None = None
     docs: str | None = None
+    samples: str | None = None
     events: str | None = None
     max_log: int = 0
     token: str | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 from podium.apps.serving.models import ModelFile, Models, model_files
 from podium.apps.serving.rules import RuleBook
+from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, PodiumError
 from podium.postranking import read_fields, read_rules
@@ -24,6 +25,7 @@ class State:
 
     models: Models
     book: RuleBook
+    samples: Samples
     reasons: tuple[str, ...] = ()
     """Why files as they are now could not be taken."""
 
@@ -65,7 +67,7 @@ class Source:
 
 
 class Shelf:
-    """Models, rules and fields, from the files of some settings."""
+    """Models, rules, fields and samples, from the files of some settings."""
 
     def __init__(self, settings: ServingSettings) -> None:
         self._models = [
@@ -74,6 +76,7 @@ class Shelf:
         ]
         self._rules = _source("rules", settings.rules, read_rules)
         self._fields = _source("docs", settings.docs, read_fields)
+        self._samples = _source("samples", settings.samples, read_samples)
         self._lock = Lock()
         for source in self.sources:
             source.load()
@@ -82,7 +85,8 @@ class Shelf:
     @property
     def sources(self) -> list[Source]:
         """Every file."""
-        return [*self._models, *(s for s in (self._rules, self._fields) if s is not None)]
+        others = (self._rules, self._fields, self._samples)
+        return [*self._models, *(source for source in others if source is not None)]
 
     def refresh(self, always: bool = False) -> dict[str, bool]:
         """Read what has changed, or everything; says of what was read whether it was taken."""
@@ -99,7 +103,8 @@ class Shelf:
             None if source is None else source.value for source in (self._rules, self._fields)
         )
         reasons = (source.reason for source in self.sources)
-        return State(models, RuleBook(rules, fields), tuple(filter(None, reasons)))
+        samples = demo_samples() if self._samples is None else self._samples.value
+        return State(models, RuleBook(rules, fields), samples, tuple(filter(None, reasons)))
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:

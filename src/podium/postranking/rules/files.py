@@ -63,10 +63,7 @@ def read_rules(path: Path_, *, ids: Ids = str) -> tuple[Rule, ...]:
     ids
         What makes a document of the text of an id, such as ``int`` where documents are numbers.
     """
-    found = read_rule_file(path, ids=ids)
-    if found.errors:
-        raise found.errors[0]
-    return found.rules
+    return _all_of(read_rule_file(path, ids=ids))
 
 
 def read_rule_file(path: Path_, *, ids: Ids = str) -> RuleFile:
@@ -90,25 +87,52 @@ def rules_from(mapping: Mapping[str, Any], *, ids: Ids = str) -> tuple[Rule, ...
     >>> rules_from({"version": 1, "rules": [{"rule": "top-k", "docs": "a", "k": 3, "weight": 10}]})
     (TopK('a', 3, weight=10),)
     """
-    found = _read(mapping, ids, None)
+    return _all_of(_read(mapping, ids, None))
+
+
+def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[Rule, ...]:
+    """The rules of a file's text; errors call it by its name.
+
+    Examples
+    --------
+    >>> parse_rules("version: 1\\nrules: [{rule: hide, docs: 007, hard: true}]")
+    (Hide('007', hard=True),)
+    """
+    return _all_of(_read(parse_yaml(_encoded(text), name), ids, name))
+
+
+def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    """Rules as the records of a file, which `rules_from` reads; what is as usual is left out."""
+    return [_entry(rule) for rule in check_rules(rules)]
+
+
+def rules_text(rules: Iterable[Rule]) -> str:
+    """Rules as the text of a YAML file."""
+    tree = {"version": VERSION, "rules": rule_records(rules)}
+    return str(yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+def write_rules(rules: Iterable[Rule], path: Path_) -> None:
+    """Write rules as a YAML file, which `read_rules` reads as the same rules; ids must be text."""
+    data = _encoded(rules_text(rules))
+    with atomic_writer(path) as write:
+        write(data)
+
+
+def _all_of(found: RuleFile) -> tuple[Rule, ...]:
+    """The rules of a file with nothing wrong in it."""
     if found.errors:
         raise found.errors[0]
     return found.rules
 
 
-def write_rules(rules: Iterable[Rule], path: Path_) -> None:
-    """Write rules as a YAML file, which `read_rules` reads as the same rules; ids must be text."""
-    listed = [_entry(rule) for rule in check_rules(rules)]
-    tree = {"version": VERSION, "rules": listed}
-    text = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+def _encoded(text: str) -> bytes:
     try:
-        data = text.encode()
+        return text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(
             f"expected text that UTF-8 has, got {error.object[error.start]!r}"
         ) from None
-    with atomic_writer(path) as write:
-        write(data)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -1,0 +1,118 @@
+/* The rules of a list as cards, each with what became of it. */
+import { Card } from "./card.js";
+import { told, withOthers } from "./outcomes.js";
+import { make, ui } from "./page.js";
+import { KINDS, lacking, say } from "./rules.js";
+
+export class Editor {
+  constructor(playground) {
+    this.playground = playground;
+    this.cards = new Map();
+    this.met = new Set();
+    this.findings = { rules: [], found: [] };
+    const menu = ui("menu");
+    ui("kinds").replaceChildren(...Object.entries(KINDS).map(([kind, { menu: words, key }]) => make("li", {},
+      make("button", { type: "button", onclick: () => this.start(kind) }, make("span", { textContent: words }), make("kbd", { textContent: key })))));
+    document.addEventListener("click", (event) => {
+      if (!menu.contains(event.target)) menu.open = false;
+    });
+  }
+
+  start(kind) {
+    ui("menu").open = false;
+    this.playground.add(kind);
+  }
+
+  /** A rule that people work on stays in sight. */
+  meet(key) {
+    this.met.add(key);
+  }
+
+  isNew(key) {
+    return this.met.has(key);
+  }
+
+  /** The number of a rule on the page. */
+  number(key) {
+    return this.shown.findIndex((rule) => rule.key === key) + 1;
+  }
+
+  show(rules) {
+    const { documents } = this.playground;
+    this.shown = rules;
+    const cards = new Map(rules.map(({ key }) => [key, this.cards.get(key) ?? this.card(key)]));
+    this.cards = cards;
+    const known = { title: (id) => documents.title(id), all: () => documents.listed, fields: documents.fields, values: (field) => documents.values(field) };
+    rules.forEach(({ key, record }, at) => {
+      const card = cards.get(key);
+      card.documents = known;
+      card.show(record, at + 1);
+      const lacks = lacking(record);
+      if (lacks) card.tell({ kind: "draft", text: lacks });
+      else if (card.element.dataset.status === "draft") card.tell({ kind: "", text: "" });
+    });
+    this.place([...cards.values()].map((card) => card.element));
+    ui("hint").hidden = rules.length > 0;
+    this.showOthers();
+  }
+
+  /** Cards in order; one that has the focus is not taken out of the page. */
+  place(elements) {
+    const list = ui("cards");
+    for (const old of [...list.children]) if (!elements.includes(old)) old.remove();
+    elements.forEach((element, at) => {
+      if (list.children[at] !== element) list.insertBefore(element, list.children[at] ?? null);
+    });
+  }
+
+  card(key) {
+    return new Card({
+      query: () => this.playground.documents.query,
+      change: (record, what) => this.playground.change(key, record, what),
+      remove: () => this.playground.remove(key),
+    });
+  }
+
+  focus(key) {
+    const { element } = this.cards.get(key);
+    element.scrollIntoView({ block: "nearest" });
+    const lacks = lacking(this.cards.get(key).record);
+    (element.querySelector(lacks ? ".combobox input" : "input[type=number]") ?? element.querySelector("select")).focus({ preventScroll: true });
+  }
+
+  /** Rules for other queries or documents: kept, and written with the rest. */
+  showOthers() {
+    const here = new Set(this.shown.map(({ key }) => key));
+    const others = this.playground.rules.value.filter(({ key }) => !here.has(key));
+    const place = ui("elsewhere");
+    place.hidden = !others.length;
+    if (!others.length) return;
+    const [summary, list] = place.children;
+    summary.textContent = `${others.length} ${others.length === 1 ? "rule" : "rules"} for other queries or documents`;
+    list.replaceChildren(...others.slice(0, 200).map(({ record }) => make("li", { textContent: `${say(record, String)}${record.query ? `, for “${record.query}”` : ""}` })));
+  }
+
+  /** What became of each rule. */
+  tell({ sent, outcomes, clashing, wrong }) {
+    sent.forEach(({ key, record }, at) => {
+      const outcome = outcomes[at];
+      if (outcome) this.cards.get(key)?.tell(this.withFindings(key, told(record, outcome)));
+    });
+    for (const [key, text] of wrong) this.cards.get(key)?.tell({ kind: "conflict", text: `Cannot be used: ${text}.` });
+    if (!clashing.length) return;
+    for (const { key } of sent) {
+      const others = clashing.filter((other) => other !== key).map((other) => this.number(other));
+      const text = clashing.length === 1 ? "No order of this list meets it." : `Cannot hold together with ${others.length > 1 ? "rules" : "rule"} ${others.join(", ")}.`;
+      this.cards.get(key)?.tell(clashing.includes(key) ? { kind: "conflict", text } : { kind: "idle", text: "Waits until the clash is gone." });
+    }
+  }
+
+  withFindings(key, status) {
+    const { rules, found } = this.findings;
+    const mine = rules.findIndex((rule) => rule.key === key);
+    const finding = found.find((one) => one.rules.includes(mine));
+    if (!finding) return status;
+    const text = withOthers(finding, mine, (at) => this.number(rules[at].key));
+    return { kind: status.kind === "holds" ? "warned" : status.kind, text: `${status.text} ${text}` };
+  }
+}

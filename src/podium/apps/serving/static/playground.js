@@ -1,0 +1,286 @@
+/*
+ * The playground: a list, rules, and what they make of it. The service decides; the page shows it. Every
+ * change of a rule is sent, and only the last answer counts.
+ */
+import { Combobox } from "./combobox.js";
+import { Documents, fromLines, fromSample } from "./documents.js";
+import { Editor } from "./editor.js";
+import { RuleFileDialog } from "./files.js";
+import { History } from "./history.js";
+import { listenToKeys } from "./keys.js";
+import { Lists } from "./lists.js";
+import { aloud, clash, summary, why } from "./outcomes.js";
+import { closable, debounced, make, ui } from "./page.js";
+import { concerns, keyed, lacking, newRule, tidy } from "./rules.js";
+import { Selection } from "./selection.js";
+import { Service, lastOnly } from "./service.js";
+
+const NARROW = matchMedia("(max-width: 52rem)");
+const UNCHANGED = { order: [], moves: new Map(), hidden: [] };
+
+class Playground {
+  constructor() {
+    this.service = new Service();
+    this.documents = new Documents("", [], "");
+    this.rules = new History([], () => this.rulesChanged());
+    this.found = { ...UNCHANGED, sent: [], outcomes: [] };
+    this.selection = new Selection({ changed: () => this.draw(), add: (kind) => this.add(kind) });
+    this.lists = new Lists((id) => this.selection.toggle(id));
+    this.editor = new Editor(this);
+    this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: (text) => this.tell(text) });
+    this.solve = lastOnly((signal) => this.postrank(signal));
+    this.check = lastOnly((signal) => this.findings(signal));
+    this.soon = debounced(120, () => this.update());
+    this.pick = lastOnly((signal, id) => this.service.ask("/v1/samples/one", { id }, signal));
+  }
+
+  async start() {
+    this.wire();
+    await this.guard(async () => {
+      const [samples, models, rules] = await Promise.all(["/v1/samples", "/v1/models", "/v1/rules"].map((path) => this.service.ask(path)));
+      this.samples = samples;
+      this.models = models.models;
+      this.served = rules.rules;
+      this.showModels();
+      this.rules.value = this.served.map(keyed);
+      await this.choose(samples.queries[0].id);
+    });
+  }
+
+  /** What fails is told on the page. */
+  async guard(work) {
+    try {
+      await work();
+    } catch (error) {
+      this.alert(error.message);
+    }
+    ui("main").setAttribute("aria-busy", "false");
+  }
+
+  // --- lists ---
+
+  async choose(id) {
+    const sample = await this.pick(id);
+    if (!sample) return;
+    this.sample = sample;
+    await this.rank();
+  }
+
+  async rank() {
+    const model = this.models[ui("model").selectedIndex] ?? this.models[0];
+    this.use(await fromSample(this.service, this.sample, model, this.samples.demo));
+  }
+
+  /** Another list. */
+  use(documents) {
+    this.documents = documents;
+    this.selection.ids.clear();
+    this.query.value = documents.query;
+    this.found = { ...UNCHANGED, order: documents.listed.map((doc) => doc.id), sent: [], outcomes: [] };
+    ui("source").textContent = documents.source;
+    this.rulesChanged();
+  }
+
+  showModels() {
+    ui("modelField").hidden = this.models.length < 2;
+    ui("model").replaceChildren(...this.models.map((model) => make("option", { textContent: `${model.name} ${model.version}`, selected: model.default })));
+  }
+
+  // --- rules ---
+
+  /** The rules that can act on this list, and the others. */
+  here() {
+    const { query, ids } = this.documents;
+    return this.rules.value.filter(({ key, record }) => this.editor.isNew(key) || concerns(record, query, ids));
+  }
+
+  add(kind, focused) {
+    const ids = this.selection.ids.size ? [...this.selection.ids] : focused ? [focused] : [];
+    const rule = newRule(kind, ids.filter((id) => this.documents.ids.has(id)));
+    this.editor.meet(rule.key);
+    this.selection.ids.clear();
+    this.rules.set([...this.rules.value, rule]);
+    this.tell(`Rule ${this.here().length} added.`);
+    if (NARROW.matches && !lacking(rule.record)) return;
+    this.view("rules");
+    this.editor.focus(rule.key);
+  }
+
+  /** A rule to begin with: something from further down belongs in the first three. */
+  example() {
+    const { listed } = this.documents;
+    const doc = listed[Math.min(7, listed.length - 1)];
+    if (doc) this.add("top-k", doc.id);
+  }
+
+  change(key, record, what) {
+    this.editor.meet(key); // it stays in sight, whatever it is about now
+    this.rules.set(this.rules.value.map((rule) => (rule.key === key ? { key, record } : rule)), what && `${key}-${what}`);
+  }
+
+  remove(key) {
+    this.rules.set(this.rules.value.filter((rule) => rule.key !== key));
+    this.tell("Rule removed.");
+  }
+
+  async useText(text) {
+    const { rules } = await this.service.ask("/v1/rules/check", { yaml: text });
+    this.rules.set(rules.map(keyed));
+    this.tell(`${rules.length} rules taken from the text.`);
+  }
+
+  async yaml() {
+    const rules = this.rules.value.filter(({ record }) => !lacking(record)).map(({ record }) => tidy(record));
+    return (await this.service.ask("/v1/rules/check", { rules })).yaml;
+  }
+
+  rulesChanged() {
+    this.editor.show(this.here());
+    this.draw();
+    this.soon();
+  }
+
+  // --- answers ---
+
+  async update() {
+    await this.guard(async () => {
+      const [found] = await Promise.all([this.solve(), this.check()]);
+      if (found) this.settle(found);
+    });
+  }
+
+  /** The list under its rules; a rule that is not one is set aside, and its card says why. */
+  async postrank(signal) {
+    const wrong = new Map();
+    const rules = this.here().filter(({ record }) => !lacking(record));
+    const documents = this.documents;
+    for (;;) {
+      const sent = rules.filter(({ key }) => !wrong.has(key));
+      const body = { documents: documents.sent(), query: documents.query, rules: sent.map(({ record }) => tidy(record)), explain: true };
+      try {
+        return { answer: await this.service.ask("/v1/postrank", body, signal), sent, wrong };
+      } catch (error) {
+        const [, at] = /^rules\[(\d+)\]: /.exec(error.message) ?? [];
+        if (error.status === 409) return { clashing: error.told.numbers.map((number) => sent[number].key), sent, wrong };
+        if (error.status !== 422 || !sent[at]) throw error;
+        wrong.set(sent[at].key, error.message.replace(/^rules\[\d+\]: /, ""));
+      }
+    }
+  }
+
+  async findings(signal) {
+    const rules = this.here().filter(({ record }) => !lacking(record));
+    try {
+      const { findings } = await this.service.ask("/v1/rules/check", { rules: rules.map(({ record }) => tidy(record)) }, signal);
+      this.editor.findings = { rules, found: findings.filter((finding) => finding.rules.length > 1) };
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      this.editor.findings = { rules: [], found: [] }; // the list's own answer says what is wrong
+    }
+  }
+
+  settle({ answer, clashing = [], sent, wrong }) {
+    if (answer) {
+      const moves = new Map((answer.moves ?? []).map((move) => [move.id, move]));
+      this.found = { order: answer.ids, hidden: answer.hidden ?? [], moves, sent, outcomes: answer.rules ?? [] };
+    }
+    this.alert(clashing.length ? clash(clashing.map((key) => this.editor.number(key))) : "", clashing);
+    this.editor.tell({ sent, outcomes: answer?.rules ?? [], clashing, wrong });
+    this.draw();
+    if (clashing.length) return;
+    const said = summary(this.told());
+    ui("summary").textContent = said;
+    ui("said").textContent = `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}`;
+  }
+
+  told() {
+    const { moves, hidden, sent, outcomes } = this.found;
+    return { documents: this.documents.listed, moves, hidden, rules: sent, outcomes };
+  }
+
+  // --- the page ---
+
+  draw() {
+    const title = (id) => this.documents.title(id);
+    const { order, moves, hidden, sent } = this.found;
+    const reasons = (move) => why(move, sent, (key) => this.editor.number(key), title);
+    this.lists.show({ documents: this.documents.listed, order, moves, hidden, selected: this.selection.ids, reasons });
+    this.selection.show(title);
+    const count = this.here().length;
+    ui("count").textContent = count ? `(${count})` : "";
+    for (const [name, steps] of [["undo", this.rules.past], ["redo", this.rules.future]])
+      document.querySelector(`[data-do=${name}]`).disabled = !steps.length;
+    const tidied = (records) => JSON.stringify(records.map(tidy));
+    ui("restart").hidden = !this.served?.length || tidied(this.rules.value.map(({ record }) => record)) === tidied(this.served);
+  }
+
+  /** Something stands in the way: it is said above the list, with ways out. */
+  alert(text, clashing = []) {
+    const place = ui("alert");
+    place.hidden = !text;
+    document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text));
+    const ways = clashing.map((key) =>
+      make("button", { type: "button", className: "small", textContent: `Let rule ${this.editor.number(key)} be a wish`, onclick: () => this.soften(key) }));
+    if (place.textContent !== text || ways.length)
+      place.replaceChildren(make("p", { textContent: text }), ways.length ? make("p", { textContent: "The list below is as it was before." }) : "", make("div", { className: "row" }, ...ways));
+  }
+
+  soften(key) {
+    const { record } = this.rules.value.find((rule) => rule.key === key);
+    this.change(key, { ...record, hard: false });
+  }
+
+  tell(text) {
+    ui("told").textContent = text;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => (ui("told").textContent = ""), 4000);
+  }
+
+  /** The part that is shown where there is no room for all; rules have room but on phones. */
+  view(name) {
+    if (name === "rules" && !NARROW.matches) return;
+    ui("main").dataset.view = name;
+    for (const button of document.querySelectorAll("[data-view][aria-pressed]")) button.setAttribute("aria-pressed", String(button.dataset.view === name));
+  }
+
+  wire() {
+    this.query = new Combobox({
+      id: "query", placeholder: "Find a query…",
+      options: () => (this.samples?.queries ?? []).map(({ id, query, documents }) => ({ id, text: query, note: `${documents}` })),
+      chosen: (id) => this.guard(() => this.choose(id)),
+    });
+    ui("queryField").append(this.query.element);
+    ui("model").addEventListener("change", () => this.guard(() => this.rank()));
+    const paste = closable(ui("paste"));
+    paste.querySelector("form").addEventListener("submit", () => this.use(fromLines(ui("pasteQuery").value.trim(), ui("pasteText").value)));
+    const actions = {
+      undo: () => this.rules.undo(),
+      redo: () => this.rules.redo(),
+      copy: () => this.guard(async () => this.file.copy(await this.yaml())),
+      file: () => this.guard(() => this.file.open()),
+      paste: () => paste.showModal(),
+      help: () => closable(ui("help")).showModal(),
+      restart: () => this.rules.set(this.served.map(keyed)),
+      all: () => {
+        this.lists.all = !this.lists.all;
+        this.draw();
+      },
+      example: () => this.example(),
+      find: () => this.query.input.focus(),
+      escape: (from) => (from.closest(".card, .menu") ? this.back() : this.selection.clear()),
+    };
+    for (const button of document.querySelectorAll("[data-do]"))
+      if (actions[button.dataset.do]) button.addEventListener("click", actions[button.dataset.do]);
+    for (const button of document.querySelectorAll("button[data-view]")) button.addEventListener("click", () => this.view(button.dataset.view));
+    listenToKeys({ actions, add: (kind, focused) => this.add(kind, focused) });
+  }
+
+  /** From a rule to the list. */
+  back() {
+    ui("menu").open = false;
+    this.view("after");
+    (ui("after").querySelector(".doc") ?? ui("after")).focus();
+  }
+}
+
+new Playground().start();

@@ -1,0 +1,99 @@
+import { ui } from "./page.js";
+
+const KEY = "podium/token";
+
+/** What the service said instead of an answer. */
+export class Refused extends Error {
+  constructor(status, told) {
+    super(told.message);
+    this.status = status;
+    this.told = told;
+  }
+}
+
+/** The service: asks for a token where it wants one, and remembers it while the tab is open. */
+export class Service {
+  constructor() {
+    this.token = remembered();
+    this.asking = null;
+  }
+
+  /** The answer to a GET, or with a body to a POST. */
+  async ask(path, body, signal) {
+    const response = await this.send(path, body, signal);
+    if (response.status === 401) {
+      await this.askForToken();
+      return this.ask(path, body, signal);
+    }
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok) return answer;
+    throw new Refused(response.status, answer.error ?? { code: "failed", message: response.statusText });
+  }
+
+  async send(path, body, signal) {
+    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const method = body === undefined ? "GET" : "POST";
+    try {
+      return await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Refused(0, { code: "unreachable", message: "the service does not answer" });
+    }
+  }
+
+  /** One dialog, however many requests wait for it. */
+  askForToken() {
+    this.asking ??= new Promise((resolve) => {
+      const [dialog, text, wrong] = [ui("token"), ui("tokenText"), ui("tokenWrong")];
+      wrong.textContent = this.token ? "That was not the token." : "";
+      text.value = "";
+      dialog.addEventListener("cancel", (event) => event.preventDefault());
+      dialog.addEventListener(
+        "close",
+        () => {
+          // A header takes no more than ASCII; no token has more.
+          this.token = text.value.trim().replace(/[^\x21-\x7e]/g, "");
+          remember(this.token);
+          this.asking = null;
+          resolve();
+        },
+        { once: true },
+      );
+      dialog.showModal();
+    });
+    return this.asking;
+  }
+}
+
+/** A question of which only the last asking counts: those before it are given up. */
+export function lastOnly(ask) {
+  let current = null;
+  return async (...given) => {
+    current?.abort();
+    const mine = (current = new AbortController());
+    try {
+      const answer = await ask(mine.signal, ...given);
+      return mine === current ? answer : undefined;
+    } catch (error) {
+      if (mine !== current || error.name === "AbortError") return undefined;
+      throw error;
+    }
+  };
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(KEY) ?? "";
+  } catch {
+    return ""; // a browser that keeps nothing
+  }
+}
+
+function remember(token) {
+  try {
+    sessionStorage.setItem(KEY, token);
+  } catch {
+    // it is asked for again after a reload
+  }
+}
