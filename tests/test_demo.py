@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from cli import run
 
+from podium.apps.serving.filtering import filter_lines
+from podium.apps.serving.settings import ServingSettings
+from podium.apps.serving.shelf import Shelf
 from podium.data import kfold
-from podium.experiments.demo import CANDIDATES, REMOVED, Demo, FirstStage
+from podium.experiments.demo import CANDIDATES, REMOVED, RULES, Demo, FirstStage
 from podium.metrics import evaluate
+from podium.postranking import read_rules
 from podium.registry import RANKERS
 
 
@@ -92,6 +96,23 @@ def test_three_queries_gained_middling_and_lost(few, report):
         assert set(names) <= {move.doc for move in one.outcome.moves}
 
 
+def test_what_is_kept_can_be_served(few, report, tmp_path):
+    few.keep(report, tmp_path)
+    assert read_rules(tmp_path / "rules.yaml") == RULES
+    state = Shelf(ServingSettings((str(tmp_path / "model.podium"),))).state
+    lines = (tmp_path / "samples.jsonl").read_bytes().splitlines()
+    answers = [json.loads(answer) for answer, _ in filter_lines(lines, state)]
+    test, best = few.folds[0].test, report.ranking()[0]
+    best = best if best != "bm25" else report.ranking()[1]
+    ranker = few.rankers()[best].fit(few.folds[0].train, valid=few.folds[0].valid)
+    assert len(answers) == test.n_queries
+    for answer, (qid, rows) in zip(answers, test.queries(), strict=True):
+        assert answer["id"] == qid
+        assert sorted(answer["ids"]) == sorted(test.docids[rows])
+        scores = np.sort(ranker.predict(test)[rows])[::-1]
+        np.testing.assert_allclose(answer["scores"], scores, rtol=1e-4, atol=1e-5)
+
+
 def test_the_command_prints_and_writes(monkeypatch, tmp_path):
     """With two rankers: the others are tried by the comparison's own tests."""
     every = Demo.rankers
@@ -105,6 +126,9 @@ def test_the_command_prints_and_writes(monkeypatch, tmp_path):
     assert "after rules" in told
     assert str(tmp_path / "d" / "report.html") in told
     assert (tmp_path / "d" / "report.html").stat().st_size > 10_000
+    kept = [tmp_path / "d" / name for name in ("model.podium", "rules.yaml", "samples.jsonl")]
+    assert f"podium serve {kept[0]} --rules {kept[1]} --samples {kept[2]}" in told
+    assert all(path.is_file() for path in kept)
     again = json.loads(
         run("demo", "--queries", 30, "--out", tmp_path / "e", "--jobs", 1, "--json").stdout
     )

@@ -30,6 +30,7 @@ class Playground {
     this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: (text) => this.tell(text) });
     this.solve = lastOnly((signal) => this.postrank(signal));
     this.check = lastOnly((signal) => this.findings(signal));
+    this.turn = 0;
     this.soon = debounced(120, () => this.update());
     this.pick = lastOnly((signal, id) => this.service.ask("/v1/samples/one", { id }, signal));
   }
@@ -53,13 +54,20 @@ class Playground {
       await work();
     } catch (error) {
       this.alert(error.message);
+      this.busy(false);
     }
-    ui("main").setAttribute("aria-busy", "false");
+  }
+
+  /** Whether what is shown is about to change; each change has a number. */
+  busy(is) {
+    if (is) this.turn += 1;
+    ui("main").setAttribute("aria-busy", String(is));
   }
 
   // --- lists ---
 
   async choose(id) {
+    this.busy(true);
     const sample = await this.pick(id);
     if (!sample) return;
     this.sample = sample;
@@ -135,6 +143,7 @@ class Playground {
   }
 
   rulesChanged() {
+    this.busy(true);
     this.editor.show(this.here());
     this.draw();
     this.soon();
@@ -144,8 +153,10 @@ class Playground {
 
   async update() {
     await this.guard(async () => {
+      const { turn } = this;
       const [found] = await Promise.all([this.solve(), this.check()]);
       if (found) this.settle(found);
+      if (turn === this.turn) this.busy(false);
     });
   }
 

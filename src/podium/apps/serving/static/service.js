@@ -22,6 +22,7 @@ export class Service {
   async ask(path, body, signal) {
     const response = await this.send(path, body, signal);
     if (response.status === 401) {
+      await response.body?.cancel();
       await this.askForToken();
       return this.ask(path, body, signal);
     }
@@ -53,7 +54,7 @@ export class Service {
         "close",
         () => {
           // A header takes no more than ASCII; no token has more.
-          this.token = text.value.trim().replace(/[^\x21-\x7e]/g, "");
+          this.token = text.value.trim().replace(/[^\x20-\x7e]/g, "");
           remember(this.token);
           this.asking = null;
           resolve();

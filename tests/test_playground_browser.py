@@ -1,0 +1,402 @@
+"""The playground in a real browser: rules by keys and by mouse, reasons, conflicts, files; for everybody."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from cli import run
+from serving import NAMES, TOKEN, named, rows, running, save
+from test_judging_browser_pages import CONTRAST, NAMELESS, TWICE
+
+from podium.postranking import Hide, NotTopK, Pin, TopK, Where, postrank, read_rules
+from podium.postranking.rules.files import parse_rules
+
+HOSTILE = "<img src=x onerror=\"window.ran = 'title'\"><script>window.ran = 1</script>"
+BRANDS = ("DGT", "DGT", "DGT", "Garde", "Leap", "Leap", "BHB", "BHB")
+CLOCKS = [
+    {"id": f"c{at}", "fields": {"title": f"Clock {at}", "brand": brand, "stock": at % 4}}
+    for at, brand in enumerate(BRANDS, start=1)
+]
+RULES = """\
+version: 1
+rules:
+  - {rule: top-k, docs: c4, k: 2, weight: 5, name: Garde first}
+  - {rule: hide, docs: c3, hard: true, query: something else}
+"""
+
+
+def write(folder, token=None):
+    """A model, rules and three queries: a list, one for the model, one of hostile documents."""
+    ranked = [
+        {"id": f"r{at}", "features": dict(zip(NAMES, row, strict=True))}
+        for at, row in enumerate(rows(30).tolist())
+    ]
+    bad = [
+        {"id": HOSTILE + str(at), "fields": {"title": HOSTILE, HOSTILE: HOSTILE}} for at in range(3)
+    ]
+    samples = [
+        {"id": "clocks", "query": "chess clock", "documents": CLOCKS},
+        {"id": "ranked", "query": "what the model ranks", "documents": ranked},
+        {"id": "bad", "query": HOSTILE, "documents": bad},
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in samples))
+    (folder / "rules.yaml").write_text(RULES)
+    (folder / "token").write_text(TOKEN)
+    _, model = save(folder, data=named())
+    arguments = ["--rules", folder / "rules.yaml", "--samples", folder / "samples.jsonl"]
+    return [f"shop@1={model}", *arguments, *(["--token-file", folder / "token"] if token else [])]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with running(*write(tmp_path_factory.mktemp("playground"))) as (_, found):
+        yield found
+
+
+@contextmanager
+def playing(browser, address, wait=True, **options):
+    """The page in a browser that knows nothing yet; a script that fails fails the test."""
+    options = {"viewport": {"width": 1400, "height": 1000}, "reduced_motion": "reduce", **options}
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
+    page = context.new_page()
+    wrong = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if "Security" in said.text else None)
+    page.goto(address)
+    if wait:
+        settled(page)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+def ui(page, name):
+    return page.locator(f"[data-ui={name}]")
+
+
+def settled(page):
+    """All answers are there."""
+    page.wait_for_selector("[data-ui=main][aria-busy=false] [data-ui=after] .doc")
+
+
+def order(page, name="after"):
+    return [row.get_attribute("data-id") for row in ui(page, name).locator(".doc").all()]
+
+
+def card(page, number):
+    return page.locator(".cards > li").nth(number - 1)
+
+
+def status(page, number):
+    return card(page, number).locator(".status").inner_text()
+
+
+def restart(page):
+    """Without the service's rules."""
+    while page.locator(".card .remove").count():
+        page.locator(".card .remove").first.click()
+    settled(page)
+
+
+def pick(page, words):
+    page.keyboard.press("/")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    settled(page)
+
+
+IDS = [clock["id"] for clock in CLOCKS]
+
+
+def test_it_begins_with_the_services_rules_for_this_query(browser, address):
+    with playing(browser, address) as page:
+        assert order(page, "before") == IDS
+        found = postrank(CLOCKS, [TopK("c4", 2, weight=5, name="Garde first")])
+        assert order(page) == list(found.order)
+        assert page.locator(".card").count() == 1
+        assert status(page, 1) == "Holds."
+        row = ui(page, "after").locator(":scope > li:has([data-id=c4])")
+        assert "Garde first" in row.locator(".why").inner_text()
+        assert "4 → " in row.inner_text()
+        assert "1 rule for other queries" in ui(page, "elsewhere").inner_text()
+        assert ui(page, "summary").inner_text().endswith("the rule holds.")
+
+
+def test_a_rule_by_keyboard_moves_the_list_with_its_reason_and_is_copied(
+    browser, address, tmp_path
+):
+    with playing(browser, address) as page:
+        restart(page)
+        assert order(page) == IDS
+        page.locator("[data-ui=after] .doc").first.focus()
+        for _ in range(5):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert ui(page, "selection").locator("strong").inner_text() == "Clock 6"
+        page.keyboard.press("t")
+        settled(page)
+        assert page.evaluate("document.activeElement.dataset.field") == "k"
+        page.keyboard.press("ArrowDown")  # of the number: the first 2
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.dataset.field") == "weight"
+        page.keyboard.type("30")
+        settled(page)
+        rule = TopK("c6", 2, weight=30)
+        assert order(page) == list(postrank(IDS, [rule]).order)
+        first = ui(page, "after").locator("li").first
+        assert "▲" in first.inner_text()
+        assert "Show Clock 6 in the first 2" in first.locator(".why").first.inner_text()
+        second = ui(page, "after").locator(":scope > li").nth(1)
+        assert "makes way for Clock 6" in second.locator(".why").inner_text()
+        assert "Clock 6 from 6 to 1" in ui(page, "said").inner_text()
+        page.keyboard.press("Escape")  # to the list
+        page.keyboard.press("c")
+        page.wait_for_function(
+            "() => document.querySelector('[data-ui=told]').textContent === 'Copied.'"
+        )
+        text = page.evaluate("navigator.clipboard.readText()")
+    assert parse_rules(text) == (Hide("c3", hard=True, query="something else"), rule)
+    (tmp_path / "rules.yaml").write_text(text)
+    assert read_rules(tmp_path / "rules.yaml") == parse_rules(text)
+    told = run("rules", "check", tmp_path / "rules.yaml").stdout
+    assert told == "rules: 2, errors: 0, warnings: 0\n"
+
+
+def test_rules_by_mouse_undo_and_redo(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        page.locator("[data-ui=before] .doc").nth(2).click()
+        ui(page, "selection").get_by_role("button", name="Hide").click()
+        settled(page)
+        assert order(page) == [id_ for id_ in IDS if id_ != "c3"]
+        assert order(page, "hidden") == ["c3"]
+        page.get_by_role("button", name="Undo").click()
+        settled(page)
+        assert order(page) == IDS
+        page.get_by_role("button", name="Redo").click()
+        settled(page)
+        assert order(page, "hidden") == ["c3"]
+        page.locator("[data-ui=after] .doc").nth(0).click()
+        page.locator("[data-ui=after] .doc").nth(4).click()
+        ui(page, "selection").get_by_role("button", name="Keep together").click()
+        settled(page)
+        places = [order(page).index(id_) for id_ in ("c1", "c6")]
+        assert abs(places[0] - places[1]) == 1
+        assert status(page, 2) == "Holds."
+
+
+def test_documents_are_chosen_by_their_fields(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        page.get_by_text("Add a rule", exact=True).click()
+        page.locator("[data-ui=kinds]").get_by_role("button", name="Hide").click()
+        assert status(page, 1) == "Choose a document."
+        card(page, 1).get_by_label("Documents: chosen by").select_option("where")
+        card(page, 1).get_by_label("Documents: field").select_option("stock")
+        card(page, 1).get_by_label("Documents: comparison").select_option("<")
+        card(page, 1).get_by_label("Documents: value").fill("2")
+        settled(page)
+        hidden = [doc["id"] for doc in CLOCKS if doc["fields"]["stock"] < 2]
+        assert sorted(order(page, "hidden")) == sorted(hidden)
+        text = open_file(page)
+        assert parse_rules(text)[-1] == Hide(Where("stock < 2"), hard=True)
+        page.keyboard.press("Escape")
+        page.locator(".kind").select_option("at-most")
+        card(page, 1).get_by_label("Documents: chosen by").select_option("each")
+        card(page, 1).get_by_label("Documents: field").select_option("brand")
+        settled(page)
+        first = [BRANDS[IDS.index(id_)] for id_ in order(page)[:5]]
+        assert max(map(first.count, first)) <= 2
+
+
+def open_file(page):
+    page.get_by_role("button", name="File…").click()
+    page.wait_for_selector("[data-ui=file][open]")
+    return page.locator("#yaml").input_value()
+
+
+def test_conflicts_are_shown_where_they_are(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        for at in (1, 3):
+            page.locator("[data-ui=before] .doc").nth(at).focus()
+            page.keyboard.press("p")
+            settled(page)
+        assert (
+            ui(page, "alert")
+            .inner_text()
+            .startswith("Rules 1 and 2 must hold, and cannot all hold")
+        )
+        assert status(page, 1) == "Cannot hold together with rule 2."
+        assert status(page, 2) == "Cannot hold together with rule 1."
+        assert order(page)[0] == "c2"  # as it was
+        page.get_by_role("button", name="Let rule 1 be a wish").click()
+        settled(page)
+        assert ui(page, "alert").is_hidden()
+        rules = [Pin("c2", 1), Pin("c4", 1, hard=True)]
+        assert order(page) == list(postrank(IDS, rules).order)
+        assert status(page, 1).startswith("Not met: off by ")
+        assert "Contradicts rule 2" in status(page, 1)
+
+
+def test_soft_rules_that_contradict_each_other_are_marked(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        for key in "tn":
+            page.locator("[data-ui=before] .doc").nth(3).focus()
+            page.keyboard.press(key)
+            settled(page)
+        found = postrank(IDS, [TopK("c4", 3, weight=2), NotTopK("c4", 5, weight=1)])
+        assert order(page) == list(found.order)
+        assert "Contradicts rule 2: they cannot hold together." in status(page, 1)
+        assert "Contradicts rule 1: they cannot hold together." in status(page, 2)
+
+
+def test_a_file_is_taken_and_a_wrong_one_is_not(browser, address):
+    with playing(browser, address) as page:
+        open_file(page)
+        page.locator("#yaml").fill("version: 1\nrules:\n  - {rule: topk, docs: c8, k: 1}\n")
+        page.get_by_role("button", name="Use this text").click()
+        page.wait_for_function("() => document.querySelector('[data-ui=yamlWrong]').textContent")
+        assert "rules.yaml:3: unknown rule 'topk'" in ui(page, "yamlWrong").inner_text()
+        page.locator("#yaml").fill(
+            "version: 1\nrules:\n  - {rule: pin, docs: c8, position: 1, hard: true}\n"
+        )
+        with page.expect_download() as downloading:
+            page.get_by_role("button", name="Download").click()
+        assert downloading.value.suggested_filename == "rules.yaml"
+        page.get_by_role("button", name="Use this text").click()
+        settled(page)
+        assert order(page)[0] == "c8"
+        page.get_by_role("button", name="Back to the service’s rules").click()
+        settled(page)
+        assert page.locator(".card").count() == 1
+        assert "Garde first" in ui(page, "after").inner_text()
+
+
+def test_queries_are_found_and_the_model_ranks_them(browser, address, tmp_path):
+    with playing(browser, address) as page:
+        restart(page)
+        pick(page, "model rank")
+        assert page.locator("#query").input_value() == "what the model ranks"
+        assert ui(page, "source").inner_text() == "As model shop ranks it."
+        ranker, _ = save(tmp_path, data=named())
+        best = [f"r{row}" for row in (-ranker.predict(rows(30))).argsort(kind="stable")]
+        assert order(page, "before") == best[:20]
+        ui(page, "all").click()
+        assert order(page, "before") == best
+        assert order(page) == best
+
+
+def test_a_list_of_ones_own(browser, address):
+    with playing(browser, address) as page:
+        page.get_by_role("button", name="Your own list").click()
+        page.locator("[data-ui=pasteText]").fill("one\ntwo\t The second\n\none\nthree\n")
+        page.get_by_role("button", name="Use this list").click()
+        settled(page)
+        assert order(page) == ["one", "two", "three"]
+        assert "The second" in ui(page, "after").inner_text()
+        page.locator("[data-ui=after] .doc").nth(2).focus()
+        page.keyboard.press("p")
+        settled(page)
+        assert order(page) == ["three", "one", "two"]
+
+
+def test_documents_run_nothing(browser, address):
+    with playing(browser, address) as page:
+        pick(page, "onerror")
+        assert ui(page, "after").locator(".title").first.inner_text() == HOSTILE
+        page.locator("[data-ui=after] .doc").nth(2).focus()
+        page.keyboard.press("t")
+        settled(page)
+        card(page, 1).get_by_label("Documents: chosen by").select_option("where")
+        card(page, 1).get_by_label("Documents: value").fill(HOSTILE)
+        settled(page)
+        assert page.locator("main :is(img, script)").count() == 0
+        assert page.evaluate("window.ran") is None
+        assert parse_rules(open_file(page))
+
+
+def test_a_service_with_a_token_asks_for_it_once(browser, tmp_path):
+    with (
+        running(*write(tmp_path, token=True)) as (_, address),
+        playing(browser, address, wait=False) as page,
+    ):
+        page.wait_for_selector("[data-ui=token][open]")
+        assert order(page) == []
+        ui(page, "tokenText").fill("not the token")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelector('[data-ui=tokenWrong]').textContent")
+        ui(page, "tokenText").fill(TOKEN)
+        page.keyboard.press("Enter")
+        settled(page)
+        assert order(page, "before") == IDS
+        page.reload()
+        settled(page)
+        assert not ui(page, "token").is_visible()
+
+
+def test_a_service_that_went_away_is_told(browser, tmp_path):
+    with running(*write(tmp_path)) as (process, address), playing(browser, address) as page:
+        process.terminate()
+        process.wait(30)
+        page.locator("[data-ui=after] .doc").nth(2).focus()
+        page.keyboard.press("t")
+        page.wait_for_selector("[data-ui=alert]:not([hidden])")
+        assert ui(page, "alert").inner_text().startswith("the service does not answer")
+
+
+def test_the_demo_is_there_without_any_file(browser):
+    with running() as (_, address), playing(browser, address) as page:
+        assert len(order(page)) == 20
+        assert "Python’s standard library" in ui(page, "source").inner_text()
+        page.get_by_role("button", name="Try an example").click()
+        settled(page)
+        assert ui(page, "after").locator(".is-up").count() == 1
+        assert status(page, 1) == "Holds."
+
+
+# For everybody
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 900, 1400])
+def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, width):
+    size = {"width": width, "height": 740}
+    with playing(browser, address, color_scheme=scheme, viewport=size) as page:
+
+        def check(where):
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, where
+            assert page.evaluate(CONTRAST) == [], where
+            assert page.evaluate(NAMELESS) == [], where
+            assert page.evaluate(TWICE) == [], where
+
+        check("after")
+        page.locator("[data-ui=after] .doc").nth(2).click()
+        check("chosen")
+        page.keyboard.press("p")
+        settled(page)
+        if width < 800:
+            assert ui(page, "before").is_hidden()
+            page.get_by_role("button", name="Rules", exact=False).first.click()
+            assert ui(page, "after").is_hidden()
+        page.locator(".more > summary").first.click()
+        check("rules")
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        page.wait_for_selector("[data-ui=help][open]")
+        check("help")
+
+
+def test_rows_are_seen_to_move_unless_motion_is_reduced(browser, address):
+    running_ = "document.getAnimations().length"
+    for motion, expected in (("no-preference", True), ("reduce", False)):
+        with playing(browser, address, reduced_motion=motion) as page:
+            page.locator("[data-ui=after] .doc").nth(7).focus()
+            page.keyboard.press("p")
+            page.wait_for_function(
+                "() => document.querySelector('[data-ui=after] .doc').dataset.id === 'c8'",
+                polling=10,
+            )
+            assert bool(page.evaluate(running_)) is expected
