@@ -186,6 +186,24 @@ def test_rules_by_mouse_undo_and_redo(browser, address):
         assert status(page, 2) == "Holds."
 
 
+def test_rules_stay_when_the_page_is_loaded_again(browser, address):
+    with playing(browser, address) as page:
+        page.locator("[data-ui=after] .doc").nth(6).focus()
+        page.keyboard.press("p")
+        settled(page)
+        moved = order(page)
+        assert moved[0] == "c7"
+        page.keyboard.press("Escape")  # to the document that the rule is about
+        assert page.evaluate("document.activeElement.dataset.id") == "c7"
+        page.reload()
+        page.wait_for_selector(".card:nth-child(2)")
+        settled(page)
+        assert order(page) == moved
+        page.get_by_role("button", name="Undo").click()
+        settled(page)
+        assert page.locator(".card").count() == 1
+
+
 def test_documents_are_chosen_by_their_fields(browser, address):
     with playing(browser, address) as page:
         restart(page)
@@ -231,7 +249,7 @@ def test_conflicts_are_shown_where_they_are(browser, address):
         assert status(page, 1) == "Cannot hold together with rule 2."
         assert status(page, 2) == "Cannot hold together with rule 1."
         assert order(page)[0] == "c2"  # as it was
-        page.get_by_role("button", name="Let rule 1 be a wish").click()
+        page.get_by_role("button", name="Make rule 1 a wish").click()
         settled(page)
         assert ui(page, "alert").is_hidden()
         rules = [Pin("c2", 1), Pin("c4", 1, hard=True)]

@@ -22,6 +22,7 @@ export class RuleFileDialog {
     this.dialog.showModal();
     this.area.focus();
     this.area.setSelectionRange(0, 0);
+    this.area.scrollTop = 0;
   }
 
   /** Into the clipboard; where the browser has none for this page, by hand. */

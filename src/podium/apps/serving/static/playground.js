@@ -7,6 +7,7 @@ import { Documents, fromLines, fromSample } from "./documents.js";
 import { Editor } from "./editor.js";
 import { RuleFileDialog } from "./files.js";
 import { History } from "./history.js";
+import { keep, kept } from "./kept.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
 import { aloud, clash, summary, why } from "./outcomes.js";
@@ -45,6 +46,7 @@ class Playground {
       this.showModels();
       this.rules.value = this.served.map(keyed);
       await this.choose(samples.queries[0].id);
+      this.restore();
     });
   }
 
@@ -96,6 +98,17 @@ class Playground {
 
   // --- rules ---
 
+  /** Rules that were worked on before the page was loaded again; Undo takes them back. */
+  restore() {
+    const before = kept("rules");
+    if (before && !this.isServed(before)) this.rules.set(before.map(keyed));
+  }
+
+  isServed(records) {
+    const told = (all) => JSON.stringify(all.map(tidy));
+    return told(records) === told(this.served ?? []);
+  }
+
   /** The rules that can act on this list, and the others. */
   here() {
     const { query, ids } = this.documents;
@@ -106,6 +119,7 @@ class Playground {
     const ids = this.selection.ids.size ? [...this.selection.ids] : focused ? [focused] : [];
     const rule = newRule(kind, ids.filter((id) => this.documents.ids.has(id)));
     this.editor.meet(rule.key);
+    this.from = ids[0];
     this.selection.ids.clear();
     this.rules.set([...this.rules.value, rule]);
     this.tell(`Rule ${this.here().length} added.`);
@@ -144,6 +158,7 @@ class Playground {
 
   rulesChanged() {
     this.busy(true);
+    if (this.rules.past.length) keep("rules", this.rules.value.map(({ record }) => record));
     this.editor.show(this.here());
     this.draw();
     this.soon();
@@ -221,8 +236,7 @@ class Playground {
     ui("count").textContent = count ? `(${count})` : "";
     for (const [name, steps] of [["undo", this.rules.past], ["redo", this.rules.future]])
       document.querySelector(`[data-do=${name}]`).disabled = !steps.length;
-    const tidied = (records) => JSON.stringify(records.map(tidy));
-    ui("restart").hidden = !this.served?.length || tidied(this.rules.value.map(({ record }) => record)) === tidied(this.served);
+    ui("restart").hidden = !this.served?.length || this.isServed(this.rules.value.map(({ record }) => record));
   }
 
   /** Something stands in the way: it is said above the list, with ways out. */
@@ -231,7 +245,7 @@ class Playground {
     place.hidden = !text;
     document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text));
     const ways = clashing.map((key) =>
-      make("button", { type: "button", className: "small", textContent: `Let rule ${this.editor.number(key)} be a wish`, onclick: () => this.soften(key) }));
+      make("button", { type: "button", className: "small", textContent: `Make rule ${this.editor.number(key)} a wish`, onclick: () => this.soften(key) }));
     if (place.textContent !== text || ways.length)
       place.replaceChildren(make("p", { textContent: text }), ways.length ? make("p", { textContent: "The list below is as it was before." }) : "", make("div", { className: "row" }, ...ways));
   }
@@ -286,11 +300,12 @@ class Playground {
     listenToKeys({ actions, add: (kind, focused) => this.add(kind, focused) });
   }
 
-  /** From a rule to the list. */
+  /** From a rule to the list, where one came from. */
   back() {
     ui("menu").open = false;
     this.view("after");
-    (ui("after").querySelector(".doc") ?? ui("after")).focus();
+    const rows = [...ui("after").querySelectorAll(".doc")];
+    (rows.find((row) => row.dataset.id === this.from) ?? rows[0] ?? ui("after")).focus();
   }
 }
 

@@ -1,6 +1,5 @@
+import { keep, kept } from "./kept.js";
 import { ui } from "./page.js";
-
-const KEY = "podium/token";
 
 /** What the service said instead of an answer. */
 export class Refused extends Error {
@@ -14,7 +13,7 @@ export class Refused extends Error {
 /** The service: asks for a token where it wants one, and remembers it while the tab is open. */
 export class Service {
   constructor() {
-    this.token = remembered();
+    this.token = kept("token") ?? "";
     this.asking = null;
   }
 
@@ -55,7 +54,7 @@ export class Service {
         () => {
           // A header takes no more than ASCII; no token has more.
           this.token = text.value.trim().replace(/[^\x20-\x7e]/g, "");
-          remember(this.token);
+          keep("token", this.token);
           this.asking = null;
           resolve();
         },
@@ -81,20 +80,4 @@ export function lastOnly(ask) {
       throw error;
     }
   };
-}
-
-function remembered() {
-  try {
-    return sessionStorage.getItem(KEY) ?? "";
-  } catch {
-    return ""; // a browser that keeps nothing
-  }
-}
-
-function remember(token) {
-  try {
-    sessionStorage.setItem(KEY, token);
-  } catch {
-    // it is asked for again after a reload
-  }
 }
