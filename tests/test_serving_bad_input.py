@@ -232,7 +232,7 @@ def test_with_the_token_all_is_open(path, scheme):
     assert get(app, "/metrics", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("open_", ["/", "/healthz", "/openapi.json", "/static/style.css"])
+@pytest.mark.parametrize("open_", ["/", "/healthz", "/openapi.json", "/static/playground.css"])
 def test_some_pages_are_open_to_all(path, open_):
     assert get(service(path, token=TOKEN), open_).status_code == 200
 
@@ -267,7 +267,9 @@ def test_other_paths_are_not_found(app, path_):
     error(get(app, path_), 404, "not_found")
 
 
-@pytest.mark.parametrize("path_", ["/", "/healthz", "/nothing", "/v1/rank", "/static/style.css"])
+@pytest.mark.parametrize(
+    "path_", ["/", "/healthz", "/nothing", "/v1/rank", "/static/playground.css"]
+)
 def test_every_answer_has_the_headers(app, path_):
     headers = get(app, path_).headers
     assert "default-src 'none'" in headers["content-security-policy"]

@@ -183,7 +183,6 @@ def test_models_are_told(two):
 @pytest.mark.parametrize(
     ("texts", "what"),
     [
-        ((), "got none"),
         (("a.podium", "x/a.podium"), "each model's name and version once"),
         (("n@1=a", "n@1=b"), "each model's name and version once"),
         (("a b=c.podium",), "a model's name of letters"),
