@@ -298,7 +298,7 @@ def test_queries_are_found_and_the_model_ranks_them(browser, address, tmp_path):
         restart(page)
         pick(page, "model rank")
         assert page.locator("#query").input_value() == "what the model ranks"
-        assert ui(page, "source").inner_text() == "As model shop ranks it."
+        assert ui(page, "source").inner_text() == "Ranked by the model “shop”."
         ranker, _ = save(tmp_path, data=named())
         best = [f"r{row}" for row in (-ranker.predict(rows(30))).argsort(kind="stable")]
         assert order(page, "before") == best[:20]

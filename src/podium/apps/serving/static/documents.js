@@ -38,7 +38,7 @@ export async function fromSample(service, sample, model, isDemo) {
     const asked = documents.map(({ id, features }) => ({ id, features }));
     const answer = await service.ask("/v1/rank", { model: name, documents: asked });
     const ranked = answer.order.map((row, at) => ({ ...documents[row], score: answer.scores[at] }));
-    return new Documents(query, ranked, `As model ${model.name} ranks it.`);
+    return new Documents(query, ranked, `Ranked by the model “${model.name}”.`);
   } catch (error) {
     if (error.status !== 422) throw error;
     return new Documents(query, byScore(documents), `${whose} Model ${model.name} cannot rank it: ${error.message}.`);

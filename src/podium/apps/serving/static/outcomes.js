@@ -54,7 +54,7 @@ export function summary({ documents, moves, hidden, rules, outcomes }) {
   const what = steps ? `${steps} of ${plural(documents.length, "document")} moved` : "Nothing moved";
   const acting = outcomes.filter((outcome) => !outcome.note);
   const held = acting.filter((outcome) => outcome.satisfied).length;
-  const how = !acting.length ? "no rule acts here" : held === acting.length ? (held === 1 ? "the rule holds" : `all ${held} rules hold`) : `${held} of ${acting.length} rules hold`;
+  const how = !acting.length ? "no rule acts here" : held === acting.length ? ({ 1: "the rule holds", 2: "both rules hold" }[held] ?? `all ${held} rules hold`) : `${held} of ${acting.length} rules hold`;
   return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${how}.`;
 }
 
