@@ -285,6 +285,7 @@ def test_a_file_is_taken_and_a_wrong_one_is_not(browser, address):
             page.get_by_role("button", name="Download").click()
         assert downloading.value.suggested_filename == "rules.yaml"
         page.get_by_role("button", name="Use this text").click()
+        page.wait_for_selector("[data-ui=file]", state="hidden")
         settled(page)
         assert order(page)[0] == "c8"
         page.get_by_role("button", name="Back to the service’s rules").click()
