@@ -137,3 +137,10 @@ def test_the_command_prints_and_writes(monkeypatch, tmp_path):
     assert (tmp_path / "d" / "report.json").read_bytes() == (
         tmp_path / "e" / "report.json"
     ).read_bytes()
+
+
+def test_what_cannot_be_written_is_told_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(Demo, "prepare", lambda *_, **__: pytest.fail("it began to work"))
+    (tmp_path / "file").write_text("")
+    out = run("demo", "--out", tmp_path / "file" / "demo", code=1)
+    assert "Not a directory" in out.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,7 @@ def demo(
     """Search the standard library: features, every ranker compared, rules, a report."""
     from podium.experiments.demo import Demo
 
+    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     with warnings_in_one_line(), _stages() as stage:
         run = Demo.prepare(n_queries=queries, seed=seed, stage=stage)
         report = run.compare(stage.cells, n_jobs=jobs)
@@ -93,7 +95,8 @@ def _print(run: Demo, report: Report, shown: list[Shown]) -> None:
     typer.echo("▲ ▼: better, worse than bm25 (paired permutation test, p < 0.05 after Holm)")
     best = report.ranking()[0]
     for one in shown:
-        places = zip(one.first_stage, one.learned, one.ruled, strict=True)
+        # Rules may leave fewer documents than there are places.
+        places = zip_longest(one.first_stage, one.learned, one.ruled, fillvalue=("", 0))
         rows = [[str(i), *map(_place, row)] for i, row in enumerate(places, start=1)]
         title = f'\n"{one.query}" {one.why}: NDCG@10 {one.gain:+.2f} (stars are judged grades)'
         print_table(title, ["", "bm25", best, "after rules"], rows, text_columns=4)
