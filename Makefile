@@ -29,9 +29,12 @@ docs: $(VENV)/installed-dev
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
-# The very large case counts; CI runs a tenth of them.
+# The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short.
 soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py tests/test_postrank_hard.py tests/test_labelling_strategies.py
+	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
+	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \
+	done
 	sh tests/fuzz/run 1000000
 
 help:

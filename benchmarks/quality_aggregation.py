@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import podium
-from benchmarks.quality import HERE, options_of, p_text, table, write_page
+from benchmarks.quality import HERE, options_of, write_page
 from podium.aggregation import (
     AGGREGATORS,
     Aggregator,
@@ -28,6 +28,7 @@ from podium.aggregation import (
     optimised_weights,
 )
 from podium.data import RankingData, concatenate, rotate
+from podium.experiments.papers.markdown import p_text, table
 from podium.metrics import paired_test
 
 RESULTS = HERE / "results" / "quality_aggregation.json"

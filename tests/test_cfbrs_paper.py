@@ -9,7 +9,7 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
-from podium.experiments.papers.cfbrs import Progress, reproduce, run_fold
+from podium.experiments.papers.cfbrs import reproduce, run_fold
 from podium.experiments.papers.cfbrs_blocks import METRIC, PARTS, Bank, first_compositions
 from podium.experiments.papers.cfbrs_claims import Reproduction
 from podium.experiments.papers.cfbrs_ensembles import ENSEMBLES, SHARED, ensembles
@@ -42,6 +42,7 @@ from podium.experiments.papers.cfbrs_variance import (
 from podium.experiments.papers.curves import Line, LineFigure
 from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Comparison
+from podium.experiments.pieces import Progress
 from podium.metrics import evaluate
 from podium.rankers import RankSVM
 
@@ -61,7 +62,7 @@ def bank():
 def found():
     STEPS.clear()
     return reproduce(
-        PARTS_OF_DATA, bases=["ranksvm"], min_block=2, owned=OWNED, seeds=[0, 1], quick=True,
+        rotate(PARTS_OF_DATA), bases=["ranksvm"], min_block=2, owned=OWNED, seeds=[0, 1], quick=True,
         callback=STEPS.append,
     )  # fmt: skip
 
@@ -153,7 +154,7 @@ def test_nearness_counts_each_composition_once(found):
 def test_an_ensemble_is_what_the_ranker_makes(bank, name, settings):
     tested = dict(ensembles(bank, 2))[name]
     ranker = CFBRS(base=RankSVM(C=0.1), min_block=2, **settings).fit(FOLD.train, valid=FOLD.valid)
-    assert tested.values.mean() == pytest.approx(
+    assert np.mean(tested.values) == pytest.approx(
         ndcg(FOLD.test, ranker.predict(FOLD.test)), abs=2e-3
     )
 
@@ -247,7 +248,7 @@ def test_rankings_by_class_beat_the_shared_model():
     values = {p.ranker: p.mean for p in run.found}
     assert list(values) == list(RANKERS)
     assert min(values["own"], values["plain"], values["known-own"]) > values["shared"] + 0.05
-    assert {r: pytest.approx(v.mean()) for r, v in run.per_query.items()} == values
+    assert {r: pytest.approx(np.mean(v)) for r, v in run.per_query.items()} == values
 
 
 def test_the_test_labels_of_the_population_choose_nothing():
@@ -292,7 +293,7 @@ def test_results_survive_json(found):
 
 def test_the_number_of_processes_does_not_matter(found):
     again = reproduce(
-        PARTS_OF_DATA, bases=["ranksvm"], min_block=2, owned=OWNED, seeds=[0, 1], quick=True,
+        rotate(PARTS_OF_DATA), bases=["ranksvm"], min_block=2, owned=OWNED, seeds=[0, 1], quick=True,
         n_jobs=2,
     )  # fmt: skip
     assert again == found
@@ -353,5 +354,5 @@ def test_marks_are_dots():
 
 
 def test_wrong_questions_are_refused():
-    with pytest.raises(UsageError, match="a base and a seed"):
-        reproduce(PARTS_OF_DATA, bases=[])
+    with pytest.raises(UsageError, match="a base, a seed"):
+        reproduce(rotate(PARTS_OF_DATA), bases=[])

@@ -13,7 +13,6 @@ from podium.experiments.papers.outcomes import Outcome, compare
 from podium.experiments.papers.toprank import (
     BASELINES,
     REPORTED,
-    Progress,
     fit_rankers,
     reproduce,
     run_fold,
@@ -25,6 +24,7 @@ from podium.experiments.papers.toprank_claims import (
     POINTS,
     Reproduction,
 )
+from podium.experiments.pieces import Progress
 from podium.metrics import correct, evaluate, paired_test
 from podium.rankers import RANKERS, TopMargin, TopSlack, tune
 from podium.rankers.topslack import PAPER_PATH
@@ -36,7 +36,7 @@ STEPS: list[Progress] = []
 @pytest.fixture(scope="module")
 def found():
     STEPS.clear()
-    return reproduce({"one": PARTS}, quick=True, callback=STEPS.append)
+    return reproduce({"one": rotate(PARTS)}, quick=True, callback=STEPS.append)
 
 
 def made_up(**values):
@@ -59,7 +59,9 @@ def test_every_ranker_has_a_value_for_each_query_in_each_measure(found):
 
 def test_progress_is_told_fold_by_fold(found):
     assert [(s.done, s.total) for s in STEPS] == [(i, 6) for i in range(1, 7)]
-    assert [(s.fold, s.metric) for s in STEPS[:3]] == [(1, "P@10"), (1, "NDCG@10"), (2, "P@10")]
+    assert [s.what for s in STEPS[:3]] == [
+        "one, fold 1, P@10", "one, fold 1, NDCG@10", "one, fold 2, P@10",
+    ]  # fmt: skip
 
 
 def test_baselines_are_the_same_in_both_modes_and_the_others_are_not(found):
@@ -73,7 +75,7 @@ def test_baselines_are_the_same_in_both_modes_and_the_others_are_not(found):
 
 
 def test_the_number_of_processes_does_not_matter(found):
-    again = reproduce({"one": PARTS}, modes=["paper"], quick=True, n_jobs=2)
+    again = reproduce({"one": rotate(PARTS)}, modes=["paper"], quick=True, n_jobs=2)
     assert again.outcomes == tuple(found.of("paper"))
 
 
@@ -215,7 +217,7 @@ def test_the_same_figure_is_the_same_bytes(tmp_path, kind):
 
 def test_wrong_questions_are_refused(found):
     with pytest.raises(UnknownNameError, match="mode"):
-        reproduce({"one": PARTS}, modes=["papre"])
+        reproduce({"one": rotate(PARTS)}, modes=["papre"])
     with pytest.raises(UsageError, match="at least one data set"):
         reproduce({})
     with pytest.raises(UsageError, match="figure 2, 3 or 4"):

@@ -10,7 +10,7 @@ from podium.data import Fold, RankingData, make_opposed, rotate, split, write_le
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Comparison, Score
-from podium.experiments.papers.rpc_mtl import Progress, reproduce, table_tested
+from podium.experiments.papers.rpc_mtl import reproduce, table_tested
 from podium.experiments.papers.rpc_mtl_claims import (
     ABLATED_MEASURES,
     COMPARED,
@@ -44,6 +44,7 @@ from podium.experiments.papers.rpc_mtl_fits import (
     timed_fit,
 )
 from podium.experiments.papers.rpc_mtl_fits import Tested as Record  # no test of pytest's
+from podium.experiments.pieces import Progress
 from podium.metrics import evaluate
 from podium.multitask import RPCMTL
 from podium.rankers import ListNet
@@ -64,7 +65,7 @@ def found():
     STEPS.clear()
     return reproduce(
         {"opposed": [FOLD], "other": [opposed_fold(20, 10, seed=1)]}, ablated=["opposed"],
-        tables={"table": table()}, timed=[(20, 10)], quick=True, callback=STEPS.append,
+        tables={"table": table()}, quick=True, callback=STEPS.append,
     )  # fmt: skip
 
 
@@ -340,7 +341,7 @@ def test_rpc_mtl_is_above_listmle_where_the_top_is_opposed():
 
 def test_every_piece_is_told(found):
     assert [s.done for s in STEPS] == list(range(1, STEPS[-1].total + 1))
-    assert STEPS[-1].what == "a whole fit on 20 lists of 10"
+    assert STEPS[-1].what == "table, 2"
 
 
 def test_everything_is_there(found):
@@ -353,7 +354,6 @@ def test_everything_is_there(found):
     assert len(found.mixes) == 3 * len(MAIN_KS) * len(STUDIED_MIXES)
     wanted = {(*pair, m) for pair in ablation_pairs((2, 3, 5)) for m in ABLATED_MEASURES}
     assert {(t.ranker, t.other, t.measure) for t in found.left_out_tests} == wanted
-    assert len(found.timings) == 1
     assert len(found.clusters) == 1
 
 

@@ -123,7 +123,7 @@ def compare(
     cells = tuple(one.cell for one in timed)
     told, names = _parts(parts), tuple(map(str, wanted))
     return Report(
-        data=_facts(parts, readable(_name(data) if name is None else name)),
+        data=DataFacts.of(parts, readable(_name(data) if name is None else name)),
         metrics=names,
         curve=str(curve),
         rankers=labels,
@@ -246,16 +246,6 @@ def _parts(folds: Sequence[Fold]) -> tuple[Part, ...]:
         )
         for number, fold in enumerate(folds, start=1)
     )  # fmt: skip
-
-
-def _facts(folds: Sequence[Fold], name: str) -> DataFacts:
-    return DataFacts(
-        name,
-        sum(fold.test.n_queries for fold in folds),
-        sum(len(fold.test) for fold in folds),
-        folds[0].test.n_features,
-        fingerprint([[part.fingerprint for part in fold] for fold in folds]),
-    )
 
 
 def _name(data: Any) -> str:

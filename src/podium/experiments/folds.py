@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,12 @@ from podium.data.files import Path_, Progress, stem
 from podium.data.ranking_data import Missing
 from podium.errors import DataError, UsageError
 
-PARTS = {"train": ("train",), "validation": ("vali", "valid"), "test": ("test",)}
-"""The files of a fold's folder in LETOR's releases, by what they are for."""
+PARTS = {
+    "train": ("train", "trainingset"),
+    "validation": ("vali", "valid", "validationset"),
+    "test": ("test", "testset"),
+}
+"""The files of a fold's folder in LETOR's releases 4.0 and 3.0, by what they are for."""
 
 Read = Callable[[Path, int | None], RankingData]
 
@@ -81,15 +85,39 @@ def read_folds(
     return [_checked(fold, number) for number, fold in enumerate(folds, start=1)]
 
 
+def shortened(fold: Fold, n_queries: int) -> Fold:
+    """The first queries of each part: to see that a run works, not what comes out.
+
+    Examples
+    --------
+    >>> from podium.data import kfold, make_synthetic
+    >>> fold = kfold(make_synthetic(n_queries=20, seed=0), 4)[0]
+    >>> [part.n_queries for part in shortened(fold, 6)]
+    [6, 5, 5]
+    """
+    return Fold(*(part.subset(range(min(n_queries, part.n_queries))) for part in fold))
+
+
+def data_fingerprint(folds: Mapping[str, Iterable[Fold]]) -> dict[str, list[list[str]]]:
+    """Name -> the fingerprints of the parts of each fold, as plain values."""
+    return {
+        name: [[part.fingerprint for part in fold] for fold in own] for name, own in folds.items()
+    }
+
+
 def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
-    """The files of a LETOR folder: S1, S2, ..., or train, validation and test of each fold."""
+    """The files of a LETOR folder: S1, S2, ..., or train, validation and test of each fold.
+
+    The parts of data for rank aggregation are A1, A2, ...
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"expected a folder with S1.txt ... or Fold1 ..., got no folder {folder}")
     folds = _numbered([path for path in folder.iterdir() if path.is_dir()], r"Fold(\d+)")
     if folds:
         return [_triple(path) for path in folds]
-    parts = _numbered([path for path in folder.iterdir() if path.is_file()], r"S(\d+)\.txt")
+    files = [path for path in folder.iterdir() if path.is_file()]
+    parts = _numbered(files, r"S(\d+)\.txt") or _numbered(files, r"A(\d+)\.txt")
     if not parts:
         raise DataError(
             f"expected S1.txt, S2.txt, ... or folders Fold1, Fold2, ... in {folder}, got neither"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from joblib import Parallel, delayed
 
+from podium import kernels
 from podium.data.files import atomic_writer
 
 Piece = TypeVar("Piece")
@@ -102,6 +104,55 @@ def _workers(n_jobs: int) -> Any:
         return Parallel(**settings)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, and which piece of work is done."""
+
+    done: int
+    total: int
+    what: str
+
+
+Told = Callable[[Progress], object]
+
+
+def finished(
+    work: Mapping[str, Any],
+    shelf: Shelf[Piece],
+    prints: str | Mapping[str, str],
+    n_jobs: int = 1,
+    callback: Told | None = None,
+) -> dict[str, Piece]:
+    """Name -> piece of joblib's delayed tasks: taken from the shelf, or run side by side and kept.
+
+    Parameters
+    ----------
+    prints
+        A fingerprint of what the pieces depend on, for all of them or for each: see `made_of`.
+    callback
+        Called after each piece that is run.
+
+    Examples
+    --------
+    >>> from joblib import delayed
+    >>> told = []
+    >>> finished({"two": delayed(abs)(-2)}, Shelf(None, int), "", callback=told.append)
+    {'two': 2}
+    >>> told
+    [Progress(done=1, total=1, what='two')]
+    """
+    own = dict.fromkeys(work, prints) if isinstance(prints, str) else prints
+    kept = {name: shelf.find(name, own[name]) for name in work}
+    found: dict[str, Piece] = {name: piece for name, piece in kept.items() if piece is not None}
+    left = {name: task for name, task in work.items() if name not in found}
+    for name, piece in side_by_side(left, n_jobs):
+        found[name] = piece
+        shelf.keep(name, own[name], piece)
+        if callback is not None:
+            callback(Progress(len(found), len(work), name))
+    return {name: found[name] for name in work}
+
+
 def readable(text: object) -> str:
     """Text that every file can hold: bytes that were not UTF-8 are shown as escapes.
 
@@ -116,3 +167,8 @@ def readable(text: object) -> str:
 def fingerprint(told: object) -> str:
     """SHA-256 of plain values as JSON, keys in order."""
     return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
+
+
+def made_of(told: object) -> str:
+    """The fingerprint of what pieces depend on, the version of podium and its kernels included."""
+    return fingerprint([version("podium-ltr"), kernels.BACKEND, told])

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data import Fold
 from podium.data.files import Path_, atomic_writer
 from podium.errors import DataError, UnknownNameError
 from podium.experiments.cells import Cell, Seconds
 from podium.experiments.hardest import HardQuery
+from podium.experiments.pieces import fingerprint
 from podium.experiments.standings import Part, Standing, per_query, query_weights, standings
 
 FILES = {
@@ -36,6 +39,17 @@ class DataFacts:
     n_documents: int
     n_features: int
     fingerprint: str
+
+    @classmethod
+    def of(cls, folds: Sequence[Fold], name: str) -> Self:
+        """Of the test queries of all folds; the fingerprint is that of all parts."""
+        return cls(
+            name,
+            sum(fold.test.n_queries for fold in folds),
+            sum(len(fold.test) for fold in folds),
+            folds[0].test.n_features,
+            fingerprint([[part.fingerprint for part in fold] for fold in folds]),
+        )
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from podium.apps.cli import (
     predict,
     rank,
     rankers,
+    reproduce,
     rules,
     serve,
     train,
@@ -75,6 +76,7 @@ app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
+app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("aggregators", epilog=aggregators.EXAMPLE)(aggregators.aggregators)
 app.command("aggregate", epilog=aggregate.EXAMPLE)(aggregate.aggregate)
 app.command("postrank", epilog=postrank.EXAMPLE)(postrank.postrank)

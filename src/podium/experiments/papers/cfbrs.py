@@ -9,13 +9,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
-from podium.data import Fold, RankingData, rotate
-from podium.errors import NotConvergedWarning, UsageError
+from podium.data import Fold, check_seed
+from podium.data.files import Path_
+from podium.errors import DataError, NotConvergedWarning, UsageError
+from podium.experiments.folds import data_fingerprint, shortened
 from podium.experiments.papers.cfbrs_blocks import METRIC, Bank
 from podium.experiments.papers.cfbrs_claims import Chosen, Reproduction
 from podium.experiments.papers.cfbrs_ensembles import ENSEMBLES, SHARED, Tested, ensembles
@@ -24,6 +26,7 @@ from podium.experiments.papers.cfbrs_population import CASES, OWNED, Run, outcom
 from podium.experiments.papers.cfbrs_table import NEAREST, ROUNDS, Curve, Row, curves, table_rows
 from podium.experiments.papers.cfbrs_variance import REDRAWS, Spread, spreads
 from podium.experiments.papers.outcomes import Outcome, compare, scores
+from podium.experiments.pieces import Shelf, Told, finished, made_of
 from podium.rankers import RANKERS, Ranker, tune
 
 BASES = ("ranksvm", "ranknet")
@@ -39,15 +42,6 @@ PAIRS = (
 QUICK_QUERIES = 20
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, and which piece of work is done."""
-
-    done: int
-    total: int
-    what: str
-
-
 class Folded(NamedTuple):
     """What one fold and base came to."""
 
@@ -61,15 +55,17 @@ class Folded(NamedTuple):
 
 
 def reproduce(
-    parts: Sequence[RankingData],
+    folds: Sequence[Fold],
     *,
+    data: str = "",
     bases: Sequence[str] = BASES,
     min_block: int = MIN_BLOCK,
     owned: Mapping[str, tuple[int, int]] = OWNED,
     seeds: Sequence[int] = SEEDS,
     quick: bool = False,
     n_jobs: int = 1,
-    callback: Callable[[Progress], object] | None = None,
+    keep: Path_ | None = None,
+    callback: Told | None = None,
     seed: int = 0,
 ) -> Reproduction:
     """Table 1, Figures 2 and 3, the exhaustive ensemble, the variance study, classes and feedback.
@@ -79,8 +75,10 @@ def reproduce(
 
     Parameters
     ----------
-    parts
-        The parts S1 to S5 of LETOR's MQ2008, which are rotated as LETOR does.
+    folds
+        Those of LETOR's MQ2008, or others with as many features as `owned` speaks of.
+    data
+        Their name.
     bases
         Rankers of blocks, by name.
     min_block
@@ -93,45 +91,74 @@ def reproduce(
         A few queries, draws and rounds: to see that it works, not what comes out.
     n_jobs
         Processes; the result does not depend on it.
+    keep
+        A folder for the pieces of work that are done: a run that was ended goes on with the others.
     callback
         Called after each piece of work.
 
     Examples
     --------
-    >>> from podium.data import make_synthetic, split
-    >>> parts = split(make_synthetic(n_queries=30, n_features=6, seed=0), [1 / 3] * 3)
+    >>> from podium.data import kfold, make_synthetic
+    >>> folds = kfold(make_synthetic(n_queries=30, n_features=6, seed=0), 3)
     >>> found = reproduce(
-    ...     parts, bases=["ranksvm"], min_block=2, owned={"a": (0, 3), "b": (3, 6)}, quick=True
+    ...     folds, bases=["ranksvm"], min_block=2, owned={"a": (0, 3), "b": (3, 6)}, quick=True
     ... )
     >>> [(row.min_block, row.sizes) for row in found.table[:3]]
     [(2, (2, 2, 2)), (3, (3, 3)), (4, (6,))]
     """
-    folds = rotate([_shortened(part) for part in parts] if quick else parts)
-    if not bases or not seeds:
-        raise UsageError("expected a base and a seed or more, got none")
+    if not bases or not seeds or not folds:
+        raise UsageError("expected a base, a seed and a fold or more, got none")
+    check_seed(seed)
+    n_features, needed = folds[0].train.n_features, max(end for _, end in owned.values())
+    if n_features < needed:
+        raise DataError(f"expected {needed} features, which users look at, got {n_features}")
+    used = [shortened(fold, QUICK_QUERIES) if quick else fold for fold in folds]
     drawn, looped = (seeds[:1], seeds[:1]) if quick else (seeds, seeds[: len(LOOP_SEEDS)])
     work: dict[str, Any] = {}
     for base in bases:
-        for number, fold in enumerate(folds, start=1):
+        for number, fold in enumerate(used, start=1):
             work[f"{base}, fold {number}"] = delayed(run_fold)(
                 fold, base, number, min_block, quick=quick, variance=base == bases[0], seed=seed
             )
     for case in CASES:
         for draw in drawn:
             work[f"{case.name}, draw {draw}"] = delayed(run_case)(
-                folds[0], draw, case, min_block=min_block, owned=owned
+                used[0], draw, case, min_block=min_block, owned=owned
             )
     for draw in looped:
         work[f"feedback in batches, draw {draw}"] = delayed(run_loop)(
-            folds[0], draw, batches=4 if quick else BATCHES, min_block=min_block, owned=owned
+            used[0], draw, batches=4 if quick else BATCHES, min_block=min_block, owned=owned
         )
-    found: dict[str, Any] = {}
-    results = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(work.values())
-    for name, result in zip(work, results, strict=True):
-        found[name] = result
-        if callback is not None:
-            callback(Progress(len(found), len(work), name))
-    return _assembled(found, tuple(bases), folds[0].train.n_features, min_block, quick, seed)
+    shelf: Shelf[Piece] = Shelf(None if keep is None else Path(keep), Piece)
+    found = finished(
+        {name: delayed(_piece)(*task) for name, task in work.items()},
+        shelf,
+        made_of([data_fingerprint({"": used}), bases, min_block, owned, drawn, quick, seed]),
+        n_jobs,
+        callback,
+    )
+    whole = {name: piece.whole for name, piece in found.items()}
+    return _assembled(whole, tuple(bases), data, n_features, min_block, quick, seed)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece of work, of one of the three kinds."""
+
+    folded: Folded | None = None
+    run: Run | None = None
+    loop: Loop | None = None
+
+    @property
+    def whole(self) -> Folded | Run | Loop | None:
+        """What is in it."""
+        return self.folded or self.run or self.loop
+
+
+def _piece(function: Callable[..., Any], args: Any, kwargs: Any) -> Piece:
+    found = function(*args, **kwargs)
+    kinds = {Folded: "folded", Run: "run", Loop: "loop"}
+    return Piece(**{kinds[type(found)]: found})
 
 
 def run_fold(
@@ -148,10 +175,15 @@ def run_fold(
         nearest_rows(fold, base, min_block) if number == 1 else [],
         curves(bank, base, number, min_block, 3 if quick else ROUNDS),
         dict(ensembles(bank, min_block)),
-        spreads(bank, number, min_block, 3 if quick else REDRAWS) if variance else [],
+        spreads(bank, number, min_block, redraws(quick)) if variance else [],
         repr(ranker),
         bank.reason,
     )
+
+
+def redraws(quick: bool) -> int:
+    """Ensembles drawn for the variance study."""
+    return 3 if quick else REDRAWS
 
 
 def nearest_rows(fold: Fold, base: str, min_block: int) -> list[Row]:
@@ -168,13 +200,9 @@ def _tuned(base: str, fold: Fold, seed: int) -> Ranker:
     return tune(ranker, fold.train, fold.valid, METRIC).ranker
 
 
-def _shortened(part: RankingData) -> RankingData:
-    return part.subset(np.arange(min(QUICK_QUERIES, part.n_queries)))
-
-
 def _assembled(
-    found: Mapping[str, Any], bases: tuple[str, ...], n_features: int, min_block: int, quick: bool,
-    seed: int,
+    found: Mapping[str, Any], bases: tuple[str, ...], data: str, n_features: int, min_block: int,
+    quick: bool, seed: int,
 ) -> Reproduction:  # fmt: skip
     """The pieces put together, with tests."""
     by_base = {
@@ -195,7 +223,7 @@ def _assembled(
     personal_outcomes = [one for case, own in runs.items() for one in outcome(case, own)]
     pairs = [(name, SHARED) for name in ENSEMBLES if name != SHARED]
     return Reproduction(
-        n_features, min_block, quick, seed,
+        data, n_features, min_block, redraws(quick), quick, seed,
         table=tuple(row for one in folded for row in one.rows),
         nearest=tuple(row for one in folded for row in one.nearest),
         curves=tuple(curve for one in folded for curve in one.curves),
@@ -211,7 +239,7 @@ def _assembled(
 
 def _outcome(base: str, name: str, tested: Sequence[Tested]) -> Outcome:
     """An ensemble's folds put together, query by query."""
-    values = tuple(v for one in tested for v in one.values.tolist())
+    values = tuple(v for one in tested for v in one.values)
     return Outcome(base, "", name, {METRIC: values}, {}, {})
 
 

@@ -31,6 +31,8 @@ from podium.experiments.papers.curves import LineFigure
 from podium.experiments.papers.outcomes import Comparison, Score
 from podium.experiments.papers.records import from_json
 
+OWN = "MQ2008"
+"""The paper's data set."""
 TARGET = 0.15
 """By how much class rankings are to beat the shared model on their own class's grades."""
 CLOSE = 0.015
@@ -70,6 +72,10 @@ class Reproduction:
 
     Parameters
     ----------
+    data
+        The name of the data set; "MQ2008" is the paper's own.
+    redraws
+        Ensembles drawn for the variance study.
     table, curves
         Table 1 and Figure 3, fold by fold.
     nearest
@@ -85,8 +91,10 @@ class Reproduction:
         Feedback in batches.
     """
 
+    data: str
     n_features: int
     min_block: int
+    redraws: int
     quick: bool
     seed: int
     table: tuple[Row, ...]
@@ -99,6 +107,11 @@ class Reproduction:
     personal: tuple[Personal, ...]
     personal_tests: tuple[Comparison, ...]
     loops: tuple[Loop, ...]
+
+    @property
+    def own(self) -> bool:
+        """Whether this is the whole of the paper's own data: then printed values may be compared with."""
+        return self.data == OWN and not self.quick
 
     @property
     def bases(self) -> tuple[str, ...]:

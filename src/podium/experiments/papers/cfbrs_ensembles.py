@@ -36,7 +36,7 @@ ENSEMBLES = {
 class Tested(NamedTuple):
     """NDCG@10 of each test query, and what was chosen on validation."""
 
-    values: Floats
+    values: tuple[float, ...]
     settings: str = ""
 
 
@@ -46,7 +46,7 @@ def ensembles(bank: Bank, smallest: int) -> Iterator[tuple[str, Tested]]:
     votes = bank.votes("test")
 
     def raw(weights: Floats, settings: str = "") -> Tested:
-        return Tested(bank.per_query("test", votes(weights)), settings)
+        return Tested(tuple(bank.per_query("test", votes(weights)).tolist()), settings)
 
     whole = np.zeros(n)
     whole[bank.plan.blocks.index(tuple(range(d)))] = 1.0
@@ -81,4 +81,4 @@ def _weighed(bank: Bank, composed: Composed) -> Tested:
 
 def _scored(bank: Bank, composed: Composed, settings: str = "") -> Tested:
     scores = bank.votes("test", composed.how)(composed.shares)
-    return Tested(bank.per_query("test", scores), settings)
+    return Tested(tuple(bank.per_query("test", scores).tolist()), settings)

@@ -66,7 +66,8 @@ class Personal:
     seed: int
     ranker: str
     by_class: tuple[float, ...]
-    temperatures: tuple[float, ...] = ()
+    temperatures: tuple[float | None, ...] = ()
+    """None: the weights stay as they are, T is without bound."""
 
     @property
     def mean(self) -> float:
@@ -141,7 +142,7 @@ class Run(NamedTuple):
     """One case of one draw: the means, and the value of each test query by ranker."""
 
     found: list[Personal]
-    per_query: dict[str, Floats]
+    per_query: dict[str, tuple[float, ...]]
 
 
 def run_case(
@@ -167,9 +168,10 @@ def run_case(
             )
             for name, own in scores.items()
         }
-        per_query[ranker] = np.mean(list(values.values()), axis=0)
+        per_query[ranker] = tuple(np.mean(list(values.values()), axis=0).tolist())
         means = tuple(mean(v) for v in values.values())
-        found.append(Personal(case.name, seed, ranker, means, tuple(temperatures)))
+        told = tuple(float(t) if np.isfinite(t) else None for t in temperatures)
+        found.append(Personal(case.name, seed, ranker, means, told))
     return Run(found, per_query)
 
 

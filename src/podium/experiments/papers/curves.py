@@ -19,12 +19,15 @@ class Panel:
     x: tuple[float, ...]
     curves: Mapping[str, tuple[float, ...]]
     log: bool = False
+    ticks: tuple[float, ...] | None = None
+    """Marked on the axis: every x, unless given."""
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """As `dataclasses.asdict` and JSON give it."""
         curves = {name: tuple(y) for name, y in told["curves"].items()}
-        return cls(**{**told, "x": tuple(told["x"]), "curves": curves})
+        ticks = None if told.get("ticks") is None else tuple(told["ticks"])
+        return cls(**{**told, "x": tuple(told["x"]), "curves": curves, "ticks": ticks})
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,8 @@ class CurveFigure:
                 )  # fmt: skip
         if panel.log:
             ax.set_xscale("log")
-        ax.set_xticks(panel.x, [f"{x:g}" for x in panel.x])
+        ticks = panel.x if panel.ticks is None else panel.ticks
+        ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
         ax.minorticks_off()
         ax.set_title(panel.title, fontsize="medium")
         ax.set_xlabel(panel.label, fontsize="small")

@@ -6,14 +6,17 @@ Wu, Xu, Li, Jiang, Ranking optimization with constraints, CIKM 2014, section 5.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
-from podium.data import Fold, RankingData, check_seed, rotate
+from podium.data import Fold, check_seed
+from podium.data.files import Path_
 from podium.errors import UsageError
+from podium.experiments.folds import data_fingerprint, shortened
 from podium.experiments.papers.outcomes import Outcome
 from podium.experiments.papers.rankopt_claims import (
     BASE,
@@ -34,6 +37,7 @@ from podium.experiments.papers.rankopt_claims import (
 from podium.experiments.papers.rankopt_examples import examples
 from podium.experiments.papers.rankopt_lists import MEASURES, Ranked, Weights
 from podium.experiments.papers.rankopt_rules import Case, Floats
+from podium.experiments.pieces import Shelf, Told, finished, made_of
 from podium.postranking import METHODS
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.posing import Settings
@@ -59,22 +63,13 @@ CONTENDERS: dict[str, Settings] = {
 """Everyone who post-ranks, but for the base ranker, who does not."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is: a fold of a data set is done."""
-
-    done: int
-    total: int
-    data: str
-    fold: int
-
-
 def reproduce(
-    data: Mapping[str, Sequence[RankingData]],
+    data: Mapping[str, Sequence[Fold]],
     *,
     quick: bool = False,
     n_jobs: int = 1,
-    callback: Callable[[Progress], object] | None = None,
+    keep: Path_ | None = None,
+    callback: Told | None = None,
     seed: int = 0,
 ) -> Reproduction:
     """Post-rank LambdaMART's lists under rules drawn from perfect rankings, on the folds of LETOR.
@@ -90,49 +85,51 @@ def reproduce(
     Parameters
     ----------
     data
-        Name of the data set -> its parts S1 to S5, which are rotated as LETOR does.
+        Name of the data set -> its folds.
     quick
         A few queries of each part, one draw, a small grid and no studies: to see that it works, not
         what comes out.
     n_jobs
         Processes; the result does not depend on it.
+    keep
+        A folder for the pieces of work that are done: a run that was ended goes on with the others.
     callback
         Called after each fold.
 
     Examples
     --------
-    >>> from podium.data import make_synthetic, split
-    >>> parts = split(make_synthetic(n_queries=30, n_docs=8, seed=0), [1 / 3] * 3)
-    >>> found = reproduce({"generated": parts}, quick=True)
+    >>> from podium.data import kfold, make_synthetic
+    >>> folds = kfold(make_synthetic(n_queries=30, n_docs=8, seed=0), 3)
+    >>> found = reproduce({"generated": folds}, quick=True)
     >>> len(found.outcome("generated", "top-3, not-top-5", "margin").values["NDCG@1"])
     30
     """
     check_seed(seed)
-    work = [
-        (name, number, fold)
-        for name, parts in data.items()
-        for number, fold in enumerate(rotate(_shortened(parts) if quick else parts), start=1)
-    ]
+    folds = {
+        n: [shortened(f, QUICK_QUERIES) if quick else f for f in own] for n, own in data.items()
+    }
+    work = {
+        f"{name}, fold {number}": (name, delayed(run_fold)(fold, quick=quick, seed=seed))
+        for name, own in folds.items()
+        for number, fold in enumerate(own, start=1)
+    }
     if not work:
         raise UsageError("expected at least one data set, got none")
-    cells = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(
-        delayed(run_fold)(fold, quick=quick, seed=seed) for _, _, fold in work
+    shelf: Shelf[Cell] = Shelf(None if keep is None else Path(keep), Cell)
+    found = finished(
+        {text: task for text, (_, task) in work.items()},
+        shelf,
+        made_of([data_fingerprint(folds), quick, seed]),
+        n_jobs,
+        callback,
     )
-    found: dict[str, list[Cell]] = {name: [] for name in data}
-    for done, ((name, number, _), cell) in enumerate(zip(work, cells, strict=True), start=1):
-        found[name].append(cell)
-        if callback is not None:
-            callback(Progress(done, len(work), name, number))
+    cells = {n: [found[text] for text, (own, _) in work.items() if own == n] for n in data}
     return Reproduction(
         quick,
         seed,
-        tuple(outcome for name, cells_ in found.items() for outcome in _outcomes(name, cells_)),
-        tuple(e for name, cells_ in found.items() for e in _first_examples(name, cells_)),
+        tuple(outcome for name, own in cells.items() for outcome in _outcomes(name, own)),
+        tuple(e for name, own in cells.items() for e in _first_examples(name, own)),
     )
-
-
-def _shortened(parts: Sequence[RankingData]) -> list[RankingData]:
-    return [part.subset(np.arange(min(QUICK_QUERIES, part.n_queries))) for part in parts]
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,17 @@ section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import delayed
 
 from podium.data import Fold, RankingData, check_seed
 from podium.data.files import Path_
 from podium.errors import UnknownNameError, UsageError
+from podium.experiments.folds import data_fingerprint, shortened
 from podium.experiments.papers.outcomes import Comparison, Outcome, Score, compare, scores
 from podium.experiments.papers.rpc_mtl_claims import (
     ABLATED_MEASURES,
@@ -39,29 +38,18 @@ from podium.experiments.papers.rpc_mtl_fits import (
     STUDIED_MIXES,
     Grid,
     Tested,
-    Timing,
     Variant,
     clusters_tested,
     joined,
     mixed,
     rival_tested,
     special_case,
-    timed_fit,
 )
-from podium.experiments.pieces import Shelf, fingerprint, side_by_side
+from podium.experiments.pieces import Shelf, Told, finished, made_of
 
 REPEATS = 20
 """Of the protocol on scored tables."""
 QUICK_LISTS, QUICK_KS, QUICK_REPEATS = 20, (1, 2, 3, 5), 2
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is, and which piece of work is done."""
-
-    done: int
-    total: int
-    what: str
 
 
 def reproduce(
@@ -69,12 +57,11 @@ def reproduce(
     *,
     ablated: Collection[str] = (),
     tables: Mapping[str, Table] | None = None,
-    timed: Sequence[tuple[int, int]] = (),
     grid: Grid | None = None,
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Callable[[Progress], object] | None = None,
+    callback: Told | None = None,
     seed: int = 0,
 ) -> Reproduction:
     """RPC-MTL with 3 and 5 clusters against linear rankers, its parts left out, K from 1 to 8.
@@ -92,8 +79,6 @@ def reproduce(
         are drawn.
     tables
         Name -> scored items, cut into lists of 15 in 5 folds, 20 times over (Figure 8).
-    timed
-        Numbers of lists and of documents a list (by `make_opposed`), of whole fits that are timed.
     grid
         What validation chooses among.
     quick
@@ -121,19 +106,24 @@ def reproduce(
         raise UsageError("expected a data set or a table, got none")
     chosen = grid or (QUICK if quick else Grid())
     folds = {
-        name: [_shortened(fold) for fold in own] if quick else list(own)
+        name: [shortened(fold, QUICK_LISTS) for fold in own] if quick else list(own)
         for name, own in data.items()
     }
-    folder = None if keep is None else Path(keep)
-    made_of = "" if folder is None else _fingerprint(folds, tables or {}, chosen, seed)
-    pieces = _Pieces(n_jobs, folder, made_of, callback)
     plan = _plan(folds, ablated, chosen, QUICK_KS if quick else KS, seed)
     for name, table in (tables or {}).items():
         for repeat in range(QUICK_REPEATS if quick else REPEATS):
             plan[_Cell(name, repeat)] = delayed(table_tested)(table, chosen, seed + repeat)
-    found = pieces.run({str(cell): work for cell, work in plan.items()}, list(timed), seed)
-    cells = {cell: found.tested[str(cell)] for cell in plan}
-    return _assembled(cells, folds, tuple(tables or {}), ablated, tuple(found.timings), quick, seed)
+    items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
+    shelf: Shelf[list[Tested]] = Shelf(None if keep is None else Path(keep), list[Tested])
+    found = finished(
+        {str(cell): work for cell, work in plan.items()},
+        shelf,
+        made_of([data_fingerprint(folds), items, asdict(chosen), seed]),
+        n_jobs,
+        callback,
+    )
+    cells = {cell: found[str(cell)] for cell in plan}
+    return _assembled(cells, folds, tuple(tables or {}), ablated, quick, seed)
 
 
 @dataclass(frozen=True)
@@ -187,67 +177,9 @@ def table_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
     return joined(pieces, means=True)
 
 
-@dataclass
-class _Found:
-    tested: dict[str, list[Tested]]
-    timings: list[Timing]
-
-
-@dataclass
-class _Pieces:
-    """Pieces of work side by side, kept as they are done."""
-
-    n_jobs: int
-    folder: Path | None
-    fingerprint: str
-    """Of data and settings: what was done with others is not gone on with."""
-    callback: Callable[[Progress], object] | None
-
-    def run(self, work: Mapping[str, Any], timed: Sequence[tuple[int, int]], seed: int) -> _Found:
-        found = _Found({}, [])
-        total = len(work) + len(timed)
-        shelf: Shelf[list[Tested]] = Shelf(self.folder, list[Tested])
-        for name in work:
-            kept = shelf.find(name, self.fingerprint)
-            if kept is not None:
-                found.tested[name] = kept
-        left = {name: piece for name, piece in work.items() if name not in found.tested}
-        for name, result in side_by_side(left, self.n_jobs):
-            found.tested[name] = result
-            shelf.keep(name, self.fingerprint, result)
-            self._tell(len(found.tested), total, name)
-        # Alone on the machine, or the time would be that of others.
-        timings: Shelf[Timing] = Shelf(self.folder, Timing)
-        for n_lists, n_docs in timed:
-            name = f"a whole fit on {n_lists} lists of {n_docs}"
-            timing = timings.find(name, self.fingerprint)
-            if timing is None:
-                timing = timed_fit(n_lists, n_docs, seed=seed)
-                timings.keep(name, self.fingerprint, timing)
-            found.timings.append(timing)
-            self._tell(len(work) + len(found.timings), total, name)
-        return found
-
-    def _tell(self, done: int, total: int, name: str) -> None:
-        if self.callback is not None:
-            self.callback(Progress(done, total, name))
-
-
-def _fingerprint(
-    folds: Mapping[str, Sequence[Fold]], tables: Mapping[str, Table], grid: Grid, seed: int
-) -> str:
-    data = {name: [[p.fingerprint for p in fold] for fold in own] for name, own in folds.items()}
-    items = {name: [t.X.tolist(), t.score.tolist()] for name, t in tables.items()}
-    return fingerprint([version("podium-ltr"), data, items, asdict(grid), seed])
-
-
-def _shortened(fold: Fold) -> Fold:
-    return Fold(*(part.subset(np.arange(min(QUICK_LISTS, part.n_queries))) for part in fold))
-
-
 def _assembled(
     cells: Mapping[_Cell, list[Tested]], folds: Mapping[str, Sequence[Fold]], tables: tuple[str, ...],
-    ablated: Collection[str], timings: tuple[Timing, ...], quick: bool, seed: int,
+    ablated: Collection[str], quick: bool, seed: int,
 ) -> Reproduction:  # fmt: skip
     """The pieces put together, with tests."""
     tested = {name: _by_ranker(cells, name) for name in (*folds, *tables)}
@@ -286,7 +218,6 @@ def _assembled(
         mixes=tuple(mixes),
         chosen=tuple(Chosen(n, t.ranker, t.settings, t.reason) for n, own in main.items() for t in own),
         specials=specials,
-        timings=timings,
         clusters=figures,
     )  # fmt: skip
 

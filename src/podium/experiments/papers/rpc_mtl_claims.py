@@ -25,7 +25,6 @@ from podium.experiments.papers.rpc_mtl_fits import (
     MEASURES,
     RIVALS,
     Special,
-    Timing,
     Variant,
 )
 from podium.multitask.combined import Combine
@@ -96,8 +95,6 @@ class Reproduction:
         NDCG@10 of the soft form by c.
     specials
         K = 1 beside ListMLE.
-    timings
-        Whole fits.
     clusters
         Pictures of the clusters.
     """
@@ -115,7 +112,6 @@ class Reproduction:
     mixes: tuple[Score, ...]
     chosen: tuple[Chosen, ...]
     specials: tuple[Special, ...]
-    timings: tuple[Timing, ...]
     clusters: tuple[ClusterFigure, ...]
 
     def mean(self, data: str, ranker: str, measure: str = CHOICE) -> float:

@@ -56,19 +56,19 @@ def consensus_orders(
         Of the order where the consensus is a tie too.
     """
     scores = Borda()(Rankings.from_data(rankings)).scores
-    known = dict(zip(_pairs(rankings), scores.tolist(), strict=True))
+    known = dict(zip(named_rows(rankings), scores.tolist(), strict=True))
     out = []
     for part in parts:
-        missing = next((pair for pair in _pairs(part) if pair not in known), None)
+        missing = next((pair for pair in named_rows(part) if pair not in known), None)
         if missing is not None:
             raise DataError(
                 f"expected rankings of all documents, got none of {missing[1]!r} of query {missing[0]!r}"
             )
-        out.append(relevance(part, seed, [known[pair] for pair in _pairs(part)]))
+        out.append(relevance(part, seed, [known[pair] for pair in named_rows(part)]))
     return out
 
 
-def _pairs(data: RankingData) -> list[tuple[Any, Any]]:
+def named_rows(data: RankingData) -> list[tuple[Any, Any]]:
     """Query and document of each row."""
     if data.docids is None:
         raise DataError(

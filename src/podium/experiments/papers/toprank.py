@@ -6,18 +6,20 @@ Cheng, Sun, Xie, TopRank: a novel top-k ranking method based on rank aggregation
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
-from podium.data import Fold, RankingData, rotate
+from podium.data import Fold, RankingData, check_seed
+from podium.data.files import Path_
 from podium.ensemble import Reranked, TopRank
 from podium.errors import NotConvergedWarning, UnknownNameError, UsageError
+from podium.experiments.folds import data_fingerprint, shortened
 from podium.experiments.papers.outcomes import Outcome
 from podium.experiments.papers.toprank_claims import MODES, NAMES, Mode, Reproduction
+from podium.experiments.pieces import Shelf, Told, finished, made_of
 from podium.metrics import evaluate
 from podium.rankers import RANKERS, Ranker, TopMargin, tune
 from podium.rankers.models import Model
@@ -31,24 +33,14 @@ REPORTED = {"P@10": ("P@1", "P@3", "P@10"), "NDCG@10": ("NDCG@1", "NDCG@3", "NDC
 QUICK_QUERIES = 20
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is: a fold of a data set, trained for one metric, is done."""
-
-    done: int
-    total: int
-    data: str
-    fold: int
-    metric: str
-
-
 def reproduce(
-    data: Mapping[str, Sequence[RankingData]],
+    data: Mapping[str, Sequence[Fold]],
     *,
     modes: Sequence[Mode] = MODES,
     quick: bool = False,
     n_jobs: int = 1,
-    callback: Callable[[Progress], object] | None = None,
+    keep: Path_ | None = None,
+    callback: Told | None = None,
     seed: int = 0,
 ) -> Reproduction:
     """Train and test the paper's seven rankers on the folds of LETOR.
@@ -62,50 +54,55 @@ def reproduce(
     Parameters
     ----------
     data
-        Name of the data set -> its parts S1 to S5, which are rotated as LETOR does.
+        Name of the data set -> its folds.
     modes
         "paper", "best" or both.
     quick
         A few queries of each part and no grids: to see that it works, not what comes out.
     n_jobs
         Processes; the result does not depend on it.
+    keep
+        A folder for the pieces of work that are done: a run that was ended goes on with the others.
     callback
         Called after each fold and metric.
 
     Examples
     --------
-    >>> from podium.data import make_synthetic, split
-    >>> parts = split(make_synthetic(n_queries=60, n_docs=12, seed=0), [0.2] * 5)
-    >>> found = reproduce({"generated": parts}, modes=["paper"], quick=True)
+    >>> from podium.data import kfold, make_synthetic
+    >>> folds = kfold(make_synthetic(n_queries=60, n_docs=12, seed=0), 5)
+    >>> found = reproduce({"generated": folds}, modes=["paper"], quick=True)
     >>> [claim.text for claim in found.claims("paper")][:1]
     ['TopSlack is better than TopMargin at most points']
     >>> found.figure(3, "paper").rankers
     ('topslack', 'toprank')
     """
     asked = _modes(modes)
-    work = [
-        (name, number, metric, fold)
-        for name, parts in data.items()
-        for number, fold in enumerate(rotate(_shortened(parts) if quick else parts), start=1)
+    check_seed(seed)
+    folds = {
+        n: [shortened(f, QUICK_QUERIES) if quick else f for f in own] for n, own in data.items()
+    }
+    work = {
+        (name, number, metric): delayed(kept_fold)(fold, metric, asked, not quick, seed)
+        for name, own in folds.items()
+        for number, fold in enumerate(own, start=1)
         for metric in REPORTED
-    ]
+    }
     if not work:
         raise UsageError("expected at least one data set, got none")
-    cells = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(
-        delayed(run_fold)(fold, metric, asked, tuned=not quick, seed=seed)
-        for _, _, metric, fold in work
+    told = {
+        f"{name}, fold {number}, {metric}": key for key in work for name, number, metric in [key]
+    }
+    shelf: Shelf[Kept] = Shelf(None if keep is None else Path(keep), Kept)
+    found = finished(
+        {text: work[key] for text, key in told.items()},
+        shelf,
+        made_of([data_fingerprint(folds), asked, quick, seed]),
+        n_jobs,
+        callback,
     )
-    found: list[Cell] = []
-    for (name, number, metric, _), cell in zip(work, cells, strict=True):
-        found.append(cell)
-        if callback is not None:
-            callback(Progress(len(found), len(work), name, number, metric))
-    keys = [(name, metric) for name, _, metric, _ in work]
+    cells = {told[text]: {(mode, name): t for mode, name, t in own} for text, own in found.items()}
     outcomes = tuple(
-        _outcome(name, mode, ranker, keys, found)
-        for name in data
-        for mode in asked
-        for ranker in NAMES
+        _outcome(name, mode, ranker, cells) for name in data for mode in asked for ranker in NAMES
     )
     return Reproduction(asked, quick, seed, outcomes)
 
@@ -115,10 +112,6 @@ def _modes(modes: Sequence[Mode]) -> tuple[Mode, ...]:
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
     return tuple(dict.fromkeys(modes))
-
-
-def _shortened(parts: Sequence[RankingData]) -> list[RankingData]:
-    return [part.subset(np.arange(min(QUICK_QUERIES, part.n_queries))) for part in parts]
 
 
 class Fitted(NamedTuple):
@@ -138,6 +131,8 @@ class Tested(NamedTuple):
 
 
 Cell = dict[tuple[Mode, str], Tested]
+Kept = list[tuple[Mode, str, Tested]]
+"""The same in values that JSON has."""
 
 
 def run_fold(
@@ -148,6 +143,12 @@ def run_fold(
     # A ranker that both modes have is measured once.
     tested = {id(found): _tested(found, fold.test, metric) for found in fitted.values()}
     return {key: tested[id(found)] for key, found in fitted.items()}
+
+
+def kept_fold(fold: Fold, metric: str, modes: Sequence[Mode], tuned: bool, seed: int) -> Kept:
+    """`run_fold`, as it is kept."""
+    cell = run_fold(fold, metric, modes, tuned=tuned, seed=seed)
+    return [(mode, ranker, tested) for (mode, ranker), tested in cell.items()]
 
 
 def fit_rankers(
@@ -224,13 +225,12 @@ def _tested(found: Fitted, test: RankingData, metric: str) -> Tested:
 
 
 def _outcome(
-    name: str, mode: Mode, ranker: str, keys: Sequence[tuple[str, str]], cells: Sequence[Cell]
+    name: str, mode: Mode, ranker: str, cells: Mapping[tuple[str, int, str], Cell]
 ) -> Outcome:
     """A ranker's folds put together, query by query."""
     values, settings, unfinished = {}, {}, {}
     for metric, measures in REPORTED.items():
-        key = (name, metric)
-        own = [c[mode, ranker] for k, c in zip(keys, cells, strict=True) if k == key]
+        own = [c[mode, ranker] for (d, _, m), c in cells.items() if (d, m) == (name, metric)]
         settings[metric] = tuple(t.settings for t in own)
         unfinished[metric] = tuple(t.reason for t in own if t.reason)
         for measure in measures:

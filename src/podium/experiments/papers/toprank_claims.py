@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from podium.errors import UnknownNameError, UsageError
@@ -120,7 +121,15 @@ class Reproduction:
 
     def comparisons(self, mode: str, pairs: Sequence[tuple[str, str]]) -> tuple[Comparison, ...]:
         """Paired tests in the six measures, corrected for all of them."""
-        return compare(self.of(mode), pairs, POINTS, seed=self.seed)
+        key = (mode, tuple(pairs))
+        if key not in self._comparisons:
+            self._comparisons[key] = compare(self.of(mode), pairs, POINTS, seed=self.seed)
+        return self._comparisons[key]
+
+    @cached_property
+    def _comparisons(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Comparison, ...]]:
+        """Those made so far: a figure and several claims have the same."""
+        return {}
 
     def figure(self, number: int, mode: str) -> BarFigure:
         """Figure 2, 3 or 4; call its plot()."""
