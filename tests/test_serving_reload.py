@@ -125,6 +125,50 @@ def test_a_file_that_is_gone_changes_nothing_and_is_told(app, files):
     ]
 
 
+def test_trouble_of_the_system_passes(app, files, monkeypatch):
+    """A file that could not be read for a moment is read again, though it has not changed since."""
+    replace(files[2], RULES % "c")
+    source = app.shelf._rules
+    read = source._read
+
+    def no_room(path):
+        raise OSError(24, "Too many open files", path)
+
+    source._read = no_room
+    refresh(app)
+    assert first(app) == "b"
+    assert health(app)["reasons"] == ["rules: cannot read rules.yaml: Too many open files"]
+    state = app.shelf.state
+    refresh(app)
+    assert app.shelf.state is state  # the same again is no news
+    source._read = read
+    refresh(app)
+    assert first(app) == "c"
+    assert health(app)["status"] == "ok"
+
+
+def test_one_that_begins_while_a_file_is_broken_serves_what_was_read_last(files, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    settings = {"rules": str(files[2]), "kept": str(kept)}
+    old = service(files[0], **settings)
+    version = old.shelf.state.models.listed[0].version
+    replace(files[2], "rules: [")
+    replace(files[0], "nonsense")
+    asyncio.run(old.refresh())
+    begun = service(files[0], **settings)
+    assert first(begun) == "b"
+    assert begun.shelf.state.models.listed[0].version == version
+    assert [reason.partition(":")[0] for reason in health(begun)["reasons"]] == [
+        "model shop", "rules",
+    ]  # fmt: skip
+    replace(files[2], RULES % "c")
+    asyncio.run(begun.refresh())
+    assert first(begun) == "c"
+    with pytest.raises(PodiumError):
+        service(files[0])
+
+
 def test_good_and_bad_changes_at_once_are_taken_apart(app, files):
     model, other, rules, _, _, new = files
     replace(model, other.read_bytes())

@@ -180,3 +180,11 @@ def test_rules_need_ids(app):
     error(post(app, "/v1/rank", {"features": rows(2).tolist(), "rules": True}), 422, "wrong_ids")
     request = {"features": rows(2).tolist(), "ids": ["a", "a"], "rules": True}
     error(post(app, "/v1/rank", request), 422, "duplicate_id")
+
+
+def test_a_list_with_too_many_rules_is_refused(tmp_path):
+    app = service()
+    rules = [{"rule": "top-k", "docs": f"d{i}", "k": 1, "weight": 1} for i in range(1_000)]
+    body = {"documents": [f"d{i}" for i in range(5_001)], "rules": rules}
+    told = error(post(app, "/v1/postrank", body), 413, "too_many")
+    assert "5,001 times 1,000" in told["message"]

@@ -141,6 +141,26 @@ def test_a_worker_that_dies_is_begun_anew_and_none_outlives_the_service(files):
         eventually(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers))
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/task"), reason="children are found in Linux's /proc"
+)
+def test_workers_that_die_while_a_file_is_broken_are_begun_with_what_was_read_last(files):
+    model, _, rules, *_ = files
+    with (
+        running(model, "--rules", rules, "--workers", "2") as (process, address),
+        fresh(address) as client,
+    ):
+        replace(rules, "nonsense")
+        eventually(lambda: client.get("/healthz").json()["status"] == "degraded")
+        for worker in children(process):
+            os.kill(worker, signal.SIGKILL)
+            eventually(
+                lambda gone=worker: len(children(process)) == 2 and gone not in children(process)
+            )
+        assert first(client) == "b"
+        assert client.get("/healthz").json()["status"] == "degraded"
+
+
 def hammer(address, stop, results, body):
     """Requests on one connection after another, until the service is gone."""
     host, port = address.removeprefix("http://").split(":")
@@ -329,11 +349,12 @@ def test_headers_without_end_are_refused(files, flood):
 def test_work_that_nobody_waits_for_does_not_keep_the_service(files):
     """A thread cannot be stopped; the process ends without it."""
     body = {
-        "documents": [f"d{i}" for i in range(40_000)],
+        "documents": [f"d{i}" for i in range(9_000)],
         "rules": [{"rule": "pin", "docs": f"d{i}", "position": 1 + i, "weight": 1} for i in range(500)],
     }  # fmt: skip
     with running(files[0], "--seconds", "0.5") as (process, address):
-        answer = httpx.post(f"{address}/v1/postrank", json=body, timeout=60)
+        lists = {"queries": [body] * 60}
+        answer = httpx.post(f"{address}/v1/postrank/batch", json=lists, timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "too_slow")
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0

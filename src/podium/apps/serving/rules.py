@@ -24,6 +24,8 @@ Fields = Mapping[str, Any]
 
 SHORT = 200
 """Documents of a list that soft rules order in no time."""
+MOST_TERMS = 5_000_000
+"""Documents of a list times its rules: more would keep a thread for long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,12 @@ def apply_rules(
     **options: Any,
 ) -> Ruled:
     """A list under rules; documents that are not in it do no harm."""
+    if len(documents) * len(rules) > MOST_TERMS:
+        said = (
+            f"expected at most {MOST_TERMS:,} documents times rules, "
+            f"got {len(documents):,} times {len(rules):,}"
+        )
+        raise Refusal(413, "too_many", said)
     settings = Settings(missing="report", conflicts=request.conflicts, **options)
     posed = pose(documents, rules, scores, settings, request.query, check_day(request.today))
     try:

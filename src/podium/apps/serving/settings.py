@@ -36,6 +36,8 @@ class ServingSettings:
         How often files are looked at; 0: only at SIGHUP.
     drain_seconds
         How long connections stay open after the signal to stop, for requests that are on their way.
+    kept
+        A folder for copies of what was read last: what a service serves that begins while a file is broken.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class ServingSettings:
     seconds: float = 10.0
     reload_seconds: float = 1.0
     drain_seconds: float = 1.0
+    kept: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_body", "body_seconds", "seconds"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,7 +19,9 @@ from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, PodiumError
 from podium.postranking import read_fields, read_rules
 
-Signature = tuple[int, int, int]
+Signature = tuple[int, ...]
+
+_UNREADABLE = (PodiumError, OSError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,31 +36,69 @@ class State:
 
 
 class Source:
-    """A file, what was read from it last, and why it could not be read since."""
+    """A file, what was read from it last, and why it could not be read since.
 
-    def __init__(self, what: str, path: str, read: Callable[[str], Any]) -> None:
+    In the folder `kept` it has a copy of what was read last, for a worker that is begun while the file
+    itself is broken.
+    """
+
+    def __init__(
+        self, what: str, path: str, read: Callable[[str], Any], kept: str | None = None
+    ) -> None:
         self.what, self.path, self._read = what, path, read
         self.value: Any = None
         self.reason: str | None = None
         self._seen: Signature | None = None
+        # Endings of names say what a file is.
+        own = f"{hashlib.sha256(f'{what} {path}'.encode()).hexdigest()[:16]}-{Path(path).name}"
+        self._kept = None if kept is None else Path(kept) / own
+
+    def begin(self) -> None:
+        """Read the file, or else its copy; raise where there is neither."""
+        try:
+            self.load()
+        except _UNREADABLE as error:
+            if self._kept is None or not self._kept.exists():
+                raise
+            self.value, self.reason = self._read(str(self._kept)), self._told(error)
 
     def load(self) -> None:
         """Read the file, or raise."""
         self._seen = signature(self.path)
-        self.value = self._read(self.path)
-        if signature(self.path) != self._seen:
-            raise CorruptFileError("expected a whole file, got one that is being written")
-        self.reason = None
+        value = self._read(self.path)
+        with self._copying() as keep:
+            if signature(self.path) != self._seen:
+                raise CorruptFileError("expected a whole file, got one that is being written")
+            keep()
+        self.value, self.reason = value, None
+
+    @contextmanager
+    def _copying(self) -> Iterator[Callable[[], object]]:
+        """Copy the file; what is given makes the copy the one that is kept."""
+        if self._kept is None:
+            yield lambda: None
+            return
+        copy = self._kept.with_name(f"{os.getpid()}-{self._kept.name}")
+        shutil.copyfile(self.path, copy)
+        try:
+            yield lambda: os.replace(copy, self._kept or copy)
+        finally:
+            copy.unlink(missing_ok=True)
 
     def refresh(self, always: bool) -> bool | None:
         """Read a file that has changed: whether that went well, None where it was not tried."""
         if not always and signature(self.path) == self._seen:
             return None
-        before = self.value
+        before = self.reason
         try:
             self.load()
-        except (PodiumError, OSError, MemoryError) as error:
-            self.value, self.reason = before, self._told(error)
+        except PodiumError as error:
+            self.reason = self._told(error)
+        except (OSError, MemoryError) as error:
+            self.reason = self._told(error)
+            self._seen = None  # trouble of the system may pass without a change of the file
+            if self.reason == before:
+                return None
         return self.reason is None
 
     def _told(self, error: Exception) -> str:
@@ -71,15 +114,15 @@ class Shelf:
 
     def __init__(self, settings: ServingSettings) -> None:
         self._models = [
-            Source(f"model {file.name}", file.path, _loader(file))
+            Source(f"model {file.name}", file.path, _loader(file), settings.kept)
             for file in model_files(settings.models)
         ]
-        self._rules = _source("rules", settings.rules, read_rules)
-        self._fields = _source("docs", settings.docs, read_fields)
-        self._samples = _source("samples", settings.samples, read_samples)
+        self._rules = _source("rules", settings.rules, read_rules, settings.kept)
+        self._fields = _source("docs", settings.docs, read_fields, settings.kept)
+        self._samples = _source("samples", settings.samples, read_samples, settings.kept)
         self._lock = Lock()
         for source in self.sources:
-            source.load()
+            source.begin()
         self.state = self._state()
 
     @property
@@ -108,11 +151,13 @@ class Shelf:
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:
-    return lambda _: file.load()
+    return lambda path: replace(file, path=path).load()
 
 
-def _source(what: str, path: str | None, read: Callable[[str], Any]) -> Source | None:
-    return None if path is None else Source(what, path, read)
+def _source(
+    what: str, path: str | None, read: Callable[[str], Any], kept: str | None
+) -> Source | None:
+    return None if path is None else Source(what, path, read, kept)
 
 
 def signature(path: str) -> Signature | None:
@@ -121,4 +166,4 @@ def signature(path: str) -> Signature | None:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -31,7 +32,9 @@ def run_workers(
     if not hasattr(os, "fork"):
         raise UsageError(f"expected one worker on this system, got {n}")
     with tempfile.TemporaryDirectory(prefix="podium-serve-") as folder:
-        Workers(settings, sock, Path(folder)).run(n, ready)
+        kept = Path(folder) / "kept"
+        kept.mkdir()
+        Workers(replace(settings, kept=str(kept)), sock, Path(folder)).run(n, ready)
 
 
 class Workers:
