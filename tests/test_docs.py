@@ -2,13 +2,17 @@
 
 import doctest
 import importlib
+import json
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
 
 import podium
+from benchmarks import choosing
 from podium.metrics import METRICS, RULES
+from podium.registry import RANKERS
 from tools.examples import pages, rerun
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +27,32 @@ MODULES = [
 def test_examples_print_what_the_page_says(page):
     text = page.read_text()
     assert rerun(text) == text
+
+
+@pytest.mark.parametrize(
+    "room",
+    [
+        "data", "features", "metrics", "rankers", "ensembles", "multitask", "aggregation",
+        "postranking", "judging", "feedback", "experiments", "exchange", "serving",
+    ],
+)  # fmt: skip
+def test_every_room_has_a_page_with_examples(room):
+    assert re.search(r"^(>>>|\$) ", (ROOT / f"docs/{room}.md").read_text(), re.MULTILINE)
+
+
+def test_every_page_is_found():
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    nav = (ROOT / "mkdocs.yml").read_text()
+    assert [page for page in pages if f": {page}\n" not in nav] == []
+    first, readme = ((ROOT / name).read_text() for name in ("docs/index.md", "README.md"))
+    assert [page for page in pages if f"({page})" not in first] == []
+    assert [page for page in pages - {"demo-corpus.md"} if f"(docs/{page})" not in readme] == []
+
+
+def test_choosing_shows_what_was_measured():
+    page, kept = choosing.PAGE.read_text(), json.loads(choosing.RESULTS.read_text())
+    assert set(kept["alone"]) == set(RANKERS)
+    assert choosing.placed(page, kept) == page
 
 
 @pytest.mark.parametrize("name", ["podium", *MODULES])

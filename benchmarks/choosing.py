@@ -1,0 +1,184 @@
+"""Every ranker measured alike: ``python -m benchmarks.choosing [--data DIR] [--docs]``.
+
+Quality over folds by `podium.compare`, and one fit by itself: its time, the time to score, the size
+of the model; about 7 minutes on one core. Writes results/choosing.json, docs/figures/choosing.svg and
+the table in docs/choosing.md; with --docs only figure and table, from the results kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import podium
+from benchmarks.quality import HERE, options_of, table
+from podium.data import Fold, rotate
+from podium.errors import NotConvergedWarning
+from podium.experiments.compare import Progress
+from podium.experiments.demo import Demo
+from podium.experiments.papers.figures import PALETTE, save_figure
+from podium.experiments.report import Report
+from podium.registry import RANKERS, make_ranker
+
+RESULTS = HERE / "results" / "choosing.json"
+PAGE = HERE.parent / "docs" / "choosing.md"
+PICTURE = HERE.parent / "docs" / "figures" / "choosing.svg"
+BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->"
+
+LETOR = ("MQ2008", "OHSUMED")
+LIBRARY = "library"
+METRICS = ("NDCG@10", "MAP")
+BASELINE = "ranksvm"
+REPEATS = 9
+
+
+def measure(data: Path, jobs: int) -> dict[str, Any]:
+    """Everything, as JSON keeps it."""
+    # Cells side by side, each on one thread: more threads within one would only wait.
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    folds = {name: letor(data / name) for name in LETOR}
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "podium": podium.__version__,
+        "python": platform.python_version(),
+        "alone": {name: alone(name, folds["MQ2008"][0]) for name in RANKERS},
+        "quality": {
+            **{name: told(compared(name, parts, jobs)) for name, parts in folds.items()},
+            LIBRARY: told(Demo.prepare().compare(tell, n_jobs=jobs).against(BASELINE)),
+        },
+    }
+
+
+def compared(name: str, folds: list[Fold], jobs: int) -> Report:
+    """Every ranker as it is; a run that was stopped goes on where it was."""
+    return podium.compare(
+        folds, list(RANKERS), METRICS, tune=False, baseline=BASELINE, n_jobs=jobs, progress=tell,
+        out=Path(tempfile.gettempdir()) / "podium-choosing" / name, name=name,
+    )  # fmt: skip
+
+
+def letor(folder: Path) -> list[Fold]:
+    """LETOR's own five folds."""
+    return rotate([podium.read_letor(folder / f"S{i}.txt.xz") for i in range(1, 6)])
+
+
+def told(report: Report) -> dict[str, Any]:
+    """Means over test queries, and whether they differ from the baseline's."""
+    assert not report.failed
+    return {
+        ranker: {
+            "mean": {metric: report.standing(ranker, metric).mean for metric in report.metrics},
+            "mark": {metric: report.standing(ranker, metric).mark for metric in report.metrics},
+        }
+        for ranker in report.rankers
+    }
+
+
+def tell(step: Progress) -> None:
+    if step.state != "running":
+        print(f"{step.done}/{step.total} {step.ranker} {step.fold} {step.state}", flush=True)
+
+
+def alone(name: str, fold: Fold) -> dict[str, float]:
+    """A fit with the defaults: processor seconds, milliseconds for 1,000 documents, bytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        seconds, ranker = timed(lambda: make_ranker(name).fit(fold.train, valid=fold.valid))
+    scored = [timed(lambda: ranker.predict(fold.test))[0] for _ in range(REPEATS)]
+    with tempfile.TemporaryDirectory() as folder:
+        ranker.save(Path(folder) / "model.podium")
+        n_bytes = (Path(folder) / "model.podium").stat().st_size
+    return {
+        "fit": seconds,
+        "predict": statistics.median(scored) * 1e6 / len(fold.test.y),
+        "bytes": n_bytes,
+    }
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Processor time, which other work on the machine does not add to, and what came of it."""
+    started = time.process_time()
+    value = run()
+    return time.process_time() - started, value
+
+
+def draw(result: dict[str, Any]) -> None:
+    """docs/figures/choosing.svg: quality against the time of a fit."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for i, ranker in enumerate(sorted(RANKERS, key=lambda of: result["alone"][of]["fit"])):
+        x = result["alone"][ranker]["fit"]
+        y = result["quality"]["MQ2008"][ranker]["mean"]["NDCG@10"]
+        axes.plot([x], [y], "o", markersize=4, color=PALETTE[5])
+        above = i % 2 == 0  # neighbours in time have their names on different sides
+        axes.annotate(
+            ranker, (x, y), (0, 4 if above else -4), textcoords="offset points", fontsize=7,
+            ha="center", va="bottom" if above else "top",
+        )  # fmt: skip
+    axes.set(xscale="log", xlabel="processor seconds of a fit, MQ2008", ylabel="NDCG@10")
+    axes.margins(0.1)
+    axes.grid(alpha=0.25)
+    save_figure(figure, PICTURE)
+
+
+def section(result: dict[str, Any]) -> str:
+    """What stands between the marks of docs/choosing.md."""
+    heads = ["ranker"]
+    heads += [f"{name} {metric}" for name in LETOR for metric in METRICS]
+    heads += ["library NDCG@10", "fit, s", "1,000 documents, ms", "model, kB"]
+    rows = []
+    for name in RANKERS:
+        cells = {data: result["quality"][data][name] for data in (*LETOR, LIBRARY)}
+        own = result["alone"][name]
+        row = [f"`{name}`"]
+        row += [shown(cells[data], metric) for data in LETOR for metric in METRICS]
+        row.append(shown(cells[LIBRARY], "NDCG@10"))
+        row += [f"{own['fit']:.2f}", f"{own['predict']:.2f}", f"{own['bytes'] / 1000:,.0f}"]
+        rows.append(row)
+    first = result["quality"][LIBRARY]["bm25"]
+    rows.append(["BM25", "", "", "", "", shown(first, "NDCG@10"), "", "", ""])
+    return "\n".join(
+        [
+            f"Made by `python -m benchmarks.choosing` with podium {result['podium']} on Python "
+            f"{result['python']}, {result['date']}.",
+            "",
+            *table(heads, rows),
+            "",
+        ]
+    )
+
+
+def shown(cell: dict[str, Any], metric: str) -> str:
+    """A mean, and whether it differs from the baseline's."""
+    return f"{cell['mean'][metric]:.4f} {cell['mark'][metric]}".strip()
+
+
+def placed(page: str, result: dict[str, Any]) -> str:
+    """The page with the measured table in its place."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + section(result) + END + rest.split(END)[1]
+
+
+def main() -> None:
+    """Measure, draw and write the table."""
+    options = options_of("choosing", __doc__)
+    if not options.docs:
+        RESULTS.write_text(json.dumps(measure(options.data, options.jobs), indent=1) + "\n")
+    result = json.loads(RESULTS.read_text())
+    draw(result)
+    PAGE.write_text(placed(PAGE.read_text(), result))
+
+
+if __name__ == "__main__":
+    main()
