@@ -25,8 +25,8 @@ from podium.data import Fold
 from podium.experiments.entrants import Entrant, as_entrants
 from podium.experiments.folds import read_folds
 from podium.experiments.papers.markdown import table
-from podium.experiments.papers.topk_fits import entrants
-from podium.experiments.papers.topk_tables import FAMILIES
+from podium.experiments.papers.topk.fits import entrants
+from podium.experiments.papers.topk.tables import FAMILIES
 from podium.metrics import paired_test
 from podium.rankers import LambdaMART, tune
 

@@ -9,19 +9,19 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
-from podium.experiments.papers.cfbrs import reproduce, run_fold
-from podium.experiments.papers.cfbrs_blocks import METRIC, PARTS, Bank, first_compositions
-from podium.experiments.papers.cfbrs_claims import Reproduction
-from podium.experiments.papers.cfbrs_ensembles import ENSEMBLES, SHARED, ensembles
-from podium.experiments.papers.cfbrs_loop import Loop, run_loop
-from podium.experiments.papers.cfbrs_population import (
+from podium.experiments.papers.cfbrs.blocks import METRIC, PARTS, Bank, first_compositions
+from podium.experiments.papers.cfbrs.claims import Reproduction
+from podium.experiments.papers.cfbrs.ensembles import ENSEMBLES, SHARED, ensembles
+from podium.experiments.papers.cfbrs.experiments import reproduce, run_fold
+from podium.experiments.papers.cfbrs.loop import Loop, run_loop
+from podium.experiments.papers.cfbrs.population import (
     CASES,
     RANKERS,
     Case,
     population,
     run_case,
 )
-from podium.experiments.papers.cfbrs_table import (
+from podium.experiments.papers.cfbrs.table import (
     PRINTED,
     Curve,
     Row,
@@ -31,7 +31,7 @@ from podium.experiments.papers.cfbrs_table import (
     mean_curve,
     table_rows,
 )
-from podium.experiments.papers.cfbrs_variance import (
+from podium.experiments.papers.cfbrs.variance import (
     PLAIN,
     SETTINGS,
     Setting,

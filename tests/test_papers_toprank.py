@@ -10,19 +10,19 @@ from podium.data import Fold, make_synthetic, rotate, split
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.papers.figures import BarFigure, save_figure
 from podium.experiments.papers.outcomes import Outcome, compare
-from podium.experiments.papers.toprank import (
-    BASELINES,
-    REPORTED,
-    fit_rankers,
-    reproduce,
-    run_fold,
-)
-from podium.experiments.papers.toprank_claims import (
+from podium.experiments.papers.toprank.claims import (
     FIGURES,
     MODES,
     NAMES,
     POINTS,
     Reproduction,
+)
+from podium.experiments.papers.toprank.experiments import (
+    BASELINES,
+    REPORTED,
+    fit_rankers,
+    reproduce,
+    run_fold,
 )
 from podium.experiments.pieces import Progress
 from podium.metrics import correct, evaluate, paired_test

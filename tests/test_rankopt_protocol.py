@@ -10,12 +10,11 @@ import pytest
 from podium import kernels
 from podium.data import Fold, RankingData, make_synthetic, read_letor, rotate, split
 from podium.errors import UsageError
-from podium.experiments.papers import rankopt
 from podium.experiments.papers.curves import CurveFigure
 from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.rankopt import CONTENDERS, choose, reproduce, run_fold
-from podium.experiments.papers.rankopt_claims import (
+from podium.experiments.papers.rankopt import experiments as rankopt
+from podium.experiments.papers.rankopt.claims import (
     BASE,
     COMBINATIONS,
     FORMS,
@@ -32,7 +31,8 @@ from podium.experiments.papers.rankopt_claims import (
     Reproduction,
     along,
 )
-from podium.experiments.papers.rankopt_figures import (
+from podium.experiments.papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
+from podium.experiments.papers.rankopt.figures import (
     combination_figure,
     depths_figure,
     examples_figure,
@@ -40,8 +40,8 @@ from podium.experiments.papers.rankopt_figures import (
     weights_figure,
     wrong_figure,
 )
-from podium.experiments.papers.rankopt_lists import MEASURES, Ranked
-from podium.experiments.papers.rankopt_rules import NONE, Case, Draw
+from podium.experiments.papers.rankopt.lists import MEASURES, Ranked
+from podium.experiments.papers.rankopt.rules import NONE, Case, Draw
 from podium.experiments.pieces import Progress
 from podium.metrics import correct, evaluate, paired_test
 from podium.postranking import NotTopK, TopK, postrank

@@ -16,11 +16,11 @@ from podium.experiments.papers import (
     cfbrs,
     data_sets,
     pages,
-    rpc_mtl_sources,
-    rpc_mtl_times,
     running,
 )
 from podium.experiments.papers.registry import PAPERS
+from podium.experiments.papers.rpc_mtl import sources as rpc_mtl_sources
+from podium.experiments.papers.rpc_mtl import times as rpc_mtl_times
 
 SOURCES = {
     "toprank": ["OHSUMED", "MQ2008"],
@@ -413,7 +413,7 @@ def _labels(data):
 
 
 def test_a_paper_on_real_data(shared_data, tmp_path, monkeypatch):
-    monkeypatch.setattr("podium.experiments.papers.rankopt.QUICK_QUERIES", 5)
+    monkeypatch.setattr("podium.experiments.papers.rankopt.experiments.QUICK_QUERIES", 5)
     told = answer(
         "reproduce", "rankopt", "--data", shared_data / "MQ2008", "--out", tmp_path, "--quick"
     )

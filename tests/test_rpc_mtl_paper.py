@@ -10,16 +10,15 @@ from podium.data import Fold, RankingData, make_opposed, rotate, split, write_le
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Comparison, Score
-from podium.experiments.papers.rpc_mtl import reproduce, table_tested
-from podium.experiments.papers.rpc_mtl_claims import (
+from podium.experiments.papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
     COMPARED,
     MAIN_KS,
     Reproduction,
     ablation_pairs,
 )
-from podium.experiments.papers.rpc_mtl_clusters import cluster_figure
-from podium.experiments.papers.rpc_mtl_data import (
+from podium.experiments.papers.rpc_mtl.clusters import cluster_figure
+from podium.experiments.papers.rpc_mtl.data import (
     Table,
     consensus_orders,
     opposed_fold,
@@ -28,7 +27,8 @@ from podium.experiments.papers.rpc_mtl_data import (
     scored_table,
     table_folds,
 )
-from podium.experiments.papers.rpc_mtl_fits import (
+from podium.experiments.papers.rpc_mtl.experiments import reproduce, table_tested
+from podium.experiments.papers.rpc_mtl.fits import (
     CHOICE,
     MEASURES,
     OTHER_MEASURES,
@@ -43,7 +43,7 @@ from podium.experiments.papers.rpc_mtl_fits import (
     special_case,
     timed_fit,
 )
-from podium.experiments.papers.rpc_mtl_fits import Tested as Record  # no test of pytest's
+from podium.experiments.papers.rpc_mtl.fits import Tested as Record  # no test of pytest's
 from podium.experiments.pieces import Progress
 from podium.metrics import evaluate
 from podium.multitask import RPCMTL

@@ -9,11 +9,10 @@ import pytest
 
 from podium.data import Fold, RankingData, draw_truth, kfold, make_synthetic
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.experiments.papers import topk_page
 from podium.experiments.papers.curves import Panel
 from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.topk import reproduce
-from podium.experiments.papers.topk_claims import (
+from podium.experiments.papers.topk import page as topk_page
+from podium.experiments.papers.topk.claims import (
     AHEAD,
     BEST,
     BETTER,
@@ -30,8 +29,9 @@ from podium.experiments.papers.topk_claims import (
     made_case,
     printed_ahead,
 )
-from podium.experiments.papers.topk_data import consensus_folds, listed_folds
-from podium.experiments.papers.topk_fits import (
+from podium.experiments.papers.topk.data import consensus_folds, listed_folds
+from podium.experiments.papers.topk.experiments import reproduce
+from podium.experiments.papers.topk.fits import (
     BETAS,
     CHOICE,
     DRAWN,
@@ -39,7 +39,7 @@ from podium.experiments.papers.topk_fits import (
     entrants,
     run_fold,
 )
-from podium.experiments.papers.topk_tables import (
+from podium.experiments.papers.topk.tables import (
     FAMILIES,
     MEASURES,
     NAMES,

@@ -8,26 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from podium.data import Fold
-from podium.experiments.papers import (
-    cfbrs,
-    cfbrs_claims,
-    cfbrs_page,
-    rankopt,
-    rankopt_page,
-    rankopt_summary,
-    rankopt_times,
-    rpc_mtl_claims,
-    rpc_mtl_page,
-    rpc_mtl_sources,
-    rpc_mtl_times,
-    topk_claims,
-    topk_page,
-    topk_sources,
-    toprank,
-    toprank_page,
-    toprank_summary,
-)
+from podium.experiments.papers import cfbrs, rankopt, toprank
+from podium.experiments.papers.cfbrs import claims as cfbrs_claims
+from podium.experiments.papers.cfbrs import page as cfbrs_page
 from podium.experiments.papers.data_sets import Source, graded
+from podium.experiments.papers.rankopt import page as rankopt_page
+from podium.experiments.papers.rankopt import summary as rankopt_summary
+from podium.experiments.papers.rankopt import times as rankopt_times
+from podium.experiments.papers.rpc_mtl import claims as rpc_mtl_claims
+from podium.experiments.papers.rpc_mtl import page as rpc_mtl_page
+from podium.experiments.papers.rpc_mtl import sources as rpc_mtl_sources
+from podium.experiments.papers.rpc_mtl import times as rpc_mtl_times
+from podium.experiments.papers.topk import claims as topk_claims
+from podium.experiments.papers.topk import page as topk_page
+from podium.experiments.papers.topk import sources as topk_sources
+from podium.experiments.papers.toprank import page as toprank_page
+from podium.experiments.papers.toprank import summary as toprank_summary
 
 Data = Mapping[str, Any]
 """Source -> what its `read` gave: folds, or a table."""

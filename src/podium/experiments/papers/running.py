@@ -17,8 +17,8 @@ from podium.data.files import Path_
 from podium.errors import DataError
 from podium.experiments.papers.data_sets import DATA_SETS, Absent, Source, absent, find
 from podium.experiments.papers.registry import PAPERS, Data, Paper
-from podium.experiments.papers.rpc_mtl_data import Table
-from podium.experiments.papers.topk_sources import Problem
+from podium.experiments.papers.rpc_mtl.data import Table
+from podium.experiments.papers.topk.sources import Problem
 from podium.experiments.pieces import Told, fingerprint
 from podium.experiments.report import DataFacts
 

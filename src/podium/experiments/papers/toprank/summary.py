@@ -1,0 +1,83 @@
+"""What the page of the TopRank paper is made of: means, tests and claims, no queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from podium.experiments.papers.figures import BarFigure
+from podium.experiments.papers.outcomes import Comparison, Score
+from podium.experiments.papers.records import from_json
+from podium.experiments.papers.toprank.claims import (
+    FIGURES,
+    Claim,
+    Reproduction,
+    Standing,
+    bar_figure,
+)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The ranker of each fold, and fits that stopped early, by the metric they were trained for."""
+
+    data: str
+    ranker: str
+    settings: Mapping[str, tuple[str, ...]]
+    unfinished: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class ModeSummary:
+    """One set-up; `tests` are those of each figure."""
+
+    scores: tuple[Score, ...]
+    tests: Mapping[str, tuple[Comparison, ...]]
+    claims: tuple[Claim, ...]
+    standings: tuple[Standing, ...]
+    fits: tuple[Fit, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Every set-up of a reproduction."""
+
+    quick: bool
+    seed: int
+    modes: Mapping[str, ModeSummary]
+
+    @classmethod
+    def of(cls, found: Reproduction) -> Self:
+        """Of a reproduction."""
+        return cls(found.quick, found.seed, {mode: _summary(found, mode) for mode in found.modes})
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The data sets."""
+        first = next(iter(self.modes.values()))
+        return tuple(dict.fromkeys(score.data for score in first.scores))
+
+    def figure(self, number: int, mode: str) -> BarFigure:
+        """Figure 2, 3 or 4; call its plot()."""
+        own = self.modes[mode]
+        return bar_figure(number, mode, own.scores, own.tests[str(number)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, told: Any) -> Self:
+        """What `to_dict` gave, before or after JSON."""
+        return from_json(cls, told)
+
+
+def _summary(found: Reproduction, mode: str) -> ModeSummary:
+    return ModeSummary(
+        found.scores(mode),
+        {str(number): found.comparisons(mode, pairs) for number, pairs in FIGURES.items()},
+        found.claims(mode),
+        found.standings(mode),
+        tuple(Fit(o.data, o.ranker, o.settings, o.unfinished) for o in found.of(mode)),
+    )
