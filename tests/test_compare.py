@@ -115,6 +115,61 @@ def forest():
     )
 
 
+class Rounded(RankSVM):
+    """Scores by the first feature, cut down to whole numbers: most documents share theirs."""
+
+    def predict(self, X):
+        return np.floor(X.X[:, 0])
+
+
+def shuffled(data, seed=0):
+    """The same documents in another order within their queries."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([a.start + rng.permutation(a.stop - a.start) for _, a in data.queries()])
+    return RankingData.from_arrays(
+        data.X[rows], data.y[rows], qid=np.repeat(data.qids, data.groups.sizes),
+        docid=data.docids[rows],
+    )  # fmt: skip
+
+
+def test_the_order_of_rows_within_a_query_is_not_measured():
+    folds = kfold(DATA, 3, seed=0)
+    moved = [Fold(fold.train, fold.valid, shuffled(fold.test)) for fold in folds]
+    metrics = ["NDCG@5", "ERR@5", "MAP", "P@1"]
+    one, two = (compare(given, {"r": Rounded()}, metrics, tune=False) for given in (folds, moved))
+    for metric in metrics:
+        np.testing.assert_allclose(one.per_query("r", metric), two.per_query("r", metric))
+    assert one.curve_of("r") == pytest.approx(two.curve_of("r"))
+    heads = [[(q.qid, q.lists, q.best) for q in report.hardest] for report in (one, two)]
+    assert heads[0] == heads[1]
+    assert one.measured["P@1"] == "P(ties='average')@1"
+    # Which is the mean over the orders of those that share the best score.
+    expected = []
+    for fold in folds:
+        for _, rows in fold.test.queries():
+            score = np.floor(fold.test.X[rows, 0])
+            expected.append((fold.test.y[rows][score == score.max()] > 0).mean())
+    assert one.per_query("r", "P@1") == pytest.approx(expected)
+    assert "Equal scores count in the mean over their orders (ties='average')." in str(one)
+
+
+def test_a_name_that_says_how_ties_count_is_taken_as_it_is():
+    metrics = ["NDCG(ties='stable')@5", "MAP(rule='trec')", "Tau", "NDCG@5"]
+    report = compare(DATA, {"r": Rounded()}, metrics, folds=3, tune=False)
+    assert report.metrics == tuple(metrics)
+    assert list(report.measured.values()) == [
+        "NDCG@5", "MAP(rule='trec')", "Tau", "NDCG(ties='average')@5"
+    ]  # fmt: skip
+    assert report.curve == "NDCG(ties='stable')"
+    for metric, measured in report.measured.items():
+        found = [
+            evaluate(fold.test, Rounded().predict(fold.test), measured)[measured].per_query
+            for fold in kfold(DATA, 3, seed=0)
+        ]
+        assert report.per_query("r", metric).tolist() == np.concatenate(found).tolist()
+    assert "in the mean over their orders in NDCG@5 (ties='average')" in str(report)
+
+
 def test_a_query_that_is_tested_and_trained_on_is_refused():
     train, valid, test = split(DATA, [0.5, 0.25, 0.25])
     with pytest.raises(DataError, match="to train on in fold 1"):
@@ -162,6 +217,16 @@ def test_curves_are_means_over_all_queries_also_weighted_ones():
     assert report.standing("regression").mean == pytest.approx(mean)
     assert report.curve_of("regression")[4] == pytest.approx(mean)
     assert len(report.curve_of("regression")) == 10
+
+
+def test_curves_are_means_over_the_queries_that_count():
+    y = np.where(np.isin(np.repeat(DATA.qids, DATA.groups.sizes), DATA.qids[::3]), 0, DATA.y)
+    data = RankingData.from_arrays(DATA.X, y, qid=np.repeat(DATA.qids, DATA.groups.sizes))
+    report = compare(data, "regression", "NDCG(empty='skip')@5", folds=3, tune=False)
+    values = report.per_query("regression")
+    skipped = [np.isnan(part).sum() for part in np.split(values, 3)]
+    assert len(set(skipped)) > 1
+    assert report.curve_of("regression")[4] == pytest.approx(np.nanmean(values))
 
 
 def test_the_hardest_queries_have_the_lowest_means_and_real_lists():
@@ -235,7 +300,15 @@ def test_what_is_wrong_is_told_before_anything_runs(rankers, options, error, mat
 
 
 @pytest.mark.parametrize(
-    ("metrics", "match"), [([], "at least one"), (["P"], "cutoff"), (["X"], "X")]
+    ("metrics", "match"),
+    [
+        ([], "at least one"),
+        (["P"], "cutoff"),
+        (["X"], "X"),
+        (3, "got 3"),
+        (None, "got None"),
+        ([None], "got None"),
+    ],
 )
 def test_wrong_metrics_are_refused(metrics, match):
     with pytest.raises(UsageError, match=match):

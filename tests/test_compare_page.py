@@ -83,6 +83,7 @@ def test_csv_has_the_numbers_in_full(report):
     assert len(rows) == 2 * len(report.rankers)
     for row in rows:
         standing = report.standing(row["ranker"], row["metric"])
+        assert row["measured"] == report.measured[row["metric"]]
         assert (float(row["mean"]) if row["mean"] else None) == standing.mean
         folds = [float(row[f"fold_{i}"]) if row[f"fold_{i}"] else None for i in (1, 2, 3)]
         assert tuple(folds) == standing.per_fold

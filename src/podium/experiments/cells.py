@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from podium import kernels
 from podium.data import Fold, RankingData
 from podium.errors import NotConvergedWarning, PodiumError
 from podium.experiments.entrants import Entrant
 from podium.experiments.pieces import readable
-from podium.metrics import Metric, evaluate
+from podium.metrics import Metric, Result, evaluate
 from podium.rankers import History, Ranker, Tuning, feature_importance, tune
+from podium.rankers.explanation import names_of
 from podium.rankers.models import Linear
 
+Floats = NDArray[np.float64]
 Setting = str | int | float | bool | None
 DEPTH = 10
 """Places of a list that a curve and a head go down to."""
@@ -50,8 +54,9 @@ class Cell:
 
     `error` says why it came to nothing, and all else is empty then. `values` has one value for each
     test query by metric (None where a query is skipped), `curve` the means at 1, 2, ... 10 places,
-    `features` what the model uses most (weights, if `signed`), `heads` the first places of each test
-    query as positions among its documents.
+    `counted` the weight of the queries in them (their number, where none has a weight), `features`
+    what the model uses most (weights, if `signed`), `heads` the first places of each test query as
+    positions among its documents, equal scores by id.
     """
 
     ranker: str
@@ -63,6 +68,7 @@ class Cell:
     """Why the fit ended before it was done, where it did."""
     values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     curve: tuple[float | None, ...] = ()
+    counted: tuple[float, ...] = ()
     tried: tuple[Tried, ...] = ()
     learning: Learning = Learning()
     features: Mapping[str, float] = field(default_factory=dict)
@@ -89,18 +95,18 @@ class Timed:
 
 
 def run_cell(
-    entrant: Entrant, fold: Fold, number: int, metrics: Sequence[Metric], curve: Metric
+    entrant: Entrant, fold: Fold, number: int, measures: Mapping[str, Metric], curve: Metric
 ) -> Timed:
     """Choose on train and validation, then measure on test; what fails is told in the cell."""
     started = time.perf_counter()
     try:
-        found = choose(entrant, fold.train, fold.valid, metrics[0])
+        found = choose(entrant, fold.train, fold.valid, next(iter(measures)))
         trained = time.perf_counter()
         scores = found.ranker.predict(fold.test)
         predicted = time.perf_counter()
         cell = Cell(
             entrant.label, number, **_told(found, entrant),
-            **_measured(fold.test, scores, metrics, curve),
+            **_measured(fold.test, scores, measures, curve),
         )  # fmt: skip
         return Timed(cell, Seconds(entrant.label, number, trained - started, predicted - trained))
     except Exception as error:
@@ -111,7 +117,7 @@ def run_cell(
         )
 
 
-def choose(entrant: Entrant, train: RankingData, valid: RankingData, metric: Metric) -> Tuning:
+def choose(entrant: Entrant, train: RankingData, valid: RankingData, metric: str) -> Tuning:
     """The ranker with the setting that is best on the validation queries; the test is not in sight."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
@@ -139,17 +145,34 @@ def _told(found: Tuning, entrant: Entrant) -> dict[str, Any]:
 
 
 def _measured(
-    test: RankingData, scores: Any, metrics: Sequence[Metric], curve: Metric
+    test: RankingData, scores: Any, measures: Mapping[str, Metric], curve: Metric
 ) -> dict[str, Any]:
     places = [curve @ k for k in range(1, DEPTH + 1)]
-    result = evaluate(test, scores, list(dict.fromkeys([*metrics, *places])))
-    order = test.groups.order(scores)
+    result = evaluate(test, scores, list(dict.fromkeys([*measures.values(), *places])))
+    order = test.groups.order(scores, by_id(test))
     heads = (order[rows][:DEPTH] - rows.start for rows in test.groups.slices())
     return {
-        "values": {str(m): tuple(map(_number, result[m].per_query.tolist())) for m in metrics},
+        "values": {
+            name: tuple(map(_number, result[metric].per_query.tolist()))
+            for name, metric in measures.items()
+        },
         "curve": tuple(_number(result[m].mean) for m in places),
+        "counted": tuple(_counted(result[m]) for m in places),
         "heads": tuple(tuple(head.tolist()) for head in heads),
     }
+
+
+def by_id(data: RankingData) -> Floats | None:
+    """A key that puts documents with equal scores in the order of their ids, where they have any."""
+    ids = data.docid_column
+    if ids is None:
+        return None
+    return -kernels.string_places(ids.bytes, ids.offsets, data.groups.offsets)
+
+
+def _counted(result: Result) -> float:
+    known = ~np.isnan(result.per_query)
+    return float(known.sum() if result.weight is None else result.weight[known].sum())
 
 
 def _thinned(history: History) -> Learning:
@@ -175,15 +198,9 @@ def _features(ranker: Ranker) -> dict[str, float]:
         return {}
     strongest = [name for name, value in used.items() if value > 0][:FEATURES]
     if isinstance(ranker.model_, Linear):
-        weights = dict(zip(_names(ranker), ranker.model_.weights.tolist(), strict=True))
+        weights = dict(zip(names_of(ranker), ranker.model_.weights.tolist(), strict=True))
         return {readable(name): weights[name] for name in strongest}
     return {readable(name): used[name] for name in strongest}
-
-
-def _names(ranker: Ranker) -> Sequence[str]:
-    from podium.rankers.explanation import names_of
-
-    return names_of(ranker)
 
 
 def _setting(value: Any) -> Setting:

@@ -19,11 +19,11 @@ from podium.experiments.cells import Cell, Timed, run_cell
 from podium.experiments.entrants import Entrant, Grid, as_entrants
 from podium.experiments.folds import as_folds
 from podium.experiments.hardest import hardest
+from podium.experiments.measures import DEFAULT_METRICS, as_curve, as_measures
 from podium.experiments.pieces import Shelf, fingerprint, readable, side_by_side
 from podium.experiments.report import DataFacts, Report
 from podium.experiments.standings import Part, standings
-from podium.metrics import METRICS, Metric, mean_over_queries
-from podium.metrics.naming import resolve
+from podium.metrics import Metric, mean_over_queries
 from podium.metrics.significance import CORRECTIONS
 
 State = Literal["kept", "running", "done", "failed"]
@@ -47,7 +47,7 @@ class Progress:
 def compare(
     data: Any,
     rankers: Any,
-    metrics: str | Metric | Sequence[str | Metric] = ("NDCG@10", "ERR@10", "MAP"),
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
     *,
     folds: int = 5,
     seed: int = 0,
@@ -74,7 +74,8 @@ def compare(
     rankers
         Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
     metrics
-        What is measured; the first one chooses settings.
+        What is measured; the first one chooses settings. Equal scores count in the mean over their
+        orders, unless a name says ``ties=``; see `Report.measured`.
     folds
         Into how many parts RankingData is cut.
     seed
@@ -108,7 +109,7 @@ def compare(
     check_seed(seed)
     entrants = as_entrants(rankers, tune=tune, seed=seed)
     labels = tuple(entrant.label for entrant in entrants)
-    wanted = _metrics(metrics)
+    measures = as_measures(metrics)
     against = labels[0] if baseline is None else baseline
     if against not in labels:
         raise UnknownNameError("baseline among the rankers", against, labels)
@@ -117,15 +118,16 @@ def compare(
     if correction not in CORRECTIONS:
         raise UnknownNameError("correction", correction, CORRECTIONS)
     parts = as_folds(data, folds, seed)
-    curve = _curve(wanted, parts)
-    run = _Run(entrants, parts, wanted, curve, None if out is None else Path(out), progress)
+    curve_name, curve = as_curve(measures, topk=parts[0].test.topk is not None)
+    run = _Run(entrants, parts, measures, curve, None if out is None else Path(out), progress)
     timed = run.cells(n_jobs)
     cells = tuple(one.cell for one in timed)
-    told, names = _parts(parts), tuple(map(str, wanted))
+    told, names = _parts(parts), tuple(measures)
     return Report(
         data=DataFacts.of(parts, readable(_name(data) if name is None else name)),
         metrics=names,
-        curve=str(curve),
+        measured={name: str(metric) for name, metric in measures.items()},
+        curve=curve_name,
         rankers=labels,
         baseline=against,
         correction=correction,
@@ -146,7 +148,7 @@ class _Run:
 
     entrants: tuple[Entrant, ...]
     folds: list[Fold]
-    metrics: tuple[Metric, ...]
+    measures: dict[str, Metric]
     curve: Metric
     out: Path | None
     progress: Callable[[Progress], object] | None
@@ -164,7 +166,7 @@ class _Run:
                 self._tell(piece.cell, "kept", len(found), len(work))
         left = {
             key: delayed(run_cell)(
-                entrant, self.folds[number - 1], number, self.metrics, self.curve
+                entrant, self.folds[number - 1], number, self.measures, self.curve
             )
             for key, (entrant, number) in work.items()
             if key not in found
@@ -203,13 +205,14 @@ class _Run:
                 ],
                 "ranker": [entrant.label, entrant.told()],
                 "fold": number,
-                "metrics": [str(metric) for metric in (*self.metrics, self.curve)],
+                "metrics": [[name, str(metric)] for name, metric in self.measures.items()],
+                "curve": str(self.curve),
             }
         )
 
     def _tell(self, cell: Cell, state: State, done: int, total: int) -> None:
         if self.progress is not None:
-            told = cell.values.get(str(self.metrics[0]), ())
+            told = cell.values.get(next(iter(self.measures)), ())
             weight = self.folds[cell.fold - 1].test.query_weight if told else None
             mean = mean_over_queries(np.array(told, dtype=np.float64), weight)
             value = None if np.isnan(mean) else mean
@@ -218,24 +221,6 @@ class _Run:
 
 def _key(entrant: Entrant, number: int) -> str:
     return f"{entrant.label}.fold{number}"
-
-
-def _metrics(metrics: Any) -> tuple[Metric, ...]:
-    given = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    if not given:
-        raise UsageError("expected at least one metric, such as NDCG@10, got none")
-    wanted = tuple(dict.fromkeys(resolve(metric) for metric in given))
-    for metric in wanted:
-        metric.check_cutoff()
-    return wanted
-
-
-def _curve(metrics: Sequence[Metric], folds: Sequence[Fold]) -> Metric:
-    """NDCG in the convention that is asked for; on top-k truth kNDCG."""
-    for metric in metrics:
-        if metric.name in ("NDCG", "kNDCG"):
-            return replace(metric, k=None)
-    return METRICS["NDCG" if folds[0].test.topk is None else "kNDCG"]()
 
 
 def _parts(folds: Sequence[Fold]) -> tuple[Part, ...]:

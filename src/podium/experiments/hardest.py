@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.data import Fold, RankingData
-from podium.experiments.cells import Cell
+from podium.experiments.cells import Cell, Floats, by_id
 from podium.experiments.pieces import readable
 from podium.rankers.inputs import telling
 
@@ -60,15 +60,19 @@ def _of_fold(cells: Sequence[Cell], fold: Fold, metric: str) -> list[tuple[float
     mean = np.where(known, values, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     askable = telling(fold.test) & known.any(axis=0)
     order = [q for q in np.argsort(mean, kind="stable").tolist() if askable[q]][:N_QUERIES]
-    return [(float(mean[q]), _query(cells, fold.test, q, metric)) for q in order]
+    ties = by_id(fold.test)
+    return [(float(mean[q]), _query(cells, fold.test, q, metric, ties)) for q in order]
 
 
-def _query(cells: Sequence[Cell], test: RankingData, q: int, metric: str) -> HardQuery:
+def _query(
+    cells: Sequence[Cell], test: RankingData, q: int, metric: str, ties: Floats | None
+) -> HardQuery:
     rows = slice(*test.groups.offsets[q : q + 2].tolist())
     quality = test.y[rows]
     if test.topk is not None:  # positions: 1 is the best, 0 none of the top
         quality = np.where(quality > 0, test.topk + 1 - quality, 0)
-    best = np.argsort(-quality, kind="stable")[:N_PLACES].tolist()
+    keys = (-quality,) if ties is None else (ties[rows], -quality)
+    best = np.lexsort(keys)[:N_PLACES].tolist()
     return HardQuery(
         qid=readable(test.qids[q]),
         text="" if test.query_text is None else _short(test.query_text.to_array()[q]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -86,6 +86,8 @@ class Report:
     standings: tuple[Standing, ...] = field(repr=False)
     hardest: tuple[HardQuery, ...] = field(repr=False)
     times: tuple[Seconds, ...] = field(default=(), repr=False)
+    measured: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Each metric as it is computed, by the name it was asked for; `podium.evaluate` takes it."""
 
     def __str__(self) -> str:
         from podium.experiments.tables import text
@@ -134,13 +136,9 @@ class Report:
         cells = [cell for cell in self.cells_of(ranker) if cell.error is None]
         if not cells:
             return ()
-        weights = {
-            p.number: sum(p.weights) if p.weights else float(len(p.qids)) for p in self.folds
-        }
         columns = zip(*(cell.curve for cell in cells), strict=True)
-        return tuple(
-            _weighted(column, [weights[cell.fold] for cell in cells]) for column in columns
-        )
+        counted = zip(*(cell.counted for cell in cells), strict=True)
+        return tuple(map(_weighted, columns, counted))
 
     def seconds(self, ranker: str) -> tuple[float, float] | None:
         """Mean training time of a fold, and prediction time of all folds; None where unknown."""

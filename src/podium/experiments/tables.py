@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from podium.experiments.standings import LEVEL, Standing
+from podium.metrics.naming import parse
 
 if TYPE_CHECKING:
     from podium.experiments.report import Report
@@ -34,12 +35,21 @@ def notes(report: Report) -> list[str]:
         f"{'chosen by ' + report.main + ' on validation queries' if report.tuned else 'not tuned'}; "
         f"seed {report.seed}, podium {report.version}."
     ]
+    averaged = [metric for metric in report.metrics if _averaged(report, metric)]
+    if averaged:
+        where = "" if len(averaged) == len(report.metrics) else f" in {', '.join(averaged)}"
+        told.append(f"Equal scores count in the mean over their orders{where} (ties='average').")
     if len(report.rankers) > 1:
         told.append(
             f"▲ ▼: better, worse than {report.baseline}, p < {LEVEL:g} (paired permutation test, "
             f"correction: {report.correction})."
         )
     return told
+
+
+def _averaged(report: Report, metric: str) -> bool:
+    measured = parse(report.measured.get(metric, metric))
+    return measured.convention().get("ties") == "average"
 
 
 def failures(report: Report) -> list[str]:
@@ -229,7 +239,7 @@ def csv_lines(report: Report) -> str:
     headers = [
         "ranker", "metric", "mean", "low", "high", "baseline", "difference", "p_value", "p_corrected",
         "wins", "ties", "losses", "training_seconds_per_fold", "prediction_seconds", "failed_folds",
-        *folds,
+        "measured", *folds,
     ]  # fmt: skip
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headers)
@@ -242,7 +252,8 @@ def csv_lines(report: Report) -> str:
         )
         cells = [
             standing.mean, standing.low, standing.high, report.baseline, *tested, *took,
-            " ".join(map(str, failed)), *standing.per_fold,
+            " ".join(map(str, failed)),
+            report.measured.get(standing.metric, standing.metric), *standing.per_fold,
         ]  # fmt: skip
         writer.writerow([standing.ranker, standing.metric, *map(_cell, cells)])
     return out.getvalue()

@@ -141,8 +141,9 @@ def _rankers(names: str, settings: list[str] | None, seed: int) -> dict[str, Ran
 
 def _metrics(given: list[str] | None) -> list[str]:
     from podium.apps.cli.train import check_measure
+    from podium.experiments.measures import DEFAULT_METRICS
 
-    metrics = given or ["NDCG@10", "ERR@10", "MAP"]
+    metrics = given or list(DEFAULT_METRICS)
     for metric in metrics:
         check_measure(metric)
     return metrics
@@ -238,6 +239,8 @@ def _print(report: Report, out: Path) -> None:
         how = f"paired permutation test, correction: {report.correction}"
         headers, rows = tables.tests(report)
         print_table(f"Against {report.baseline} ({how})", headers, rows, text_columns=2)
+    for note in tables.notes(report):
+        typer.echo(printable(note))
     typer.echo(f"Written: {out / 'report.html'} and .md, .tex, .csv, .json beside it")
 
 
@@ -248,6 +251,7 @@ def _as_json(report: Report, out: Path) -> dict[str, Any]:
         "queries": report.data.n_queries,
         "folds": len(report.folds),
         "baseline": report.baseline,
+        "measured": dict(report.measured),
         "rankers": {ranker: _ranker_json(report, ranker) for ranker in report.rankers},
         "failed": [
             {"ranker": cell.ranker, "fold": cell.fold, "error": cell.error}
