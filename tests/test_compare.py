@@ -1,12 +1,16 @@
 """Comparisons: nothing chooses on test queries, runs go on, failures stay in their cell."""
 
+import dataclasses
+import datetime
 import json
 from dataclasses import replace
 from itertools import count
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse
 
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic, split, write_letor
@@ -15,8 +19,10 @@ from podium.experiments import cells as cells_module
 from podium.experiments.compare import Progress, compare
 from podium.experiments.entrants import as_entrants
 from podium.experiments.folds import as_folds, read_folds
+from podium.experiments.identity import plain
 from podium.experiments.report import Report
 from podium.metrics import correct, evaluate, paired_test
+from podium.postranking import NotTopK, PostRanker
 from podium.rankers import LambdaMART, ListNet, RankSVM, Regression, tune
 
 DATA = make_synthetic(n_queries=30, n_docs=(4, 9), n_features=4, noise=1.0, seed=3)
@@ -274,17 +280,42 @@ def test_what_is_set_is_not_tried():
     assert all(not entrant.grid for entrant in as_entrants(["ranksvm", "listnet"], tune=False))
 
 
+def test_a_ranker_with_rules_is_compared_as_any_other():
+    rules = [NotTopK(doc, 2, weight=9) for doc in DATA.docids[::9]]
+    ruled = PostRanker(RankSVM(), rules, prior=0.5)
+    [entrant] = as_entrants({"ruled": ruled}, tune={"ruled": {"base": ("uniform", "margin")}})
+    assert list(entrant.grid) == ["base"]
+    report = small({"plain": "ranksvm", "ruled": ruled})
+    assert not report.failed
+    fold = kfold(DATA, 3, seed=0)[0]
+    scores = PostRanker(RankSVM().fit(fold.train), rules, prior=0.5).predict(fold.test)
+    expected = evaluate(fold.test, scores, "MAP")["MAP"].per_query
+    assert report.cells_of("ruled")[0].values["MAP"] == tuple(expected.tolist())
+
+
+def test_nothing_to_choose_from_is_nothing_tuned():
+    assert not compare(DATA, [RankSVM(C=5)], METRICS, folds=3).tuned
+    report = compare(DATA, [ListNet(l2=0.1, metric="MAP")], METRICS, folds=3)
+    assert not report.tuned
+    assert "not tuned" in str(report)
+    assert compare(DATA, ["ranksvm"], METRICS, folds=3, tune=GRIDS).tuned
+
+
 @pytest.mark.parametrize(
     ("rankers", "options", "error", "match"),
     [
         ([], {}, UsageError, "at least one ranker"),
         (["ranksvn"], {}, UnknownNameError, "ranksvm"),
         (["ranksvm", "ranksvm"], {}, UsageError, "ranksvm twice"),
+        ({1: "ranksvm", "1": "listnet"}, {}, UsageError, "1 twice"),
+        ({"a\n": "ranksvm", "a": "listnet"}, {}, UsageError, "a twice"),
         ([3], {}, UsageError, "got 3"),
         (3, {}, UsageError, "got 3"),
         (["ranksvm"], {"baseline": "listnet"}, UnknownNameError, "baseline"),
         (["ranksvm"], {"correction": "hol"}, UnknownNameError, "holm"),
         (["ranksvm"], {"tune": {"listnet": {}}}, UnknownNameError, "listnet"),
+        (["ranksvm"], {"tune": None}, UsageError, "got None"),
+        (["ranksvm"], {"tune": "no"}, UsageError, "got 'no'"),
         (["ranksvm"], {"folds": 2}, UsageError, "3 folds"),
         (["ranksvm"], {"seed": -1}, UsageError, "seed"),
         (["ranksvm"], {"n_jobs": 0}, UsageError, "n_jobs"),
@@ -436,6 +467,65 @@ def test_changed_data_or_settings_are_run_anew(tmp_path, changed):
     report, told = states(**changed, out=tmp_path)
     assert ("ranksvm", 1, "done") in told
     assert report.to_json() == small(**changed).to_json()
+
+
+def with_texts(docids=None, titles=None, queries=None):
+    return RankingData.from_arrays(
+        DATA.X, DATA.y, qid=np.repeat(DATA.qids, DATA.groups.sizes),
+        docid=DATA.docids if docids is None else docids,
+        query_text=None if queries is None else queries,
+        doc_text=None if titles is None else {"title": titles},
+    )  # fmt: skip
+
+
+def test_other_ids_and_texts_are_run_anew(tmp_path):
+    titles, queries = ["wing"] * len(DATA), ["lift"] * DATA.n_queries
+    versions = [
+        with_texts(),
+        with_texts([f"new-{i}" for i in range(len(DATA))]),
+        with_texts(titles=titles),
+        with_texts(titles=[*titles[:-1], "wings"]),
+        with_texts(titles=titles, queries=queries),
+        with_texts(titles=titles, queries=[*queries[:-1], "lifts"]),
+    ]
+    for data in versions:
+        assert ("regression", 1, "done") in states(data=data, out=tmp_path)[1]
+    assert {state for *_, state in states(data=versions[-1], out=tmp_path)[1]} == {"kept"}
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Holds(RankSVM):
+    """A ranker with a parameter of any kind."""
+
+    held: object = None
+
+
+def test_settings_that_cannot_be_told_apart_are_run_anew(tmp_path):
+    long = np.array([*["x"] * 2000], dtype=object)
+    other = long.copy()
+    other[1000] = "y"
+    for held in (long, other, scipy.sparse.eye(3).tocsr(), scipy.sparse.eye(3).tocsr()):
+        _, told = states(rankers={"a": Holds(held=held)}, out=tmp_path)
+        assert {state for *_, state in told} == {"done"}
+    states(rankers={"a": Holds(held=long)}, out=tmp_path)
+    _, told = states(rankers={"a": Holds(held=long.copy())}, out=tmp_path)
+    assert {state for *_, state in told} == {"kept"}
+    assert plain({1: 2}) != plain({"1": 2})
+
+
+def test_rules_without_a_day_are_those_of_the_day(monkeypatch):
+    class Tomorrow(datetime.date):
+        @classmethod
+        def today(cls):
+            return datetime.date(2100, 1, 1)
+
+    bare = PostRanker(RankSVM(), ())
+    dated = PostRanker(RankSVM(), (), today=datetime.date(2030, 1, 1))
+    before = plain(bare), plain(dated)
+    monkeypatch.setattr("podium.postranking.postranker.datetime", SimpleNamespace(date=Tomorrow))
+    assert plain(bare) != before[0]
+    assert plain(bare) == plain(PostRanker(RankSVM(), (), today=datetime.date(2100, 1, 1)))
+    assert plain(dated) == before[1]
 
 
 def test_another_version_is_run_anew(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from podium.experiments.cells import Cell, Timed, run_cell
 from podium.experiments.entrants import Entrant, Grid, as_entrants
 from podium.experiments.folds import as_folds
 from podium.experiments.hardest import hardest
+from podium.experiments.identity import data_told
 from podium.experiments.measures import DEFAULT_METRICS, as_curve, as_measures
 from podium.experiments.pieces import Shelf, fingerprint, readable, side_by_side
 from podium.experiments.report import DataFacts, Report
@@ -132,7 +133,7 @@ def compare(
         baseline=against,
         correction=correction,
         seed=seed,
-        tuned=tune is not False,
+        tuned=any(entrant.chosen for entrant in entrants),
         version=version("podium-ltr"),
         folds=told,
         cells=tuple(replace(cell, heads=()) for cell in cells),
@@ -199,10 +200,7 @@ class _Run:
             {
                 "version": version("podium-ltr"),
                 "kernels": kernels.BACKEND,
-                "data": [
-                    [part.fingerprint, list(map(readable, part.names())), part.topk]
-                    for part in fold
-                ],
+                "data": [data_told(part) for part in fold],
                 "ranker": [entrant.label, entrant.told()],
                 "fold": number,
                 "metrics": [[name, str(metric)] for name, metric in self.measures.items()],

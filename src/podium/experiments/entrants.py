@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
+import inspect
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from podium.errors import UnknownNameError, UsageError
+from podium.experiments.identity import plain
 from podium.experiments.pieces import readable
 from podium.rankers import Ranker
 from podium.registry import make_ranker
@@ -28,9 +27,14 @@ class Entrant:
     ranker: Ranker
     grid: Grid = field(repr=False)
 
+    @property
+    def chosen(self) -> bool:
+        """Whether there is anything to choose."""
+        return any(isinstance(v, Sized) and len(v) > 1 for v in self.grid.values())
+
     def told(self) -> Any:
         """All that its results depend on, as plain values."""
-        return [_plain(self.ranker), _plain(dict(self.grid))]
+        return [plain(self.ranker), plain(dict(self.grid))]
 
 
 def as_entrants(
@@ -49,6 +53,11 @@ def as_entrants(
     >>> [e.label for e in as_entrants([RankSVM(C=0.1), RankSVM(C=10)])]
     ['RankSVM(C=0.1)', 'RankSVM(C=10)']
     """
+    if not isinstance(tune, bool | Mapping):
+        raise UsageError(
+            f"expected tune to be True, False or grids by label, as in {{'ranksvm': {{'C': [1, 10]}}}}, "
+            f"got {tune!r}"
+        )
     made = {label: _made(given, seed) for label, given in _labelled(rankers).items()}
     if not made:
         raise UsageError("expected at least one ranker to compare, got none")
@@ -64,29 +73,33 @@ def as_entrants(
 
 def _labelled(rankers: Any) -> dict[str, Any]:
     if isinstance(rankers, Mapping):
-        return {readable(label): given for label, given in rankers.items()}
+        return _once([(" ".join(readable(label).split()), one) for label, one in rankers.items()])
     if isinstance(rankers, str | Ranker):
         rankers = [rankers]
     if not isinstance(rankers, Iterable):
         raise UsageError(f"expected rankers to compare, by name or as they are, got {rankers!r}")
     given = list(rankers)
-    names = [one.name if isinstance(one, Ranker) else str(one) for one in given]
-    often = Counter(names)
-    labels = [
-        name
-        if often[name] == 1
-        else " ".join(repr(one).split())
-        if isinstance(one, Ranker)
-        else name
-        for name, one in zip(names, given, strict=True)
-    ]
-    twice = next((label for label, times in Counter(labels).items() if times > 1), None)
+    often = Counter(map(_name, given))
+    return _once([(_name(one, full=often[_name(one)] > 1), one) for one in given])
+
+
+def _name(given: Any, *, full: bool = False) -> str:
+    """A ranker's name, or with its settings in full."""
+    if not isinstance(given, Ranker):
+        return str(given)
+    return " ".join(repr(given).split()) if full else given.name
+
+
+def _once(labelled: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """By label, if each label is another one."""
+    often = Counter(label for label, _ in labelled)
+    twice = next((label for label, times in often.items() if times > 1), None)
     if twice is not None:
         raise UsageError(
-            f"expected different rankers, got {twice} twice; give labels, as in "
+            f"expected different rankers, got {twice} twice; give labels that differ, as in "
             "{'first': ..., 'second': ...}"
         )
-    return dict(zip(labels, given, strict=True))
+    return dict(labelled)
 
 
 def _made(given: Any, seed: int) -> Ranker:
@@ -103,33 +116,21 @@ def _made(given: Any, seed: int) -> Ranker:
 
 def _grid(ranker: Ranker, given: Grid | None, *, wanted: bool) -> Grid:
     """What is tried. A metric of the ranker's own is kept, as its only value."""
-    defaults = type(ranker)().get_params(deep=False)
+    usual = _defaults(type(ranker))
     own = ranker.get_params(deep=False)
-    changed = {name for name in own if _plain(own[name]) != _plain(defaults[name])}
+    changed = {name for name in own if name not in usual or not _same(own[name], usual[name])}
     if given is None:
         given = {n: v for n, v in ranker.grid.items() if n not in changed} if wanted else {}
     kept = {"metric": (own["metric"],)} if "metric" in changed and "metric" not in given else {}
     return {**kept, **given}
 
 
-def _plain(value: Any) -> Any:
-    """A setting as JSON has it: two that differ never look the same."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return [type(value).__name__, repr(value)]
-    if isinstance(value, np.ndarray):
-        content = value.tobytes() if value.dtype != object else repr(value.tolist()).encode()
-        return [str(value.dtype), list(value.shape), hashlib.sha256(content).hexdigest()]
-    if isinstance(value, BaseEstimator):
-        return [_kind(value), _plain(value.get_params(deep=False))]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        own = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return [_kind(value), _plain(own)]
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, Sequence):
-        return [_kind(value), [_plain(one) for one in value]]
-    return [_kind(value), repr(value)]
+def _defaults(kind: type[Ranker]) -> dict[str, Any]:
+    """The parameters that need not be given, with what they are then."""
+    made = {f.name: f.default_factory() for f in fields(kind) if f.default_factory is not MISSING}
+    parameters = inspect.signature(kind).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty} | made
 
 
-def _kind(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+def _same(one: Any, other: Any) -> bool:
+    return one is other or plain(one) == plain(other)

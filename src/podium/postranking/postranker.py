@@ -115,6 +115,9 @@ class PostRanker(Ranker):
             self.conflicts, self.limit,
         )  # fmt: skip
 
+    def _depends_on(self) -> dict[str, Any]:
+        return {**super()._depends_on(), "today": self.today or datetime.date.today()}
+
     def _data(
         self,
         X: Any,

@@ -262,6 +262,11 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _settings(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
+    def _depends_on(self) -> dict[str, Any]:
+        """What the results depend on besides the data: the parameters, unless a ranker knows more."""
+        found: dict[str, Any] = self.get_params(deep=False)
+        return found
+
     @classmethod
     def unknown_parameter(cls, parameter: str) -> UnknownNameError:
         """The error for a parameter that there is not."""
