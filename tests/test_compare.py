@@ -3,8 +3,11 @@
 import dataclasses
 import datetime
 import json
+import os
+import signal
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import joblib
@@ -14,12 +17,13 @@ import scipy.sparse
 
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic, split, write_letor
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import DataError, PodiumError, UnknownNameError, UsageError
 from podium.experiments import cells as cells_module
 from podium.experiments.compare import Progress, compare
 from podium.experiments.entrants import as_entrants
 from podium.experiments.folds import as_folds, read_folds
 from podium.experiments.identity import plain
+from podium.experiments.pieces import side_by_side
 from podium.experiments.report import Report
 from podium.metrics import correct, evaluate, paired_test
 from podium.postranking import NotTopK, PostRanker
@@ -104,7 +108,10 @@ def test_choices_do_not_change_when_the_test_queries_do():
     other = RankingData.from_arrays(
         -50 * other.X, other.y, qid=np.repeat([f"z{i}" for i in range(10)], 7)
     )
-    changed = [Fold(fold.train, fold.valid, other) for fold in folds]
+    changed = [
+        Fold(fold.train, fold.valid, part)
+        for fold, part in zip(folds, split(other, [1 / 3] * 3), strict=True)
+    ]
     rankers = {"ranksvm": "ranksvm", "listnet": ListNet(), "lambdamart": forest()}
     one, two = (compare(given, rankers, METRICS) for given in (folds, changed))
     told = [
@@ -182,6 +189,17 @@ def test_a_query_that_is_tested_and_trained_on_is_refused():
         small(data=[Fold(train, valid, train)])
     with pytest.raises(DataError, match="to validate on in fold 2"):
         small(data=[Fold(train, valid, test), Fold(train, test, test)])
+
+
+def test_a_query_that_is_tested_twice_is_refused(tmp_path):
+    folds = kfold(DATA, 3, seed=0)
+    qid = folds[0].test.qids[0]
+    with pytest.raises(DataError, match=f"query '{qid}' in folds 1 and 3"):
+        small(data=[*folds[:2], folds[0]])
+    for i in (1, 2):
+        write_fold(tmp_path / f"Fold{i}", folds[0])
+    with pytest.raises(DataError, match="in folds 1 and 2"):
+        small(data=tmp_path)
 
 
 def test_standings_are_means_and_tests_over_all_test_queries():
@@ -571,6 +589,35 @@ def test_a_ranker_that_fails_in_a_fold_is_reported_there():
     assert report.ranking()[-1] == "bad"
     assert "bad failed in fold" in str(report)
     assert Report.from_json(report.to_json()) == report.without_times()
+
+
+class Killed(RankSVM):
+    """Its process is killed where it is not trained on query q1; where it is, only the first time."""
+
+    def _learn(self, train, watch, start):
+        spent = Path(os.environ["KILLED"])
+        if "q1" not in train.qids.tolist() or not spent.exists():
+            spent.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._learn(train, watch, start)
+
+
+def test_a_killed_process_costs_its_cell_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("KILLED", str(tmp_path / "spent"))
+    rankers = {"svm": "ranksvm", "killed": Killed()}
+    report = small(rankers, n_jobs=2, out=tmp_path)
+    without = [i for i, fold in enumerate(kfold(DATA, 3, seed=0), 1) if "q1" not in fold.train.qids]
+    assert [(c.ranker, c.fold) for c in report.failed] == [("killed", i) for i in without]
+    assert report.failed[0].error == "its process was killed, perhaps out of memory"
+    assert report.per_query("svm").tolist() == small(["ranksvm"]).per_query("ranksvm").tolist()
+    kept = sorted(path.name for path in (tmp_path / "cells").iterdir())
+    assert len(kept) == 6 - len(without)
+
+
+def test_a_killed_process_is_told_where_nobody_says_what_it_came_to():
+    tasks = {"bad": joblib.delayed(os._exit)(9), "good": joblib.delayed(abs)(-2)}
+    with pytest.raises(PodiumError, match="bad came to nothing: its process was killed"):
+        list(side_by_side(tasks, n_jobs=2))
 
 
 def test_what_failed_is_tried_again(tmp_path):

@@ -15,13 +15,13 @@ from podium import kernels
 from podium.data import Fold, check_seed
 from podium.data.files import Path_
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments.cells import Cell, Timed, run_cell
+from podium.experiments.cells import Cell, Seconds, Timed, run_cell
 from podium.experiments.entrants import Entrant, Grid, as_entrants
 from podium.experiments.folds import as_folds
 from podium.experiments.hardest import hardest
 from podium.experiments.identity import data_told
 from podium.experiments.measures import DEFAULT_METRICS, as_curve, as_measures
-from podium.experiments.pieces import Shelf, fingerprint, readable, side_by_side
+from podium.experiments.pieces import DIED, Shelf, fingerprint, readable, side_by_side
 from podium.experiments.report import DataFacts, Report
 from podium.experiments.standings import Part, standings
 from podium.metrics import Metric, mean_over_queries
@@ -177,7 +177,13 @@ class _Run:
             entrant, number = work[key]
             self._tell(Cell(entrant.label, number), "running", len(found), len(work))
 
-        for key, timed in side_by_side(left, n_jobs, starting):
+        def died(key: str) -> Timed:
+            entrant, number = work[key]
+            return Timed(
+                Cell(entrant.label, number, error=DIED), Seconds(entrant.label, number, 0.0, 0.0)
+            )
+
+        for key, timed in side_by_side(left, n_jobs, starting, died):
             found[key] = timed
             if timed.cell.error is None:  # what failed is tried again by the next run
                 shelf.keep(key, prints.get(key, ""), timed)

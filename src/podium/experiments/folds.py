@@ -34,7 +34,7 @@ def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
     """
     if isinstance(data, str | os.PathLike):
         if not Path(data).is_file():
-            return read_folds(data)
+            return _tested_once(read_folds(data))
         data = read_data([data])
     if isinstance(data, RankingData):
         return kfold(data, k, seed=seed)
@@ -42,7 +42,7 @@ def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
         raise UsageError(
             f"expected RankingData, a folder or folds to compare on, got {type(data).__name__}"
         )
-    return [_checked(fold, number) for number, fold in enumerate(_some(data), start=1)]
+    return _tested_once([_checked(fold, n) for n, fold in enumerate(_some(data), start=1)])
 
 
 def read_folds(
@@ -189,3 +189,18 @@ def _checked(fold: Fold, number: int) -> Fold:
         sizes = "/".join(str(part.n_features) for part in fold)
         raise DataError(f"expected the same features in all of fold {number}, got {sizes}")
     return fold
+
+
+def _tested_once(folds: list[Fold]) -> list[Fold]:
+    """The folds, in which no query is tested twice: intervals and tests take queries as independent."""
+    tested: dict[str, int] = {}
+    for number, fold in enumerate(folds, start=1):
+        for qid in fold.test.qids.tolist():
+            if qid in tested:
+                raise DataError(
+                    f"expected each query to be tested in one fold, got query {qid!r} in folds "
+                    f"{tested[qid]} and {number}; give different queries different ids, and compare "
+                    "folds that test the same queries one by one"
+                )
+            tested[qid] = number
+    return folds

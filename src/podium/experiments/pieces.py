@@ -11,11 +11,15 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from joblib import Parallel, delayed
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from podium import kernels
 from podium.data.files import atomic_writer
+from podium.errors import PodiumError
 
 Piece = TypeVar("Piece")
+DIED = "its process was killed, perhaps out of memory"
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,16 @@ class Shelf(Generic[Piece]):
 
 
 def side_by_side(
-    tasks: Mapping[str, Any], n_jobs: int, starting: Callable[[str], object] | None = None
+    tasks: Mapping[str, Any],
+    n_jobs: int,
+    starting: Callable[[str], object] | None = None,
+    died: Callable[[str], Any] | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """(name, result) of joblib's delayed tasks as they are done, in whatever order.
 
-    `starting` is told the name of a task that is handed out.
+    `starting` is told the name of a task that is handed out. Where a process is killed, out of memory
+    or by someone, what is left runs one task at a time, each in a process of its own; a task whose
+    process is killed again comes to what `died` says of it, or to an error.
 
     Examples
     --------
@@ -80,15 +89,36 @@ def side_by_side(
     [('three', 3), ('two', 2)]
     """
 
+    left = dict(tasks)
+
     def handed_out() -> Iterator[Any]:
         for name, task in tasks.items():
             if starting is not None:
                 starting(name)
             yield delayed(_named)(name, task)
 
-    # One task a process: who waits for its turn is not handed out yet.
-    answers: Iterable[tuple[str, Any]] = _workers(n_jobs)(handed_out())
-    yield from answers
+    try:
+        # One task a process: who waits for its turn is not handed out yet.
+        answers: Iterable[tuple[str, Any]] = _workers(n_jobs)(handed_out())
+        for name, result in answers:
+            del left[name]
+            yield name, result
+    except TerminatedWorkerError:
+        for name, task in left.items():
+            if starting is not None:
+                starting(name)
+            yield name, _alone(name, task, died)
+
+
+def _alone(name: str, task: Any, died: Callable[[str], Any] | None) -> Any:
+    """The result of a task in a process of its own."""
+    with ProcessPoolExecutor(max_workers=1) as process:
+        try:
+            return process.submit(_named, name, task).result()[1]
+        except TerminatedWorkerError:
+            if died is None:
+                raise PodiumError(f"{name} came to nothing: {DIED}; what is done is kept") from None
+            return died(name)
 
 
 def _named(name: str, task: Any) -> tuple[str, Any]:
