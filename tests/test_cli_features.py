@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import podium
-from podium.features import Index
+from podium.features import Index, Parameters
 from tests.cli import answer, flat, run
 
 DOCS = [
@@ -36,10 +36,11 @@ def test_build(folder):
     assert index.tokenizer.stemmer == "s"
     told = answer(
         "features", "build", "docs.jsonl", "-o", "more.index", "--field", "body", "--k1", "2",
-        "--stop-words", "english", "--identifiers", "split",
+        "--stop-words", "english", "--identifiers", "split", "--mu", "50", "--jm", "0.2", "--delta",
+        "0.5",
     )  # fmt: skip
     assert told == {"file": "more.index", "documents": 3, "terms": 5, "fields": {"body": 6}}
-    assert Index.load("more.index").parameters.k1 == 2
+    assert Index.load("more.index").parameters == Parameters(k1=2, mu=50, jm=0.2, delta=0.5)
 
 
 def test_ids_may_have_another_name(folder):
@@ -90,6 +91,11 @@ def test_make_from_a_run(folder):
     assert podium.read_letor("d.txt").docids.tolist() == ["d3", "d1"]
 
 
+INPUTS = {
+    "queries.tsv": "q.txt", "docs.qrels": "q.qrels", "docs.run": "run.txt", "docs.index": "i.txt"
+}  # fmt: skip
+"""Files to be read under names of files that can be written."""
+READ = "one of the files to be read"
 BUILD = ["features", "build"]
 SEARCH = ["features", "search"]
 MAKE = ["features", "make", "docs.index", "queries.tsv"]
@@ -106,11 +112,19 @@ MAKE = ["features", "make", "docs.index", "queries.tsv"]
         ([*BUILD, "bad.jsonl", "-o", "i"], 1, "bad.jsonl:2: expected JSON"),
         ([*BUILD, "docs.jsonl", "-o", "i", "--field", "titel"], 2, "did you mean title"),
         ([*BUILD, "docs.jsonl", "-o", "i", "--field", "n"], 1, "text in field 'n', got 3"),
+        ([*BUILD, "docs.jsonl", "-o", "i", "--keep", "n"], 1, "(--field title)"),
+        ([*BUILD, "docs.jsonl", "-o", "i", "--mu", "0"], 2, "mu above 0, got 0"),
+        ([*BUILD, "docs.jsonl", "-o", "i", "--jm", "1.5"], 2, "--jm"),
         ([*BUILD, "docs.jsonl", "-o", "i", "--stemmer", "snow"], 2, "snow"),
         ([*BUILD, "docs.jsonl", "docs.jsonl", "-o", "i"], 1, "'d1' twice"),
         ([*SEARCH, "docs.jsonl", "x"], 1, "docs.jsonl: expected a podium index"),
         ([*SEARCH, "docs.index", "x", "--field", "bod"], 2, "did you mean body"),
         ([*SEARCH, "docs.index", "x", "-k", "0"], 2, "-k"),
+        (["features", "make", "docs.index", "q.txt", "-o", "q.txt", "--force"], 1, READ),
+        ([*MAKE, "--qrels", "q.qrels", "-o", "q.qrels", "--force"], 1, READ),
+        ([*MAKE, "--run", "run.txt", "-o", "run.txt", "--force"], 1, READ),
+        (["features", "make", "i.txt", "queries.tsv", "-o", "i.txt", "--force"], 1, READ),
+        ([*MAKE, "--run", "docs.run", "--candidates", "5", "-o", "x.txt"], 2, "got both"),
         ([*MAKE, "-o", "x.what"], 2, "ends in"),
         ([*MAKE, "-o", "docs.run"], 2, "ends in"),
         ([*MAKE, "--qrels", "other.qrels", "-o", "x.txt"], 1, "judgments of these queries"),
@@ -118,12 +132,14 @@ MAKE = ["features", "make", "docs.index", "queries.tsv"]
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, arguments, code, message):
-    before = sorted(path.name for path in folder.iterdir())
+    for name, copy in INPUTS.items():
+        (folder / copy).write_bytes((folder / name).read_bytes())
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     result = run(*arguments, code=code)
     assert message in flat(result.output)
     if code == 1:
         assert result.stderr.count("\n") == 1
-    assert sorted(path.name for path in folder.iterdir()) == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("command", ["build", "search", "make"])

@@ -67,7 +67,7 @@ class Counting:
                 docid, value = self._odd[name]
                 raise DataError(
                     f"expected text in field {name!r}, got {value!r:.60} in document {docid!r}; "
-                    "fields= names those to read"
+                    "only text is counted or kept, as in fields=['title'] (--field title)"
                 )
 
     def postings(self) -> dict[str, Postings]:

@@ -192,10 +192,16 @@ def write_ranking_data(data: RankingData, path: Path) -> None:
 
 def check_free(paths: Sequence[Path], force: bool) -> None:
     """Raise where ranking data cannot be written, or would replace a file that nobody said may go."""
+    for path in paths:
+        _format(path)
+    check_new(paths, force)
+
+
+def check_new(paths: Sequence[Path], force: bool) -> None:
+    """Raise where a file would be replaced that nobody said may go."""
     from podium.errors import UsageError
 
     for path in paths:
-        _format(path)
         if path.exists() and not force:
             raise UsageError(f"expected a new file, but {path} is there; --force replaces")
 

@@ -17,7 +17,7 @@ from podium.apps.cli.console import (
     reading,
     reports_errors,
 )
-from podium.apps.cli.data import Force, check_free, write_ranking_data
+from podium.apps.cli.data import Force, check_free, check_new, write_ranking_data
 
 if TYPE_CHECKING:
     from podium.data import Qrels, RankingData, Run
@@ -88,21 +88,27 @@ def build(
     ] = "keep",
     k1: Annotated[float, typer.Option(min=0, help="BM25: saturation of counts.")] = 1.2,
     b: Annotated[float, typer.Option(min=0, max=1, help="BM25: evening out of lengths.")] = 0.75,
+    mu: Annotated[float, typer.Option(help="LMIR.DIR: Dirichlet's mu, above 0.")] = 2000.0,
+    jm: Annotated[
+        float, typer.Option(max=1, help="LMIR.JM: Jelinek and Mercer's lambda, above 0.")
+    ] = 0.1,
+    delta: Annotated[
+        float, typer.Option(max=1, help="LMIR.ABS: what is taken off counts, above 0.")
+    ] = 0.7,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Count the terms of documents, field by field, and write them as an index."""
     from podium.data.files import check_target
-    from podium.errors import UsageError
     from podium.features import Index, Parameters, Tokenizer, read_documents
 
+    parameters = Parameters(k1=k1, b=b, mu=mu, jm=jm, delta=delta)
     check_target(out, *docs)
-    if out.exists() and not force:
-        raise UsageError(f"expected a new file, but {out} is there; --force replaces")
+    check_new([out], force)
     with reading(docs) as progress:
         index = Index.build(
             read_documents(docs, id_field, progress), fields=field or None, keep=keep or (),
-            tokenizer=Tokenizer(stop_words, stemmer, identifiers), parameters=Parameters(k1=k1, b=b),
+            tokenizer=Tokenizer(stop_words, stemmer, identifiers), parameters=parameters,
         )  # fmt: skip
     with busy(f"writing {out}"):
         index.save(out)
@@ -157,8 +163,8 @@ def make(
         typer.Option(exists=True, dir_okay=False, help="Judgments: TREC qrels, LETOR or Parquet."),
     ] = None,
     candidates: Annotated[
-        int, typer.Option(min=1, help="Documents a query: the best by BM25.")
-    ] = 100,
+        int | None, typer.Option(min=1, help="Documents a query: the best by BM25; 100 without it.")
+    ] = None,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -171,12 +177,17 @@ def make(
 ) -> None:
     """Make ranking data: LETOR's features of every query's candidates."""
     from podium.data import read_queries, read_run
+    from podium.data.files import check_target
+    from podium.errors import UsageError
     from podium.features import Index, make_features
 
+    if candidates is not None and run is not None:
+        raise UsageError("expected --candidates or --run, whose documents are taken, got both")
     check_free([out], force)
+    check_target(out, index, queries, *(path for path in (qrels, run) if path is not None))
     opened, texts = Index.load(index), read_queries(queries)
     judged = None if qrels is None else _read_qrels(qrels)
-    given: int | Run = candidates if run is None else read_run(run)
+    given: int | Run = candidates or 100 if run is None else read_run(run)
     with advancing("features") as progress:
         data = make_features(opened, texts, given, judged, field=field, progress=progress)
     write_ranking_data(data, out)
