@@ -22,6 +22,7 @@ from podium.metrics.significance import (
     Interval,
     PairedTest,
     bootstrap_interval,
+    bootstrap_intervals,
     correct,
     paired_test,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "TESTS",
     "Tau",
     "bootstrap_interval",
+    "bootstrap_intervals",
     "conversions",
     "convert",
     "correct",

@@ -157,26 +157,73 @@ def bootstrap_interval(
     >>> round(interval.low, 2), round(interval.high, 2)
     (0.46, 0.54)
     """
+    [found] = bootstrap_intervals([values], level, weight=weight, resamples=resamples, seed=seed)
+    return found
+
+
+def bootstrap_intervals(
+    columns: Sequence[ArrayLike],
+    level: float = 0.95,
+    *,
+    weight: ArrayLike | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> list[Interval]:
+    """`bootstrap_interval` of each column, in little more time than that of one takes.
+
+    Columns with values of the same queries are resampled together; the result is the same.
+
+    Examples
+    --------
+    >>> one, two = [0.2, 0.4, 0.6, 0.8] * 25, [0.1, None, 0.3, 0.9] * 25
+    >>> found = bootstrap_intervals([one, two])
+    >>> found == [bootstrap_interval(one), bootstrap_interval(two)]
+    True
+    """
     if not 0 < level < 1:
         raise UsageError(f"expected a level between 0 and 1, got {level}")
     _check_drawing(resamples, seed)
-    known = np.asarray(values, dtype=np.float64)
-    share = np.ones(len(known)) if weight is None else np.asarray(weight, dtype=np.float64)
-    if share.shape != known.shape:
-        raise LengthMismatchError(f"expected {len(known)} weights, got shape {share.shape}")
-    counted = ~np.isnan(known) & (share > 0)
-    known, share = known[counted], share[counted]
-    if len(known) == 0:
+    given = [np.asarray(values, dtype=np.float64) for values in columns]
+    alike: dict[bytes, list[int]] = {}
+    counted = [_counted(values, weight) for values in given]
+    for number, mask in enumerate(counted):
+        alike.setdefault(mask.tobytes(), []).append(number)
+    tail, found = (1 - level) / 2, {}
+    for numbers in alike.values():
+        mask = counted[numbers[0]]
+        share = np.ones(len(mask)) if weight is None else np.asarray(weight, dtype=np.float64)
+        means = _resampled([given[i][mask] for i in numbers], share[mask], resamples, seed)
+        for number, own in zip(numbers, means, strict=True):
+            low, high = np.quantile(own, [tail, 1 - tail])
+            found[number] = Interval(float(low), float(high), level)
+    return [found[number] for number in range(len(given))]
+
+
+def _counted(values: Floats, weight: ArrayLike | None) -> NDArray[np.bool_]:
+    """The queries that have a value and count."""
+    share = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if share.shape != values.shape:
+        raise LengthMismatchError(f"expected {len(values)} weights, got shape {share.shape}")
+    counted: NDArray[np.bool_] = ~np.isnan(values) & (share > 0)
+    if not counted.any():
         raise DataError("expected at least one query with a value, got none")
-    rng = np.random.default_rng(seed)
-    means, batch = [], max(1, 4_000_000 // len(known))
+    return counted
+
+
+def _resampled(columns: Sequence[Floats], share: Floats, resamples: int, seed: int) -> list[Floats]:
+    """Means of queries drawn with replacement, the same queries for every column."""
+    n, rng = len(share), np.random.default_rng(seed)
+    batch = max(1, 400_000 // n)  # what fits a cache
+    means = np.empty((len(columns), resamples))
     for start in range(0, resamples, batch):
-        size = (min(batch, resamples - start), len(known))
-        drawn = rng.integers(0, len(known), size)
-        means.append((known * share)[drawn].sum(axis=1) / share[drawn].sum(axis=1))
-    tail = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return Interval(float(low), float(high), level)
+        size = min(batch, resamples - start)
+        drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        # Not a matrix product: with many threads BLAS adds in another order.
+        total = np.einsum("rq,q->r", times, share)
+        for own, values in zip(means, columns, strict=True):
+            own[start : start + size] = np.einsum("rq,q->r", times, values * share) / total
+    return list(means)
 
 
 def correct(p_values: Sequence[float], method: str = "holm") -> list[float]:
