@@ -5,14 +5,16 @@ import io
 import os
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import absent
 
 import podium
-from podium.data import RankingData, make_synthetic
+from podium.data import Fold, RankingData, kfold, make_synthetic
 from podium.errors import MissingExtraError
+from podium.experiments import drawings
 from podium.experiments.compare import compare
 from podium.experiments.drawings import short
 from podium.rankers import LambdaMART, RankSVM
@@ -154,6 +156,69 @@ def test_pictures_have_words_ids_of_their_own_and_colours_of_the_page(report):
 
 def test_the_same_report_gives_the_same_page(report):
     assert report.to_html() == report.to_html()
+
+
+def test_markdown_shows_names_as_they_are(report):
+    text = report.to_markdown()
+    assert "&lt;script&gt;alert('$x$')&lt;/script&gt;" in text
+    assert not re.search(r"<\w", re.sub(r"(`+).*?\1", "", text))
+    assert "a &amp; b" in text
+    named = replace(
+        report, rankers=("a|b", *report.rankers[1:]), baseline="a|b",
+        cells=tuple(replace(c, ranker="a|b", chosen="R(x='`|`')") if c.ranker == "regression" else c
+                    for c in report.cells),
+        standings=tuple(replace(s, ranker="a|b") if s.ranker == "regression" else s
+                        for s in report.standings),
+    )  # fmt: skip
+    assert "## Against a\\|b" in named.to_markdown()
+    assert "`` R(x='`\\|`') ``" in named.to_markdown()
+
+
+@pytest.mark.parametrize("label", ["[a]", "*a"])
+def test_a_latex_row_begins_with_no_option_of_the_last_one(label):
+    data = make_synthetic(n_queries=12, n_docs=5, n_features=2, seed=0)
+    text = compare(data, {"b": "regression", label: "ranksvm"}, "MAP", folds=3, tune=False)
+    assert f"    {{}}{label} & " in text.to_latex()
+    assert "    b & " in text.to_latex()
+
+
+def test_no_value_is_no_failure():
+    data = make_synthetic(n_queries=12, n_docs=5, n_features=2, seed=0)
+    empty = RankingData.from_arrays(data.X, data.y * 0, qid=np.repeat(data.qids, data.groups.sizes))
+    folds = [
+        Fold(a.train, a.valid, b.test) for a, b in zip(kfold(data, 3), kfold(empty, 3), strict=True)
+    ]
+    rankers = {"good": "regression", "bad": Fails()}
+    found = compare(folds, rankers, ["NDCG(empty='skip')@5", "MAP"], tune=False)
+    good, bad = str(found).splitlines()[2:4]
+    assert good.split()[:4] == ["good", "no", "value", "0.0000"]
+    assert bad.split()[:3] == ["bad!", "failed", "failed"]
+    assert "no value & \\textbf{0.0000}" in found.to_latex()
+    page = found.to_html()
+    assert "no test query counts in NDCG(empty=&#39;skip&#39;)@5" in page
+    assert '<td class="failed">no value</td>' in page
+    assert "every cell failed" not in page
+
+
+def test_names_in_any_script_and_control_characters_draw_without_a_word(recwarn):
+    data = make_synthetic(n_queries=12, n_docs=5, n_features=3, seed=0)
+    data = data.with_features(data.X, ("漢字", "bell\a", "two\nlines"))
+    page = compare(data, {"漢字\x01": "regression"}, "MAP", folds=3, tune=False).to_html()
+    assert [str(w.message) for w in recwarn if "Glyph" in str(w.message)] == []
+    pictures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    for shown in ("漢字", "bell\\x07", "two lines", "漢字\\x01"):
+        assert shown in pictures
+    assert not re.search("[\x00-\x08\x0b-\x1f]", page)
+
+
+def test_the_legend_is_dashed_as_the_curves_are():
+    assert [drawings.dashes(i) for i in (0, 7, 8, 16, 24)] == [(), (), (4, 1.5), (1, 1.2), ()]
+    data = make_synthetic(n_queries=12, n_docs=5, n_features=2, seed=0)
+    rankers = {f"r{i}": RankSVM(C=10.0**-i) for i in range(9)}
+    page = compare(data, rankers, "MAP", folds=3, tune=False).to_html()
+    wide = {"12 4.5", "none"}  # 3 times what stands in drawings.DASHES
+    assert set(re.findall(r"stroke-width: 3; stroke-dasharray: ([^\"]+)\"", page)) == wide
+    assert "stroke-dasharray: 6.4,2.4" in page  # 1.6 times
 
 
 def test_a_report_in_which_everything_failed_is_a_page_too():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ Points = Sequence[float | None]
 
 SERIES = 8
 """Colours there are; the ninth curve is the first one's colour, dashed."""
-DASHES = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2))
+"""Of the first, second and third eight: drawn and left out, in widths of the line; empty is a whole line."""
 WIDE, SMALL = (4.1, 2.7), (2.7, 1.75)
 """Inches of 72 units: as wide as a phone, so that text is never scaled down to nothing."""
 
@@ -33,6 +35,11 @@ _PAGE |= {f"#0102{i:02x}": f"var(--s{i})" for i in range(SERIES)}
 def colour(i: int) -> str:
     """What stands for the colour of the i-th ranker."""
     return f"#0102{i % SERIES:02x}"
+
+
+def dashes(i: int) -> tuple[float, ...]:
+    """What is drawn and left out of the line of the i-th ranker."""
+    return DASHES[i // SERIES % len(DASHES)]
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def lines(
             if known:
                 ax.plot(
                     *zip(*known, strict=True), color=colour(curve.series),
-                    linestyle=DASHES[curve.series // SERIES % len(DASHES)],
+                    linestyle=(0, dashes(curve.series)) if dashes(curve.series) else "-",
                     linewidth=0.8 if curve.thin else 1.6, alpha=0.45 if curve.thin else 1.0,
                     marker="o" if curve.dots else None, markersize=2.6,
                 )  # fmt: skip
@@ -154,7 +161,9 @@ def _sheet(
         ax.patch.set_alpha(0)
         yield ax, done
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        with warnings.catch_warnings():  # text stays text: the browser has the letters
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     done.append(Drawing(_inline(out.getvalue(), name), alt))
 
 
@@ -202,7 +211,8 @@ def _rows(ax: Any, names: Sequence[str], label: str) -> None:
 
 
 def short(name: str, letters: int = 22) -> str:
-    """A name that leaves room for the picture."""
+    """A name in a line that leaves room for the picture."""
+    name = " ".join(name.split())
     return name if len(name) <= letters else f"{name[: letters - 1]}…"
 
 

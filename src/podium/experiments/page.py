@@ -15,6 +15,8 @@ from podium.experiments.report import Report
 TEMPLATE = "report.html.jinja"
 SHOWN_LISTS = 4
 """Rankers whose lists are shown of a hard query: the baseline and the best others."""
+LEGEND_WIDTH = 3
+"""Of the lines in the legend."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ def page(report: Report) -> str:
         report=report,
         verdict=verdict(report),
         best={metric: report.ranking(metric)[0] for metric in report.metrics},
+        legend_width=LEGEND_WIDTH,
         legend=[_key(report, ranker) for ranker in report.rankers],
         intervals=pictures.intervals() if anything else None,
         curves=pictures.curves() if anything else None,
@@ -67,7 +70,9 @@ def verdict(report: Report) -> str:
     best = report.ranking()[0]
     told = report.standing(best)
     if told.mean is None:
-        return "No ranker came to anything: every cell failed."
+        failed = len(report.failed) == len(report.cells)
+        why = "every cell failed" if failed else f"no test query counts in {report.main}"
+        return f"No ranker came to anything: {why}."
     first = f"{best} has the highest {report.main}: {told.mean:.4f}"
     interval = f" (95% interval {told.low:.4f} to {told.high:.4f})."
     if told.difference is None:
@@ -110,7 +115,7 @@ def sections(pictures: Pictures) -> Iterable[Section]:
 
 def _key(report: Report, ranker: str) -> Key:
     number = report.rankers.index(ranker)
-    dashes = ("", "5 2", "1.5 1.5")[number // drawings.SERIES % 3]
+    dashes = " ".join(f"{LEGEND_WIDTH * length:g}" for length in drawings.dashes(number))
     return Key(ranker, number % drawings.SERIES, dashes)
 
 

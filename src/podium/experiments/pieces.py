@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -183,15 +184,23 @@ def finished(
     return {name: found[name] for name in work}
 
 
+_CONTROLS = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]")
+
+
 def readable(text: object) -> str:
-    """Text that every file can hold: bytes that were not UTF-8 are shown as escapes.
+    """Text that every file can hold: bytes that were not UTF-8 and control characters as escapes.
+
+    Tabs and ends of lines stay, which whoever shows it folds.
 
     Examples
     --------
     >>> readable("caf\\udce9")
     'caf\\\\udce9'
+    >>> readable("bell\\a")
+    'bell\\\\x07'
     """
-    return str(text).encode("utf-8", "backslashreplace").decode()
+    plain = str(text).encode("utf-8", "backslashreplace").decode()
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", plain)
 
 
 def fingerprint(told: object) -> str:

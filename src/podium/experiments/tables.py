@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,10 @@ def means(report: Report) -> tuple[Row, list[Row]]:
     """Rankers by metrics, in the order they were given, and times where they are known."""
     headers = ["ranker", *report.metrics]
     rows = [
-        [named(report, ranker), *(value(report.standing(ranker, m)) for m in report.metrics)]
+        [
+            named(report, ranker),
+            *(value(report, report.standing(ranker, m)) for m in report.metrics),
+        ]
         for ranker in report.rankers
     ]
     if report.times:
@@ -105,11 +109,16 @@ def named(report: Report, ranker: str) -> str:
     return f"{ranker}!" if any(cell.error for cell in report.cells_of(ranker)) else ranker
 
 
-def value(standing: Standing) -> str:
+def value(report: Report, standing: Standing) -> str:
     """The mean, half the width of its interval, and the mark."""
     if standing.mean is None or standing.low is None or standing.high is None:
-        return "failed"
+        return nothing(report, standing.ranker)
     return f"{standing.mean:.4f} ±{(standing.high - standing.low) / 2:.4f}{standing.mark or ' '}"
+
+
+def nothing(report: Report, ranker: str) -> str:
+    """Why a ranker has no mean: it failed everywhere, or no query counts where it did not."""
+    return "failed" if all(cell.error for cell in report.cells_of(ranker)) else "no value"
 
 
 def number(found: float | None) -> str:
@@ -153,31 +162,48 @@ def _aligned(headers: Row, rows: Sequence[Row]) -> list[str]:
 def markdown(report: Report) -> str:
     """Markdown: means, tests against the baseline, folds, chosen settings, failures."""
     parts = [
-        f"# {report.data.name or 'Comparison'}",
-        headline(report) + ".",
+        f"# {_marked(report.data.name or 'Comparison')}",
+        _marked(headline(report)) + ".",
         _pipes(*means(report)),
     ]
-    parts += notes(report)
+    parts += map(_marked, notes(report))
     if len(report.rankers) > 1:
-        parts += [f"## Against {report.baseline}", _pipes(*tests(report), text_columns=2)]
+        parts += [f"## Against {_marked(report.baseline)}", _pipes(*tests(report), text_columns=2)]
     for metric in report.metrics:
         parts += [f"## {metric} by fold", _pipes(*by_fold(report, metric))]
-    chosen = [[c.ranker, f"{c.fold}", f"`{c.chosen}`"] for c in report.cells if c.error is None]
-    headers = ["ranker", "fold", "settings"]
-    parts += ["## Settings", _pipes(headers, chosen, text_columns=3)]
+    chosen = [
+        [_marked(c.ranker), f"{c.fold}", _code(c.chosen)] for c in report.cells if c.error is None
+    ]
+    parts += ["## Settings", _grid(["ranker", "fold", "settings"], chosen, text_columns=3)]
     if report.failed:
-        parts += ["## Failed", "\n".join(f"- {_piped(line)}" for line in failures(report))]
+        parts += ["## Failed", "\n".join(f"- {_marked(line)}" for line in failures(report))]
     return "\n\n".join(parts) + "\n"
 
 
 def _pipes(headers: Row, rows: Sequence[Row], text_columns: int = 1) -> str:
+    return _grid(
+        list(map(_marked, headers)), [list(map(_marked, row)) for row in rows], text_columns
+    )
+
+
+def _grid(headers: Row, rows: Sequence[Row], text_columns: int) -> str:
     rule = ["---" if i < text_columns else "---:" for i in range(len(headers))]
-    lines = [list(map(_piped, headers)), rule, *(list(map(_piped, row)) for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows))
 
 
-def _piped(cell: str) -> str:
-    return " ".join(cell.split()).replace("|", "\\|")
+_MARKED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "\\|"})
+
+
+def _marked(plain: str) -> str:
+    """Text that Markdown shows as it is: no tags, no columns of its own."""
+    return " ".join(plain.split()).translate(_MARKED)
+
+
+def _code(plain: str) -> str:
+    """Code in Markdown, where tags are shown as they are anyway; fenced by more than it has itself."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
+    room = " " if len(fence) > 1 else ""
+    return f"{fence}{room}{' '.join(plain.split())}{room}{fence}".replace("|", "\\|")
 
 
 def latex(report: Report) -> str:
@@ -186,9 +212,9 @@ def latex(report: Report) -> str:
     rows = [
         " & ".join(
             [
-                _tex(named(report, ranker)),
+                _tex_first(named(report, ranker)),
                 *(
-                    _tex_value(report.standing(ranker, m), best[m] == ranker)
+                    _tex_value(report, report.standing(ranker, m), best[m] == ranker)
                     for m in report.metrics
                 ),
             ]
@@ -224,9 +250,14 @@ def _tex(plain: str) -> str:
     return "".join(_TEX.get(letter, letter) for letter in plain)
 
 
-def _tex_value(standing: Standing, best: bool) -> str:
+def _tex_first(plain: str) -> str:
+    """The first cell of a row: the end of the row before takes a [ or * behind it as its own."""
+    return f"{{}}{_tex(plain)}" if plain.startswith(("[", "*")) else _tex(plain)
+
+
+def _tex_value(report: Report, standing: Standing, best: bool) -> str:
     if standing.mean is None or standing.low is None or standing.high is None:
-        return "failed"
+        return nothing(report, standing.ranker)
     mean = f"\\textbf{{{standing.mean:.4f}}}" if best else f"{standing.mean:.4f}"
     mark = {"▲": r"$^{\uparrow}$", "▼": r"$^{\downarrow}$"}.get(standing.mark, "")
     return f"{mean}{mark} {{\\scriptsize$\\pm${(standing.high - standing.low) / 2:.4f}}}"
