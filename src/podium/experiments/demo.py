@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium.data import Fold, RankingData, kfold, scale_by_query
 from podium.data.files import atomic_writer
 from podium.experiments.compare import Progress, compare
+from podium.experiments.measures import DEFAULT_METRICS
 from podium.experiments.report import Report
 from podium.experiments.stdlib import Document, SearchProblem, library_index, search_problem
 from podium.features import make_features
@@ -29,7 +30,6 @@ CANDIDATES = 50
 
 FIRST_STAGE = "bm25(whole)"
 KINDS = ("module", "class", "function", "method", "property")
-METRICS = ("NDCG@10", "ERR@10", "MAP")
 PLACES = 5
 """Documents of a list that are shown."""
 
@@ -138,7 +138,7 @@ class Demo:
     ) -> Report:
         """All of them on the test queries of five folds, against BM25."""
         return compare(
-            self.folds, self.rankers(), METRICS, tune=False, baseline="bm25", seed=self.seed,
+            self.folds, self.rankers(), DEFAULT_METRICS, tune=False, baseline="bm25", seed=self.seed,
             n_jobs=n_jobs, progress=progress, name="the standard library",
         )  # fmt: skip
 

@@ -20,13 +20,13 @@ from podium.experiments.pieces import fingerprint
 from podium.experiments.standings import Part, Standing, per_query, query_weights, standings
 
 FILES = {
-    "report.html": "to_html",
     "report.md": "to_markdown",
     "report.tex": "to_latex",
     "report.csv": "to_csv",
     "report.json": "to_json",
+    "report.html": "to_html",
 }
-"""What `Report.save` writes, and by which method."""
+"""What `Report.save` writes, and by which method; last what needs an extra."""
 TIMES = "times.json"
 
 
@@ -210,9 +210,9 @@ class Report:
         """Write report.html, .md, .tex, .csv and .json, and times.json, to a folder."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
+        _write(target / TIMES, msgspec.json.encode(self.times).decode())
         for name, method in FILES.items():
             _write(target / name, getattr(self, method)())
-        _write(target / TIMES, msgspec.json.encode(self.times).decode())
         return target
 
     @classmethod

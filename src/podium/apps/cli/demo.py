@@ -92,7 +92,8 @@ def _print(run: Demo, report: Report, shown: list[Shown]) -> None:
         f"{run.found:.0%} of the good answers: what it does not find, no ranker can rank.\n"
     )
     print_table(tables.headline(report), *tables.means(report))
-    typer.echo("▲ ▼: better, worse than bm25 (paired permutation test, p < 0.05 after Holm)")
+    for note in tables.notes(report):
+        typer.echo(note)
     best = report.ranking()[0]
     for one in shown:
         # Rules may leave fewer documents than there are places.
