@@ -4,7 +4,8 @@ manifest.json     {"format": ..., "version": 1, "podium": "0.1.0", ..., "parts":
                    "digest": "<sha256 of all the rest>"}
 NAME.npy, .txt    the parts, arrays and texts
 
-Data, never code: reading one runs nothing. The same contents give the same bytes.
+Data, never code: reading one runs nothing. Parts are stored as they are, and the same contents give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -27,9 +28,7 @@ from podium.data.files import Path_, atomic_path
 MANIFEST = "manifest.json"
 
 
-def write_archive(
-    path: Path_, about: Mapping[str, Any], parts: Mapping[str, bytes], packed: bool = False
-) -> None:
+def write_archive(path: Path_, about: Mapping[str, Any], parts: Mapping[str, bytes]) -> None:
     """Write a manifest and its parts, all or nothing.
 
     Parameters
@@ -39,8 +38,6 @@ def write_archive(
         SHA-256 and a digest of all that are added.
     parts
         File name -> bytes.
-    packed
-        Compress them.
     """
     kind, number, *_ = about.values()
     manifest = {
@@ -48,8 +45,7 @@ def write_archive(
         "parts": {name: _sha256(data) for name, data in parts.items()},
     }  # fmt: skip
     text = json.dumps({**manifest, "digest": digest(manifest)}, indent=1, allow_nan=False)
-    packing = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", packing) as archive:
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, data in {MANIFEST: text.encode(), **parts}.items():
             # A fixed date: the same contents give the same bytes.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)

@@ -209,5 +209,6 @@ def fingerprint(told: object) -> str:
 
 
 def made_of(told: object) -> str:
-    """The fingerprint of what pieces depend on, the version of podium and its kernels included."""
-    return fingerprint([version("podium-ltr"), kernels.BACKEND, told])
+    """The fingerprint of what pieces depend on, versions and kernels included."""
+    versions = [version(name) for name in ("podium-ltr", "numpy", "scipy", "lightgbm")]
+    return fingerprint([*versions, kernels.BACKEND, told])

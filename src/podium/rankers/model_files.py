@@ -78,7 +78,7 @@ def save(ranker: Ranker, path: Path_) -> None:
         "model": ranker.model_.kind,
     }
     parts = {_file(name, part): _encode(part) for name, part in ranker.model_.parts().items()}
-    write_archive(path, about, parts, packed=True)
+    write_archive(path, about, parts)
 
 
 def load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,22 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """
     rule = ["---", *("---:" for _ in headers[1:])]
     return ["| " + " | ".join(row) + " |" for row in [headers, rule, *rows]]
+
+
+def code(text: str) -> str:
+    """Text as it is, in a line, whatever is in it.
+
+    Examples
+    --------
+    >>> code("podium reproduce topk"), code("a `b`")
+    ('`podium reproduce topk`', '`` a `b` ``')
+    """
+    line = " ".join(text.split())
+    runs = [len(run) for run in re.findall("`+", line)]
+    if not runs:
+        return f"`{line}`"
+    fence = "`" * (max(runs) + 1)
+    return f"{fence} {line} {fence}"
 
 
 def p_text(value: float) -> str:

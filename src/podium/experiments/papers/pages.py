@@ -13,12 +13,13 @@ from pathlib import Path
 
 from podium.data.files import atomic_writer
 from podium.errors import require
-from podium.experiments.papers.markdown import table
+from podium.experiments.papers.markdown import code, table
 from podium.experiments.papers.registry import PAPERS
 from podium.experiments.papers.running import Made, Record, json_lines
 from podium.experiments.papers.style import STYLE
 
 FIGURES, TABLES = "figures", "tables"
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 QUICK = (
     "**A quick run**: a few queries and settings, to see that everything works. What comes out says "
     "nothing about the paper."
@@ -28,7 +29,9 @@ QUICK = (
 def section(record: Record, made: Made) -> list[str]:
     """The record under a heading of the second level, for a page of several."""
     paper = PAPERS[record.paper]
-    times = paper.time_sections(made.times) if paper.time_sections and made.times else []
+    times = (
+        paper.time_sections(made.times, record.quick) if paper.time_sections and made.times else []
+    )
     lines = [f"## {paper.title}", "", *_head(record, made), *paper.sections(record.found), *times]
     return lines if lines[-1] == "" else [*lines, ""]
 
@@ -46,7 +49,7 @@ def _head(record: Record, made: Made) -> list[str]:
     heads = ["data", "queries", "documents", "features", "the paper's own", "fingerprint"]
     missing = [f"- {one.name}: {one.needs}." for one in record.absent]
     return [
-        f"{paper.citation}. Made by `{made.command}` with podium {record.version} on {made.date}, "
+        f"{paper.citation}. Made by {code(made.command)} with podium {record.version} on {made.date}, "
         f"in {_duration(made.seconds)}.{made.note}",
         "",
         *([QUICK, ""] if record.quick else []),
@@ -83,6 +86,7 @@ def html_page(text: str, folder: Path) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         "</body>\n</html>\n"
     )

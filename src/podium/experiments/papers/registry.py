@@ -39,6 +39,8 @@ class Paper:
         What it can run on, in the order of tables.
     any_folds
         Where any other folder of folds will do: the source that it is, by name.
+    single
+        Whether it runs on one data set, the first that is there.
     run
         Called with the data that is there, and ``quick``, ``n_jobs``, ``keep``, ``callback`` and
         ``seed``; its result has ``to_dict``.
@@ -51,7 +53,7 @@ class Paper:
     times
         Of papers that speak of time: measures it, given data, ``quick`` and ``seed``, as plain values.
     time_sections
-        The page of that.
+        The page of that, given whether the run was quick.
     """
 
     name: str
@@ -64,8 +66,9 @@ class Paper:
     draw: Callable[[Any, Path], None]
     claims: Callable[[Any], list[bool]]
     any_folds: Callable[[str], Source] | None = None
+    single: bool = False
     times: Callable[[Data, bool, int], Any] | None = None
-    time_sections: Callable[[Any], list[str]] | None = None
+    time_sections: Callable[[Any, bool], list[str]] | None = None
 
 
 Folds = Mapping[str, Sequence[Fold]]
@@ -80,8 +83,7 @@ def _run_rankopt(data: Folds, **settings: Any) -> rankopt_summary.Summary:
 
 
 def _run_cfbrs(data: Folds, **settings: Any) -> cfbrs_claims.Reproduction:
-    """On the first data set that is there: the paper has one."""
-    name, folds = next(iter(data.items()))
+    [(name, folds)] = data.items()
     return cfbrs.reproduce(folds, data=name, **settings)
 
 
@@ -124,6 +126,7 @@ PAPERS: dict[str, Paper] = {
         cfbrs_page.sections,
         cfbrs_page.draw,
         lambda found: [c.holds for c in found.claims()],
+        single=True,
     ),
     "rankopt": Paper(
         "rankopt",

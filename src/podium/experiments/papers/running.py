@@ -85,6 +85,8 @@ def available(paper: Paper, folder: Path_) -> tuple[There, list[Absent]]:
         for source in sources
         if all(name in found for name in source.needs)
     ]
+    if paper.single:
+        there = there[:1]
     missing = absent(sources, found)
     if not there:
         wanted = "; or ".join(one.needs for one in missing)
@@ -110,11 +112,15 @@ def run(
     callback: Told | None = None,
 ) -> Record:
     """The paper's experiments; pieces that are done are kept in a folder, to go on from."""
+    # A quick run, or one of another seed, leaves the pieces of the others alone.
+    own = None if keep is None else Path(keep) / f"{'quick' if quick else 'full'}-{seed}"
     with one_thread_each():
-        found = paper.run(data, quick=quick, n_jobs=n_jobs, keep=keep, callback=callback, seed=seed)
+        found = paper.run(data, quick=quick, n_jobs=n_jobs, keep=own, callback=callback, seed=seed)
     facts = tuple(_facts(name, own) for name, own in data.items())
-    own = tuple(source.name for source, _ in sources if source.own)
-    return Record(paper.name, version("podium-ltr"), quick, seed, facts, own, tuple(missing), found)
+    papers_own = tuple(source.name for source, _ in sources if source.own)
+    return Record(
+        paper.name, version("podium-ltr"), quick, seed, facts, papers_own, tuple(missing), found
+    )
 
 
 def one_thread_each() -> AbstractContextManager[Any]:

@@ -165,5 +165,6 @@ def examples_figure(examples: Sequence[Example]) -> Any:
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
         text = f"{example.data}, query {example.query}, {example.case}: {titles[example.kind]}"
-        ax.set_title(text, fontsize="medium", loc="left")
+        # Ids of queries are no formulas.
+        ax.set_title(text.replace("$", r"\$"), fontsize="medium", loc="left")
     return figure

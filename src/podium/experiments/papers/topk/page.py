@@ -104,7 +104,9 @@ def claims(found: Reproduction) -> list[str]:
         "Given are the points at which it is ahead; in brackets, at how many significantly (+), and at how "
         "many it is significantly behind (-): p < 0.05 in a paired t-test over queries, two-sided, by "
         "Holm's correction for all points with parents, or all with ListMLE, of a case. Significantly "
-        "better: at every point; comparable: significantly behind at none; almost all: more than half. "
+        "better: at every point; comparable: significantly behind at none; almost all: more than half. A "
+        "curve rises and falls if its maximum is above both ends, and varies by (max - min) / mean (the "
+        "paper speaks of the variance of the mean). "
         "The paper names no test; of its printed values the Focused rankers are ahead of their parents at "
         f"{ahead['top-k']} with top-k truth, and at {ahead['graded']} with graded labels.",
         "",
@@ -126,18 +128,19 @@ def tables(found: Reproduction, data: str) -> list[str]:
     lines = [f"### {data} ({shown[0].queries:,} queries)", ""]
     for case in shown:
         names = MEASURES[case.kind]
-        rows = [[name, *(_cell(case, r, m) for m in names)] for r, name in NAMES.items()]
+        compared = case.own and not found.quick
+        rows = [[name, *(_cell(case, r, m, compared) for m in names)] for r, name in NAMES.items()]
         lines += [*table([capital(case.title), *names.values()], rows), ""]
-        if case.own:
+        if compared:
             lines += [f"In brackets: as Table {TABLES[data]} prints it, and ours less that.", ""]
         lines += [*tests(case), *_unfinished(case)]
     return lines
 
 
-def _cell(case: Case, ranker: str, measure: str) -> str:
+def _cell(case: Case, ranker: str, measure: str, compared: bool) -> str:
     text = f"{case.mean(ranker, measure):.4f}"
     less = case.difference(ranker, measure)
-    if less is None:
+    if less is None or not compared:
         return text
     return f"{text} ({printed(case.data, case.kind, ranker, measure):.4f}, {less:+.4f})"
 
