@@ -182,3 +182,17 @@ def test_the_table_fills_while_it_runs():
     assert "2 of 4 cells, NDCG@10 on test" in text
     assert "ranksvm 0.5123 …" in text
     assert "listnet failed ·" in text
+
+
+def test_a_model_that_one_has_is_the_baseline(folder, tmp_path):
+    """It is measured as it is: a fixed model of all queries, so better than it could be."""
+    model = tmp_path / "mine.podium"
+    podium.RankSVM().fit(podium.read_letor(folder / "all.txt")).save(model)
+    given = ("--rankers", "regression", "-m", "NDCG@5", "--no-tune", "--fixed", model)
+    told = answer("compare", folder, *given, "--baseline", "mine", "--out", tmp_path / "out")
+    assert list(told["rankers"]) == ["regression", "mine"]
+    assert told["baseline"] == "mine"
+    assert told["failed"] == []
+    twice = (*given, "--fixed", model)
+    out = run("compare", folder, *twice, "--out", tmp_path / "out", code=2)
+    assert "got mine twice" in flat(out.stderr)

@@ -2,9 +2,11 @@
 
 import dataclasses
 import datetime
+import importlib.util
 import json
 import os
 import signal
+import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -25,9 +27,12 @@ from podium.experiments.folds import as_folds, read_folds
 from podium.experiments.identity import plain
 from podium.experiments.pieces import side_by_side
 from podium.experiments.report import Report
+from podium.losses import QueryLoss
 from podium.metrics import correct, evaluate, paired_test
 from podium.postranking import NotTopK, PostRanker
 from podium.rankers import LambdaMART, ListNet, RankSVM, Regression, tune
+from podium.rankers.imported import Imported
+from podium.rankers.models import Linear
 
 DATA = make_synthetic(n_queries=30, n_docs=(4, 9), n_features=4, noise=1.0, seed=3)
 METRICS = ("NDCG@5", "MAP")
@@ -684,3 +689,75 @@ def test_every_ranker_of_the_registry_can_take_part():
     assert [cell.error for cell in report.failed] == []
     assert Report.from_json(report.to_json()) == report.without_times()
     assert "<svg" in report.to_html()
+
+
+# --- what one brings along
+
+
+class OwnFit(RankSVM):
+    """A fit of its own, which turns everything round."""
+
+    def fit(self, X, y=None, **more):
+        super().fit(X, y, **more)
+        self.model_ = Linear(-self.model_.weights)
+        return self
+
+
+def test_a_fit_of_ones_own_is_called():
+    report = small({"svm": "ranksvm", "turned": OwnFit()}, tune=False)
+    found = [v for cell in report.cells_of("turned") for v in cell.values["MAP"]]
+    expected = []
+    for fold in kfold(DATA, 3, seed=0):
+        scores = OwnFit().fit(fold.train, valid=fold.valid).predict(fold.test)
+        told = podium.evaluate(fold.test, scores, ["MAP(ties='average')"])
+        expected += told["MAP(ties='average')"].per_query.tolist()
+    np.testing.assert_allclose(found, expected)
+    assert np.mean(expected) < report.standing("svm", "MAP").mean
+
+
+def test_code_of_ones_own_is_part_of_a_cell(tmp_path):
+    code = "from podium.rankers import RankSVM\n\nclass Mine(RankSVM):\n    turn = {}\n"
+    code += "    def predict(self, X, **more):\n        return self.turn * super().predict(X, **more)\n"
+    told = []
+    for turn in (1, 1, -1):
+        name = f"mine{turn + 1}"
+        (tmp_path / f"{name}.py").write_text(code.format(turn))
+        made = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+        module = importlib.util.module_from_spec(made)
+        sys.modules[name] = module
+        made.loader.exec_module(module)
+        module.Mine.__module__ = "elsewhere"  # only what it says differs
+        sys.modules["elsewhere"] = module
+        told.append(plain(module.Mine()))
+    assert told[0] == told[1] != told[2]
+
+
+def test_a_loss_of_ones_own_is_the_same_each_time():
+    assert plain(LambdaMART(loss=OwnLoss(2.0))) == plain(LambdaMART(loss=OwnLoss(2.0)))
+    assert plain(LambdaMART(loss=OwnLoss(2.0))) != plain(LambdaMART(loss=OwnLoss(3.0)))
+
+
+class OwnLoss(QueryLoss):
+    """Half the squared distance from the labels, times a factor."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def query(self, scores, labels):
+        return self.factor * ((scores - labels) ** 2).sum() / 2, self.factor * (scores - labels)
+
+
+def test_a_model_from_elsewhere_is_measured_as_it_is(tmp_path):
+    trained = RankSVM().fit(DATA)
+    fixed = Imported.of(trained.model_, "elsewhere")
+    report = small({"svm": "ranksvm", "mine": fixed}, baseline="mine", out=tmp_path)
+    assert not report.failed
+    parts = [fold.test for fold in kfold(DATA, 3, seed=0)]
+    expected = [
+        podium.evaluate(part, trained.predict(part), ["MAP(ties='average')"]) for part in parts
+    ]
+    found = [v for cell in report.cells_of("mine") for v in cell.values["MAP"]]
+    known = [v for e in expected for v in e["MAP(ties='average')"].per_query]
+    np.testing.assert_allclose(found, known)
+    other = Imported.of(Linear(trained.model_.weights + 1), "elsewhere")
+    assert plain(other) != plain(fixed)

@@ -90,6 +90,12 @@ def test_what_has_not_changed_is_not_read_again(app, files):
         (2, "rules: [", "rules: rules.yaml:2: expected YAML"),
         (2, "version: 1\nrules:\n  - {rule: topk}\n", "rules: rules.yaml:3: unknown rule 'topk'"),
         (2, "version: 2\nrules: []\n", "rules: rules.yaml:1: expected version: 1"),
+        (
+            2,
+            "version: 1\nrules:\n  - {rule: pin, docs: a, position: 1, hard: true}\n"
+            "  - {rule: pin, docs: b, position: 1, hard: true}\n",
+            "rules: rules.yaml: expected rules that can hold",
+        ),
         (3, "name\na\n", "docs: docs.csv:1: expected a first line of column names"),
     ],
 )

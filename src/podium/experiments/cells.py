@@ -18,8 +18,10 @@ from podium.errors import NotConvergedWarning, PodiumError
 from podium.experiments.entrants import Entrant
 from podium.experiments.pieces import readable
 from podium.metrics import Metric, Result, evaluate
+from podium.metrics.naming import resolve
 from podium.rankers import History, Ranker, Tuning, feature_importance, tune
 from podium.rankers.explanation import names_of
+from podium.rankers.imported import Imported
 from podium.rankers.models import Linear
 
 Floats = NDArray[np.float64]
@@ -119,12 +121,21 @@ def run_cell(
 
 def choose(entrant: Entrant, train: RankingData, valid: RankingData, metric: str) -> Tuning:
     """The ranker with the setting that is best on the validation queries; the test is not in sight."""
+    if isinstance(entrant.ranker, Imported):
+        return _as_it_is(entrant.ranker, valid, metric)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
         found = tune(entrant.ranker, train, valid, metric, entrant.grid)
     if not found.finished or found.ranker.stopped_ == "interrupted":
         raise KeyboardInterrupt  # a ranker keeps its best so far; a comparison of those is none
     return found
+
+
+def _as_it_is(ranker: Imported, valid: RankingData, metric: str) -> Tuning:
+    """A model that was trained elsewhere: nothing to learn, nothing to choose."""
+    wanted = resolve(metric).averaging_ties()
+    value = evaluate(valid, ranker.predict(valid), wanted)[wanted].mean
+    return Tuning(ranker, {}, value, str(wanted), ())
 
 
 def _told(found: Tuning, entrant: Entrant) -> dict[str, Any]:

@@ -52,7 +52,7 @@ REMOVED = frozenset(
 
 RULES: tuple[Rule, ...] = (
     Hide(Where("removed == 1"), hard=True),
-    AtMost(Each("module"), 2, PLACES, weight=20),
+    AtMost(Each("module"), 2, PLACES, hard=True),
 )
 """What an editor might ask for: nothing that is on its way out, no module that fills the page."""
 

@@ -14,6 +14,7 @@ from podium.errors import UnknownNameError, UsageError
 from podium.experiments.identity import plain
 from podium.experiments.pieces import readable
 from podium.rankers import Ranker
+from podium.rankers.imported import Imported
 from podium.registry import make_ranker
 
 Grid = Mapping[str, Sequence[Any]]
@@ -103,6 +104,8 @@ def _once(labelled: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _made(given: Any, seed: int) -> Ranker:
+    if isinstance(given, Imported):
+        return given  # what it knows it has not learned here, and would not learn again
     if isinstance(given, Ranker):
         ranker: Ranker = clone(given)
         return ranker

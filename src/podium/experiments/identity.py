@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
+import inspect
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -14,7 +15,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from podium.data import RankingData, Strings
+from podium.losses import Loss
 from podium.rankers import Ranker
+
+_VERSIONED = frozenset(("builtins", "podium", "sklearn", "abc", "typing"))
 
 
 def plain(value: Any) -> Any:
@@ -36,17 +40,32 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [str(value.dtype), list(value.shape), _content(value)]
     if isinstance(value, Ranker):
-        return [_kind(value), plain(value._depends_on())]
+        return [_kind(value), plain(value._depends_on()), _code(type(value))]
     if isinstance(value, BaseEstimator):
-        return [_kind(value), plain(value.get_params(deep=False))]
+        return [_kind(value), plain(value.get_params(deep=False)), _code(type(value))]
     if dataclasses.is_dataclass(value):
         own = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return [_kind(value), plain(own)]
+        return [_kind(value), plain(own), _code(type(value))]
     if isinstance(value, Mapping):
         return [_kind(value), [[plain(name), plain(one)] for name, one in value.items()]]
     if isinstance(value, Sequence):
         return [_kind(value), [plain(one) for one in value]]
+    if isinstance(value, Loss):
+        return [_kind(value), plain(vars(value)), _code(type(value))]
     return [_kind(value), secrets.token_hex(16)]
+
+
+def _code(kind: type) -> list[str]:
+    """What classes of one's own say; podium's and scikit-learn's go by their versions."""
+    own = [k for k in kind.__mro__ if k.__module__.partition(".")[0] not in _VERSIONED]
+    return [_source(one) for one in own]
+
+
+def _source(kind: type) -> str:
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
+    except (OSError, TypeError):  # typed in, not written to a file
+        return secrets.token_hex(16)
 
 
 def data_told(data: RankingData) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,9 @@ class Imported(Ranker):
         if names is not None:
             made.feature_names_in_ = np.array(names, dtype=object)
         return made
+
+    def _depends_on(self) -> dict[str, Any]:
+        return {"source": self.source, **self.model_.parts()}
 
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
         raise UsageError(

@@ -9,10 +9,12 @@ from typing import Any
 
 from sklearn.base import clone
 
+from podium.data import RankingData
 from podium.errors import UsageError
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
 from podium.rankers.history import Callback
+from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 Settings = dict[str, Any]
@@ -116,7 +118,7 @@ def tune(
         for settings in path:
             candidate = _set(clone(ranker), settings, asked)
             try:
-                candidate._fit(train, valid, callback, start)
+                _fit(candidate, train, valid, callback, start)
             except KeyboardInterrupt:
                 if best is None:
                     raise
@@ -133,6 +135,20 @@ def tune(
             if candidate.stopped_ == "interrupted":
                 return _tuning(best, wanted, trace, finished=False)
     return _tuning(best, wanted, trace)
+
+
+def _fit(
+    ranker: Ranker,
+    train: RankingData,
+    valid: RankingData,
+    callback: Callback | None,
+    start: Model | None,
+) -> None:
+    """A fit along a path; a `fit` of one's own is called as it stands, and knows nothing of paths."""
+    if type(ranker).fit.__module__.partition(".")[0] == "podium":
+        ranker._fit(train, valid, callback, start)
+    else:
+        ranker.fit(train, valid=valid)
 
 
 def _tuning(

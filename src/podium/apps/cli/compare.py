@@ -73,6 +73,14 @@ def compare(
             help="A parameter of one of the rankers, as in lambdamart.trees=200; it is not tuned then.",
         ),
     ] = None,
+    fixed: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True, dir_okay=False, metavar="MODEL",
+            help="A model file that is measured as it is, not trained, under the name of the file: of "
+            "podium train or podium import. May be given several times.",
+        ),
+    ] = None,
     tune: Annotated[bool, typer.Option(help="Choose settings on validation queries.")] = True,
     correction: Annotated[
         Correction, typer.Option(help="Of p-values, for the number of rankers.")
@@ -86,7 +94,7 @@ def compare(
     from podium.errors import require
     from podium.experiments.compare import compare as compare_rankers
 
-    entrants = _rankers(rankers, setting, seed)
+    entrants = _rankers(rankers, setting, seed) | _fixed(fixed or [], rankers)
     metrics = _metrics(metric)
     _check(jobs, baseline, entrants)
     for library in ("jinja2", "matplotlib.figure"):  # not after an hour
@@ -137,6 +145,21 @@ def _rankers(names: str, settings: list[str] | None, seed: int) -> dict[str, Ran
         if name in RANKERS and "seed" in hints(RANKERS[name]):
             given.setdefault("seed", seed)
     return {name: build_ranker(name, given) for name, given in own.items()}
+
+
+def _fixed(paths: Sequence[Path], rankers: str) -> dict[str, Ranker]:
+    """Models as they are, by the names of their files."""
+    from podium.errors import UsageError
+    from podium.rankers.imported import Imported
+    from podium.registry import load
+
+    found: dict[str, Ranker] = {}
+    for path in paths:
+        if path.stem in found or path.stem in rankers.split(","):
+            raise UsageError(f"expected names that differ, got {path.stem} twice; rename {path}")
+        made = load(path)
+        found[path.stem] = Imported.of(made.model_, made.name, made.trained_.feature_names)
+    return found
 
 
 def _metrics(given: list[str] | None) -> list[str]:

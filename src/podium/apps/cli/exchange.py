@@ -49,7 +49,7 @@ def export(
             exists=True,
             dir_okay=False,
             metavar="FILE",
-            help="How features were scaled before training, as JSON: "
+            help="A file that says how features were scaled before training, as JSON: "
             '{"clicks": {"standard": {"mean": 3, "standard_deviation": 2}}, '
             '"price": {"min_max": {"minimum": 0, "maximum": 10}}}.',
         ),

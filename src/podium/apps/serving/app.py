@@ -116,7 +116,9 @@ class RankingService:
     def _page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:
         page = self._pages.get(path)
         if page is None and path != "/metrics":
-            raise Refusal(404, "not_found", "expected a path of /openapi.json, got another one")
+            raise Refusal(
+                404, "not_found", "expected a path that /openapi.json lists, got another one"
+            )
         _check_method(method, "GET")
         if page is not None:
             return page.kind, page.data

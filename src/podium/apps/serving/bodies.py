@@ -169,6 +169,7 @@ class RankAnswer(Answer):
     id: str | None = None
     user_class: str | None = None
     contributions: list[dict[str, float]] | None = None
+    base: float | None = None
     hidden: list[str] | None = None
     moves: list[Moved] | None = None
     rules: list[RuleTold] | None = None

@@ -35,6 +35,9 @@ def rank_answer(request: RankRequest, model: LoadedModel, book: RuleBook) -> Ran
     answer.id, answer.user_class = request.id, served
     if request.explain:
         answer.contributions = _contributions(model, X[order], served)
+        if answer.contributions:
+            # What trees give a document of which nothing is known; 0 of a weighted sum.
+            answer.base = answer.scores[0] - sum(answer.contributions[0].values())
     return answer
 
 

@@ -16,8 +16,8 @@ from podium.apps.serving.models import ModelFile, Models, model_files
 from podium.apps.serving.rules import RuleBook
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.settings import ServingSettings
-from podium.errors import CorruptFileError, PodiumError
-from podium.postranking import read_fields, read_rules
+from podium.errors import CorruptFileError, DataError, PodiumError
+from podium.postranking import Rule, examine_rules, read_fields, read_rules
 
 Signature = tuple[int, ...]
 
@@ -117,7 +117,7 @@ class Shelf:
             Source(f"model {file.name}", file.path, _loader(file), settings.kept)
             for file in model_files(settings.models)
         ]
-        self._rules = _source("rules", settings.rules, read_rules, settings.kept)
+        self._rules = _source("rules", settings.rules, served_rules, settings.kept)
         self._fields = _source("docs", settings.docs, read_fields, settings.kept)
         self._samples = _source("samples", settings.samples, read_samples, settings.kept)
         self._lock = Lock()
@@ -148,6 +148,15 @@ class Shelf:
         reasons = (source.reason for source in self.sources)
         samples = demo_samples() if self._samples is None else self._samples.value
         return State(models, RuleBook(rules, fields), samples, tuple(filter(None, reasons)))
+
+
+def served_rules(path: str) -> tuple[Rule, ...]:
+    """The rules of a file, unless hard ones of them can never hold together: no list could be served."""
+    rules = read_rules(path)
+    for finding in examine_rules([rule for rule in rules if rule.hard]):
+        if finding.level == "error":
+            raise DataError(f"expected rules that can hold, got: {finding.message}", path=path)
+    return rules
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:
