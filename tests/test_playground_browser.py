@@ -419,3 +419,96 @@ def test_rows_are_seen_to_move_unless_motion_is_reduced(browser, address):
                 polling=10,
             )
             assert bool(page.evaluate(running_)) is expected
+
+
+# Answers that come late
+
+
+@contextmanager
+def holding(page, path):
+    """Requests of a path wait in the list that is given; those that are left go on at the end."""
+    held = []
+    page.route(f"**{path}", lambda route: held.append(route))
+    yield held
+    page.unroute(f"**{path}")
+    for route in held:
+        route.continue_()
+
+
+def waiting(page, held):
+    """The first request that waits."""
+    for _ in range(200):
+        if held:
+            return held.pop(0)
+        page.wait_for_timeout(20)
+    raise AssertionError("expected a request, got none")
+
+
+def find(page, words):
+    """A query is asked for."""
+    page.locator("#query").fill(words)
+    page.locator("#query").press("Enter")
+
+
+def paste(page, *names):
+    page.get_by_role("button", name="Your own list").click()
+    page.locator("[data-ui=pasteText]").fill("\n".join(names))
+    page.get_by_role("button", name="Use this list").click()
+
+
+def stays(page, expected):
+    """The list is this one, and stays it."""
+    settled(page)
+    page.wait_for_timeout(400)
+    assert order(page, "before") == expected
+    assert ui(page, "alert").is_hidden()
+
+
+def test_a_query_that_was_picked_before_does_not_come_back(browser, address):
+    with playing(browser, address) as page:
+        with holding(page, "/v1/rank") as held:
+            find(page, "model rank")
+            first = waiting(page, held)
+            find(page, "chess")
+            settled(page)
+            first.continue_()
+            stays(page, IDS)
+        assert page.locator("#query").input_value() == "chess clock"
+
+
+def test_a_pasted_list_ends_what_was_asked_for(browser, address):
+    with playing(browser, address) as page, holding(page, "/v1/rank") as held:
+        find(page, "model rank")
+        first = waiting(page, held)
+        paste(page, "one", "two")
+        settled(page)
+        first.continue_()
+        stays(page, ["one", "two"])
+
+
+def test_with_another_model_the_page_is_busy_until_its_list_is_there(browser, address):
+    with playing(browser, address) as page:
+        pick(page, "model rank")
+        listed = order(page, "before")
+        with holding(page, "/v1/rank") as held:
+            ui(page, "model").dispatch_event("change")
+            first = waiting(page, held)
+            assert ui(page, "main").get_attribute("aria-busy") == "true"
+            first.continue_()
+            stays(page, listed)
+
+
+def test_an_answer_about_another_list_is_not_shown(browser, address):
+    with playing(browser, address) as page, holding(page, "/v1/postrank") as held:
+        card(page, 1).get_by_label("Weight").fill("7")
+        first = waiting(page, held)
+        page.get_by_role("button", name="Your own list").click()
+        page.locator("[data-ui=pasteText]").fill("one\ntwo\nthree")
+        page.evaluate("document.querySelector('[data-ui=paste] form').requestSubmit()")
+        first.continue_()  # within the moment before the new list is sent
+        second = waiting(page, held)
+        page.wait_for_timeout(200)
+        assert order(page) == ["one", "two", "three"]
+        assert ui(page, "alert").is_hidden()
+        second.continue_()
+        stays(page, ["one", "two", "three"])

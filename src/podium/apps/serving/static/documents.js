@@ -28,7 +28,7 @@ export class Documents {
 }
 
 /** A sample's query in the model's order where it has features that fit, else in its own. */
-export async function fromSample(service, sample, model, isDemo) {
+export async function fromSample(service, sample, model, isDemo, signal) {
   const { query, documents } = sample;
   const whose = isDemo ? "The demo’s list: Python’s standard library, ranked by a learned model." : "The sample’s own list.";
   if (!model || !documents.length || !documents.every((doc) => doc.features))
@@ -36,7 +36,7 @@ export async function fromSample(service, sample, model, isDemo) {
   const name = `${model.name}@${model.version}`;
   try {
     const asked = documents.map(({ id, features }) => ({ id, features }));
-    const answer = await service.ask("/v1/rank", { model: name, documents: asked });
+    const answer = await service.ask("/v1/rank", { model: name, documents: asked }, signal);
     const ranked = answer.order.map((row, at) => ({ ...documents[row], score: answer.scores[at] }));
     return new Documents(query, ranked, `Ranked by the model “${model.name}”.`);
   } catch (error) {

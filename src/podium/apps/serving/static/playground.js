@@ -29,11 +29,10 @@ class Playground {
     this.lists = new Lists((id) => this.selection.toggle(id));
     this.editor = new Editor(this);
     this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: (text) => this.tell(text) });
-    this.solve = lastOnly((signal) => this.postrank(signal));
-    this.check = lastOnly((signal) => this.findings(signal));
+    this.load = lastOnly((signal) => this.sample(signal));
+    this.answer = lastOnly((signal) => Promise.all([this.postrank(signal), this.findings(signal)]));
     this.turn = 0;
     this.soon = debounced(120, () => this.update());
-    this.pick = lastOnly((signal, id) => this.service.ask("/v1/samples/one", { id }, signal));
   }
 
   async start() {
@@ -68,21 +67,23 @@ class Playground {
 
   // --- lists ---
 
-  async choose(id) {
+  /** A query of the sample, or with another model the same one. */
+  async choose(id = this.chosen) {
+    this.chosen = id;
     this.busy(true);
-    const sample = await this.pick(id);
-    if (!sample) return;
-    this.sample = sample;
-    await this.rank();
+    const documents = await this.load();
+    if (documents) this.use(documents);
   }
 
-  async rank() {
+  async sample(signal) {
+    const sample = await this.service.ask("/v1/samples/one", { id: this.chosen }, signal);
     const model = this.models[ui("model").selectedIndex] ?? this.models[0];
-    this.use(await fromSample(this.service, this.sample, model, this.samples.demo));
+    return fromSample(this.service, sample, model, this.samples.demo, signal);
   }
 
-  /** Another list. */
+  /** Another list; one that was asked for before comes too late. */
   use(documents) {
+    this.load.stop();
     this.documents = documents;
     this.selection.ids.clear();
     this.query.value = documents.query;
@@ -158,6 +159,7 @@ class Playground {
 
   rulesChanged() {
     this.busy(true);
+    this.answer.stop(); // it is about what was there before
     if (this.rules.past.length) keep("rules", this.rules.value.map(({ record }) => record));
     this.editor.show(this.here());
     this.draw();
@@ -169,8 +171,8 @@ class Playground {
   async update() {
     await this.guard(async () => {
       const { turn } = this;
-      const [found] = await Promise.all([this.solve(), this.check()]);
-      if (found) this.settle(found);
+      const answer = await this.answer();
+      if (answer) this.settle(...answer);
       if (turn === this.turn) this.busy(false);
     });
   }
@@ -194,18 +196,20 @@ class Playground {
     }
   }
 
+  /** What rules say of each other. */
   async findings(signal) {
     const rules = this.here().filter(({ record }) => !lacking(record));
     try {
       const { findings } = await this.service.ask("/v1/rules/check", { rules: rules.map(({ record }) => tidy(record)) }, signal);
-      this.editor.findings = { rules, found: findings.filter((finding) => finding.rules.length > 1) };
+      return { rules, found: findings.filter((finding) => finding.rules.length > 1) };
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      this.editor.findings = { rules: [], found: [] }; // the list's own answer says what is wrong
+      return { rules: [], found: [] }; // the list's own answer says what is wrong
     }
   }
 
-  settle({ answer, clashing = [], sent, wrong }) {
+  settle({ answer, clashing = [], sent, wrong }, findings) {
+    this.editor.findings = findings;
     if (answer) {
       const moves = new Map((answer.moves ?? []).map((move) => [move.id, move]));
       this.found = { order: answer.ids, hidden: answer.hidden ?? [], moves, sent, outcomes: answer.rules ?? [] };
@@ -275,7 +279,7 @@ class Playground {
       chosen: (id) => this.guard(() => this.choose(id)),
     });
     ui("queryField").append(this.query.element);
-    ui("model").addEventListener("change", () => this.guard(() => this.rank()));
+    ui("model").addEventListener("change", () => this.guard(() => this.choose()));
     const paste = closable(ui("paste"));
     paste.querySelector("form").addEventListener("submit", () => this.use(fromLines(ui("pasteQuery").value.trim(), ui("pasteText").value)));
     const actions = {

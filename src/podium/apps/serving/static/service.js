@@ -66,10 +66,10 @@ export class Service {
   }
 }
 
-/** A question of which only the last asking counts: those before it are given up. */
+/** A question of which only the last asking counts: those before it are given up, with `stop()` that one too. */
 export function lastOnly(ask) {
   let current = null;
-  return async (...given) => {
+  const last = async (...given) => {
     current?.abort();
     const mine = (current = new AbortController());
     try {
@@ -80,4 +80,9 @@ export function lastOnly(ask) {
       throw error;
     }
   };
+  last.stop = () => {
+    current?.abort();
+    current = null;
+  };
+  return last;
 }
