@@ -204,6 +204,37 @@ def test_rules_stay_when_the_page_is_loaded_again(browser, address):
         assert page.locator(".card").count() == 1
 
 
+def test_a_rule_that_was_undone_does_not_come_back_with_the_page(browser, address):
+    with playing(browser, address) as page:
+        page.locator("[data-ui=after] .doc").nth(5).focus()
+        page.keyboard.press("h")
+        settled(page)
+        assert page.locator(".card").count() == 2
+        page.get_by_role("button", name="Undo").click()
+        settled(page)
+        page.reload()
+        settled(page)
+        assert page.locator(".card").count() == 1
+        assert page.get_by_role("button", name="Undo").is_disabled()
+
+
+@pytest.mark.parametrize("scope", ["query", "pattern"])
+def test_a_rule_for_one_query_waits_until_it_is_said_which(browser, address, scope):
+    with playing(browser, address) as page:
+        rule = card(page, 1)
+        rule.locator(".more > summary").click()
+        rule.locator("[data-field=scope]").select_option(scope)
+        settled(page)
+        assert status(page, 1) == "Holds."
+        rule.locator(f"[data-field={scope}]").fill(" ")
+        settled(page)
+        assert status(page, 1) == "Say which query."
+        assert order(page) == IDS  # it is for no query, not for every one
+        rule.locator(f"[data-field={scope}]").fill("Chess  clock")
+        settled(page)
+        assert status(page, 1) == "Holds."
+
+
 def test_documents_are_chosen_by_their_fields(browser, address):
     with playing(browser, address) as page:
         restart(page)

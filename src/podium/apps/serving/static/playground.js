@@ -160,7 +160,7 @@ class Playground {
   rulesChanged() {
     this.busy(true);
     this.answer.stop(); // it is about what was there before
-    if (this.rules.past.length) keep("rules", this.rules.value.map(({ record }) => record));
+    if (this.rules.past.length || this.rules.future.length) keep("rules", this.rules.value.map(({ record }) => record));
     this.editor.show(this.here());
     this.draw();
     this.soon();

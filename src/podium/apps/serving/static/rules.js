@@ -120,6 +120,7 @@ export function lacking(record) {
     const value = record[name] ?? USUAL[name];
     if (!Number.isInteger(value) || value < (LOWEST[name] ?? 1)) return `Say how many: ${before} …`;
   }
+  if (["query", "pattern"].some((name) => record[name]?.trim() === "")) return "Say which query.";
   const weight = record.weight ?? 1;
   if (!(weight >= 0 && weight <= 1e9)) return "Give it a weight of 0 or more.";
   if (record.starts && record.ends && record.ends < record.starts) return "It ends before it starts.";
