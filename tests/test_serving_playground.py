@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from serving import (
     service,
 )
 
+from podium.apps.serving import rulefiles
 from podium.apps.serving.filtering import filter_lines
 from podium.apps.serving.pages import read_pages
 from podium.apps.serving.samples import DEMO, read_samples
@@ -194,6 +196,48 @@ def test_rules_are_checked_in_either_form(tmp_path):
     assert parse_rules(from_text["yaml"]) == rules
     found = [(f.level, list(f.rules), f.message) for f in examine_rules(rules)]
     assert [(f["level"], f["rules"], f["message"]) for f in from_text["findings"]] == found
+
+
+def test_rules_are_given_in_both_forms_without_findings():
+    app = service()
+    found = post(app, "/v1/rules/check", {"yaml": RULES}).json()
+    told = post(app, "/v1/rules/check", {"yaml": RULES, "findings": False}).json()
+    assert told == {"rules": found["rules"], "yaml": found["yaml"]}
+
+
+def many(count):
+    """The text of so many rules, each for a query of its own."""
+    records = (f"  - {{rule: top-k, docs: d{i}, k: 2, query: q{i}}}\n" for i in range(count))
+    return "version: 1\nrules:\n" + "".join(records)
+
+
+def test_all_rules_that_are_told_can_be_written(tmp_path):
+    (tmp_path / "rules.yaml").write_text(many(1200))
+    app = service(rules=str(tmp_path / "rules.yaml"))
+    told = get(app, "/v1/rules").json()
+    assert len(told["rules"]) == 1200
+    body = {"rules": told["rules"], "findings": False}
+    assert post(app, "/v1/rules/check", body).json()["yaml"] == told["yaml"]
+
+
+@pytest.mark.parametrize(("count", "in_threads"), [(50, False), (51, True)])
+def test_many_rules_are_written_once_in_a_thread(tmp_path, monkeypatch, count, in_threads):
+    path = tmp_path / "rules.yaml"
+    path.write_text(many(count))
+    app = service(rules=str(path))
+    threads = []
+    write_text = rulefiles.rules_text
+    monkeypatch.setattr(
+        rulefiles,
+        "rules_text",
+        lambda rules: (threads.append(threading.current_thread().name), write_text(rules))[1],
+    )
+    first = get(app, "/v1/rules").json()
+    assert get(app, "/v1/rules").json() == first
+    assert [name.startswith("podium") for name in threads] == [in_threads]
+    replace(path, many(2))
+    assert app.shelf.refresh() == {"rules": True}
+    assert len(get(app, "/v1/rules").json()["rules"]) == 2
 
 
 def test_rules_that_contradict_each_other_are_found_by_number():

@@ -97,18 +97,21 @@ class RankingService:
             self._limits.check_token(headers)
         _check_method(method, operation.method)
         if operation.body is None:
-            return JSON, _encode(operation.run(self._context(), None))
+            return JSON, await self._run(operation, self._context(), None)
         self._limits.check_headers(headers)
         return JSON, await self._reply(operation, await self._limits.body(receive))
 
     async def _reply(self, operation: Operation, body: bytes) -> bytes:
-        """The answer to a body; what may take longer is done in a thread."""
+        """The answer to a body; a large one is also decoded in a thread."""
         context = self._context()
         if len(body) > INLINE:
             return await self._bench.run(
                 lambda: _encode(operation.run(context, _decode(operation, body)))
             )
-        request = _decode(operation, body)
+        return await self._run(operation, context, _decode(operation, body))
+
+    async def _run(self, operation: Operation, context: Context, request: Any) -> bytes:
+        """The answer to a request; what may take longer is done in a thread."""
         if operation.is_quick(context, request):
             return _encode(operation.run(context, request))
         return await self._bench.run(lambda: _encode(operation.run(context, request)))

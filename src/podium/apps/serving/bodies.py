@@ -96,10 +96,14 @@ class PostrankBatch(Part):
 
 
 class RulesCheck(Part):
-    """Rules to be checked: as records, or as the text of a rule file."""
+    """Rules to be checked: as records, or as the text of a rule file.
 
-    rules: RuleRecords | None = None
-    yaml: Annotated[str, msgspec.Meta(max_length=1_000_000)] | None = None
+    With `findings` false they are read and given in both forms only, which takes less time.
+    """
+
+    rules: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=20_000)] | None = None
+    yaml: Annotated[str, msgspec.Meta(max_length=4_000_000)] | None = None
+    findings: bool = True
     today: datetime.date | None = None
 
 

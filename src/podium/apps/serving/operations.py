@@ -29,7 +29,7 @@ from podium.apps.serving.errors import Refusal, refusal_of
 from podium.apps.serving.events import EventLog, check_events
 from podium.apps.serving.metrics import ServingMetrics
 from podium.apps.serving.ranking import rank_answer
-from podium.apps.serving.rulefiles import check_answer, rules_answer
+from podium.apps.serving.rulefiles import check_answer, known_answer, known_is_quick
 from podium.apps.serving.rules import postrank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import PodiumError
@@ -150,7 +150,7 @@ def health(context: Context, _: None) -> HealthAnswer:
 
 def known_rules(context: Context, _: None) -> RulesAnswer:
     """The service's rules."""
-    return rules_answer(context.state.book.rules or ())
+    return known_answer(context.state.book)
 
 
 def check_rules(context: Context, request: RulesCheck) -> RulesAnswer:
@@ -226,7 +226,10 @@ OPERATIONS: dict[str, Operation] = {
             EventsAnswer, events, Any, _never, statuses=(404,),
         ),
         Operation("/v1/models", "The models that are served.", ModelsAnswer, models),
-        Operation("/v1/rules", "The rules of the service.", RulesAnswer, known_rules),
+        Operation(
+            "/v1/rules", "The rules of the service.", RulesAnswer, known_rules,
+            is_quick=lambda context, _: known_is_quick(context.state.book),
+        ),
         Operation(
             "/v1/rules/check", "Check rules, given as records or as a rule file, and give both forms.",
             RulesAnswer, check_rules, RulesCheck, _never,

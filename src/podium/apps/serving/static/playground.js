@@ -147,14 +147,14 @@ class Playground {
   }
 
   async useText(text) {
-    const { rules } = await this.service.ask("/v1/rules/check", { yaml: text });
+    const { rules } = await this.service.ask("/v1/rules/check", { yaml: text, findings: false });
     this.rules.set(rules.map(keyed));
     this.tell(`${rules.length} rules taken from the text.`);
   }
 
   async yaml() {
     const rules = this.rules.value.filter(({ record }) => !lacking(record)).map(({ record }) => tidy(record));
-    return (await this.service.ask("/v1/rules/check", { rules })).yaml;
+    return (await this.service.ask("/v1/rules/check", { rules, findings: false })).yaml;
   }
 
   rulesChanged() {
