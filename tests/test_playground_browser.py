@@ -32,7 +32,8 @@ def write(folder, token=None):
         for at, row in enumerate(rows(30).tolist())
     ]
     bad = [
-        {"id": HOSTILE + str(at), "fields": {"title": HOSTILE, HOSTILE: HOSTILE}} for at in range(3)
+        {"id": HOSTILE + str(at), "fields": {"title": HOSTILE, HOSTILE: HOSTILE, "a`b": 1}}
+        for at in range(3)
     ]
     samples = [
         {"id": "clocks", "query": "chess clock", "documents": CLOCKS},
@@ -263,6 +264,74 @@ def open_file(page):
     page.get_by_role("button", name="File…").click()
     page.wait_for_selector("[data-ui=file][open]")
     return page.locator("#yaml").input_value()
+
+
+def use_file(page, *records):
+    open_file(page)
+    page.locator("#yaml").fill(json.dumps({"version": 1, "rules": records}))
+    page.get_by_role("button", name="Use this text").click()
+    page.wait_for_selector("[data-ui=file]", state="hidden")
+    settled(page)
+
+
+@pytest.mark.parametrize(
+    ("condition", "typed", "expected"),
+    [
+        ("price < 10", "20", "price < 20"),  # a field that no document here has
+        ("price < 10", ".5", "price < .5"),
+        ("price < .5", "1.", "price < 1."),
+        ("price < 1.", "-1e3", "price < -1e3"),
+        ("price < 10", "007", "price < 7"),
+        ("price == '10'", "20", 'price == "20"'),
+        ("5 in sizes", "6", "6 in sizes"),
+        ("'5' in sizes", "6", '"6" in sizes'),
+        ("new == True", "false", "new == False"),
+        ("stock == 'x'", "2", "stock == 2"),  # documents have numbers
+        ("brand == 'x'", "2", 'brand == "2"'),
+    ],
+)
+def test_a_value_keeps_its_kind_when_it_is_changed(page_of_clocks, condition, typed, expected):
+    page = page_of_clocks
+    use_file(page, {"rule": "hide", "where": condition})
+    card(page, 1).get_by_label("Documents: value").fill(typed)
+    settled(page)
+    assert parse_rules(open_file(page)) == (Hide(Where(expected)),)
+    page.keyboard.press("Escape")
+
+
+@pytest.fixture(scope="module")
+def page_of_clocks(browser, address):
+    with playing(browser, address) as page:
+        yield page
+
+
+def test_a_comparison_changes_and_the_value_stays(browser, address):
+    with playing(browser, address) as page:
+        use_file(page, {"rule": "hide", "where": "stock < 1", "hard": True})
+        card(page, 1).get_by_label("Documents: value").fill("2")
+        card(page, 1).get_by_label("Documents: comparison").select_option(">")
+        settled(page)
+        assert order(page, "hidden") == [doc["id"] for doc in CLOCKS if doc["fields"]["stock"] > 2]
+
+
+def test_a_condition_that_no_form_can_show_is_text(page_of_clocks):
+    page = page_of_clocks
+    use_file(page, {"rule": "hide", "where": r'brand == "\x44GT"', "hard": True})
+    assert card(page, 1).get_by_label("Documents: condition").input_value() == r'brand == "\x44GT"'
+    assert order(page, "hidden") == ["c1", "c2", "c3"]
+
+
+def test_a_field_that_no_condition_can_name_is_not_offered(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        pick(page, "onerror")
+        page.locator("[data-ui=after] .doc").first.focus()
+        page.keyboard.press("m")
+        for mode, fields in (("where", [HOSTILE, "title"]), ("each", [HOSTILE, "a`b", "title"])):
+            card(page, 1).get_by_label("Documents: chosen by").select_option(mode)
+            assert card(page, 1).get_by_label("Documents: field").evaluate(
+                "select => [...select.options].map((option) => option.value)"
+            ) == fields  # fmt: skip
 
 
 def test_conflicts_are_shown_where_they_are(browser, address):

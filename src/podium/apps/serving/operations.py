@@ -228,7 +228,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("/v1/models", "The models that are served.", ModelsAnswer, models),
         Operation(
             "/v1/rules", "The rules of the service.", RulesAnswer, known_rules,
-            is_quick=lambda context, _: known_is_quick(context.state.book),
+            is_quick=lambda context, _: known_is_quick(context.state.book), statuses=(503,),
         ),
         Operation(
             "/v1/rules/check", "Check rules, given as records or as a rule file, and give both forms.",

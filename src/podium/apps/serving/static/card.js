@@ -1,7 +1,7 @@
 /* A rule as a card: a sentence with controls in it, how much it counts, and what became of it. */
 import { readCondition } from "./conditions.js";
 import { make } from "./page.js";
-import { KINDS, USUAL, lacking, ofKind, rolesOf, say, targetOf, withTarget } from "./rules.js";
+import { KINDS, USUAL, ofKind, rolesOf, targetOf, withTarget } from "./rules.js";
 import { targetControls } from "./targets.js";
 
 const FROM = -2;
@@ -151,14 +151,6 @@ export class Card {
     const same = this.status.textContent === text && !actions.length;
     if (same) return;
     this.status.replaceChildren(text, ...actions.map(({ words, run }) => make("button", { type: "button", className: "small", textContent: words, onclick: run })));
-  }
-
-  get lacks() {
-    return lacking(this.record);
-  }
-
-  get words() {
-    return say(this.record, this.documents.title);
   }
 }
 

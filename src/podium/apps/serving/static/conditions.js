@@ -5,48 +5,57 @@ export const COMPARISONS = {
   in: "contains",
 };
 const NAME = String.raw`([A-Za-z_]\w*|` + "`[^`]+`)";
-const VALUE = String.raw`(-?\d+(?:\.\d+)?|"(?:[^"\\]|\\.)*"|'[^'\\]*'|True|False)`;
+const NUMERAL = String.raw`-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?`;
+const VALUE = String.raw`(${NUMERAL}|"(?:[^"\\]|\\.)*"|'[^'\\]*'|True|False)`;
 const COMPARED = new RegExp(`^\\s*${NAME}\\s*(==|!=|<=|>=|<|>)\\s*${VALUE}\\s*$`);
 const CONTAINED = new RegExp(`^\\s*${VALUE}\\s+in\\s+${NAME}\\s*$`);
+const NUMBER = new RegExp(`^${NUMERAL}$`);
 const WORD = /^(?!(?:and|or|not|in|is|if|else|for|class|from|import|as|with|def|del|pass|return|lambda|None|True|False|global|try|while|async|await|yield|raise|assert|break|continue|except|finally|elif|nonlocal)$)[A-Za-z_]\w*$/;
 
-/** The parts of a simple condition, or null. */
+/** Whether a condition can be about a field: nothing says a backquote within backquotes. */
+export const isSayable = (field) => field !== "" && !field.includes("`");
+
+/** The parts of a simple condition, with the kind of its value; or null. */
 export function readCondition(text) {
-  let found = COMPARED.exec(text);
-  if (found) return parts(found[1], found[2], found[3]);
-  found = CONTAINED.exec(text);
-  return found && parts(found[2], "in", found[1]);
+  const compared = COMPARED.exec(text);
+  if (compared) return parts(compared[1], compared[2], compared[3]);
+  const contained = CONTAINED.exec(text);
+  return contained && parts(contained[2], "in", contained[1]);
 }
 
 function parts(name, comparison, literal) {
   const field = name.startsWith("`") ? name.slice(1, -1) : name;
-  return { field, comparison, value: plain(literal) };
-}
-
-function plain(literal) {
-  if (literal.startsWith('"')) {
-    try {
-      return JSON.parse(literal);
-    } catch {
-      return literal.slice(1, -1);
-    }
+  if (literal.startsWith("'")) return { field, comparison, value: literal.slice(1, -1), kind: "string" };
+  if (!literal.startsWith('"')) return { field, comparison, value: literal, kind: NUMBER.test(literal) ? "number" : "boolean" };
+  try {
+    return { field, comparison, value: JSON.parse(literal), kind: "string" };
+  } catch {
+    return null; // Python knows more escapes
   }
-  return literal.startsWith("'") ? literal.slice(1, -1) : literal;
 }
 
-/** The text of a simple condition; `known` are values of the field, whose kind the value has. */
-export function writeCondition({ field, comparison, value }, known = []) {
+/**
+ * The text of a simple condition. A number stays a number and a truth a truth, as it was read; text gives
+ * way to the kind that the `known` values of the field have.
+ */
+export function writeCondition({ field, comparison, value, kind }, known = []) {
   const name = WORD.test(field) ? field : `\`${field}\``;
-  const text = literal(value, known);
-  return comparison === "in" ? `${JSON.stringify(String(value))} in ${name}` : `${name} ${comparison} ${text}`;
+  const text = literal(value, kind === "number" || kind === "boolean" ? kind : kindOf(known));
+  return comparison === "in" ? `${text} in ${name}` : `${name} ${comparison} ${text}`;
 }
 
-function literal(value, known) {
-  const numbers = known.length > 0 && known.every((one) => typeof one === "number");
-  if (numbers && /^-?\d+(\.\d+)?$/.test(value)) return value;
-  if (known.some((one) => typeof one === "boolean") && /^(true|false)$/i.test(value))
-    return value.toLowerCase() === "true" ? "True" : "False";
-  return JSON.stringify(String(value));
+/** The kind that all values have, if they have one. */
+function kindOf(values) {
+  const kinds = new Set(values.map((value) => typeof value));
+  return kinds.size === 1 ? [...kinds][0] : null;
+}
+
+/** A value of a kind, if it can be one; else text. */
+function literal(value, kind) {
+  const short = value.trim().replace(/^(-?)0+(?=\d)/, "$1");
+  if (kind === "number" && NUMBER.test(short)) return short;
+  if (kind === "boolean" && /^(true|false)$/i.test(short)) return short.toLowerCase() === "true" ? "True" : "False";
+  return JSON.stringify(value);
 }
 
 /** A condition as people say it. */

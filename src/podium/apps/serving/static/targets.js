@@ -1,6 +1,6 @@
 /* Whom a rule is about: documents, a condition on a field, or each value of a field. */
 import { Combobox } from "./combobox.js";
-import { COMPARISONS, readCondition, writeCondition } from "./conditions.js";
+import { COMPARISONS, isSayable, readCondition, writeCondition } from "./conditions.js";
 import { make } from "./page.js";
 
 const MODES = { docs: "these documents", where: "documents whose", each: "each value of" };
@@ -8,7 +8,7 @@ const MODES = { docs: "these documents", where: "documents whose", each: "each v
 /** The controls of a target; `documents` knows the list, `change(target, what)` hears of changes. */
 export function targetControls({ target, label, hasEach, documents, change }) {
   const modes = Object.entries(MODES).filter(([mode]) => mode !== "each" || hasEach);
-  const usable = modes.filter(([mode]) => mode === "docs" || mode === target.mode || documents.fields.length);
+  const usable = modes.filter(([mode]) => mode === "docs" || mode === target.mode || fieldsOf(mode, documents).length);
   const choice = make("select", { "aria-label": `${label}: chosen by`, "data-field": `${label}-mode` },
     ...usable.map(([mode, words]) => make("option", { value: mode, textContent: words, selected: mode === target.mode })));
   choice.hidden = usable.length < 2;
@@ -17,9 +17,12 @@ export function targetControls({ target, label, hasEach, documents, change }) {
   return make("div", { className: "target", role: "group", "aria-label": label }, choice, ...parts({ target, label, documents, change }));
 }
 
-function blank(mode, { fields }) {
-  const field = fields[0] ?? "";
+/** The fields that documents can be chosen by. */
+const fieldsOf = (mode, { fields }) => (mode === "where" ? fields.filter(isSayable) : fields);
+
+function blank(mode, documents) {
   if (mode === "docs") return { mode, ids: [] };
+  const [field] = fieldsOf(mode, documents);
   return mode === "each" ? { mode, field } : { mode, text: writeCondition({ field, comparison: "==", value: "" }) };
 }
 
@@ -42,18 +45,18 @@ function byId({ target, label, documents, change }) {
 function byCondition({ target, label, documents, change }) {
   const found = readCondition(target.text ?? "");
   if (!found) return [asText({ target, label, change })];
-  const names = [...new Set([...documents.fields, found.field])];
+  const names = [...new Set([...fieldsOf("where", documents), found.field])];
   const set = (more) => {
-    const next = { ...found, ...more };
+    const next = { ...found, value: value.value, ...more };
     change({ mode: "where", text: writeCondition(next, documents.values(next.field)) }, `${label}-where`);
   };
-  const field = options(names.map((name) => [name, name]), found.field, `${label}: field`, `${label}-field`, (value) => set({ field: value, value: "" }));
-  const comparison = options(Object.entries(COMPARISONS), found.comparison, `${label}: comparison`, `${label}-comparison`, (value) => set({ comparison: value }));
+  const field = options(names.map((name) => [name, name]), found.field, `${label}: field`, `${label}-field`, (name) => set({ field: name, value: "" }));
+  const comparison = options(Object.entries(COMPARISONS), found.comparison, `${label}: comparison`, `${label}-comparison`, (other) => set({ comparison: other }));
   const known = make("datalist", { id: `values-${Math.random().toString(36).slice(2)}` },
     ...[...new Set(documents.values(found.field).map(String))].slice(0, 200).map((value) => make("option", { value })));
   const value = make("input", {
     type: "text", value: found.value, placeholder: "value", "aria-label": `${label}: value`, "data-field": `${label}-value`, list: known.id,
-    oninput: () => set({ value: value.value }),
+    oninput: () => set({}),
   });
   return [field, comparison, value, known];
 }
