@@ -123,6 +123,17 @@ def test_it_begins_with_the_services_rules_for_this_query(browser, address):
         assert ui(page, "summary").inner_text().endswith("the rule holds.")
 
 
+def test_fields_that_say_something_are_shown_below_a_title(browser, address):
+    with playing(browser, address) as page:
+        notes = ui(page, "before").locator(".doc small").all_inner_texts()
+    assert notes[:4] == [
+        "c1 · DGT · stock 1",
+        "c2 · DGT · stock 2",
+        "c3 · DGT · stock 3",
+        "c4 · Garde",
+    ]
+
+
 def test_a_rule_by_keyboard_moves_the_list_with_its_reason_and_is_copied(
     browser, address, tmp_path
 ):

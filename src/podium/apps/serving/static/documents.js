@@ -65,11 +65,11 @@ function byScore(documents) {
 const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 const titleOf = ({ id, fields }) => text(fields?.title) || text(fields?.name) || id;
 
-/** A line below the title: the snippet, or the first fields. */
+/** A line below the title: the snippet, or the first fields that say something. */
 function noteOf({ id, fields = {} }) {
   const snippet = text(fields.snippet);
   if (snippet) return snippet;
-  const others = Object.entries(fields).filter(([name, value]) => !["title", "name"].includes(name) && text(value));
+  const others = Object.entries(fields).filter(([name, value]) => !["title", "name"].includes(name) && value !== 0 && text(value));
   const said = others.slice(0, SHOWN).map(([name, value]) => (typeof value === "number" ? `${name} ${value}` : value));
   return [titleOf({ id, fields }) === id ? "" : id, ...said].filter(Boolean).join(" · ");
 }

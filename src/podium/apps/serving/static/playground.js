@@ -10,6 +10,7 @@ import { History } from "./history.js";
 import { keep, kept } from "./kept.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
+import { alert, tell } from "./notices.js";
 import { aloud, clash, summary, why } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
 import { concerns, keyed, lacking, newRule, tidy } from "./rules.js";
@@ -28,7 +29,7 @@ class Playground {
     this.selection = new Selection({ changed: () => this.draw(), add: (kind) => this.add(kind) });
     this.lists = new Lists((id) => this.selection.toggle(id));
     this.editor = new Editor(this);
-    this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: (text) => this.tell(text) });
+    this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: tell });
     this.load = lastOnly((signal) => this.sample(signal));
     this.answer = lastOnly((signal) => Promise.all([this.postrank(signal), this.findings(signal)]));
     this.turn = 0;
@@ -54,7 +55,7 @@ class Playground {
     try {
       await work();
     } catch (error) {
-      this.alert(error.message);
+      alert(error.message);
       this.busy(false);
     }
   }
@@ -123,7 +124,7 @@ class Playground {
     this.from = ids[0];
     this.selection.ids.clear();
     this.rules.set([...this.rules.value, rule]);
-    this.tell(`Rule ${this.here().length} added.`);
+    tell(`Rule ${this.here().length} added.`);
     if (NARROW.matches && !lacking(rule.record)) return;
     this.view("rules");
     this.editor.focus(rule.key);
@@ -143,13 +144,13 @@ class Playground {
 
   remove(key) {
     this.rules.set(this.rules.value.filter((rule) => rule.key !== key));
-    this.tell("Rule removed.");
+    tell("Rule removed.");
   }
 
   async useText(text) {
     const { rules } = await this.service.ask("/v1/rules/check", { yaml: text, findings: false });
     this.rules.set(rules.map(keyed));
-    this.tell(`${rules.length} rules taken from the text.`);
+    tell(`${rules.length} rules taken from the text.`);
   }
 
   async yaml() {
@@ -214,18 +215,15 @@ class Playground {
       const moves = new Map((answer.moves ?? []).map((move) => [move.id, move]));
       this.found = { order: answer.ids, hidden: answer.hidden ?? [], moves, sent, outcomes: answer.rules ?? [] };
     }
-    this.alert(clashing.length ? clash(clashing.map((key) => this.editor.number(key))) : "", clashing);
+    const numbers = clashing.map((key) => this.editor.number(key));
+    const ways = clashing.map((key, at) => ({ words: `Make rule ${numbers[at]} a wish`, run: () => this.soften(key) }));
+    alert(numbers.length ? clash(numbers) : "", ways);
     this.editor.tell({ sent, outcomes: answer?.rules ?? [], clashing, wrong });
     this.draw();
     if (clashing.length) return;
-    const said = summary(this.told());
+    const said = summary({ ...this.found, documents: this.documents.listed, rules: sent });
     ui("summary").textContent = said;
     ui("said").textContent = `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}`;
-  }
-
-  told() {
-    const { moves, hidden, sent, outcomes } = this.found;
-    return { documents: this.documents.listed, moves, hidden, rules: sent, outcomes };
   }
 
   // --- the page ---
@@ -243,26 +241,9 @@ class Playground {
     ui("restart").hidden = !this.served?.length || this.isServed(this.rules.value.map(({ record }) => record));
   }
 
-  /** Something stands in the way: it is said above the list, with ways out. */
-  alert(text, clashing = []) {
-    const place = ui("alert");
-    place.hidden = !text;
-    document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text));
-    const ways = clashing.map((key) =>
-      make("button", { type: "button", className: "small", textContent: `Make rule ${this.editor.number(key)} a wish`, onclick: () => this.soften(key) }));
-    if (place.textContent !== text || ways.length)
-      place.replaceChildren(make("p", { textContent: text }), ways.length ? make("p", { textContent: "The list below is as it was before." }) : "", make("div", { className: "row" }, ...ways));
-  }
-
   soften(key) {
     const { record } = this.rules.value.find((rule) => rule.key === key);
     this.change(key, { ...record, hard: false });
-  }
-
-  tell(text) {
-    ui("told").textContent = text;
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => (ui("told").textContent = ""), 4000);
   }
 
   /** The part that is shown where there is no room for all; rules have room but on phones. */
@@ -280,7 +261,7 @@ class Playground {
     });
     ui("queryField").append(this.query.element);
     ui("model").addEventListener("change", () => this.guard(() => this.choose()));
-    const paste = closable(ui("paste"));
+    const [paste, help] = [closable(ui("paste")), closable(ui("help"))];
     paste.querySelector("form").addEventListener("submit", () => this.use(fromLines(ui("pasteQuery").value.trim(), ui("pasteText").value)));
     const actions = {
       undo: () => this.rules.undo(),
@@ -288,7 +269,7 @@ class Playground {
       copy: () => this.guard(async () => this.file.copy(await this.yaml())),
       file: () => this.guard(() => this.file.open()),
       paste: () => paste.showModal(),
-      help: () => closable(ui("help")).showModal(),
+      help: () => help.showModal(),
       restart: () => this.rules.set(this.served.map(keyed)),
       all: () => {
         this.lists.all = !this.lists.all;

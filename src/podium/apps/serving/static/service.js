@@ -15,6 +15,7 @@ export class Service {
   constructor() {
     this.token = kept("token") ?? "";
     this.asking = null;
+    ui("token").addEventListener("cancel", (event) => event.preventDefault());
   }
 
   /** The answer to a GET, or with a body to a POST. */
@@ -48,7 +49,6 @@ export class Service {
       const [dialog, text, wrong] = [ui("token"), ui("tokenText"), ui("tokenWrong")];
       wrong.textContent = this.token ? "That was not the token." : "";
       text.value = "";
-      dialog.addEventListener("cancel", (event) => event.preventDefault());
       dialog.addEventListener(
         "close",
         () => {
