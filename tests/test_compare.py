@@ -717,7 +717,9 @@ def test_a_fit_of_ones_own_is_called():
 
 def test_code_of_ones_own_is_part_of_a_cell(tmp_path):
     code = "from podium.rankers import RankSVM\n\nclass Mine(RankSVM):\n    turn = {}\n"
-    code += "    def predict(self, X, **more):\n        return self.turn * super().predict(X, **more)\n"
+    code += (
+        "    def predict(self, X, **more):\n        return self.turn * super().predict(X, **more)\n"
+    )
     told = []
     for turn in (1, 1, -1):
         name = f"mine{turn + 1}"

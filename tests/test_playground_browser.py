@@ -175,6 +175,41 @@ def test_a_rule_by_keyboard_moves_the_list_with_its_reason_and_is_copied(
     assert told == "rules: 2, errors: 0, warnings: 0\n"
 
 
+def test_two_documents_are_chosen_by_keyboard(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        ui(page, "after").locator(".doc").nth(1).focus()
+        for key in ("Enter", "ArrowDown", "ArrowDown", "Space"):
+            page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.dataset.id") == IDS[3]
+        assert page.locator("[data-ui=after] .doc[aria-pressed=true]").count() == 2
+        page.keyboard.press("b")
+        settled(page)
+        assert page.locator(".card").count() == 1
+        assert status(page, 1) == "Holds."
+        # What is removed leaves the focus with its neighbour, or where rules are added.
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        settled(page)
+        for left in (1, 0):
+            page.locator(".card .remove").first.focus()
+            page.keyboard.press("Enter")
+            settled(page)
+            assert page.locator(".card").count() == left
+            assert page.evaluate("document.activeElement.closest('.card, .menu') !== null")
+
+
+def test_a_copy_says_what_it_lacks(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        page.locator("[data-ui=menu] summary").click()
+        page.locator("[data-ui=kinds] button").first.click()  # about no document yet
+        page.locator("[data-do=copy]").click()
+        page.wait_for_function(
+            "() => document.querySelector('[data-ui=told]').textContent.includes('not finished')"
+        )
+
+
 def test_rules_by_mouse_undo_and_redo(browser, address):
     with playing(browser, address) as page:
         restart(page)

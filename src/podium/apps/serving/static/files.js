@@ -26,14 +26,14 @@ export class RuleFileDialog {
   }
 
   /** Into the clipboard; where the browser has none for this page, by hand. */
-  async copy(text) {
+  async copy(text, more = "") {
     try {
       await navigator.clipboard.writeText(text);
-      this.told("Copied.");
+      this.told(`Copied.${more}`);
     } catch {
       if (!this.dialog.open) await this.open();
       this.area.select();
-      this.told(document.execCommand("copy") ? "Copied." : "Press Ctrl+C to copy the text that is marked.");
+      this.told(document.execCommand("copy") ? `Copied.${more}` : "Press Ctrl+C to copy the text that is marked.");
     }
   }
 

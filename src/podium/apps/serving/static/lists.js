@@ -15,11 +15,12 @@ class List {
 
   /** Entries {doc, rank, badge, reasons, kind}, in order. */
   show(entries, selected) {
+    const focused = document.activeElement; // taken before rows are made: that takes it out of the page
+    const isHere = this.place.contains(focused);
     const before = new Map([...this.rows].map(([id, row]) => [id, row.getBoundingClientRect().top]));
     const rows = new Map(entries.map((entry) => [entry.doc.id, this.row(entry, selected)]));
-    const focused = document.activeElement;
     this.place.replaceChildren(...rows.values());
-    if (focused !== document.activeElement && rows.has(focused?.dataset?.id)) focused.focus({ preventScroll: true });
+    if (isHere && rows.has(focused.dataset.id)) focused.focus({ preventScroll: true });
     this.rows = rows;
     if (!STILL.matches) this.move(before);
   }

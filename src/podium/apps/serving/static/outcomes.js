@@ -16,7 +16,7 @@ export function told(record, outcome) {
   if (outcome.yielded) return { kind: "yielded", text: "Gave way to a rule of higher priority." };
   if (outcome.satisfied) return { kind: "holds", text: "Holds." };
   const by = MISSED[record.rule]?.(outcome.slack) ?? `off by ${plural(outcome.slack, "place")}`;
-  return { kind: "missed", text: `Not met: ${by}. Let it count more, or make it hold.` };
+  return { kind: "missed", text: `Not met: ${by}. “Must hold” makes sure of it.` };
 }
 
 /** What rules say of each other. */
@@ -40,7 +40,8 @@ export function why(move, rules, numberOf, title) {
     const named = rolesOf(record).flatMap((role) => targetOf(record, role).ids ?? []);
     const isOwn = !named.length || named.includes(move.id);
     const others = () => rolesOf(record).map((role) => who(targetOf(record, role), title)).join(" and ");
-    const words = isOwn ? say(record, title) : `${move.to < move.from ? "moves up past" : "makes way for"} ${others()}`;
+    // Of several rules none has the whole move to itself: each is told as what it asks for.
+    const words = isOwn || move.because.length > 1 ? say(record, title) : `${move.to < move.from ? "moves up past" : "makes way for"} ${others()}`;
     return make("li", {}, make("span", { className: "number", textContent: numberOf(key) }), make("span", { textContent: words }));
   });
   if (!lines.length) lines.push(make("li", { textContent: "makes way for others" }));

@@ -143,14 +143,24 @@ class Playground {
   }
 
   remove(key) {
+    const at = this.editor.number(key) - 1;
     this.rules.set(this.rules.value.filter((rule) => rule.key !== key));
     tell("Rule removed.");
+    const left = this.here();
+    if (left.length) this.editor.focus(left[Math.min(at, left.length - 1)].key);
+    else ui("menu").querySelector("summary").focus();
   }
 
   async useText(text) {
     const { rules } = await this.service.ask("/v1/rules/check", { yaml: text, findings: false });
     this.rules.set(rules.map(keyed));
     tell(`${rules.length} rules taken from the text.`);
+  }
+
+  /** What is not in the file. */
+  unfinished() {
+    const count = this.rules.value.filter(({ record }) => lacking(record)).length;
+    return count ? ` Without ${count === 1 ? "a rule that is" : `${count} rules that are`} not finished.` : "";
   }
 
   async yaml() {
@@ -266,7 +276,7 @@ class Playground {
     const actions = {
       undo: () => this.rules.undo(),
       redo: () => this.rules.redo(),
-      copy: () => this.guard(async () => this.file.copy(await this.yaml())),
+      copy: () => this.guard(async () => this.file.copy(await this.yaml(), this.unfinished())),
       file: () => this.guard(() => this.file.open()),
       paste: () => paste.showModal(),
       help: () => help.showModal(),
