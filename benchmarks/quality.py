@@ -7,7 +7,6 @@ results/quality.json and docs/results.md; with --docs only the page, from the re
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import time
@@ -26,7 +25,6 @@ from podium.experiments.entrants import Entrant, as_entrants
 from podium.experiments.folds import read_folds
 from podium.experiments.papers.markdown import table
 from podium.experiments.papers.topk.fits import entrants
-from podium.experiments.papers.topk.tables import FAMILIES
 from podium.metrics import paired_test
 from podium.rankers import LambdaMART, tune
 
@@ -37,7 +35,6 @@ DATA = HERE.parents[1] / "shared" / "data"
 
 LETOR = ("NDCG(rule='letor')@1", "NDCG(rule='letor')@3", "NDCG(rule='letor')@10", "P@10", "MAP")
 GRADED = (*LETOR, "NDCG@10", "ERR@10")
-TOPK = ("kNDCG@10", "kERR")
 
 # Published for LETOR 4.0, three digits: NDCG@10 by the LETOR rule, and MAP.
 PUBLISHED = {
@@ -128,8 +125,6 @@ def page(result: dict[str, Any]) -> str:
     from benchmarks import papers, quality_aggregation
 
     s = result["summary"]
-    # The summary's own top-k part is an older measurement: shown until there is a newer one.
-    topk = [] if "topk" in papers.kept() else [*topk_section(s), *claims_section(s)]
     return "\n".join(
         [
             "# Results",
@@ -138,12 +133,11 @@ def page(result: dict[str, Any]) -> str:
             f"{result['podium']} on {result['date']}, where a section does not say otherwise; the data is "
             "LETOR 4.0's MQ2008 (784 queries, 15,211 documents, 46 "
             "features) in its own five folds. Parameters (each ranker's own grid) and iterations are "
-            "chosen on the validation queries, by MAP on graded labels (NDCG@10 for lambdamart) and "
-            "by kNDCG@10 on top-k truth; test queries are looked at once.",
+            "chosen on the validation queries, by MAP (NDCG@10 for lambdamart); test queries are looked at "
+            "once.",
             "",
             *graded_section(s),
             *lambdamart_section(s),
-            *topk,
             *quality_aggregation.section(),
             *papers.sections(),
         ]
@@ -194,68 +188,6 @@ def lambdamart_section(s: dict[str, Any]) -> list[str]:
         *table(["ranker", "difference", "p", "significantly below?"], rows),
         "",
         f"The same losses measured with LightGBM directly, lightly tuned: {peers}.",
-        "",
-    ]
-
-
-def topk_section(s: dict[str, Any]) -> list[str]:
-    order = [n for focused, parents in FAMILIES.items() for n in (*parents, focused)]
-    order.append("topk-listmle")
-    lines = [
-        "## Top-k truth",
-        "",
-        "The first k places of a total order that agrees with the grades: ties by the Borda "
-        "consensus of MQ2008-agg's 25 rankers, or at random (five seeds; a query's value is its "
-        "mean over them). Half of the queries have at most 10 documents, so with k = 10 they have "
-        "no rest F to tell from the top.",
-        "",
-    ]
-    for metric in TOPK:
-        headers = [metric, *s["topk"]]
-        rows = [
-            [name, *(f"{case['mean'][name][metric]:.4f}" for case in s["topk"].values())]
-            for name in order
-        ]
-        lines += [*table(headers, rows), ""]
-    return lines
-
-
-def claims_section(s: dict[str, Any]) -> list[str]:
-    rows = []
-    for (case, found), metric in itertools.product(s["topk"].items(), TOPK):
-        for focused in FAMILIES:
-            parent, difference, p = found["families"][metric][focused]
-            verdict = "holds" if p < 0.05 and difference > 0 else "does not hold"
-            rows.append([case, metric, focused, parent, f"{difference:+.4f}", f"{p:.3f}", verdict])
-    graded = [
-        [f, *(str(v) if isinstance(v, str) else f"{v:+.4f}" for v in s["graded"][f]["parents"][:2]),
-         f"{s['graded'][f]['parents'][2]:.3f}",
-         "holds" if s["graded"][f]["parents"][2] >= 0.05 or s["graded"][f]["parents"][1] > 0
-         else "does not hold"]
-        for f in FAMILIES
-    ]  # fmt: skip
-    against = [
-        [case, f, f"{d:+.4f}", f"{p:.3f}", "does not hold" if p < 0.05 and d < 0 else "holds"]
-        for case, found in s["topk"].items()
-        for f, (_, d, p) in found["topk-listmle"].items()
-    ]
-    return [
-        "## The paper's claims",
-        "",
-        "Niu, Guo, Lan, Cheng (SIGIR 2012), on this data. *Focused rankers are significantly better "
-        "than both of their parents on top-k truth*: against the better parent, paired t-test over "
-        "queries, p < 0.05, not corrected for many comparisons.",
-        "",
-        *table(["truth", "metric", "ranker", "better parent", "difference", "p", "claim"], rows),
-        "",
-        "*On graded labels they are comparable with their parents* (NDCG@10, bare rule; comparable: "
-        "not significantly below the better one).",
-        "",
-        *table(["ranker", "better parent", "difference", "p", "claim"], graded),
-        "",
-        "*They are comparable with top-k ListMLE* (kNDCG@10; not significantly below it).",
-        "",
-        *table(["truth", "ranker", "difference", "p", "claim"], against),
         "",
     ]
 
