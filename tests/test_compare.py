@@ -625,20 +625,29 @@ def test_a_killed_process_is_told_where_nobody_says_what_it_came_to():
         list(side_by_side(tasks, n_jobs=2))
 
 
-def test_what_failed_is_tried_again(tmp_path):
-    small({"a": Fails()}, out=tmp_path)
-    failing = count()
+class NoRoom(RankSVM):
+    """Fails where it is not trained on query q1, while there is no room."""
 
-    class Mended(Fails):
-        def _learn(self, train, watch, start):
-            next(failing)
-            return RankSVM._learn(self, train, watch, start)
+    full = True
+    fits = count()
 
-    Mended.__qualname__, Mended.__module__ = Fails.__qualname__, Fails.__module__
-    report, told = states(rankers={"a": Mended()}, out=tmp_path)
+    def _learn(self, train, watch, start):
+        next(self.fits)
+        if self.full and "q1" not in train.qids.tolist():
+            raise OSError("no room")
+        return super()._learn(train, watch, start)
+
+
+def test_what_failed_is_tried_again(tmp_path, monkeypatch):
+    first = small({"a": NoRoom()}, out=tmp_path)
+    assert 0 < len(first.failed) < 3
+    monkeypatch.setattr(NoRoom, "full", False)
+    monkeypatch.setattr(NoRoom, "fits", count())
+    report, told = states(rankers={"a": NoRoom()}, out=tmp_path)
     assert not report.failed
-    assert next(failing) == sum(state == "done" for *_, state in told) > 0
-    assert "kept" in {state for *_, state in told}
+    done = [(ranker, fold) for ranker, fold, state in told if state == "done"]
+    assert done == [(cell.ranker, cell.fold) for cell in first.failed]
+    assert next(NoRoom.fits) == len(done)
 
 
 def test_wrong_settings_of_one_ranker_leave_the_others():
