@@ -406,7 +406,8 @@ def test_parts_that_cannot_be_read_are_named(letor, tmp_path):
 def test_help_has_an_example():
     text = flat(run("reproduce", "--help").output)
     assert "podium reproduce toprank --data LETOR" in text
-    assert all(name in text for name in PAPERS)
+    whole = text.replace(" ", "")  # lines may be broken within a name
+    assert all(name in whole for name in PAPERS)
 
 
 # --- the data at hand
