@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """Example: podium reproduce toprank --data LETOR --out toprank --quick
 
+Papers: toprank, topk, cfbrs, rankopt, rpc-mtl.
+
 A run that was stopped goes on where it was when the same command is given again. In --out: PAPER.html,
 .md and .json, figures/, tables/ and pieces/, which may go when the run is over."""
 
