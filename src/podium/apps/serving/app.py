@@ -83,8 +83,9 @@ class RankingService:
                 500, "failed", "something went wrong on the server; its log has the details"
             )
             status, body = 500, failed.body()
-        await self._send(send, status, kind, body, more, receive)
+        # Counted first: what a client has seen is in the figures, though its worker die with the last byte.
         self.metrics.answered(_known(path), status, time.perf_counter() - start)
+        await self._send(send, status, kind, body, more, receive)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
         """The kind and the bytes of the answer to a request."""

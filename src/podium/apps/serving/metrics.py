@@ -34,7 +34,7 @@ class ServingMetrics:
             "podium_requests", "Requests by path and status.", ["path", "status"], registry=registry
         )
         seconds = Histogram(
-            "podium_request_seconds", "From the first byte to the answer.", ["path"],
+            "podium_request_seconds", "From the headers to the answer, before it is sent.", ["path"],
             buckets=BUCKETS, registry=registry,
         )  # fmt: skip
         documents = Counter("podium_documents", "Documents ranked.", ["path"], registry=registry)
