@@ -14,7 +14,8 @@ from rankers import cheap, small
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, StandardScaler
 
-from podium.data import RankingData, make_synthetic
+import podium
+from podium.data import RankingData, make_synthetic, scale_by_query
 from podium.ensemble import CFBRS, TopRank
 from podium.errors import CannotExpressError, MissingExtraError, UnknownNameError, UsageError
 from podium.exchange import (
@@ -203,6 +204,28 @@ def test_scaling_by_query_is_refused(name, fitted):
         CannotExpressError, match=rf"by query \({name}\).*nearest: .*fit_normalizers"
     ):
         export_model(fitted("ranksvm"), "solr", normalizers=name)
+
+
+@pytest.mark.parametrize("name", ["minmax", "zscore"])
+def test_a_model_knows_that_its_features_were_scaled_by_query(name, tmp_path):
+    scaled = scale_by_query(DATA, name)
+    path = tmp_path / "m.podium"
+    ranker = RankSVM().fit(scaled.subset(range(10)))
+    ranker.save(path)
+    for model in (ranker, podium.load(path)):
+        assert model.trained_.scaled == name
+        for to in ("elasticsearch", "opensearch", "solr", "vespa"):
+            with pytest.raises(CannotExpressError, match=rf"by query \({name}\).*nearest: "):
+                export_model(model, to)
+        for to in ("onnx", "json"):
+            made = export_model(model, to)
+            assert any(f"each query first ({name})" in note for note in made.notes)
+            np.testing.assert_allclose(
+                emulate(made, scaled.X), model.predict(scaled), rtol=1e-5, atol=1e-5
+            )
+    unscaled = RankSVM().fit(DATA)
+    assert unscaled.trained_.scaled is None
+    assert export_model(unscaled, "solr").notes == ()
 
 
 def test_classes_of_users(fitted):

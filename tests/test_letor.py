@@ -569,7 +569,7 @@ def test_a_missing_file(tmp_path):
     [
         *("{", "[]", "1", "", '{"topk": "x"}', '{"topk": []}', '{"dtype": "x"}'),
         *('{"dtype": "int32"}', '{"query_weight": ["x"]}', '{"query_text": 5}'),
-        *('{"doc_text": []}', '{"feature_names": 1}'),
+        *('{"doc_text": []}', '{"feature_names": 1}', '{"scaled": 1}'),
     ],
 )
 def test_a_damaged_header(put, header):
@@ -637,7 +637,8 @@ def ranking_data(draw):
     topk = draw(st.none() | st.integers(1, 5))
     label = st.floats(0, 1e300) | st.integers(0, 4) if topk is None else st.integers(0, topk)
     qids = draw(st.lists(TOKENS, min_size=q, max_size=q, unique=True))
-    options = {"topk": topk, "missing": missing}
+    scaled = draw(st.sampled_from([None, "minmax", "zscore"]))
+    options = {"topk": topk, "scaled": scaled, "missing": missing}
     kind = draw(st.sampled_from(["comments", "docids", "nothing"]))
     if kind == "comments":
         pairs = column(draw, COMMENTS, n)

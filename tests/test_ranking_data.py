@@ -1,6 +1,7 @@
 """Ranking data: how it is made, checked, cut, scaled, split, labelled, and carried about."""
 
 import copy
+import dataclasses
 import math
 import pickle
 import re
@@ -49,7 +50,7 @@ def full(dtype=np.float64):
     data = small(
         X=X, y=[2, 1, 3, 0, 0], docid=list("vwxyz"), query_weight=[0.5, 2], query_text=["one", "é"],
         doc_text={"title": list("VWXYZ"), "body": ["", "b", "two\nlines", '"', "e"]},
-        feature_names=["bm25", "length"], topk=3, missing="nan",
+        feature_names=["bm25", "length"], topk=3, scaled="zscore", missing="nan",
     )  # fmt: skip
     comments = Strings.of([f"docid = {d} inc = 1" for d in "vwxyz"])
     values = {name: getattr(data, name) for name in RankingData.__dataclass_fields__}
@@ -194,13 +195,8 @@ def test_from_arrays_with_everything():
     assert list(data.query_text) == ["one", "é"]
     assert list(data.doc_text["title"]) == list("VWXYZ")
     assert data.names() == ("bm25", "length")
-    assert (data.topk, data.missing, len(data), data.n_queries, data.n_features) == (
-        3,
-        "nan",
-        5,
-        2,
-        2,
-    )
+    assert (data.topk, data.scaled, data.missing) == (3, "zscore", "nan")
+    assert (len(data), data.n_queries, data.n_features) == (5, 2, 2)
     assert repr(data) == "RankingData(2 queries, 5 documents, 2 features, top-3 truth)"
     assert list(data.queries()) == [("a", slice(0, 2)), ("b", slice(2, 5))]
 
@@ -208,7 +204,7 @@ def test_from_arrays_with_everything():
 def test_from_arrays_with_nothing():
     data = RankingData.from_arrays([[1]], [2], qid=[7])
     assert data.docids is data.comments is data.query_weight is data.query_text is None
-    assert data.feature_names is data.topk is data.source_rows is None
+    assert data.feature_names is data.topk is data.scaled is data.source_rows is None
     assert dict(data.doc_text) == {}
     assert data.names() == ("f1",)
     assert repr(data) == "RankingData(1 query, 1 document, 1 feature, labels 2..2)"
@@ -368,6 +364,7 @@ def test_a_huge_sparse_matrix_is_refused_before_it_is_made():
         ({"y": [0, 1, 0, -2, 0]}, errors.NegativeLabelError, r"got -2 in row 3 \(query 'b'"),
         ({"topk": 1}, errors.DataError, "position labels 0..1 for top-1 truth"),
         ({"topk": 0}, errors.DataError, "position labels"),
+        ({"scaled": 1}, errors.UsageError, "name of a scaling or none, got scaled=1"),
     ],
 )
 def test_bad_arrays(options, error, message):
@@ -461,6 +458,7 @@ def test_equals_sees_every_part():
         "doc_text": {"title": data.doc_text["title"]},
         "feature_names": ("bm25", "other"),
         "topk": None,
+        "scaled": "minmax",
     }
     for name, value in changes.items():
         assert not data.equals(RankingData(**{**values, name: value})), name
@@ -480,6 +478,7 @@ def test_subset_takes_every_part_along():
     assert list(part.query_text) == ["é"]
     assert list(part.doc_text["body"]) == ["two\nlines", '"', "e"]
     assert (part.names(), part.topk, part.missing) == (("bm25", "length"), 3, "nan")
+    assert part.scaled == "zscore"
     assert full().subset([1, 0]).qids.tolist() == ["b", "a"]
 
 
@@ -516,6 +515,7 @@ def test_concatenate_fills_and_drops():
         ({"X": np.ones((5, 3))}, "same n_features, got 2 and 3"),
         ({"feature_names": ["a", "b"]}, "same feature_names"),
         ({"topk": 2}, "same topk, got None and 2"),
+        ({"scaled": "minmax"}, "same scaled, got None and minmax"),
         ({"qid": ["b", "b", "c", "c", "c"]}, "every query once"),
     ],
 )
@@ -535,6 +535,9 @@ def test_with_labels_and_with_features():
     assert (graded.y.tolist(), graded.topk) == ([4, 0, 1, 2, 3], None)
     assert graded.with_labels(data.y, topk=3).equals(data)
     assert data.with_labels([1, 0, 0, 0, 0], topk=1).topk == 1
+    assert graded.scaled == data.with_features(data.X[:, :1], ["bm25"]).scaled == "zscore"
+    assert data.with_features(data.X, scaled="rank").scaled == "rank"
+    assert dataclasses.replace(data, X=data.X, scaled=None).scaled is None
     wide = data.with_features(np.ones((5, 3)), ["a", "b", "c"])
     assert (wide.names(), wide.X.shape, wide.docids.tolist()) == (
         ("a", "b", "c"),
@@ -1177,7 +1180,8 @@ def test_pickle_and_deepcopy_give_the_same_data():
     data = make_synthetic(3, seed=0)
     full = RankingData.from_arrays(
         [[1.0], [np.nan]], [2, 1], qid=["a", "a"], docid=["x", "y"], query_weight=[2.0],
-        query_text=["q"], doc_text={"title": ["t", "u"]}, topk=2, missing="nan",
+        query_text=["q"], doc_text={"title": ["t", "u"]}, topk=2, scaled="minmax",
+        missing="nan",
     )  # fmt: skip
     for original in (data, full):
         for copied in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original)):

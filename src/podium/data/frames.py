@@ -27,6 +27,7 @@ def from_frame(
     query_text: str | None = None,
     doc_text: Sequence[str] = (),
     topk: int | None = None,
+    scaled: str | None = None,
     missing: Missing = "error",
 ) -> RankingData:
     """A table with one row a document -> RankingData.
@@ -39,7 +40,7 @@ def from_frame(
         Columns to use; by default every other column, which must then be a number.
     doc_text
         Columns that people read (title, body).
-    topk, missing
+    topk, scaled, missing
         As in RankingData.
 
     Examples
@@ -93,6 +94,7 @@ def from_frame(
         doc_text={c: texts(c) or [] for c in doc_text},
         feature_names=chosen,
         topk=topk,
+        scaled=scaled,
         missing=missing,
     )
 

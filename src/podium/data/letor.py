@@ -113,8 +113,8 @@ def write_letor(data: RankingData, path: Path_) -> None:
 
     Every feature is written, NaN as NULL, and every number as the shortest text that reads back
     the same. Comments are kept; document ids without comments become ``#docid = ...``. What LETOR
-    has no place for (feature names, query weights, texts, top-k truth, float32, ids that are no
-    single word) goes into a first line ``#podium {...}`` that other readers skip. The file appears
+    has no place for (feature names, query weights, texts, top-k truth, scaling, float32, ids that are
+    no single word) goes into a first line ``#podium {...}`` that other readers skip. The file appears
     whole or not at all.
     """
     for qid in data.qids.tolist():

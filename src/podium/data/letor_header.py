@@ -30,6 +30,8 @@ def header_line(data: RankingData, unsaid: bool) -> bytes:
         kept["feature_names"] = data.feature_names
     if data.topk is not None:
         kept["topk"] = data.topk
+    if data.scaled is not None:
+        kept["scaled"] = data.scaled
     if data.query_weight is not None:
         kept["query_weight"] = data.query_weight.tolist()
     if data.query_text is not None:
@@ -68,6 +70,10 @@ def header_fields(header: dict[str, Any]) -> dict[str, Any]:
         if type(header["topk"]) is not int:
             raise TypeError(f"topk {header['topk']!r}")
         found["topk"] = header["topk"]
+    if "scaled" in header:
+        if type(header["scaled"]) is not str:
+            raise TypeError(f"scaled {header['scaled']!r}")
+        found["scaled"] = header["scaled"]
     if "query_weight" in header:
         found["query_weight"] = np.array([float(w) for w in header["query_weight"]])
     if "query_text" in header:

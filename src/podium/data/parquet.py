@@ -49,6 +49,7 @@ def write_parquet(data: RankingData, path: str | os.PathLike[str]) -> None:
         "features": data.names(),
         "named": data.feature_names is not None,
         "topk": data.topk,
+        "scaled": data.scaled,
         "missing": data.missing,
         "dtype": str(data.X.dtype),
         "doc_text": list(data.doc_text),
@@ -172,6 +173,7 @@ def _restore(table: Any, kept: dict[str, Any]) -> RankingData:
         doc_text={name: strings(f"text:{name}") or Strings.of([]) for name in kept["doc_text"]},
         feature_names=tuple(kept["features"]) if kept["named"] else None,
         topk=kept["topk"],
+        scaled=kept.get("scaled"),
         missing=kept["missing"],
     )
 

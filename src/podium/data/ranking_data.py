@@ -57,6 +57,9 @@ class RankingData:
         One a feature.
     topk
         Where labels are positions (top-k truth): the k of y = k + 1 - position.
+    scaled
+        How the features were scaled within each query, if they were: "minmax", "zscore", or a name
+        of one's own. A model trained on such data knows it, and no engine can repeat it.
     missing
         "nan" where NaN in X stands for a missing value.
     source_rows
@@ -82,6 +85,7 @@ class RankingData:
     doc_text: Mapping[str, Strings] = field(default_factory=dict)
     feature_names: tuple[str, ...] | None = None
     topk: int | None = None
+    scaled: str | None = None
     missing: Missing = "error"
     source_rows: NDArray[np.int64] | None = None
 
@@ -117,6 +121,7 @@ class RankingData:
         doc_text: Mapping[str, Sequence[str] | Strings] | None = None,
         feature_names: Sequence[str] | None = None,
         topk: int | None = None,
+        scaled: str | None = None,
         missing: Missing = "error",
         dtype: DTypeLike | None = None,
         max_bytes: int = DENSE_LIMIT,
@@ -166,6 +171,7 @@ class RankingData:
             },
             feature_names=None if feature_names is None else tuple(map(str, feature_names)),
             topk=topk,
+            scaled=scaled,
             missing=missing,
             source_rows=rows,
         )
@@ -305,15 +311,22 @@ class RankingData:
             doc_text={name: text.take(rows) for name, text in self.doc_text.items()},
             feature_names=self.feature_names,
             topk=self.topk,
+            scaled=self.scaled,
             missing=self.missing,
         )
 
     def with_features(
-        self, X: ArrayLike, feature_names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        feature_names: Sequence[str] | None = None,
+        *,
+        scaled: str | None = None,
     ) -> RankingData:
-        """The same documents with other features."""
+        """The same documents with other features; `scaled` as it was, unless it is given."""
         names = self.feature_names if feature_names is None else tuple(feature_names)
-        return self._plain(X=np.asarray(X), feature_names=names)
+        # What is made of features that were scaled depends on the whole query as they do.
+        how = self.scaled if scaled is None else scaled
+        return self._plain(X=np.asarray(X), feature_names=names, scaled=how)
 
     def with_labels(self, y: ArrayLike, topk: int | None = None) -> RankingData:
         """The same documents with other labels (positions, where topk is given)."""
@@ -362,7 +375,7 @@ def concatenate(parts: Sequence[RankingData]) -> RankingData:
         raise UsageError("expected at least one data set to concatenate, got none")
     head = parts[0]
     for part in parts[1:]:
-        for what in ("n_features", "feature_names", "topk"):
+        for what in ("n_features", "feature_names", "topk", "scaled"):
             if getattr(part, what) != getattr(head, what):
                 raise DataError(
                     f"expected data sets with the same {what}, "
@@ -390,6 +403,7 @@ def concatenate(parts: Sequence[RankingData]) -> RankingData:
         },
         feature_names=head.feature_names,
         topk=head.topk,
+        scaled=head.scaled,
         source_rows=_joined_rows(parts),
         missing="nan" if any(p.missing == "nan" for p in parts) else "error",
     )

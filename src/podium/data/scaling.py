@@ -30,7 +30,8 @@ def scale_by_query(data: RankingData, method: str = "minmax") -> RankingData:
         raise UnknownNameError("scaling", method, SCALERS)
     X = data.X.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
-        return data.with_features(SCALERS[method](data.groups, X).astype(data.X.dtype))
+        scaled = SCALERS[method](data.groups, X).astype(data.X.dtype)
+    return data.with_features(scaled, scaled=method)
 
 
 def _minmax(groups: Groups, X: Matrix) -> NDArray[np.floating]:

@@ -50,6 +50,7 @@ def shuffled(data: RankingData, seed: int) -> RankingData:
         query_weight=None if data.query_weight is None else data.query_weight[queries],
         feature_names=data.feature_names,
         topk=data.topk,
+        scaled=data.scaled,
         missing=data.missing,
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
+from podium.exchange.normalizers import scaled_by_query
 from podium.exchange.portable import Portable, portable
 from podium.exchange.targets.content import Exported
 from podium.exchange.targets.elasticsearch import elasticsearch, opensearch
@@ -23,6 +25,8 @@ EXPORTERS: dict[str, Callable[[Portable, str], Exported]] = {
     "json": plain,
 }
 """Every engine by name."""
+_FED = ("onnx", "json")
+"""Where one's own program hands over the features, and may scale them first."""
 
 
 def export_model(
@@ -74,4 +78,14 @@ def export_model(
     called = found.ranker.replace(" ", "-") if name is None else name
     if not called.strip() or any(ord(letter) < 32 for letter in called):
         raise UsageError(f"expected a name for the model, got {called!r}")
-    return EXPORTERS[to](found, called)
+    if found.scaled is not None and to not in _FED:
+        raise scaled_by_query(found.scaled)
+    return _with_scaling(EXPORTERS[to](found, called), found.scaled)
+
+
+def _with_scaling(made: Exported, scaled: str | None) -> Exported:
+    """An export that says how its features are to be scaled first."""
+    if scaled is None:
+        return made
+    note = f"scale the features of each query first ({scaled}): the model was trained on such"
+    return replace(made, notes=(*made.notes, note))

@@ -134,7 +134,7 @@ def read_normalizers(told: Any, names: Sequence[str]) -> tuple[Normalizer | None
     if told is None:
         return (None,) * len(names)
     if isinstance(told, str):
-        raise _by_query(told)
+        raise _not_by_feature(told)
     if not isinstance(told, Mapping):
         return _of_scaler(told, len(names))
     for name in told:
@@ -143,9 +143,14 @@ def read_normalizers(told: Any, names: Sequence[str]) -> tuple[Normalizer | None
     return tuple(_normalizer(name, told[name]) if name in told else None for name in names)
 
 
-def _by_query(name: str) -> UsageError:
+def _not_by_feature(name: str) -> UsageError:
     if name not in SCALERS:
         return UsageError(f"expected normalizers by feature or a fitted scaler, got {name!r}")
+    return scaled_by_query(name)
+
+
+def scaled_by_query(name: str) -> CannotExpressError:
+    """What is said of features that were scaled within each query."""
     return CannotExpressError(
         f"scaling by query ({name}) needs all documents of a query, and engines score one document "
         "at a time; nearest: scale by the training data's own numbers (fit_normalizers, normalize), "

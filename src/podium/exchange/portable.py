@@ -48,11 +48,13 @@ Form = WeightedSum | Forest | Network
 
 @dataclass(frozen=True, eq=False)
 class Portable:
-    """What is exported: a form, the features' names, and what it came from."""
+    """What is exported: a form, the features' names, what it came from, and how the features it was
+    trained on were scaled within queries."""
 
     form: Form
     names: tuple[str, ...]
     ranker: str
+    scaled: str | None = None
 
 
 def portable(
@@ -83,7 +85,8 @@ def portable(
         learned = _of_class(ranker, learned, user_class)
     names = _names(ranker, scaler, feature_names)
     each = read_normalizers(normalizers if scaler is None else scaler, names)
-    return Portable(_scaled_form(form_of(learned, told), each), names, told)
+    form = _scaled_form(form_of(learned, told), each)
+    return Portable(form, names, told, ranker.trained_.scaled)
 
 
 def _ranker(model: Any) -> tuple[Ranker, Any]:

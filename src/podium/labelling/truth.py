@@ -107,6 +107,7 @@ class Truth:
             docid=[docids[row] for row in rows],
             feature_names=features.feature_names,
             topk=self.topk,
+            scaled=features.scaled,
             missing=features.missing,
         )
 

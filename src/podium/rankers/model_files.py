@@ -262,6 +262,7 @@ def _trained(stored: dict[str, Any]) -> Trained:
         fingerprint=str(stored["fingerprint"]),
         topk=None if stored["topk"] is None else operator.index(stored["topk"]),
         feature_names=None if names is None else tuple(map(str, names)),
+        scaled=None if (scaled := stored.get("scaled")) is None else str(scaled),
     )
 
 

@@ -85,6 +85,7 @@ class Trained:
     fingerprint: str
     topk: int | None = None
     feature_names: tuple[str, ...] | None = field(default=None, repr=False)
+    scaled: str | None = None
 
 
 def finite(scores: Floats) -> Floats:
@@ -307,7 +308,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.trained_ = Trained(
-            data.n_queries, len(data), data.fingerprint, data.topk, data.feature_names
+            data.n_queries, len(data), data.fingerprint, data.topk, data.feature_names, data.scaled
         )
 
     def predict(self, X: Any) -> Floats:

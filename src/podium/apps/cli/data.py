@@ -230,6 +230,7 @@ def _facts(data: RankingData) -> dict[str, Any]:
         "missing_values": int(np.isnan(data.X).sum()),
         "documents_with_id": with_id,
         "top_k_truth": data.topk,
+        "scaled_by_query": data.scaled,
         "megabytes": round(data.X.nbytes / 1e6, 1),
     }
 

@@ -119,7 +119,11 @@ def _origin(ranker: Ranker) -> str:
     if isinstance(ranker, Imported):
         return f"imported from {ranker.source}"
     trained = ranker.trained_
-    return f"{ranker.name}, trained on {trained.n_queries:,} queries, {trained.n_documents:,} documents"
+    scaled = "" if trained.scaled is None else f", features scaled by query ({trained.scaled})"
+    return (
+        f"{ranker.name}, trained on {trained.n_queries:,} queries, {trained.n_documents:,} documents"
+        f"{scaled}"
+    )
 
 
 def _explain_vote(ranker: Ranker, path: Path, json: bool) -> None:

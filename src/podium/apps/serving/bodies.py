@@ -212,6 +212,7 @@ class ModelTold(Answer):
     kind: str
     n_features: int
     feature_names: list[str]
+    scaled: str | None
     user_classes: list[str]
     accepts_missing: bool
     explains: bool

@@ -152,6 +152,7 @@ class LoadedModel:
             kind=model.kind,
             n_features=model.n_features,
             feature_names=list(self.feature_names),
+            scaled=self.ranker.trained_.scaled,
             user_classes=list(self.user_classes),
             accepts_missing=self.ranker.accepts_missing,
             explains=self.explains,
