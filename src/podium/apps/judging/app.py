@@ -83,5 +83,7 @@ def make_app(
     app.include_router(api_routes(desk, guard, settings))
     app.include_router(people_routes(desk, guard, pages, images))
     app.include_router(admin_routes(store, guard, pages, settings))
-    app.mount("/static", _Static(directory=HERE / "static"), name="static")
+    # The app's own, and what all pages share.
+    static = _Static(directory=HERE / "static", packages=[("podium.apps", "static")])
+    app.mount("/static", static, name="static")
     return app

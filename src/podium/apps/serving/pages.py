@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("static")
+HERE = Path(__file__).parent
+FOLDERS = (HERE.parent / "static", HERE / "static")
+"""What all pages share, and the service's own."""
 KINDS = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
@@ -24,10 +26,11 @@ class Page:
     data: bytes
 
 
-def read_pages(folder: Path = FOLDER) -> dict[str, Page]:
+def read_pages() -> dict[str, Page]:
     """Files by path: ``/`` and ``/static/NAME``."""
     found = {
         f"/static/{path.name}": Page(KINDS[path.suffix], path.read_bytes())
+        for folder in FOLDERS
         for path in sorted(folder.iterdir())
         if path.suffix in KINDS
     }
