@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 from cli import answer, flat, run
 
-from podium.data import RankingData, make_synthetic, split, write_letor
+from podium.data import RankingData, kfold, make_synthetic, split, write_letor
 from podium.errors import DataError
 from podium.experiments.folds import read_folds
 from podium.experiments.papers import (
     cfbrs,
     data_sets,
     pages,
+    rankopt,
+    rpc_mtl,
     running,
+    toprank,
 )
 from podium.experiments.papers.rankopt import times as rankopt_times
 from podium.experiments.papers.registry import PAPERS
@@ -336,6 +339,21 @@ def test_a_run_that_was_ended_goes_on(made, letor, tmp_path, monkeypatch):
     assert [step.done for step in done] == list(range(1, 7))
     kept = (made["rankopt"][0] / "rankopt.json").read_bytes()
     assert (tmp_path / "rankopt.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize("paper", [toprank, rankopt, rpc_mtl])
+def test_one_more_data_set_leaves_the_pieces_of_the_others_alone(paper, tmp_path):
+    first, second = (
+        kfold(make_synthetic(n_queries=30, n_docs=12, seed=seed), 3)[:1] for seed in (0, 1)
+    )
+    settings = {"quick": True, "keep": tmp_path}
+    paper.reproduce({"first": first}, **settings)
+    done = []
+    both = paper.reproduce({"first": first, "second": second}, callback=done.append, **settings)
+    assert done
+    assert all(step.what.startswith("second") for step in done)
+    again = paper.reproduce({"first": first, "second": second}, quick=True)
+    assert both.to_dict() == again.to_dict()
 
 
 def test_figures_and_tables_of_an_earlier_run_are_replaced(made, tmp_path):

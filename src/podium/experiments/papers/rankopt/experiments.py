@@ -116,10 +116,11 @@ def reproduce(
     if not work:
         raise UsageError("expected at least one data set, got none")
     shelf: Shelf[Cell] = Shelf(None if keep is None else Path(keep), Cell)
+    prints = {name: made_of([own, quick, seed]) for name, own in data_fingerprint(folds).items()}
     found = finished(
         {text: task for text, (_, task) in work.items()},
         shelf,
-        made_of([data_fingerprint(folds), quick, seed]),
+        {text: prints[name] for text, (name, _) in work.items()},
         n_jobs,
         callback,
     )

@@ -114,11 +114,15 @@ def reproduce(
         for repeat in range(QUICK_REPEATS if quick else REPEATS):
             plan[_Cell(name, repeat)] = delayed(table_tested)(table, chosen, seed + repeat)
     items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
+    prints = {
+        name: made_of([own, asdict(chosen), seed])
+        for name, own in {**data_fingerprint(folds), **items}.items()
+    }
     shelf: Shelf[list[Tested]] = Shelf(None if keep is None else Path(keep), list[Tested])
     found = finished(
         {str(cell): work for cell, work in plan.items()},
         shelf,
-        made_of([data_fingerprint(folds), items, asdict(chosen), seed]),
+        {str(cell): prints[cell.data] for cell in plan},
         n_jobs,
         callback,
     )

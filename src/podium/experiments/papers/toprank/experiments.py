@@ -93,10 +93,12 @@ def reproduce(
         f"{name}, fold {number}, {metric}": key for key in work for name, number, metric in [key]
     }
     shelf: Shelf[Kept] = Shelf(None if keep is None else Path(keep), Kept)
+    # Each data set has its own: another one beside it changes none of its pieces.
+    prints = {n: made_of([own, asked, quick, seed]) for n, own in data_fingerprint(folds).items()}
     found = finished(
         {text: work[key] for text, key in told.items()},
         shelf,
-        made_of([data_fingerprint(folds), asked, quick, seed]),
+        {text: prints[name] for text, (name, _, _) in told.items()},
         n_jobs,
         callback,
     )
