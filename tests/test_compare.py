@@ -658,6 +658,10 @@ def test_wrong_settings_of_one_ranker_leave_the_others():
     assert report.standing("bad").difference is None
     assert report.seconds("bad") is None
     assert report.standing("good").mean is not None
+    assert "nothing is tested" not in report.to_markdown()
+    against = report.against("bad")
+    assert against.standing("good").difference is None
+    assert "bad failed in every fold, so that nothing is tested against it" in against.to_markdown()
 
 
 # --- the report as a value

@@ -45,6 +45,11 @@ def notes(report: Report) -> list[str]:
             f"▲ ▼: better, worse than {report.baseline}, p < {LEVEL:g} (paired permutation test, "
             f"correction: {report.correction})."
         )
+        if all(cell.error is not None for cell in report.cells_of(report.baseline)):
+            told.append(
+                f"{report.baseline} failed in every fold, so that nothing is tested against it; "
+                "another baseline may be named."
+            )
     return told
 
 
