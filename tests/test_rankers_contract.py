@@ -14,11 +14,19 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from podium import kernels
-from podium.data import RankingData, concatenate, draw_truth, make_synthetic, split
+from podium.data import (
+    RankingData,
+    concatenate,
+    draw_truth,
+    make_synthetic,
+    scale_by_query,
+    split,
+)
 from podium.errors import (
     DataError,
     NonFiniteError,
     NotConvergedWarning,
+    ScalingWarning,
     UnknownNameError,
     UsageError,
 )
@@ -364,6 +372,31 @@ def test_only_queries_of_weight_zero_differ_in_their_labels():
     )  # fmt: skip
     with pytest.raises(DataError, match="one label only in each of 1 queries"):
         RankSVM().fit(data)
+
+
+@every
+def test_features_scaled_by_query_are_expected_again(name):
+    scaled = scale_by_query(DATA, "zscore")
+    ranker = cheap(name).fit(scaled)
+    assert ranker.trained_.scaled == "zscore"
+    expected = ranker.predict(scaled)
+    with pytest.warns(ScalingWarning, match=r"\(zscore\).*got none in the data"):
+        ranker.predict(DATA)
+    with pytest.warns(ScalingWarning, match="got minmax in the data"):
+        ranker.predict(scale_by_query(DATA, "minmax"))
+    # Arrays say nothing of it, and what was trained on them expects nothing.
+    assert predict(ranker, scaled.X, qid_of(scaled)).tolist() == expected.tolist()
+    assert len(ranker.rank(scaled.X, 1, qid=qid_of(scaled))) == DATA.n_queries
+    assert ranker.score(scaled.X, DATA.y, qid=qid_of(DATA)) == ranker.score(scaled)
+    assert cheap(name).fit(DATA).predict(scaled).shape == (len(DATA),)
+
+
+def test_validation_data_is_scaled_as_the_training_data():
+    scaled = scale_by_query(DATA)
+    assert cheap("ranknet").fit(scaled, valid=scaled).trained_.scaled == "minmax"
+    with pytest.warns(ScalingWarning, match=r"\(minmax\).*got none in the validation data"):
+        cheap("ranknet").fit(scaled, valid=DATA)
+    assert cheap("ranknet").fit(scaled, valid=(scaled.X, DATA.y, qid_of(DATA))).trained_.scaled
 
 
 # --- refit, clone, copies ---

@@ -193,6 +193,10 @@ class SlowWarning(UserWarning):
     """What is asked for takes long, and something else would not."""
 
 
+class ScalingWarning(UserWarning):
+    """A ranker that was trained on features scaled by query meets others."""
+
+
 class UnknownClassWarning(UserWarning):
     """A class of users that a ranker does not know, or knows too badly, is served as all users are."""
 

@@ -431,7 +431,7 @@ class CFBRS(Ranker):
             if isinstance(X, RankingData):
                 raise UsageError("expected RankingData alone, got query ids beside it")
             self._features(X)  # another number of features, or other names, are told as such
-            data = self._data(X, np.zeros(np.shape(X)[0]), qid)
+            data = self._documents(X, qid)
             return np.asarray(data.restore(self.predict(data, user_class=user_class)))
         population = super().predict(X)
         if user_class is None:
@@ -439,7 +439,7 @@ class CFBRS(Ranker):
         if not isinstance(X, RankingData):
             if not isinstance(user_class, str) or not ensemble_of(self.model_).how.is_linear:
                 raise UsageError("expected qid= or RankingData, to know whose rows are whose")
-            X = self._data(X, np.zeros(np.shape(X)[0]), np.zeros(np.shape(X)[0], dtype=int))
+            X = self._documents(X, np.zeros(np.shape(X)[0], dtype=int))
         return self._personal(X, per_query_names(X, user_class), population)
 
     def _personal(
@@ -468,7 +468,7 @@ class CFBRS(Ranker):
         """The top k of each query, best first; each list says for which class it was made."""
         if user_class is None:
             return [PersonalList.of(one, None, None) for one in super().rank(X, k, qid=qid)]
-        data = X if isinstance(X, RankingData) else self._data(X, np.zeros(np.shape(X)[0]), qid)
+        data = X if isinstance(X, RankingData) else self._documents(X, qid)
         asked = per_query_names(data, user_class)
         lists = self._lists(X, k, qid, lambda data: self.predict(data, user_class=asked))
         served = {name: self._serving(name)[0].name for name in dict.fromkeys(asked)}

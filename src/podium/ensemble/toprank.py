@@ -154,7 +154,7 @@ class TopRank(Ranker):
         if isinstance(X, RankingData):
             raise UsageError("expected RankingData alone, got query ids beside it")
         self._features(X)  # another number of features, or other names, are told as such
-        data = self._data(X, np.zeros(np.shape(X)[0]), qid)
+        data = self._documents(X, qid)
         return np.asarray(data.restore(super().predict(data)))
 
     def explain(self, data: RankingData, query: str | int) -> HeadExplanation:  # type: ignore[override]

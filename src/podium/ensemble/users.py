@@ -130,6 +130,7 @@ def _clicked(data: RankingData, feedback: Log, user_class: str | None) -> Eviden
         qids=data.qids[queries],
         docid_column=None if column is None else column.take(rows),
         feature_names=data.feature_names,
+        scaled=data.scaled,
         missing=data.missing,
         query_weight=None if data.query_weight is None else data.query_weight[queries],
     )

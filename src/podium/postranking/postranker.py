@@ -118,14 +118,8 @@ class PostRanker(Ranker):
     def _depends_on(self) -> dict[str, Any]:
         return {**super()._depends_on(), "today": self.today or datetime.date.today()}
 
-    def _data(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-    ) -> RankingData:
-        return self.model._data(X, y, qid, weight)
+    def _data(self, X: Any, *given: Any, **options: Any) -> RankingData:
+        return self.model._data(X, *given, **options)
 
     def postrank(self, data: RankingData) -> PostRankedRun:
         """The lists of ranking data after their rules, with what became of each rule."""

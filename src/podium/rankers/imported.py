@@ -34,13 +34,19 @@ class Imported(Ranker):
     source: str = ""
 
     @classmethod
-    def of(cls, model: Model, source: str, feature_names: Sequence[str] | None = None) -> Imported:
+    def of(
+        cls,
+        model: Model,
+        source: str,
+        feature_names: Sequence[str] | None = None,
+        scaled: str | None = None,
+    ) -> Imported:
         """A fitted ranker with this model."""
         made = cls(source=source)
         names = None if feature_names is None else tuple(feature_names)
         made.model_, made.history_ = model, History((), None)
         made.converged_, made.stopped_, made.certificate_ = True, "", None
-        made.trained_ = Trained(0, 0, "", None, names)
+        made.trained_ = Trained(0, 0, "", None, names, scaled)
         made.n_features_in_ = model.n_features
         if names is not None:
             made.feature_names_in_ = np.array(names, dtype=object)

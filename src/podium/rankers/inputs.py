@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium.data import RankingData, shuffled_queries
 from podium.data.arrays import per_query
 from podium.data.ranking_data import Missing
-from podium.errors import DataError, UsageError
+from podium.errors import DataError, ScalingWarning, UsageError
 
 
 def telling(data: RankingData) -> NDArray[np.bool_]:
@@ -57,6 +58,19 @@ def check_names(names: Sequence[str] | None, expected: Sequence[str] | None, wha
         )
 
 
+def check_scaling(scaled: str | None, expected: str | None, what: str) -> None:
+    """Warn where features were scaled by query in training, and otherwise or not at all here."""
+    if expected is not None and scaled != expected:
+        got = "none" if scaled is None else scaled
+        warnings.warn(
+            f"expected features scaled by query ({expected}), as the training data has them, got "
+            f"{got} in {what}: scale_by_query or podium data convert --scale makes them, and "
+            f"RankingData(scaled={expected!r}) says that they are",
+            ScalingWarning,
+            stacklevel=4,
+        )
+
+
 def _shown(names: Sequence[str]) -> str:
     return ", ".join(map(str, list(names)[:5])) + (", ..." if len(names) > 5 else "")
 
@@ -75,9 +89,11 @@ def as_data(
     qid: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     *,
+    scaled: str | None = None,
     missing: Missing = "error",
 ) -> RankingData:
-    """RankingData as it is, or made of (X, y, qid), together or apart."""
+    """RankingData as it is, or made of (X, y, qid), together or apart, which do not say of themselves
+    whether they are scaled by query."""
     if isinstance(X, RankingData):
         if y is not None or qid is not None:
             raise UsageError("expected RankingData alone, got labels or query ids beside it")
@@ -101,8 +117,9 @@ def as_data(
             "(sklearn.set_config(enable_metadata_routing=True)) and pass params={'qid': qid}"
         )
     return RankingData.from_arrays(
-        X, y, qid=qid, query_weight=query_weight, feature_names=column_names(X), missing=missing
-    )
+        X, y, qid=qid, query_weight=query_weight, feature_names=column_names(X), scaled=scaled,
+        missing=missing,
+    )  # fmt: skip
 
 
 def column_names(X: Any) -> list[str] | None:

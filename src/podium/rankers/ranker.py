@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import DENSE_LIMIT, RankingData, shuffled
 from podium.data.arrays import dense
 from podium.data.files import Path_
+from podium.data.ranking_data import Missing
 from podium.errors import (
     DataError,
     DivergedError,
@@ -34,6 +35,7 @@ from podium.rankers.inputs import (
     as_data,
     check_count,
     check_names,
+    check_scaling,
     column_names,
     hold_out,
     telling,
@@ -156,8 +158,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         A fit that is interrupted (ctrl-C) ends with the best model so far, marked as not converged.
         """
-        held_out = None if valid is None else self._data(valid)
-        return self._fit(self._data(X, y, qid, sample_weight), held_out, callback)
+        train = self._data(X, y, qid, sample_weight)
+        held_out = None if valid is None else self._data(valid, scaled=train.scaled)
+        return self._fit(train, held_out, callback)
 
     def _fit(
         self,
@@ -200,6 +203,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             self._check_missing(valid)
             check_names(valid.feature_names, train.feature_names, "the validation data")
             check_count(valid.n_features, train.n_features, "the validation data")
+            check_scaling(valid.scaled, train.scaled, "the validation data")
             if not telling(valid).any():
                 raise DataError(
                     "expected a validation query with documents of different labels, got none: "
@@ -228,9 +232,21 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        *,
+        scaled: str | None = None,
     ) -> RankingData:
         """As `as_data`; NaN is a missing value to rankers that take those."""
-        return as_data(X, y, qid, weight, missing="nan" if self.accepts_missing else "error")
+        missing: Missing = "nan" if self.accepts_missing else "error"
+        return as_data(X, y, qid, weight, scaled=scaled, missing=missing)
+
+    def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
+        """The rows of an array or a frame, to be scored."""
+        return self._data(X, np.zeros(np.shape(X)[0]), qid, scaled=self._scaled)
+
+    @property
+    def _scaled(self) -> str | None:
+        """How features are expected to be scaled by query."""
+        return self.trained_.scaled if "trained_" in self.__dict__ else None
 
     @abstractmethod
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
@@ -354,7 +370,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """The top k of each query by these scores."""
         check_top(k)
         given = isinstance(X, RankingData)
-        data = X if given else self._data(X, np.zeros(np.shape(X)[0]), qid)
+        data = X if given else self._documents(X, qid)
         scores = predict(data)
         order = data.groups.order(scores)
         # Arrays may have a query's rows apart: rows are told as they were given.
@@ -376,7 +392,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean NDCG@10; `sample_weight` is one a query, or one a row that is equal within a query."""
-        data = self._data(X, y, qid, sample_weight)
+        data = self._data(X, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
     def explain(self, data: RankingData, query: str | int) -> Explanation:
@@ -396,6 +412,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         matrix: NDArray[Any]
         if isinstance(X, RankingData):
             self._check_missing(X)
+            check_scaling(X.scaled, self._scaled, "the data")
             names, matrix = X.feature_names, X.X
         else:
             names, matrix = column_names(X), np.ascontiguousarray(dense(X, None, DENSE_LIMIT))

@@ -158,7 +158,10 @@ def _fixed(paths: Sequence[Path], rankers: str) -> dict[str, Ranker]:
         if path.stem in found or path.stem in rankers.split(","):
             raise UsageError(f"expected names that differ, got {path.stem} twice; rename {path}")
         made = load(path)
-        found[path.stem] = Imported.of(made.model_, made.name, made.trained_.feature_names)
+        trained = made.trained_
+        found[path.stem] = Imported.of(
+            made.model_, made.name, trained.feature_names, trained.scaled
+        )
     return found
 
 
