@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -85,13 +87,24 @@ def running(*arguments, env=None):
     """`podium serve` in a process of its own: the process and its address."""
     command = [sys.executable, "-m", "podium", "serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        # What it logs goes to a file: a pipe that nobody reads would stop it when it is full.
+        log = Path(folder) / "stderr"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=file, text=True, env=environment
+            )
+        with log.open() as process.stderr, ending(process):
+            line = process.stdout.readline()
+            assert line.startswith("serving on http://"), line + process.stderr.read()
+            yield process, line.split()[2]
+
+
+@contextmanager
+def ending(process):
+    """At the end it is asked to end, and made to."""
     try:
-        line = process.stdout.readline()
-        assert line.startswith("serving on http://"), line + process.stderr.read()
-        yield process, line.split()[2]
+        yield
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
@@ -101,7 +114,6 @@ def running(*arguments, env=None):
                 process.kill()
                 process.wait()
         process.stdout.close()
-        process.stderr.close()
 
 
 def eventually(check, seconds=20):

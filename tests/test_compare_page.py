@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import absent
+from screens import check_screen
 
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic
@@ -319,7 +320,7 @@ def test_a_browser_shows_it_in_both_themes_at_any_width(report, browser, tmp_pat
         ".map(r => Math.min(r.width, r.height))"
     )
     assert np.median(heights) > 8
-    assert page.screenshot(full_page=True, path=tmp_path / "page.png")
+    check_screen(page, tmp_path / "page.png", dark=theme == "dark", full_page=True)
     page.close()
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from cli import run
+from screens import check_screen
 from serving import NAMES, TOKEN, named, rows, running, save
 from test_judging_browser_pages import CONTRAST, NAMELESS, TWICE
 
@@ -527,7 +528,7 @@ def test_the_demo_is_there_without_any_file(browser):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 900, 1400])
-def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, width):
+def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, width, tmp_path):
     size = {"width": width, "height": 740}
     with playing(browser, address, color_scheme=scheme, viewport=size) as page:
 
@@ -536,6 +537,7 @@ def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, widt
             assert page.evaluate(CONTRAST) == [], where
             assert page.evaluate(NAMELESS) == [], where
             assert page.evaluate(TWICE) == [], where
+            check_screen(page, tmp_path / f"{where}.png", dark=scheme == "dark")
 
         check("after")
         page.locator("[data-ui=after] .doc").nth(2).click()
@@ -555,16 +557,25 @@ def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, widt
 
 
 def test_rows_are_seen_to_move_unless_motion_is_reduced(browser, address):
-    running_ = "document.getAnimations().length"
+    # Counted by the page itself as rows change: what a test asks for later may be over by then.
+    count = """() => {
+      window.moves = 0;
+      new MutationObserver(() => requestAnimationFrame(
+        () => { window.moves = Math.max(window.moves, document.getAnimations().length); }
+      )).observe(document.querySelector("[data-ui=after]"), { childList: true, subtree: true });
+    }"""
     for motion, expected in (("no-preference", True), ("reduce", False)):
         with playing(browser, address, reduced_motion=motion) as page:
+            page.evaluate(count)
             page.locator("[data-ui=after] .doc").nth(7).focus()
             page.keyboard.press("p")
             page.wait_for_function(
-                "() => document.querySelector('[data-ui=after] .doc').dataset.id === 'c8'",
-                polling=10,
+                "() => document.querySelector('[data-ui=after] .doc').dataset.id === 'c8'"
             )
-            assert bool(page.evaluate(running_)) is expected
+            page.evaluate(
+                "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            assert (page.evaluate("window.moves") > 0) is expected
 
 
 # Answers that come late
@@ -583,7 +594,7 @@ def holding(page, path):
 
 def waiting(page, held):
     """The first request that waits."""
-    for _ in range(200):
+    for _ in range(1000):
         if held:
             return held.pop(0)
         page.wait_for_timeout(20)

@@ -50,6 +50,7 @@ class RankingService:
         self.settings = settings
         self.shelf = Shelf(settings)
         self.metrics = ServingMetrics()
+        self.metrics.degraded(bool(self.shelf.state.reasons))
         self.is_draining = False
         self._log = None if settings.events is None else EventLog(settings.events, settings.max_log)
         self._limits = Limits(settings)

@@ -19,7 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = dict[bytes, bytes]
 Result = TypeVar("Result")
 
-LINGER_SECONDS, LINGER_BYTES = 2.0, 1 << 28
+LINGER_SECONDS, LINGER_BYTES = 10.0, 1 << 28
 """How much of a body that is too large is read, and thrown away, for its sender to hear of it."""
 
 

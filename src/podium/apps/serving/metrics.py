@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from functools import cache
 from typing import Any
 
@@ -50,7 +51,6 @@ class ServingMetrics:
         self._requests: Any = cache(lambda path, status: requests.labels(path, str(status)))
         self._seconds: Any = cache(seconds.labels)
         self.documents: Any = cache(documents.labels)
-        self._degraded.set(0)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -73,4 +73,7 @@ class ServingMetrics:
 
         everyone = CollectorRegistry()
         MultiProcessCollector(everyone)  # type: ignore[no-untyped-call]
-        return generate_latest(everyone)
+        try:
+            return generate_latest(everyone)
+        except struct.error:  # a worker that begins has made its file, and not filled it yet
+            return generate_latest(everyone)

@@ -20,10 +20,12 @@ export class Service {
 
   /** The answer to a GET, or with a body to a POST. */
   async ask(path, body, signal) {
+    const used = this.token;
     const response = await this.send(path, body, signal);
     if (response.status === 401) {
       await response.body?.cancel();
-      await this.askForToken();
+      // An answer to an older token may come after the next one was typed: that one is tried first.
+      if (used === this.token) await this.askForToken();
       return this.ask(path, body, signal);
     }
     const answer = await response.json().catch(() => ({}));
