@@ -199,6 +199,11 @@ def test_data_info(folder, data):
 def test_data_convert(folder, data):
     run("data", "convert", folder / "data.txt", folder / "new.txt.zst", "--scale", "zscore")
     assert podium.read_letor(folder / "new.txt.zst").equals(scale_by_query(data, "zscore"))
+    run("data", "convert", folder / "data.txt", folder / "said.txt", "--scaled", "minmax")
+    said = podium.read_letor(folder / "data.txt", scaled="minmax")
+    assert podium.read_letor(folder / "said.txt").equals(said)
+    told = json.loads(run("data", "info", folder / "said.txt", "--json").stdout)
+    assert told["scaled_by_query"] == said.scaled == "minmax"
     run("data", "convert", folder / "data.txt", folder / "new.parquet", "--topk", 3, "--seed", 5)
     assert podium.read_parquet(folder / "new.parquet").equals(draw_truth(data, 3, 5))
     run("data", "convert", folder / "new.parquet", folder / "new.txt.zst", "--force")

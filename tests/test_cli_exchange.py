@@ -5,9 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from cli import answer, run
+from cli import answer, flat, run
 from rankers import cheap, small
 
+from podium.data import scale_by_query
 from podium.exchange import EXPORTERS, IMPORTERS
 from podium.registry import load
 
@@ -66,6 +67,17 @@ def test_what_cannot_be_expressed(models):
     assert "did you mean solr" in error
     error = run("export", models / "ranksvm.podium", "--to", "solr", "--user-class", "x", code=2)
     assert "with a cfbrs" in error.stderr
+
+
+def test_features_scaled_by_query_are_told(tmp_path):
+    path = tmp_path / "m.podium"
+    cheap("ranksvm").fit(scale_by_query(DATA)).save(path)
+    told = run("export", path, "--to", "solr", "-o", tmp_path / "m.json", code=2).stderr
+    assert "scaling by query (minmax) needs all documents of a query" in flat(told)
+    assert not (tmp_path / "m.json").exists()
+    told = run("export", path, "--to", "json", "-o", tmp_path / "m.json").stderr
+    assert "note: scale the features of each query first (minmax)" in flat(told)
+    assert "features scaled by query (minmax)" in flat(run("explain", path).output)
 
 
 def test_a_missing_package_is_named(models, monkeypatch):

@@ -210,7 +210,7 @@ def test_scaling_by_query_is_refused(name, fitted):
 def test_a_model_knows_that_its_features_were_scaled_by_query(name, tmp_path):
     scaled = scale_by_query(DATA, name)
     path = tmp_path / "m.podium"
-    ranker = RankSVM().fit(scaled.subset(range(10)))
+    ranker, model_names = RankSVM().fit(scaled.subset(range(10))), DATA.names()
     ranker.save(path)
     for model in (ranker, podium.load(path)):
         assert model.trained_.scaled == name
@@ -219,6 +219,9 @@ def test_a_model_knows_that_its_features_were_scaled_by_query(name, tmp_path):
                 export_model(model, to)
         for to in ("onnx", "json"):
             made = export_model(model, to)
+            assert b"scaled_by_query" in (made.content if to == "onnx" else made.content.encode())
+            with pytest.raises(CannotExpressError, match=rf"by query \({name}\)"):
+                export_model(model, to, normalizers={model_names[0]: Standard(0.0, 2.0)})
             assert any(f"each query first ({name})" in note for note in made.notes)
             np.testing.assert_allclose(
                 emulate(made, scaled.X), model.predict(scaled), rtol=1e-5, atol=1e-5

@@ -5,7 +5,7 @@ import pytest
 from rankers import BY_QUERY, cheap, small
 from serving import NAMES, error, get, named, post, rows, save, service
 
-from podium.data import RankingData
+from podium.data import RankingData, scale_by_query
 from podium.errors import UsageError
 from podium.rankers import MLP
 from podium.registry import RANKERS
@@ -178,6 +178,12 @@ def test_models_are_told(two):
     assert news["feature_names"] == list(NAMES)
     assert news["n_features"] == 4
     assert news["user_classes"] == []
+    assert news["scaled"] is None
+
+
+def test_a_model_of_features_scaled_by_query_is_told(tmp_path):
+    _, path = save(tmp_path, data=scale_by_query(named(), "zscore"))
+    assert get(service(path), "/v1/models").json()["models"][0]["scaled"] == "zscore"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def read_letor(
     missing: Missing = "error",
     n_features: int | None = None,
     dtype: DTypeLike | None = None,
+    scaled: str | None = None,
     max_bytes: int = DENSE_LIMIT,
     progress: Progress | None = None,
 ) -> RankingData:
@@ -67,6 +68,9 @@ def read_letor(
         Number of features; by default the largest id met.
     dtype
         Float64 (default) or float32.
+    scaled
+        How the features are scaled within queries, where the file does not say it: "minmax" for
+        LETOR's QueryLevelNorm.
     max_bytes
         Size a dense matrix may have.
     progress
@@ -91,9 +95,9 @@ def read_letor(
     headers = [read_header(path) for path in files]
     if len(files) > 1 and any(headers):  # what a header says holds for its own file
         given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
-        given |= {"max_bytes": max_bytes, "progress": progress}
+        given |= {"scaled": scaled, "max_bytes": max_bytes, "progress": progress}
         return concatenate([read_letor(path, **given) for path in files])
-    header = headers[0]
+    header = headers[0] if scaled is None else {**headers[0], "scaled": scaled}
     options = _Options(
         np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,
         missing == "nan", max_bytes,

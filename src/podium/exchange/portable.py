@@ -16,7 +16,7 @@ from podium.errors import CannotExpressError, UnknownNameError, UsageError
 from podium.exchange.floats import LARGEST, largest_below
 from podium.exchange.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.exchange.lightgbm_text import trees_of
-from podium.exchange.normalizers import Normalizer, read_normalizers
+from podium.exchange.normalizers import Normalizer, read_normalizers, scaled_by_query
 from podium.multitask.combined import Combined
 from podium.rankers.explanation import names_of
 from podium.rankers.lambdamart import Trees
@@ -85,6 +85,8 @@ def portable(
         learned = _of_class(ranker, learned, user_class)
     names = _names(ranker, scaler, feature_names)
     each = read_normalizers(normalizers if scaler is None else scaler, names)
+    if any(each) and ranker.trained_.scaled is not None:
+        raise scaled_by_query(ranker.trained_.scaled)  # before them, or after? Nobody knows
     form = _scaled_form(form_of(learned, told), each)
     return Portable(form, names, told, ranker.trained_.scaled)
 

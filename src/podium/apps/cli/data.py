@@ -55,6 +55,10 @@ def convert(
     scale: Annotated[
         str | None, typer.Option(help="Scale within queries: minmax or zscore.")
     ] = None,
+    scaled: Annotated[
+        str | None,
+        typer.Option(help="Say how they are scaled within queries already: minmax for LETOR's."),
+    ] = None,
     topk: Annotated[
         int | None, typer.Option(help="Turn grades into top-k truth, ties drawn at random.")
     ] = None,
@@ -64,11 +68,14 @@ def convert(
     json: Json = False,
 ) -> None:
     """Convert LETOR text or Parquet to LETOR text (.txt, also .txt.gz .xz .bz2 .zst), Parquet or qrels."""
+    from dataclasses import replace
+
     from podium.data import draw_truth, scale_by_query
 
     check_free([out], force)
     data = read_files(inputs, missing)
     with busy("working"):
+        data = data if scaled is None else replace(data, scaled=scaled)
         data = data if scale is None else scale_by_query(data, scale)
         data = data if topk is None else draw_truth(data, topk, seed)
     write_ranking_data(data, out)

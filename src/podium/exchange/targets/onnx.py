@@ -77,9 +77,9 @@ class _Graph:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", TREES_OPSET)]
         made = helper.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="podium")
-        helper.set_model_props(
-            made, {"features": json.dumps(list(model.names)), "ranker": model.ranker}
-        )
+        scaled = {} if model.scaled is None else {"scaled_by_query": model.scaled}
+        about = {"features": json.dumps(list(model.names)), "ranker": model.ranker, **scaled}
+        helper.set_model_props(made, about)
         library.checker.check_model(made)
         return bytes(made.SerializeToString(deterministic=True))
 

@@ -24,7 +24,8 @@ def plain(model: Portable, name: str) -> Exported:
     else:
         kind, body = "network", _network(form)
     head = {"format": FORMAT, "version": VERSION, "name": name, "ranker": model.ranker}
-    told = {**head, "kind": kind, "features": list(names), **body}
+    scaled = {} if model.scaled is None else {"scaled_by_query": model.scaled}
+    told = {**head, "kind": kind, "features": list(names), **scaled, **body}
     content = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Exported("json", kind, name, names, content)
 

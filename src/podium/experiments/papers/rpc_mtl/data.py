@@ -190,11 +190,4 @@ def table_folds(
 def _standardised(fold: Fold) -> Fold:
     mean, spread = fold.train.X.mean(axis=0), fold.train.X.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    return Fold(*(_with_features(part, (part.X - mean) / spread) for part in fold))
-
-
-def _with_features(data: RankingData, X: Floats) -> RankingData:
-    return RankingData(
-        X=X, y=data.y, groups=data.groups, qids=data.qids, docid_column=data.docid_column,
-        feature_names=data.feature_names,
-    )  # fmt: skip
+    return Fold(*(part.with_features((part.X - mean) / spread) for part in fold))

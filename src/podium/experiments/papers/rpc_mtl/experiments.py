@@ -115,7 +115,7 @@ def reproduce(
             plan[_Cell(name, repeat)] = delayed(table_tested)(table, chosen, seed + repeat)
     items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
     prints = {
-        name: made_of([own, asdict(chosen), seed])
+        name: made_of([own, asdict(chosen), name in ablated, seed])
         for name, own in {**data_fingerprint(folds), **items}.items()
     }
     shelf: Shelf[list[Tested]] = Shelf(None if keep is None else Path(keep), list[Tested])

@@ -82,5 +82,6 @@ def _taken(part: RankingData, rows: np.ndarray, y: ArrayLike) -> RankingData:
     assert part.docid_column is not None
     return RankingData.from_arrays(
         part.X[rows], y, qid=np.asarray(part.groups.spread(part.qids))[rows],
-        docid=part.docid_column.take(rows), feature_names=part.feature_names,
+        docid=part.docid_column.take(rows), feature_names=part.feature_names, scaled=part.scaled,
+        missing=part.missing,
     )  # fmt: skip
