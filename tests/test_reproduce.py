@@ -446,11 +446,22 @@ def _labels(data):
     return [data.y[rows].tolist() for _, rows in data.queries()]
 
 
-def test_a_paper_on_real_data(shared_data, tmp_path, monkeypatch):
-    monkeypatch.setattr("podium.experiments.papers.rankopt.experiments.QUICK_QUERIES", 5)
-    told = answer(
-        "reproduce", "rankopt", "--data", shared_data / "MQ2008", "--out", tmp_path, "--quick"
-    )
-    [one] = told["data"]
-    assert (one["name"], one["n_queries"], one["n_documents"]) == ("MQ2008", 784, 15_211)
-    assert (tmp_path / "rankopt.html").exists()
+@pytest.mark.parametrize(
+    ("name", "folder", "expected"),
+    [
+        ("toprank", "OHSUMED", {"OHSUMED": (106, 16_140)}),
+        ("topk", "", {"MQ2008": (784, 15_211), "OHSUMED": (106, 16_140)}),
+        ("cfbrs", "", {"MQ2008": (784, 15_211)}),
+        ("rankopt", "MQ2008", {"MQ2008": (784, 15_211)}),
+        ("rpc-mtl", "", {"MQ2008 orders": (784, 15_211)}),
+    ],
+)
+def test_a_paper_on_real_data(name, folder, expected, shared_data, tmp_path, monkeypatch):
+    """The data beside the project, a few of its queries."""
+    for paper, few in ((toprank, 10), (cfbrs, 5), (rankopt, 5)):
+        monkeypatch.setattr(f"{paper.__name__}.experiments.QUICK_QUERIES", few)
+    monkeypatch.setattr("podium.experiments.papers.rpc_mtl.experiments.QUICK_LISTS", 5)
+    told = answer("reproduce", name, "--data", shared_data / folder, "--out", tmp_path, "--quick")
+    real = {one["name"]: (one["n_queries"], one["n_documents"]) for one in told["data"]}
+    assert real == expected
+    assert (tmp_path / f"{name}.html").exists()
