@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import sys
+import time
 from pathlib import Path
 
 from benchmarks import measure, render
@@ -39,7 +41,9 @@ def _options() -> argparse.Namespace:
 
 
 def _measure(subject: str, quick: bool) -> None:
+    start = time.perf_counter()
     report = importlib.import_module(f"benchmarks.{subject}").run(quick)
+    print(f"{subject}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
     if quick:
         report.title += " (quick: too small for the targets to mean anything)"
     render.print_report(json.loads(json.dumps(report.to_dict())))
