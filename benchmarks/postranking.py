@@ -60,7 +60,7 @@ def run(quick: bool = False) -> Report:
     with _ONE_THREAD.limit(limits=1):
         for base in ("uniform", "margin"):
             _solve(report, base, n_lists)
-        _peers(report, 3 if quick else 20)
+        _peers(report, 3 if quick else 20, 200 if quick else 1000)
         _paper(report, first_fold(quick).train)
         _whole(report, n_lists)
         _hard(report, 20 if quick else 200)
@@ -147,9 +147,9 @@ def _in_turn(
     return Contender(name, bunch, repeats or len(items) // BUNCH)
 
 
-def _peers(report: Report, n_lists: int) -> None:
+def _peers(report: Report, n_lists: int, longest: int) -> None:
     """The same lists to the same optimum."""
-    for base, n in itertools.product(("uniform", "margin"), (100, 1000)):
+    for base, n in itertools.product(("uniform", "margin"), (100, longest)):
         count = n_lists if n == 100 else max(n_lists // 10, 1)
         lists = Lists.draw(n, base, count)
         dense = lists.dense()
