@@ -116,6 +116,12 @@ def test_skipped_queries_are_null_in_json(folder, data):
         (["data", "info", "empty.txt"], 1, "empty.txt: expected"),
         (["data", "convert", "data.txt", "data.qrels"], 2, "--force"),
         (["data", "convert", "data.txt", "new.txt", "--scale", "x"], 2, "minmax"),
+        (["data", "convert", "data.txt", "new.txt", "--scaled", "x"], 2, "minmax, none, zscore"),
+        (
+            ["data", "convert", "data.txt", "new.txt", "--scaled", "minmax", "--scale", "minmax"],
+            2,
+            "got both",
+        ),
         (["data", "convert", "data.txt", "new.txt", "--missing", "x"], 2, "missing"),
         (["data", "split", "data.txt", "out"], 2, "--folds"),
         (["data", "split", "data.txt", "out", "--folds", "2"], 2, "at least 3"),
@@ -204,6 +210,8 @@ def test_data_convert(folder, data):
     assert podium.read_letor(folder / "said.txt").equals(said)
     told = json.loads(run("data", "info", folder / "said.txt", "--json").stdout)
     assert told["scaled_by_query"] == said.scaled == "minmax"
+    run("data", "convert", folder / "said.txt", folder / "raw.txt", "--scaled", "none")
+    assert podium.read_letor(folder / "raw.txt").equals(data)
     run("data", "convert", folder / "data.txt", folder / "new.parquet", "--topk", 3, "--seed", 5)
     assert podium.read_parquet(folder / "new.parquet").equals(draw_truth(data, 3, 5))
     run("data", "convert", folder / "new.parquet", folder / "new.txt.zst", "--force")

@@ -102,6 +102,7 @@ def test_a_ranker_that_fails_is_a_warning_unless_all_do(folder, tmp_path):
         (("--rankers", "ranksvm", "--baseline", "listnet"), "baseline"),
         (("--rankers", "ranksvm", "--jobs", 0), "--jobs"),
         (("--rankers", "ranksvm", "--folds", 2), "folds"),
+        (("--rankers", "ranksvm", "--folds", 7), "a folder has its own, got --folds 7"),
         (("--rankers", "ranksvm", "--set", "C=1"), "--set"),
         (("--rankers", "ranksvm", "--set", "listnet.l2=1"), "listnet"),
         (("--rankers", "ranksvm", "--set", "ranksvm.D=1"), "D"),

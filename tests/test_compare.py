@@ -25,6 +25,7 @@ from podium.experiments.compare import Progress, compare
 from podium.experiments.entrants import as_entrants
 from podium.experiments.folds import as_folds, read_folds
 from podium.experiments.identity import plain
+from podium.experiments.page import verdict
 from podium.experiments.pieces import side_by_side
 from podium.experiments.report import Report
 from podium.losses import QueryLoss
@@ -660,6 +661,8 @@ def test_wrong_settings_of_one_ranker_leave_the_others():
     assert report.standing("good").mean is not None
     assert "nothing is tested" not in report.to_markdown()
     against = report.against("bad")
+    assert verdict(against).endswith("Nothing was tested.")
+    assert verdict(report).endswith("It is the baseline.")
     assert against.standing("good").difference is None
     assert "bad failed in every fold, so that nothing is tested against it" in against.to_markdown()
 

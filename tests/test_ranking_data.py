@@ -515,7 +515,7 @@ def test_concatenate_fills_and_drops():
         ({"X": np.ones((5, 3))}, "same n_features, got 2 and 3"),
         ({"feature_names": ["a", "b"]}, "same feature_names"),
         ({"topk": 2}, "same topk, got None and 2"),
-        ({"scaled": "minmax"}, "same scaled, got None and minmax"),
+        ({"scaled": "minmax"}, "one that is not said to be and one that is minmax"),
         ({"qid": ["b", "b", "c", "c", "c"]}, "every query once"),
     ],
 )

@@ -73,7 +73,7 @@ def check_values(data: RankingData) -> None:
     """Raise at the first number that cannot be."""
     if data.missing not in ("error", "nan"):
         raise UsageError(f"expected missing='error' or 'nan', got {data.missing!r}")
-    if not (data.scaled is None or isinstance(data.scaled, str)):
+    if not (data.scaled is None or (isinstance(data.scaled, str) and data.scaled)):
         raise UsageError(f"expected the name of a scaling or none, got scaled={data.scaled!r}")
     # A sum is finite only if every term is: one pass and no mask, unless something is wrong.
     with np.errstate(over="ignore", invalid="ignore"):

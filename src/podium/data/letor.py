@@ -97,6 +97,8 @@ def read_letor(
         given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
         given |= {"scaled": scaled, "max_bytes": max_bytes, "progress": progress}
         return concatenate([read_letor(path, **given) for path in files])
+    if not (scaled is None or (isinstance(scaled, str) and scaled)):
+        raise UsageError(f"expected the name of a scaling or none, got scaled={scaled!r}")
     header = headers[0] if scaled is None else {**headers[0], "scaled": scaled}
     options = _Options(
         np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,

@@ -375,7 +375,15 @@ def concatenate(parts: Sequence[RankingData]) -> RankingData:
         raise UsageError("expected at least one data set to concatenate, got none")
     head = parts[0]
     for part in parts[1:]:
-        for what in ("n_features", "feature_names", "topk", "scaled"):
+        if part.scaled != head.scaled:
+            first, second = (
+                "not said to be" if one is None else one for one in (head.scaled, part.scaled)
+            )
+            raise DataError(
+                f"expected data sets scaled alike within queries, got one that is {first} and one that "
+                f"is {second}; see podium data convert --scale and --scaled"
+            )
+        for what in ("n_features", "feature_names", "topk"):
             if getattr(part, what) != getattr(head, what):
                 raise DataError(
                     f"expected data sets with the same {what}, "

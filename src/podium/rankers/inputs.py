@@ -64,8 +64,8 @@ def check_scaling(scaled: str | None, expected: str | None, what: str) -> None:
         got = "none" if scaled is None else scaled
         warnings.warn(
             f"expected features scaled by query ({expected}), as the training data has them, got "
-            f"{got} in {what}: scale_by_query or podium data convert --scale makes them, and "
-            f"RankingData(scaled={expected!r}) says that they are",
+            f"{got} in {what}: scale them (scale_by_query, podium data convert --scale), or say that they "
+            "are (RankingData.scaled, podium data convert --scaled)",
             ScalingWarning,
             stacklevel=4,
         )

@@ -412,10 +412,11 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         matrix: NDArray[Any]
         if isinstance(X, RankingData):
             self._check_missing(X)
-            check_scaling(X.scaled, self._scaled, "the data")
             names, matrix = X.feature_names, X.X
         else:
             names, matrix = column_names(X), np.ascontiguousarray(dense(X, None, DENSE_LIMIT))
         check_count(matrix.shape[1], self.n_features_in_, "the data")
         check_names(names, getattr(self, "feature_names_in_", None), "the data")
+        if isinstance(X, RankingData):
+            check_scaling(X.scaled, self._scaled, "the data")
         return matrix

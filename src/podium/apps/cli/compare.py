@@ -62,7 +62,10 @@ def compare(
             "NDCG@10, ERR@10 and MAP without it.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=3, help="Into how many parts files are cut.")] = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=3, help="Into how many parts files are cut: 5. A folder has its own."),
+    ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="The ranker the others are tested against: the first.")
     ] = None,
@@ -91,23 +94,23 @@ def compare(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Train rankers on every fold, compare them on the test queries and write a report."""
-    from podium.errors import require
+    from podium.errors import UsageError, require
     from podium.experiments.compare import compare as compare_rankers
 
     entrants = _rankers(rankers, setting, seed) | _fixed(fixed or [], rankers)
     metrics = _metrics(metric)
     _check(jobs, baseline, entrants)
+    if folds is not None and any(path.is_dir() for path in data):
+        raise UsageError(f"expected --folds for files; a folder has its own, got --folds {folds}")
     for library in ("jinja2", "matplotlib.figure"):  # not after an hour
         require(library, "report", "writing report.html")
     out.mkdir(parents=True, exist_ok=True)
     given = _read(data, missing)
-    with (
-        warnings_in_one_line(),
-        _watching(list(entrants), _n_folds(given, folds), metrics[0]) as watch,
-    ):
+    parts = _n_folds(given, folds)
+    with warnings_in_one_line(), _watching(list(entrants), parts, metrics[0]) as watch:
         try:
             report = compare_rankers(
-                given, entrants, metrics, folds=folds, seed=seed, tune=tune, baseline=baseline,
+                given, entrants, metrics, folds=parts, seed=seed, tune=tune, baseline=baseline,
                 correction=correction, n_jobs=jobs, out=out, progress=watch, name=_name(data),
             )  # fmt: skip
         except KeyboardInterrupt:
@@ -197,8 +200,8 @@ def _read(paths: list[Path], missing: MissingChoice) -> RankingData | list[Fold]
         return read_folds(paths[0], missing=missing, progress=progress)
 
 
-def _n_folds(given: RankingData | list[Fold], folds: int) -> int:
-    return len(given) if isinstance(given, list) else folds
+def _n_folds(given: RankingData | list[Fold], folds: int | None) -> int:
+    return len(given) if isinstance(given, list) else folds or 5
 
 
 def _name(paths: list[Path]) -> str:

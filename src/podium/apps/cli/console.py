@@ -200,10 +200,17 @@ def warnings_in_one_line() -> Iterator[None]:
     """What the library warns of as a line each on stderr, without Python's decoration."""
     import warnings
 
-    from podium.errors import NotConvergedWarning, NothingLearnedWarning, UnknownClassWarning
+    from podium.errors import (
+        NotConvergedWarning,
+        NothingLearnedWarning,
+        ScalingWarning,
+        UnknownClassWarning,
+    )
 
     with warnings.catch_warnings(record=True) as caught:
-        for told in (NotConvergedWarning, NothingLearnedWarning, UnknownClassWarning):
+        for told in (
+            NotConvergedWarning, NothingLearnedWarning, ScalingWarning, UnknownClassWarning,
+        ):  # fmt: skip
             warnings.simplefilter("always", told)
         try:
             yield

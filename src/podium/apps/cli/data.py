@@ -41,6 +41,7 @@ def info(inputs: Inputs, missing: Missing = "nan", json: Json = False) -> None:
     if json:
         print_json(facts)
         return
+    facts["scaled_by_query"] = facts["scaled_by_query"] or "not said"
     rows = [[name.replace("_", " "), _text(value)] for name, value in facts.items()]
     print_table(" ".join(map(str, inputs)), ["what", "value"], rows, text_columns=2)
 
@@ -57,7 +58,9 @@ def convert(
     ] = None,
     scaled: Annotated[
         str | None,
-        typer.Option(help="Say how they are scaled within queries already: minmax for LETOR's."),
+        typer.Option(
+            help="Say how they are scaled within queries already: minmax (LETOR's), zscore or none."
+        ),
     ] = None,
     topk: Annotated[
         int | None, typer.Option(help="Turn grades into top-k truth, ties drawn at random.")
@@ -71,11 +74,18 @@ def convert(
     from dataclasses import replace
 
     from podium.data import draw_truth, scale_by_query
+    from podium.data.scaling import SCALERS
+    from podium.errors import UnknownNameError, UsageError
 
     check_free([out], force)
+    if scale is not None and scaled is not None:
+        raise UsageError("expected --scale to scale, or --scaled to say that it is done, got both")
+    if scaled not in (None, "none", *SCALERS):
+        raise UnknownNameError("scaling", scaled or "", [*SCALERS, "none"])
     data = read_files(inputs, missing)
     with busy("working"):
-        data = data if scaled is None else replace(data, scaled=scaled)
+        if scaled is not None:
+            data = replace(data, scaled=None if scaled == "none" else scaled)
         data = data if scale is None else scale_by_query(data, scale)
         data = data if topk is None else draw_truth(data, topk, seed)
     write_ranking_data(data, out)

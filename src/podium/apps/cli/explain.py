@@ -16,6 +16,7 @@ from podium.apps.cli.console import (
     print_table,
     read_files,
     reports_errors,
+    warnings_in_one_line,
 )
 from podium.apps.cli.train import check_measure, finite
 
@@ -82,11 +83,13 @@ def explain(
     ranker = load(model)
     if data is None:
         _explain_model(ranker, model, n or 10, json)
-    elif query is not None:
-        _explain_query(ranker, read_files(data, missing), query, n or 3, json)
-    else:
-        table = read_files(data, missing)
-        _explain_importance(ranker, table, (metric, repeats, seed), n or 10, json)
+        return
+    table = read_files(data, missing)
+    with warnings_in_one_line():
+        if query is not None:
+            _explain_query(ranker, table, query, n or 3, json)
+        else:
+            _explain_importance(ranker, table, (metric, repeats, seed), n or 10, json)
 
 
 def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
@@ -103,7 +106,10 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     measure = _MEASURES[kind]
     shown = dict(list(weights.items())[:n])
     if json:
-        print_json({"ranker": ranker.name, "model": kind, "measure": measure, "features": shown})
+        print_json(
+            {"ranker": ranker.name, "model": kind, "scaled_by_query": ranker.trained_.scaled,
+             "measure": measure, "features": shown}
+        )  # fmt: skip
         return
     rows = [
         [name, f"{value:+.6g}" if kind in _SIGNED else f"{value:.6g}"]

@@ -22,6 +22,7 @@ from podium.apps.cli.console import (
 
 if TYPE_CHECKING:
     from podium.experiments.papers.running import Record
+    from podium.experiments.pieces import Progress
 
 EXAMPLE = """Example: podium reproduce toprank --data LETOR --out toprank --quick
 
@@ -75,11 +76,17 @@ def reproduce(
     started = time.monotonic()
     with busy(f"reading {', '.join(source.name for source, _ in sources)}"):
         read = running.read(sources)
+    done: list[Progress] = []
     with warnings_in_one_line(), advancing(chosen.title) as advance:
+
+        def note(told: Progress) -> None:
+            done.append(told)
+            advance(told.done, told.total)
+
         try:
             record = running.run(
                 chosen, sources, read, missing, quick=quick, seed=seed, n_jobs=jobs,
-                keep=out / PIECES / paper, callback=lambda told: advance(told.done, told.total),
+                keep=out / PIECES / paper, callback=note,
             )  # fmt: skip
         except KeyboardInterrupt:
             fail(f"interrupted; what is done is kept in {out}, and the same command goes on", 130)
@@ -88,9 +95,18 @@ def reproduce(
         with busy("measuring times"):
             times = chosen.times(read, quick, seed)
     seconds = round(time.monotonic() - started)
-    made = running.Made(_command(paper, data, out, quick, seed), _today(), seconds, times)
+    command = _command(paper, data, out, quick, seed)
+    made = running.Made(command, _today(), seconds, times, _before(done))
     written = pages.write(record, made, out)
     _tell(record, chosen.claims(record.found), written, json)
+
+
+def _before(done: list[Progress]) -> str:
+    """What was not run this time: the seconds are those of the rest."""
+    if not done:
+        return " All of it had been done before."
+    kept, total = done[0].done - 1, done[0].total
+    return f" {kept} of {total} pieces of work had been done before." if kept else ""
 
 
 def _check_writable(out: Path) -> None:
@@ -150,6 +166,6 @@ def _as_json(record: Record, claims: list[bool], written: list[Path]) -> dict[st
         "data": [asdict(one) for one in record.data],
         "missing": [asdict(one) for one in record.absent],
         "claims": len(claims),
-        "hold": sum(claims),
+        "hold": None if record.quick else sum(claims),
         "written": [str(path) for path in written],
     }

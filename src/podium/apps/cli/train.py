@@ -203,10 +203,16 @@ def _facts(
     if isinstance(ranker, CFBRS):
         facts["ensemble"] = ranker.told()
     if valid is not None:
+        import warnings
+
+        from podium.errors import ScalingWarning
         from podium.metrics import evaluate
 
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScalingWarning)  # it was told while training
+            scores = ranker.predict(valid)
         # Of the model that was kept; a ranker without a metric of its own has measured another.
-        facts["validation"] = evaluate(valid, ranker.predict(valid), measure)[measure].mean
+        facts["validation"] = evaluate(valid, scores, measure)[measure].mean
     return {name: finite(value) for name, value in facts.items()}
 
 

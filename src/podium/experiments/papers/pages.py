@@ -21,8 +21,8 @@ from podium.experiments.papers.style import STYLE
 FIGURES, TABLES = "figures", "tables"
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 QUICK = (
-    "**A quick run**: a few queries and settings, to see that everything works. What comes out says "
-    "nothing about the paper."
+    "**A quick run**: a few of the queries below and few settings, to see that everything works. What "
+    'comes out, "holds" and "does not hold" included, says nothing about the paper.'
 )
 
 
@@ -60,7 +60,11 @@ def _head(record: Record, made: Made) -> list[str]:
 
 
 def _duration(seconds: int) -> str:
-    return f"{seconds} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+    return (
+        f"{seconds} second{'s' * (seconds != 1)}"
+        if seconds < 120
+        else f"{seconds / 60:.0f} minutes"
+    )
 
 
 def page(record: Record, made: Made) -> str:
