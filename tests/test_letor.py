@@ -569,7 +569,7 @@ def test_a_missing_file(tmp_path):
     [
         *("{", "[]", "1", "", '{"topk": "x"}', '{"topk": []}', '{"dtype": "x"}'),
         *('{"dtype": "int32"}', '{"query_weight": ["x"]}', '{"query_text": 5}'),
-        *('{"doc_text": []}', '{"feature_names": 1}', '{"scaled": 1}'),
+        *('{"doc_text": []}', '{"feature_names": 1}', '{"scaled": 1}', '{"scaled": ""}'),
     ],
 )
 def test_a_damaged_header(put, header):

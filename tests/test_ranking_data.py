@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import json
 import math
 import pickle
 import re
@@ -1188,6 +1189,18 @@ def test_pickle_and_deepcopy_give_the_same_data():
             assert type(copied) is type(original)
             assert copied.equals(original)
             assert not copied.X.flags.writeable
+
+
+@pytest.mark.parametrize("scaled", [1, "", ["minmax"]])
+def test_parquet_with_an_odd_scaling_is_told_with_its_path(tmp_path, scaled):
+    path = tmp_path / "odd.parquet"
+    make_synthetic(3, seed=0).to_parquet(path)
+    table = pq.read_table(path)
+    kept = json.loads(table.schema.metadata[b"podium"])
+    told = {b"podium": json.dumps({**kept, "scaled": scaled})}
+    pq.write_table(table.replace_schema_metadata(told), path)
+    with pytest.raises(errors.CorruptFileError, match=r"odd\.parquet.*scaled="):
+        read_parquet(path)
 
 
 def test_negative_query_numbers_count_from_the_end():

@@ -73,8 +73,7 @@ def check_values(data: RankingData) -> None:
     """Raise at the first number that cannot be."""
     if data.missing not in ("error", "nan"):
         raise UsageError(f"expected missing='error' or 'nan', got {data.missing!r}")
-    if not (data.scaled is None or (isinstance(data.scaled, str) and data.scaled)):
-        raise UsageError(f"expected the name of a scaling or none, got scaled={data.scaled!r}")
+    check_scaled(data.scaled)
     # A sum is finite only if every term is: one pass and no mask, unless something is wrong.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(data.X.sum(dtype=np.float64))
@@ -95,6 +94,12 @@ def check_values(data: RankingData) -> None:
             f"expected whole position labels 0..{data.topk} for top-{data.topk} truth, "
             f"got labels up to {data.y.max():g}"
         )
+
+
+def check_scaled(scaled: object) -> None:
+    """Raise unless it is the name of a scaling, or none."""
+    if not (scaled is None or (isinstance(scaled, str) and scaled)):
+        raise UsageError(f"expected the name of a scaling or none, got scaled={scaled!r}")
 
 
 _FILL_IN = (

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium import kernels
 from podium.data.arrays import Matrix
-from podium.data.checks import DENSE_LIMIT, check_memory
+from podium.data.checks import DENSE_LIMIT, check_memory, check_scaled
 from podium.data.files import COMPRESSIONS, Path_, Progress, atomic_writer, read_blocks
 from podium.data.groups import Groups
 from podium.data.letor_header import header_fields, header_line, read_header
@@ -97,8 +97,7 @@ def read_letor(
         given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
         given |= {"scaled": scaled, "max_bytes": max_bytes, "progress": progress}
         return concatenate([read_letor(path, **given) for path in files])
-    if not (scaled is None or (isinstance(scaled, str) and scaled)):
-        raise UsageError(f"expected the name of a scaling or none, got scaled={scaled!r}")
+    check_scaled(scaled)
     header = headers[0] if scaled is None else {**headers[0], "scaled": scaled}
     options = _Options(
         np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.checks import check_scaled
 from podium.data.files import read_first_line
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
@@ -71,8 +72,7 @@ def header_fields(header: dict[str, Any]) -> dict[str, Any]:
             raise TypeError(f"topk {header['topk']!r}")
         found["topk"] = header["topk"]
     if "scaled" in header:
-        if type(header["scaled"]) is not str:
-            raise TypeError(f"scaled {header['scaled']!r}")
+        check_scaled(header["scaled"])
         found["scaled"] = header["scaled"]
     if "query_weight" in header:
         found["query_weight"] = np.array([float(w) for w in header["query_weight"]])

@@ -14,7 +14,7 @@ from podium.data.frames import from_frame
 from podium.data.groups import Groups
 from podium.data.ranking_data import Missing, RankingData
 from podium.data.strings import Strings
-from podium.errors import CorruptFileError, DataError, require
+from podium.errors import CorruptFileError, DataError, UsageError, require
 
 _KEY = b"podium"
 _ROWS = 1024  # rows turned from columns into rows at a time: they should stay in the cache
@@ -132,7 +132,7 @@ def read_parquet(
         return from_frame(table, missing=missing, **options)
     try:
         return _restore(table, json.loads(metadata))
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, AttributeError, UsageError, json.JSONDecodeError) as error:
         raise CorruptFileError(
             f"expected what podium writes into Parquet, got something else ({error!r}); "
             "query= and features= read it as any other table",

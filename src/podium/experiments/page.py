@@ -75,9 +75,10 @@ def verdict(report: Report) -> str:
         return f"No ranker came to anything: {why}."
     first = f"{best} has the highest {report.main}: {told.mean:.4f}"
     interval = f" (95% interval {told.low:.4f} to {told.high:.4f})."
-    if told.difference is None:
+    if len(report.rankers) == 1:
+        rest = ""
+    elif told.difference is None:
         rest = " It is the baseline." if best == report.baseline else " Nothing was tested."
-        rest = "" if len(report.rankers) == 1 else rest
     else:
         sure = "significant" if told.difference.significant else "not significant"
         rest = (
