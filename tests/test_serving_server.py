@@ -5,12 +5,15 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 
 import httpx
 import pytest
 from serving import TOKEN, eventually, lines, replace, rows, running, save
+
+from podium.apps.serving.draining import listen, shut
 
 RULES = "version: 1\nrules:\n  - {rule: top-k, docs: %s, k: 1, weight: 50}\n"
 CLICK = {
@@ -174,10 +177,10 @@ def test_workers_that_die_while_a_file_is_broken_are_begun_with_what_was_read_la
         assert figure(client, "podium_degraded") == 1
 
 
-def hammer(address, stop, results, body):
+def hammer(address, stop, results, body, said=""):
     """Requests on one connection after another, until the service is gone."""
     host, port = address.removeprefix("http://").split(":")
-    request = head(body) + body
+    request = head(body, said) + body
     while not stop.is_set():
         try:
             connection = socket.create_connection((host, int(port)), timeout=20)
@@ -210,8 +213,8 @@ def ended(threads):
         assert not thread.is_alive()
 
 
-def head(body):
-    said = "POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+def head(body, said=""):
+    said = f"POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{said}"
     return f"{said}Content-Length: {len(body)}\r\n\r\n".encode()
 
 
@@ -236,12 +239,39 @@ def whole(connection):
     return said.lower()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the filter is Linux's")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_socket_that_is_shut_keeps_who_has_come_and_hears_nobody_new(host):
+    if ":" in host and not os.path.exists("/proc/net/if_inet6"):
+        pytest.skip("this machine has no IPv6")
+    with listen(host, 0) as sock:
+        address = sock.getsockname()[:2]
+        with socket.create_connection(address, timeout=20) as client:
+            assert shut(sock)
+            with pytest.raises(TimeoutError):
+                socket.create_connection(address, timeout=0.3)
+            connection, _ = sock.accept()
+            with connection:
+                client.sendall(b"asked")
+                assert connection.recv(5) == b"asked"
+                connection.sendall(b"answered")
+                assert client.recv(8) == b"answered"
+
+
+def test_where_no_filter_can_be_set_the_end_goes_on_without():
+    with socket.socket() as sock:
+        sock.close()
+        assert not shut(sock)
+
+
+@pytest.mark.parametrize("said", ["", "Connection: close\r\n"], ids=["kept", "closed"])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_the_end_drops_no_request(files, workers):
-    body = json.dumps({"features": rows(50).tolist()}).encode()
+def test_the_end_drops_no_request(files, workers, said):
+    """Where each request has its connection, some are being made at any moment."""
+    body = json.dumps({"features": rows(5 if said else 50).tolist()}).encode()
     results, stop = [], threading.Event()
     with running(files[0], "--workers", workers) as (process, address):
-        threads = hammers(8, address, stop, results, body)
+        threads = hammers(16, address, stop, results, body, said)
         eventually(lambda: len(results) > 200)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
