@@ -209,7 +209,7 @@ def _decode(operation: Operation, body: bytes) -> Any:
     try:
         return _DECODERS[operation.path].decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise not_decoded(error, body) from None
+        raise not_decoded(error, body, operation.body) from None
 
 
 def _check_method(got: str, expected: str) -> None:

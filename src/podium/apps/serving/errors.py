@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -75,14 +76,14 @@ def refusal_of(error: PodiumError) -> Refusal:
     return Refusal(422, "bad_request", str(error))
 
 
-def not_decoded(error: Exception, body: bytes) -> Refusal:
-    """400 for what is no JSON, 422 for JSON of another shape, with its place."""
+def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
+    """400 for what is no JSON, 422 for JSON of another shape than this kind of body, with its place."""
     if isinstance(error, msgspec.ValidationError):
         message, _, place = str(error).partition(" - at `$")
         place = place.rstrip("`").lstrip(".")
         at = {"at": place} if place else {}
         where = f"{place}: " if place else ""
-        return Refusal(422, "wrong_type", where + message.replace("`", ""), **at)
+        return Refusal(422, "wrong_type", where + _with_known_fields(message, kind, place), **at)
     hint = ""
     if b"NaN" in body or b"Infinity" in body:
         hint = (
@@ -90,3 +91,31 @@ def not_decoded(error: Exception, body: bytes) -> Refusal:
         )
     got = "something else" if isinstance(error, RecursionError) else str(error)
     return Refusal(400, "not_json", f"expected a body of JSON in UTF-8, got {got}{hint}")
+
+
+def _with_known_fields(message: str, kind: Any, place: str) -> str:
+    """What msgspec says; of a field that is not known also which fields are."""
+    unknown = message.removeprefix("Object contains unknown field ").strip("`")
+    struct = _struct_at(kind, place)
+    if unknown == message or struct is None:
+        return message.replace("`", "")
+    known = [field.encode_name for field in struct.fields]
+    return str(UnknownNameError("field", unknown[:100], known))
+
+
+def _struct_at(kind: Any, place: str) -> msgspec.inspect.StructType | None:
+    """The object at a place such as ``queries[0].documents[2]``."""
+    found = _struct_of(msgspec.inspect.type_info(kind))
+    for name in re.sub(r"\[[^\]]*\]", "", place).split(".") if place else ():
+        fields = found.fields if found is not None else ()
+        found = next((_struct_of(f.type) for f in fields if f.encode_name == name), None)
+    return found
+
+
+def _struct_of(kind: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:
+    """The objects of a list, or the one kind of object among several kinds of values."""
+    if isinstance(kind, msgspec.inspect.ListType):
+        return _struct_of(kind.item_type)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return next(filter(None, map(_struct_of, kind.types)), None)
+    return kind if isinstance(kind, msgspec.inspect.StructType) else None

@@ -32,7 +32,7 @@ def _answer(line: bytes, state: State) -> object:
     try:
         request = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise not_decoded(error, line) from None
+        raise not_decoded(error, line, RankRequest) from None
     try:
         return rank_answer(request, state.models.find(request.model), state.book)
     except PodiumError as error:

@@ -49,9 +49,14 @@ class Limits:
         """415 for what is not JSON, 413 for what says that it is too large."""
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
-            raise Refusal(415, "not_json", "expected a body of type application/json")
-        if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
-            raise Refusal(415, "encoded", "expected a body that is not compressed")
+            got = kind[:100].decode("latin-1") or "none"
+            said = f"expected a body of type application/json (header Content-Type), got {got}"
+            raise Refusal(415, "not_json", said)
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding != b"identity":
+            got = encoding[:100].decode("latin-1")
+            said = f"expected a body that is not compressed (header Content-Encoding), got {got}"
+            raise Refusal(415, "encoded", said)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._settings.max_body:
             raise self._too_large()
