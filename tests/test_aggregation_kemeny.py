@@ -164,7 +164,7 @@ def test_when_the_time_is_over_the_best_order_comes_with_its_gap():
     rankings = one_query(uniform(70, 25, rng))
     start = time.monotonic()
     found = Kemeny(time_limit=0.05)(rankings)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
     assert found.optimal.tolist() == [False]
     assert found.bound[0] < found.distance[0]
     assert found.distance[0] <= KemenyLocal()(rankings).distance[0] + 1e-9

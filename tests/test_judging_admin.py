@@ -83,15 +83,30 @@ def test_statistics_say_of_when_they_are(site, task, ann):
     assert re.search(r"As of <time datetime=\"[-+:T0-9]+\">\d\d:\d\d:\d\d</time>", page)
 
 
-def test_a_small_campaign_is_of_one_state(tmp_path):
+class Clock:
+    """Stands still; statistics take as long as one says, and are counted."""
+
+    def __init__(self, monkeypatch, seconds):
+        self.now, self.seconds, self.made = 0.0, seconds, 0
+        monkeypatch.setattr("podium.apps.judging.admin.monotonic", lambda: self.now)
+        monkeypatch.setattr("podium.apps.judging.admin.statistics", self.statistics)
+
+    def statistics(self, store):
+        self.made += 1
+        self.now += self.seconds
+        return statistics(store)
+
+
+def test_a_small_campaign_is_of_one_state(tmp_path, monkeypatch):
     """The numbers on top and the statistics, though statistics may be an hour old."""
+    clock = Clock(monkeypatch, 0.01)
     with serving(tmp_path, repeats=0.0, statistics_seconds=3600.0) as (site, tasks):
         task, ann, boss = tasks["ann", "q1"], site.browser("ann"), site.browser("boss", "admin")
         state = ann.open(task)
         for _ in range(3):
             assert boss.get("/admin/statistics.json").status_code == 200
             state = ann.judge(task, state, lower_is_better)
-            time.sleep(1.5)  # many times as long as they take
+            clock.now += 0.5  # many times as long as they take
             judged = sum(
                 m["judgments"] for m in boss.get("/admin/statistics.json").json()["methods"]
             )
@@ -99,16 +114,12 @@ def test_a_small_campaign_is_of_one_state(tmp_path):
 
 
 def test_statistics_that_take_long_are_kept_for_a_while(tmp_path, monkeypatch):
-    made = []
-
-    def slow(store):
-        made.append(1)
-        time.sleep(0.05)
-        return statistics(store)
-
-    monkeypatch.setattr("podium.apps.judging.admin.statistics", slow)
+    clock = Clock(monkeypatch, 2.0)
     with serving(tmp_path, statistics_seconds=60.0) as (site, _):
         boss = site.browser("boss", "admin")
-        for _ in range(5):
+        made = []
+        for _ in range(6):
             boss.get("/admin/statistics.json")
-    assert len(made) == 1
+            made.append(clock.made)
+            clock.now += 15
+    assert made == [1, 1, 1, 2, 2, 2]  # twenty times as long as they take: 40 s

@@ -200,8 +200,8 @@ def seconds_of(site, place=-1):
 
 
 def test_a_pause_freezes_the_clock(browser, site):
+    start = time.monotonic()
     with judging(browser, site) as page:
-        start = time.monotonic()
         page.wait_for_timeout(1000)
         page.keyboard.press("p")
         assert part(page, "paused").is_visible()
@@ -226,6 +226,7 @@ def test_a_pause_freezes_the_clock(browser, site):
 
 
 def test_a_hidden_tab_stops_the_clock(browser, site):
+    start = time.monotonic()
     with judging(browser, site) as page:
         page.wait_for_timeout(500)
         set_hidden(page, True)
@@ -233,16 +234,18 @@ def test_a_hidden_tab_stops_the_clock(browser, site):
         set_hidden(page, False)
         page.wait_for_timeout(400)
         press(page, "ArrowLeft")
-    assert 1.1 < seconds_of(site) < 2
+        took = time.monotonic() - start
+    assert 1.1 < seconds_of(site) < took - 2
     assert len(site.session().times[0].segments) == 2
 
 
 def test_idleness_stops_the_clock_and_asks(browser, tmp_path):
-    quick = {"idle_seconds": 0.8, "characters_per_second": 1e6}
+    quick = {"idle_seconds": 2.0, "characters_per_second": 1e6}
     with (
         closing(Site(tmp_path, **quick)) as site,
         judging(browser, site.start()) as page,
     ):
+        start = time.monotonic()  # not much later than the question
         page.wait_for_selector("[data-ui=idle][open]")
         assert page.get_by_role("heading", name="Are you still there?").is_visible()
         page.wait_for_timeout(2000)
@@ -253,18 +256,20 @@ def test_idleness_stops_the_clock_and_asks(browser, tmp_path):
         page.wait_for_timeout(100)
         assert progress(page) == 0
         press(page, "ArrowLeft")
-        assert 0.8 < seconds_of(site) < 1.5
-        for _ in range(8):  # signs of life keep it away
+        assert 2.0 < seconds_of(site) < time.monotonic() - start
+        for _ in range(15):  # signs of life keep it away
             page.mouse.wheel(0, 10)
             page.wait_for_timeout(200)
         assert part(page, "idle").is_hidden()
 
 
 def test_a_comment_takes_no_time_of_the_judgment(browser, site):
+    start = time.monotonic()
     with judging(browser, site) as page:
         page.keyboard.press("c")
         page.wait_for_timeout(1500)
         page.keyboard.press("Escape")
         page.wait_for_timeout(100)  # the dialog says a little later that it is closed
         press(page, "ArrowLeft")
-    assert seconds_of(site) < 1.2
+        took = time.monotonic() - start
+    assert seconds_of(site) < took - 1.5

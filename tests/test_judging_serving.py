@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 import pytest
 import uvicorn
 from browser import SECRET, fill
+from serving import eventually
 
 from podium.apps.connections import connection_limit
 from podium.apps.judging import make_app, serving
@@ -43,6 +44,12 @@ def ask(connection):
     return answer
 
 
+def is_answered(address):
+    with suppress(OSError), socket.create_connection(address, 5) as connection:
+        return b"200 OK" in ask(connection)
+    return False
+
+
 def is_closed_within(connection, seconds):
     connection.settimeout(seconds)
     try:
@@ -64,10 +71,10 @@ def test_bytes_one_by_one_give_no_more_time(tmp_path):
     with served(tmp_path) as address, socket.create_connection(address, 5) as connection:
         start = time.monotonic()
         with suppress(OSError):  # a reset, or a broken pipe
-            for i in range(200):
+            for i in range(1000):
                 connection.sendall(b"GET /"[i : i + 1] or b"x")
                 time.sleep(0.03)
-        assert time.monotonic() - start < 3  # 200 of them would take 6
+        assert time.monotonic() - start < 20  # all of them would take 30
 
 
 def test_the_limit_holds_for_the_second_request_too(tmp_path):
@@ -87,16 +94,12 @@ def test_too_many_connections_leave_those_that_are_there(tmp_path, monkeypatch):
         for connection in late:
             with suppress(OSError):  # it may be closed already
                 connection.sendall(HALF)
-        time.sleep(0.3)
-        closed = sum(is_closed_within(connection, 0.01) for connection in late)
+        eventually(lambda: sum(is_closed_within(one, 0.01) for one in late) >= 20)
         answer = ask(early)
         for connection in late:
             connection.close()
-        assert closed >= 20
         assert b"200 OK" in answer
-        time.sleep(0.3)
-        with socket.create_connection(address, 5) as again:
-            assert b"200 OK" in ask(again)
+        eventually(lambda: is_answered(address))
 
 
 def test_the_limit_leaves_files_for_the_store():

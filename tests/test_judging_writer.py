@@ -89,13 +89,24 @@ def test_a_database_that_fails_is_told_to_all_and_nothing_is_kept(store, monkeyp
     assert run_all(Writer(store, 60), jobs) == [True] * 5
 
 
+def held():
+    """Something to be written that says when it is begun, and waits until it may go on."""
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(batch):
+        begun.set()
+        return go.wait(60)
+
+    return begun, go, wait
+
+
 def test_whoever_waits_too_long_is_told_so(store):
-    go = threading.Event()
     writer = Writer(store, 0.05)
+    begun, go, wait = held()
 
     async def main():
-        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], lambda batch: go.wait(10)))
-        await asyncio.sleep(0.02)
+        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], wait))
+        await asyncio.to_thread(begun.wait)
         late = asyncio.ensure_future(writer.run(*pause(1, store.tasks[1])))
         await asyncio.sleep(0.2)
         go.set()
@@ -117,11 +128,12 @@ def test_a_writer_can_be_closed_twice_and_never_started(store):
 
 
 def test_a_request_that_is_cancelled_leaves_the_writer_at_work(store):
-    go, writer = threading.Event(), Writer(store, 60)
+    writer = Writer(store, 60)
+    begun, go, wait = held()
 
     async def main():
-        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], lambda batch: go.wait(10)))
-        await asyncio.sleep(0.05)
+        slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], wait))
+        await asyncio.to_thread(begun.wait)
         waiting = [asyncio.ensure_future(writer.run(*pause(i, store.tasks[1]))) for i in range(3)]
         await asyncio.sleep(0.05)
         slow.cancel()  # it is being written
@@ -129,7 +141,7 @@ def test_a_request_that_is_cancelled_leaves_the_writer_at_work(store):
         await asyncio.sleep(0.05)
         go.set()
         answers = await asyncio.gather(slow, *waiting, return_exceptions=True)
-        later = await asyncio.wait_for(writer.run(*pause(9, store.tasks[2])), 5)
+        later = await asyncio.wait_for(writer.run(*pause(9, store.tasks[2])), 60)
         return [type(answer) for answer in answers], later
 
     cancelled = asyncio.CancelledError

@@ -377,7 +377,7 @@ def test_appending_is_as_fast_after_five_thousand_events(store_url):
                 step = store.append(event).session.step
                 spent.append(time.process_time() - started)
     assert len(spent) > 5000
-    assert np.median(spent[-300:]) < 0.003  # measured: 0.0004 with SQLite, 0.001 with PostgreSQL
+    assert np.median(spent[-300:]) < 5 * np.median(spent[:300])
 
 
 def test_all_judgments_are_read_fast(store_url):
@@ -410,7 +410,7 @@ def test_all_judgments_are_read_fast(store_url):
             spent.append(time.process_time() - started)
     assert len(log) == n_tasks * n_events // 2
     assert log.active_ms.reshape(n_tasks, -1)[7].tolist() == list(range(2, n_events + 1, 2))
-    assert min(spent) < 0.2 * 2.0  # 2 s for a million events; measured: 0.12
+    assert min(spent) < 2  # measured: 0.12
 
 
 def test_nothing_is_left_open(tmp_path):

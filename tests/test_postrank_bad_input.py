@@ -357,10 +357,10 @@ def test_ten_thousand_rules_on_one_list():
     rules = [
         TopK(f"d{rng.integers(100)}", int(rng.integers(1, 50)), weight=0.01) for _ in range(10_000)
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     posed = pose(docs, tuple(rules), None, Settings(), None, DAY)
     assert len(posed.acting) == 10_000
     found = postrank(docs, rules)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
     assert sorted(found) == sorted(docs)
     assert len(found.rules) == 10_000

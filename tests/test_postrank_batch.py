@@ -199,10 +199,10 @@ def test_many_rules_for_many_queries_take_time_for_their_own_lists_only():
     lists = {f"q{at}": [f"d{at}-{i}" for i in range(3)] for at in range(n)}
     rules = [TopK(f"d{at}-2", 1, weight=30, query=f"q{at}") for at in range(n)]
     rules += [NotTopK(f"d{at}-0", 1, weight=30) for at in range(n)]
-    started = time.perf_counter()
+    started = time.process_time()
     book = batch.RuleBook(tuple(rules), DAY)
     met = [book.meeting(qid, docs) for qid, docs in lists.items()]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert [len(numbers) for numbers in met] == [2] * n
 
 

@@ -118,7 +118,7 @@ def many(kind, rng, n):
 def test_ten_thousand_rules(kind, holds):
     n = 200
     rules = many(kind, np.random.default_rng(0), n)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         result = postrank(list(range(n)), rules, method=AsGiven())
     except ConflictError as error:
@@ -130,7 +130,7 @@ def test_ten_thousand_rules(kind, holds):
     else:
         assert holds is not False
         assert_holds(rules, result.order)
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
 
 
 def test_many_conflicting_rules_of_different_priority_yield():

@@ -294,10 +294,10 @@ def test_bombs_are_refused_at_once(file):
         for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     for text in (laughs, "[" * 1_000_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000):
-        started = time.perf_counter()
+        started = time.process_time()
         with pytest.raises(DataError):
             read_rules(file(text))
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
     with pytest.raises(DataError, match="at most 8 MB"):
         read_rules(file(b" " * (LARGEST + 1)))
 
@@ -306,9 +306,9 @@ def test_ten_thousand_rules_are_read_in_a_moment(file):
     rules = [TopK(f"d{at}", 3, query=f"query {at}", weight=at / 7) for at in range(10_000)]
     path = file("")
     write_rules(rules, path)
-    started = time.perf_counter()
+    started = time.process_time()
     assert read_rules(path) == tuple(rules)
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
 
 
 # --- damaged text ---

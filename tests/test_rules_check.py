@@ -30,9 +30,9 @@ def conflicts(findings):
 def test_rules_for_ten_thousand_queries_take_seconds():
     run = podium.Run.from_scores(*_scored(5))
     rules = [TopK(f"d{at % 20}", 3, hard=True, query=f"other {at}") for at in range(10_000)]
-    started = time.perf_counter()
+    started = time.process_time()
     found = examine_rules(rules, run)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
     assert [one.message for one in found] == [
         f"never acts: no query is 'other {at}'" for at in range(10_000)
     ]
@@ -41,9 +41,9 @@ def test_rules_for_ten_thousand_queries_take_seconds():
         Pin("d3", 9, hard=True, query="other 3"),
         Pin("d9", 1, hard=True, query="other 9"),
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     assert conflicts(examine_rules(odd)) == {(3, 10_000)}
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
 
 
 def _scored(n_queries):
@@ -61,9 +61,9 @@ def test_ten_thousand_rules_on_the_same_lists_take_seconds():
         kind = rng.choice([TopK, NotTopK, Pin, Before])
         second = other if kind is Before else rng.randint(1, 19)
         rules.append(kind(doc, second, hard=at % 2 == 0, query=query))
-    started = time.perf_counter()
+    started = time.process_time()
     found = examine_rules(rules, podium.Run.from_scores(data, scores))
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
     assert checking.MOST <= len(conflicts(found)) <= 2 * checking.MOST
     notes = [one.message for one in found if not one.rules]
     assert notes[0].startswith("20 conflicts of hard rules were found and no more looked for")

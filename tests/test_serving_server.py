@@ -1,6 +1,7 @@
 """The service as a process: signals, workers, large bodies, and an end that drops nothing."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -306,14 +307,21 @@ def test_reloads_fail_no_request(files):
     ):
         threads = hammers(4, address, stop, results, body)
         contents = [model.read_bytes(), other.read_bytes(), b"nonsense"]
-        for turn in range(12):
+        turns = itertools.count()
+
+        def enough(client):
+            """Change something; whether changes were taken more than twice by now."""
+            turn = next(turns)
             replace(model, contents[turn % 3])
             replace(rules, "nonsense" if turn % 2 else RULES % "a")
             if turn % 4 == 0:
                 process.send_signal(signal.SIGHUP)
             time.sleep(0.1)
+            taken = figure(client, 'podium_reloads_total{outcome="taken"')
+            return turn >= 11 and taken > 2
+
         with fresh(address) as client:
-            eventually(lambda: figure(client, 'podium_reloads_total{outcome="taken"') > 2)
+            eventually(lambda: enough(client), seconds=60)
         eventually(lambda: len(results) > 50)
         stop.set()
         ended(threads)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from threading import Lock
+from time import monotonic
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
@@ -50,11 +50,11 @@ class RecentStatistics:
     def get(self) -> Dated:
         """The statistics."""
         with self._lock:
-            start = time.monotonic()
+            start = monotonic()
             if self._known is None or start > self._until:
                 at = datetime.now(UTC)
                 self._known = Dated(statistics(self._store), at)
-                taken = time.monotonic() - start
+                taken = monotonic() - start
                 self._until = start + taken + min(self._seconds, _SHARE * taken)
             return self._known
 
