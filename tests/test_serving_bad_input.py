@@ -90,6 +90,20 @@ def test_wrong_types_are_told_with_their_place(app, body, at):
     assert told.get("at", "") == at
 
 
+@pytest.mark.parametrize(
+    ("operation", "body", "said"),
+    [
+        ("rank", [], "Expected object, got array"),
+        ("postrank", {}, "Object missing required field documents"),
+        ("rank", {"documents": [3]}, "documents[0]: Expected object, got int"),
+        ("rank/batch", {"queries": [3]}, "queries[0]: Expected object, got int"),
+    ],
+)
+def test_what_else_is_wrong_is_told_as_it_is(app, operation, body, said):
+    told = error(post(app, f"/v1/{operation}", json.dumps(body).encode()), 422, "wrong_type")
+    assert told["message"] == said
+
+
 def test_a_number_beyond_doubles_is_refused(app):
     error(post(app, "/v1/rank", b'{"features": [[1, 2, 3, 1e999]]}'), 422, "wrong_type")
 
@@ -117,11 +131,21 @@ def test_a_field_that_nobody_knows_is_a_mistake(app, operation, body, said):
 
 
 @pytest.mark.parametrize(
-    "name", ["x` - at `$.k", "x` - at `$[[", "`", "", " - at `$", "y" * 100_000]
+    "name",
+    [
+        "x` - at `$.k",
+        "x` - at `$[[",
+        "`",
+        "",
+        " - at `$",
+        "y" * 100_000,
+        "x` - at `$" + "[" * 100_000,
+    ],
 )
 def test_names_of_fields_cannot_break_what_is_told(app, name):
     told = error(post(app, "/v1/rank", {name: 1}), 422, "wrong_type")
-    assert name[0:1].strip("`") in told["message"]
+    assert "unknown field" in told["message"]
+    assert len(told["message"]) < 500
 
 
 @pytest.mark.parametrize("body", [{}, {"features": [], "documents": []}])

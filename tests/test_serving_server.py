@@ -240,12 +240,30 @@ def whole(connection):
     return said.lower()
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/task"), reason="children are found in Linux's /proc"
+)
+def test_a_worker_that_is_told_to_end_leaves_the_others_their_socket(files):
+    with running(files[0], "--workers", "2") as (process, address):
+        told, other = children(process)
+        os.kill(told, signal.SIGTERM)
+        eventually(lambda: told not in children(process))
+        with fresh(address) as client:
+            assert client.get("/healthz").status_code == 200
+            eventually(lambda: len(children(process)) == 2)
+            os.kill(other, signal.SIGKILL)  # the one that was begun anew is heard alone
+            assert client.get("/healthz").status_code == 200
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the filter is Linux's")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_socket_that_is_shut_keeps_who_has_come_and_hears_nobody_new(host):
-    if ":" in host and not os.path.exists("/proc/net/if_inet6"):
+    try:
+        sock = listen(host, 0)
+    except OSError:
+        assert host == "::1"
         pytest.skip("this machine has no IPv6")
-    with listen(host, 0) as sock:
+    with sock:
         address = sock.getsockname()[:2]
         with socket.create_connection(address, timeout=20) as client:
             assert shut(sock)
@@ -259,7 +277,7 @@ def test_a_socket_that_is_shut_keeps_who_has_come_and_hears_nobody_new(host):
                 assert client.recv(8) == b"answered"
 
 
-def test_where_no_filter_can_be_set_the_end_goes_on_without():
+def test_where_no_filter_can_be_set_that_is_said():
     with socket.socket() as sock:
         sock.close()
         assert not shut(sock)

@@ -29,7 +29,9 @@ require("uvicorn", "web", "the ranking service")
 import uvicorn  # noqa: E402 - after the check
 
 BACKLOG = 2048
-HANDSHAKE_SECONDS = 0.2  # a connection that is being made is made by then
+HANDSHAKE_SECONDS = (
+    0.2  # connections that are being made are made by then, but over very slow lines
+)
 SO_ATTACH_FILTER = 26  # Linux; Python has no name for it
 # As (code, jump if true, jump if false, argument), over the bytes from TCP's header on.
 NO_SYN = (
@@ -61,7 +63,8 @@ def shut(sock: socket.socket) -> bool:
 
     Linux resets connections that wait when the socket is closed, so one that is made after the last was
     taken and before the close would be dropped. With this filter none is made: who asks is not heard, asks
-    again after a second, and is refused then, or heard by the next server on this port.
+    again after a second, and is refused then, or heard by the next server on this port. All processes that
+    share the socket share the filter, so it is for who ends all of them.
     """
     if sys.platform != "linux":
         return False
@@ -82,9 +85,11 @@ class DrainingServer(uvicorn.Server):
     ``Connection: close``, and only then closes connections on which nothing happens.
     """
 
-    def __init__(self, service: RankingService, ready: Callable[[], object]) -> None:
+    def __init__(
+        self, service: RankingService, ready: Callable[[], object], is_alone: bool = True
+    ) -> None:
         super().__init__(_config(service))
-        self._service, self._ready = service, ready
+        self._service, self._ready, self._is_alone = service, ready, is_alone
         self._refreshing: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -107,6 +112,9 @@ class DrainingServer(uvicorn.Server):
         """End without dropping a request."""
         self._service.is_draining = True
         for sock in sockets or ():
+            if self._is_alone:
+                shut(sock)
+            await asyncio.sleep(HANDSHAKE_SECONDS)
             await self._take_the_rest(sock)
         for server in self.servers:
             server.close()
@@ -120,8 +128,6 @@ class DrainingServer(uvicorn.Server):
 
     async def _take_the_rest(self, sock: socket.socket) -> None:
         """Connections that are made and wait: they would be reset."""
-        if shut(sock):
-            await asyncio.sleep(HANDSHAKE_SECONDS)
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -140,12 +146,15 @@ class DrainingServer(uvicorn.Server):
 
 
 def run_server(
-    service: RankingService, sock: socket.socket, ready: Callable[[], object] = lambda: None
+    service: RankingService,
+    sock: socket.socket,
+    ready: Callable[[], object] = lambda: None,
+    is_alone: bool = True,
 ) -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT, alone on the socket or as one of several."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn raises them again once it is done
-    DrainingServer(service, ready).run(sockets=[sock])
+    DrainingServer(service, ready, is_alone).run(sockets=[sock])
     if service.is_busy:
         # Threads cannot be stopped, and Python would wait for what nobody waits for any more.
         logging.shutdown()

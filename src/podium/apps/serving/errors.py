@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from podium.errors import (
 )
 
 RETRY_SECONDS = 1
+
+_type_info = cache(msgspec.inspect.type_info)
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
@@ -80,7 +83,7 @@ def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
     """400 for what is no JSON, 422 for JSON of another shape than this kind of body, with its place."""
     if isinstance(error, msgspec.ValidationError):
         message, _, place = str(error).partition(" - at `$")
-        place = place.rstrip("`").lstrip(".")
+        place = place.rstrip("`").lstrip(".")[:200]  # a field's name may look like a place
         at = {"at": place} if place else {}
         where = f"{place}: " if place else ""
         return Refusal(422, "wrong_type", where + _with_known_fields(message, kind, place), **at)
@@ -95,18 +98,18 @@ def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
 
 def _with_known_fields(message: str, kind: Any, place: str) -> str:
     """What msgspec says; of a field that is not known also which fields are."""
-    unknown = message.removeprefix("Object contains unknown field ").strip("`")
-    struct = _struct_at(kind, place)
-    if unknown == message or struct is None:
+    _, is_unknown, name = message.partition("Object contains unknown field `")
+    struct = _struct_at(kind, place) if is_unknown else None
+    if struct is None:
         return message.replace("`", "")
     known = [field.encode_name for field in struct.fields]
-    return str(UnknownNameError("field", unknown[:100], known))
+    return str(UnknownNameError("field", name.removesuffix("`")[:100], known))
 
 
 def _struct_at(kind: Any, place: str) -> msgspec.inspect.StructType | None:
     """The object at a place such as ``queries[0].documents[2]``."""
-    found = _struct_of(msgspec.inspect.type_info(kind))
-    for name in re.sub(r"\[[^\]]*\]", "", place).split(".") if place else ():
+    found = _struct_of(_type_info(kind))
+    for name in re.sub(r"\[[^\[\]]*\]", "", place).split(".") if place else ():
         fields = found.fields if found is not None else ()
         found = next((_struct_of(f.type) for f in fields if f.encode_name == name), None)
     return found

@@ -54,7 +54,7 @@ class Limits:
             raise Refusal(415, "not_json", said)
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding != b"identity":
-            got = encoding[:100].decode("latin-1")
+            got = encoding[:100].decode("latin-1") or "none"
             said = f"expected a body that is not compressed (header Content-Encoding), got {got}"
             raise Refusal(415, "encoded", said)
         length = headers.get(b"content-length", b"0")

@@ -15,7 +15,7 @@ import threading
 import msgspec
 
 from podium.apps.serving.app import make_service
-from podium.apps.serving.draining import run_server
+from podium.apps.serving.draining import run_server, shut
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import PodiumError
 
@@ -29,16 +29,17 @@ def main() -> None:
         service = make_service(settings)
     except (PodiumError, OSError) as error:
         sys.exit(f"podium serve [{os.getpid()}]: {error}")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    run_server(service, sock, _say_ready)
+    threading.Thread(target=_end_with_parent, args=(sock,), daemon=True).start()
+    run_server(service, sock, _say_ready, is_alone=False)
 
 
 def _say_ready() -> None:
     os.write(sys.stdout.fileno(), b"ready\n")
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(sock: socket.socket) -> None:
     os.read(sys.stdin.fileno(), 1)  # not the file: its lock would be held at the end
+    shut(sock)  # all others end as well
     os.kill(os.getpid(), signal.SIGTERM)
 
 

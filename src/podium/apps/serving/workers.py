@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from podium.apps.serving.draining import shut
 from podium.apps.serving.metrics import SHARED
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import UsageError
@@ -102,6 +103,7 @@ class Workers:
 
     def _stop(self) -> None:
         """Let all end what they have begun; the socket first, so that the last of them takes the rest."""
+        shut(self._sock)
         self._sock.close()
         for worker in self._running:
             if worker.poll() is None:
