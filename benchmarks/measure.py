@@ -225,7 +225,7 @@ def load(subjects: Iterable[str], folder: Path = RESULTS) -> list[dict[str, Any]
 
 @contextmanager
 def _old_objects_left_alone() -> Iterator[None]:
-    """Garbage is looked for among new objects only: all the peers' modules take longer than most runs."""
+    """Garbage is looked for among new objects only; all the peers' take longer than most runs."""
     gc.collect()
     gc.freeze()
     try:

@@ -29,6 +29,12 @@ def absent(reason: str) -> None:
     pytest.skip(reason)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests in a browser can be left out: ``-m 'not browser'``."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder with MQ2008, MQ2008-agg and OHSUMED."""

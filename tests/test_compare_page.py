@@ -2,14 +2,11 @@
 
 import csv
 import io
-import os
 import re
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import absent
 from screens import check_screen
 
 import podium
@@ -264,25 +261,6 @@ def test_a_page_without_the_extra_names_it(report, monkeypatch, library):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(MissingExtraError, match=r"podium-ltr\[report\]"):
         report.to_html()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        absent("no Playwright: pip install playwright")
-    program = os.environ.get("PODIUM_CHROMIUM") or next(
-        filter(None, map(shutil.which, CHROMIUM)), None
-    )
-    if program is None:
-        absent("no Chromium: install the package chromium, or name one in PODIUM_CHROMIUM")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

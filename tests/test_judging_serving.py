@@ -88,7 +88,7 @@ def test_the_limit_holds_for_the_second_request_too(tmp_path):
 
 def test_too_many_connections_leave_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setattr(serving, "connection_limit", lambda: 10)
-    with served(tmp_path, 20.0) as address, socket.create_connection(address, 5) as early:
+    with served(tmp_path, 120.0) as address, socket.create_connection(address, 5) as early:
         assert b"200 OK" in ask(early)
         late = [socket.create_connection(address, 5) for _ in range(30)]
         for connection in late:

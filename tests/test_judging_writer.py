@@ -101,12 +101,13 @@ def held():
 
 
 def test_whoever_waits_too_long_is_told_so(store):
-    writer = Writer(store, 0.05)
+    writer = Writer(store, 60)
     begun, go, wait = held()
 
     async def main():
         slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], wait))
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, 60)
+        writer._seconds = 0.05
         late = asyncio.ensure_future(writer.run(*pause(1, store.tasks[1])))
         await asyncio.sleep(0.2)
         go.set()
@@ -133,7 +134,7 @@ def test_a_request_that_is_cancelled_leaves_the_writer_at_work(store):
 
     async def main():
         slow = asyncio.ensure_future(writer.run(store.tasks[0].id, [], wait))
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, 60)
         waiting = [asyncio.ensure_future(writer.run(*pause(i, store.tasks[1]))) for i in range(3)]
         await asyncio.sleep(0.05)
         slow.cancel()  # it is being written

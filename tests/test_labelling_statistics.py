@@ -341,4 +341,4 @@ def test_statistics_are_fast(tmp_path):
             spent.append(time.process_time() - started)
     assert len(rows) == 96_000
     assert found.preferences.n_pairs == n_tasks // 2 * 1225
-    assert min(spent) < 1  # measured: 0.12; a query of the store for each task would take more
+    assert min(spent) < 1  # measured: 0.12
