@@ -17,7 +17,6 @@ from podium.experiments.compare import compare
 from podium.experiments.drawings import short
 from podium.rankers import LambdaMART, RankSVM
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOSTILE = "<script>alert('$x$')</script>"
 
 

@@ -115,7 +115,10 @@ def test_documents_of_a_sample_have_the_services_fields(tmp_path):
     [
         ([], "expected at least one query"),
         ([{"query": "x"}], ":1: Object missing required field documents"),
-        ([query(), {"documents": [{"id": "a", "feature": {}}]}], ":2: .*unknown field feature"),
+        (
+            [query(), {"documents": [{"id": "a", "feature": {}}]}],
+            r":2: documents\[0\]: unknown field 'feature'; did you mean features",
+        ),
         ([{"documents": ["a", "a"]}], ":1: expected each document once, got 'a' twice"),
         ([{"documents": [{"id": "a", "score": 1}, "b"]}], ":1: expected a score for every"),
         ([{"documents": [{"id": "a", "score": float("inf")}]}], ":1: expected finite scores"),

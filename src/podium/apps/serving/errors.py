@@ -82,11 +82,9 @@ def refusal_of(error: PodiumError) -> Refusal:
 def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
     """400 for what is no JSON, 422 for JSON of another shape than this kind of body, with its place."""
     if isinstance(error, msgspec.ValidationError):
-        message, _, place = str(error).partition(" - at `$")
-        place = place.rstrip("`").lstrip(".")[:200]  # a field's name may look like a place
+        place, message = told_of_shape(error, kind)
         at = {"at": place} if place else {}
-        where = f"{place}: " if place else ""
-        return Refusal(422, "wrong_type", where + _with_known_fields(message, kind, place), **at)
+        return Refusal(422, "wrong_type", message, **at)
     hint = ""
     if b"NaN" in body or b"Infinity" in body:
         hint = (
@@ -94,6 +92,14 @@ def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
         )
     got = "something else" if isinstance(error, RecursionError) else str(error)
     return Refusal(400, "not_json", f"expected a body of JSON in UTF-8, got {got}{hint}")
+
+
+def told_of_shape(error: msgspec.ValidationError, kind: Any) -> tuple[str, str]:
+    """Where JSON is of another shape than this kind of body, and a sentence that says it."""
+    message, _, place = str(error).partition(" - at `$")
+    place = place.rstrip("`").lstrip(".")[:200]  # a field's name may look like a place
+    where = f"{place}: " if place else ""
+    return place, where + _with_known_fields(message, kind, place)
 
 
 def _with_known_fields(message: str, kind: Any, place: str) -> str:

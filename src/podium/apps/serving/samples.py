@@ -18,7 +18,7 @@ from podium.apps.serving.bodies import (
     SamplesAnswer,
     SampleTold,
 )
-from podium.apps.serving.errors import Refusal
+from podium.apps.serving.errors import Refusal, told_of_shape
 from podium.apps.serving.rules import RuleBook
 from podium.data.files import Path_
 from podium.data.records import read_json_lines
@@ -96,7 +96,7 @@ def _lines(name: str) -> Iterator[tuple[int, SampleLine]]:
         try:
             line = msgspec.convert(record, SampleLine)
         except msgspec.ValidationError as error:
-            said = str(error).replace("`", "").replace(" - at $.", ", at ")
+            _, said = told_of_shape(error, SampleLine)
             raise DataError(said, path=name, line=number) from None
         wrong = _wrong(line)
         if wrong:
