@@ -45,7 +45,7 @@ class Tokenizer:
     stop_words
         ``none``, or ``english``: words to leave out.
     stemmer
-        ``none``, ``s`` (plurals only) or ``porter``.
+        ``none``, ``s`` (plurals only), ``porter``, or a language that Snowball knows, such as ``german``.
     identifiers
         ``keep``: a word stays a word. ``split``: ``snake_case`` and ``CamelCase`` are their parts.
         ``both``: the parts, and the whole name with its dots.

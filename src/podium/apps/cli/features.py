@@ -79,8 +79,8 @@ def build(
         Literal["none", "english"], typer.Option(help="Words to leave out.")
     ] = "none",
     stemmer: Annotated[
-        Literal["none", "s", "porter"],
-        typer.Option(help="Endings to take off: none, plurals, or Porter's."),
+        str,
+        typer.Option(help="Endings to strip: none, s (plurals), porter, or a language, as german."),
     ] = "none",
     identifiers: Annotated[
         Literal["keep", "split", "both"],
