@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.optim import lbfgs
+from podium.optim.lbfgs import lbfgs
 
 Floats = NDArray[np.float64]
 
