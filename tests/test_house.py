@@ -65,7 +65,6 @@ def test_an_unknown_public_name_is_an_attribute_error():
         "podium.features",
         "podium.exchange",
         "podium.feedback",
-        "podium.kernels",
         "podium.labelling",
         "podium.losses",
         "podium.metrics",
