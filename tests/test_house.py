@@ -17,8 +17,8 @@ from tools import generate, lowest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = [
-    "errors", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation", "feedback",
-    "labelling", "rankers", "ensemble", "multitask", "postranking", "registry", "exchange",
+    "errors", "plugins", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation",
+    "feedback", "labelling", "rankers", "ensemble", "multitask", "postranking", "registry", "exchange",
     "experiments", "apps", "__main__",
 ]  # fmt: skip
 

@@ -21,7 +21,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.labelling import Judgment, Race, TopK, bradley_terry, merge_grades, merge_top_k
-from podium.labelling.merging import MERGERS
+from podium.labelling.merging import mergers
 
 COMPARISONS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(1, 4), *[st.integers(0, 3)] * 3),
@@ -176,7 +176,7 @@ def test_majority_is_victories_less_defeats(results):
     assert [set(level) for level in merge_top_k(results).levels] == naive_majority(results)
 
 
-@given(tops(), st.sampled_from(MERGERS))
+@given(tops(), st.sampled_from(mergers()))
 def test_every_merger_gives_a_top_k_of_what_assessors_found(results, method):
     merged = merge_top_k(results, method)
     found = {d for one in results for d in one.order}
@@ -188,7 +188,7 @@ def test_every_merger_gives_a_top_k_of_what_assessors_found(results, method):
     assert merged == merge_top_k(results, method)
 
 
-@pytest.mark.parametrize("method", MERGERS)
+@pytest.mark.parametrize("method", mergers())
 def test_assessors_who_agree_are_their_merger(method):
     results = [top(["a", "b", "c"])] * 3
     assert merge_top_k(results, method).order == ("a", "b", "c")
@@ -212,7 +212,7 @@ def test_an_aggregator_may_be_passed_in():
 def test_fewer_than_k_where_all_else_was_bad():
     assert merge_top_k([top(["a"]), top(["a"])]).levels == (("a",),)
     assert merge_top_k([top([]), top([])]).levels == ()
-    for method in MERGERS:
+    for method in mergers():
         assert merge_top_k([top([]), top(["a"])], method).order == ("a",)
 
 

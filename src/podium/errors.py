@@ -205,6 +205,10 @@ class NothingLearnedWarning(UserWarning):
     """Feedback that changed nothing of a ranker, for it names no class of users."""
 
 
+class PluginWarning(UserWarning):
+    """A plug-in of an installed package that cannot be used, and is left out."""
+
+
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is not installed."""
 

@@ -7,15 +7,24 @@ from typing import Any
 from podium import ensemble, multitask, rankers
 from podium.data.files import Path_
 from podium.errors import UnknownNameError
+from podium.plugins import Registry, subclasses_of
 from podium.rankers import model_files
 from podium.rankers.imported import Imported
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[Ranker]] = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
-MODELS: dict[str, type[Model]] = {**model_files.MODELS, **ensemble.MODELS, **multitask.MODELS}
+_OWN = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
+RANKERS: Registry[type[Ranker]] = Registry("podium.rankers", _OWN, subclasses_of(Ranker))
+"""Every ranker by name."""
+MODELS: Registry[type[Model]] = Registry(
+    "podium.models",
+    {**model_files.MODELS, **ensemble.MODELS, **multitask.MODELS},
+    subclasses_of(Model, "kind"),
+)
 """Every kind of model, as model files name them."""
-_IN_FILES: dict[str, type[Ranker]] = {**RANKERS, Imported.name: Imported}
+_IN_FILES: Registry[type[Ranker]] = Registry(
+    RANKERS.group, {**_OWN, Imported.name: Imported}, subclasses_of(Ranker)
+)
 """Imported models are in files, too, but nothing that is trained."""
 
 

@@ -18,18 +18,23 @@ from podium.aggregation.positional import Borda, ReciprocalRank
 from podium.aggregation.rankings import Document, Ranking, Rankings, documents_of
 from podium.aggregation.scores import CombMNZ, CombSUM
 from podium.errors import DataError, UnknownNameError, UsageError
+from podium.plugins import Registry, subclasses_of
 
-AGGREGATORS: dict[str, type[Aggregator]] = {
-    "supervised-kemeny": SupervisedKemeny,
-    "kemeny": Kemeny,
-    "kemeny-local": KemenyLocal,
-    "borda": Borda,
-    "footrule": Footrule,
-    "mc4": MC4,
-    "rrf": ReciprocalRank,
-    "combsum": CombSUM,
-    "combmnz": CombMNZ,
-}
+AGGREGATORS: Registry[type[Aggregator]] = Registry(
+    "podium.aggregators",
+    {
+        "supervised-kemeny": SupervisedKemeny,
+        "kemeny": Kemeny,
+        "kemeny-local": KemenyLocal,
+        "borda": Borda,
+        "footrule": Footrule,
+        "mc4": MC4,
+        "rrf": ReciprocalRank,
+        "combsum": CombSUM,
+        "combmnz": CombMNZ,
+    },
+    subclasses_of(Aggregator),
+)
 """Every aggregator by name."""
 
 

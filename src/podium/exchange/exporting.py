@@ -15,15 +15,20 @@ from podium.exchange.targets.onnx import onnx
 from podium.exchange.targets.plain import plain
 from podium.exchange.targets.solr import solr
 from podium.exchange.targets.vespa import vespa
+from podium.plugins import Registry, functions
 
-EXPORTERS: dict[str, Callable[[Portable, str], Exported]] = {
-    "elasticsearch": elasticsearch,
-    "opensearch": opensearch,
-    "solr": solr,
-    "vespa": vespa,
-    "onnx": onnx,
-    "json": plain,
-}
+EXPORTERS: Registry[Callable[[Portable, str], Exported]] = Registry(
+    "podium.exporters",
+    {
+        "elasticsearch": elasticsearch,
+        "opensearch": opensearch,
+        "solr": solr,
+        "vespa": vespa,
+        "onnx": onnx,
+        "json": plain,
+    },
+    functions,
+)
 """Every engine by name."""
 _FED = ("onnx", "json")
 """Where one's own program hands over the features, and may scale them first."""

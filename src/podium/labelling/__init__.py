@@ -18,7 +18,7 @@ from podium.labelling.generated import make_judgments
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Judgment, Question, TopK
 from podium.labelling.knowledge import Knowledge
-from podium.labelling.merging import MERGERS, bradley_terry, merge_grades, merge_top_k
+from podium.labelling.merging import bradley_terry, merge_grades, merge_top_k, mergers
 from podium.labelling.pool_files import read_pool, read_trec_pool, write_pool
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 from podium.labelling.reliability import (
@@ -62,7 +62,6 @@ __all__ = [
     "Heap",
     "Judgment",
     "Knowledge",
-    "MERGERS",
     "Opinion",
     "PermutationTest",
     "Pool",
@@ -100,6 +99,7 @@ __all__ = [
     "make_tasks",
     "merge_grades",
     "merge_top_k",
+    "mergers",
     "next_step",
     "overlap_design",
     "plot_statistics",

@@ -20,8 +20,11 @@ from podium.errors import (
 )
 from podium.labelling.judgments import Answer, Document, Judgment, TopK
 
-MERGERS = ("majority", "bradley-terry", *AGGREGATORS)
-"""Names of ways to merge a top k."""
+
+def mergers() -> tuple[str, ...]:
+    """Return the names of ways to merge a top k."""
+    return "majority", "bradley-terry", *AGGREGATORS
+
 
 PRIOR = 1e-3
 """Of Bradley-Terry. A session asks few pairs, those of neighbours among them; a strong prior then moves
@@ -82,7 +85,7 @@ def merge_top_k(
     if (
         len(results) == 1
         and results[0].k == k
-        and (method in MERGERS or isinstance(method, Aggregator))
+        and (method in mergers() or isinstance(method, Aggregator))
     ):
         return results[0]
     if not candidates:
@@ -242,7 +245,7 @@ def _aggregated(
     weights: Sequence[float],
 ) -> Scores:
     if isinstance(method, str) and method not in AGGREGATORS:
-        raise UnknownNameError("way to merge", method, MERGERS)
+        raise UnknownNameError("way to merge", method, mergers())
     # Who found nothing good says nothing of the order.
     told = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
     rankings = [[list(level) for level in top.levels] for top, _ in told]

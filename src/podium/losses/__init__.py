@@ -24,20 +24,25 @@ from podium.losses.listwise import ListMLE, ListNet, Squared, TopkListMLE
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
 from podium.losses.pairs import PairHinge, PairLogistic, PairLoss
 from podium.losses.structural import APHinge, OrderHinge
+from podium.plugins import Registry, subclasses_of
 
-LOSSES: dict[str, type[Loss]] = {
-    "focused": Focused,
-    "head": HeadHinge,
-    "hinge": PairHinge,
-    "lambdarank": LambdaRank,
-    "listmle": ListMLE,
-    "listnet": ListNet,
-    "ranknet": PairLogistic,
-    "squared": Squared,
-    "svm-map": APHinge,
-    "svm-order": OrderHinge,
-    "topk-listmle": TopkListMLE,
-}
+LOSSES: Registry[type[Loss]] = Registry(
+    "podium.losses",
+    {
+        "focused": Focused,
+        "head": HeadHinge,
+        "hinge": PairHinge,
+        "lambdarank": LambdaRank,
+        "listmle": ListMLE,
+        "listnet": ListNet,
+        "ranknet": PairLogistic,
+        "squared": Squared,
+        "svm-map": APHinge,
+        "svm-order": OrderHinge,
+        "topk-listmle": TopkListMLE,
+    },
+    subclasses_of(Loss),
+)
 """Every loss by name."""
 
 
@@ -55,7 +60,7 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
         return loss
     spec = {"name": loss} if isinstance(loss, str) else dict(loss)
     name = spec.pop("name", None)
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         raise UnknownNameError("loss", str(name), LOSSES)
     parts = {k: make(v) if isinstance(v, Mapping) else v for k, v in spec.items()}
     try:

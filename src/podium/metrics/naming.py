@@ -11,22 +11,27 @@ from podium.metrics.binary import MAP, MRR, RBP, Hit, P, Recall
 from podium.metrics.graded import DCG, ERR, NDCG, kERR, kNDCG
 from podium.metrics.metric import Metric
 from podium.metrics.pairs import PairAccuracy, Tau
+from podium.plugins import Registry, subclasses_of
 
-METRICS: dict[str, type[Metric]] = {
-    "NDCG": NDCG,
-    "DCG": DCG,
-    "ERR": ERR,
-    "P": P,
-    "MAP": MAP,
-    "MRR": MRR,
-    "Recall": Recall,
-    "Hit": Hit,
-    "RBP": RBP,
-    "kNDCG": kNDCG,
-    "kERR": kERR,
-    "Tau": Tau,
-    "PairAccuracy": PairAccuracy,
-}
+METRICS: Registry[type[Metric]] = Registry(
+    "podium.metrics",
+    {
+        "NDCG": NDCG,
+        "DCG": DCG,
+        "ERR": ERR,
+        "P": P,
+        "MAP": MAP,
+        "MRR": MRR,
+        "Recall": Recall,
+        "Hit": Hit,
+        "RBP": RBP,
+        "kNDCG": kNDCG,
+        "kERR": kERR,
+        "Tau": Tau,
+        "PairAccuracy": PairAccuracy,
+    },
+    subclasses_of(Metric),
+)
 
 RULES: dict[str, dict[str, dict[str, Any]]] = {
     "letor": {
@@ -68,9 +73,6 @@ _RULE_CUTOFFS = {
     ("ranklib", "MRR"): "needed",
 }
 
-_NAMES = {
-    spelling.lower(): cls for name, cls in METRICS.items() for spelling in (name, *cls.aliases)
-}
 _GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>\d{1,9}))?", re.DOTALL)
 
 
@@ -90,9 +92,7 @@ def parse(text: str) -> Metric:
     match = _GRAMMAR.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise UsageError(f"expected a metric such as NDCG@10 or P(rel=2)@5, got {text!r}")
-    cls = _NAMES.get(match["name"].lower())
-    if cls is None:
-        raise UnknownNameError("metric", match["name"], METRICS)
+    cls = _metric_class(match["name"])
     arguments = _arguments(text, match["args"])
     k = int(match["k"]) if match["k"] else None
     if "rule" in arguments:
@@ -107,6 +107,15 @@ def parse(text: str) -> Metric:
     if unknown:
         raise UnknownNameError(f"parameter of {cls.name}", unknown[0], [*cls.defaults(), "rule"])
     return cls(**arguments, k=k)
+
+
+def _metric_class(name: str) -> type[Metric]:
+    """The metric by its name or an alias, in any case."""
+    for metrics in (METRICS.own, METRICS.plugins):
+        for cls in metrics.values():
+            if name.lower() in (spelling.lower() for spelling in (cls.name, *cls.aliases)):
+                return cls
+    raise UnknownNameError("metric", name, METRICS)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:

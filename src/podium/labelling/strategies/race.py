@@ -11,12 +11,17 @@ from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
 from podium.labelling.strategies.tournament import Tournament
+from podium.plugins import Registry, subclasses_of
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    "tournament": Tournament,
-    "heap": Heap,
-    "sort": Sort,
-}
+STRATEGIES: Registry[type[Strategy]] = Registry(
+    "podium.strategies",
+    {
+        "tournament": Tournament,
+        "heap": Heap,
+        "sort": Sort,
+    },
+    subclasses_of(Strategy),
+)
 """Every strategy by name."""
 
 _SIGNS: dict[Answer, int] = {">": 1, "~": 0, "<": -1, "bad": 0}

@@ -34,7 +34,6 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TRUTHS = {
     word: word.lower() == "true" for word in ["true", "True", "TRUE", "false", "False", "FALSE"]
 }
-_EACH = "expected each only in " + ", ".join(name for name, kind in RULES.items() if kind.grouped)
 
 Ids = Callable[[str], Document]
 
@@ -213,7 +212,7 @@ class _Reader:
         known = keys_of(kind)
         for key in self.entry:
             if key == "each" and key not in known:
-                self.refuse(f"{_EACH}, got it in a {kind.kind} rule", key)
+                self.refuse(f"{_each_only()}, got it in a {kind.kind} rule", key)
             if key not in known:
                 self.refuse(
                     str(UnknownNameError(f"key of a {kind.kind} rule", str(key), known)), key
@@ -261,7 +260,7 @@ class _Reader:
         if not isinstance(value, Mapping):
             return self.documents_of(key, value)
         if list(value) != ["where"]:
-            also = f" ({_EACH})" if "each" in value else ""
+            also = f" ({_each_only()})" if "each" in value else ""
             got = ", ".join(map(str, value)) or "nothing"
             self.refuse(f"expected ids or where: as {key}, got {got}{also}", key)
         return self.selector("where", value["where"], key)
@@ -406,3 +405,7 @@ def _ids(rule: Rule, selector: Selector) -> Any:
         if not isinstance(doc, str):
             raise UsageError(f"expected text as ids in a file, got {doc!r} in {rule}")
     return list(listed) if isinstance(selector, tuple) else selector
+
+
+def _each_only() -> str:
+    return "expected each only in " + ", ".join(n for n, kind in RULES.items() if kind.grouped)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
+from podium.plugins import Registry, subclasses_of
 from podium.postranking.places.constraints import (
     Apartness,
     Block,
@@ -352,15 +353,19 @@ def _alone(bound: Bound) -> str:
     return "it names one document of the list only" if len(bound.rows) == 1 else ""
 
 
-RULES: dict[str, type[Rule]] = {
-    "top-k": TopK,
-    "not-top-k": NotTopK,
-    "pin": Pin,
-    "before": Before,
-    "together": Together,
-    "apart": Apart,
-    "at-most": AtMost,
-    "at-least": AtLeast,
-    "hide": Hide,
-}
+RULES: Registry[type[Rule]] = Registry(
+    "podium.rules",
+    {
+        "top-k": TopK,
+        "not-top-k": NotTopK,
+        "pin": Pin,
+        "before": Before,
+        "together": Together,
+        "apart": Apart,
+        "at-most": AtMost,
+        "at-least": AtLeast,
+        "hide": Hide,
+    },
+    subclasses_of(Rule, "kind"),
+)
 """Every rule by name."""
