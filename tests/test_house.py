@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = [
     "errors", "plugins", "kernels", "optim", "data", "features", "metrics", "losses", "aggregation",
     "feedback", "labelling", "rankers", "ensemble", "multitask", "postranking", "registry", "exchange",
-    "experiments", "apps", "__main__",
+    "testing", "experiments", "apps", "__main__",
 ]  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def test_public_names_are_pinned():
         "features", "feedback", "import_model", "kernels", "labelling", "load", "losses",
         "make_opposed", "make_synthetic", "metrics", "multitask", "optim", "postrank",
         "postrank_batch", "postranking", "rankers", "read_letor",
-        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "tune", "write_letor",
+        "read_parquet", "read_qrels", "read_rules", "read_run", "registry", "testing", "tune", "write_letor",
         "write_qrels", "write_rules", "write_run",
     ]  # fmt: skip
     assert all(getattr(podium, name) is not None for name in podium.__all__)

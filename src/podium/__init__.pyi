@@ -18,6 +18,7 @@ from . import (
     postranking as postranking,
     rankers as rankers,
     registry as registry,
+    testing as testing,
 )
 from .aggregation import (
     AGGREGATORS as AGGREGATORS,

@@ -28,6 +28,7 @@ PodiumError
 ├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training left the numbers
+├── ContractError (AssertionError)    a ranker, loss, ... of one's own breaks its contract
 ├── MissingExtraError (ImportError)   an optional dependency is not installed
 └── BackendError (ImportError)        PODIUM_BACKEND asks for kernels that are not there
 """
@@ -183,6 +184,10 @@ class ModelFileError(PodiumError, ValueError):
 
 class DivergedError(PodiumError, ArithmeticError):
     """Training left the numbers: the objective became NaN or infinite."""
+
+
+class ContractError(PodiumError, AssertionError):
+    """A part of your own that does not keep the contract of its kind (`podium.testing`)."""
 
 
 class NotConvergedWarning(UserWarning):

@@ -27,14 +27,16 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
 _SIGNS: dict[Answer, int] = {">": 1, "~": 0, "<": -1, "bad": 0}
 
 
-def strategy_named(name: str) -> type[Strategy]:
-    """A strategy by name, or an error that lists the nearest names.
+def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
+    """Return a strategy by name, or one's own as it is; an unknown name is an error.
 
     Examples
     --------
     >>> strategy_named("tournament").bound(50, 10)
     94
     """
+    if isinstance(name, type) and issubclass(name, Strategy):
+        return name
     if name not in STRATEGIES:
         raise UnknownNameError("strategy", name, STRATEGIES)
     return STRATEGIES[name]
@@ -52,7 +54,7 @@ class Race:
     Parameters
     ----------
     strategy
-        A name of `STRATEGIES`.
+        A name of `STRATEGIES`, or a strategy of your own.
     documents
         All that may get into the top k, each once. Strategies take them in this order, which should be
         a random one unless there is a prior.
@@ -79,7 +81,7 @@ class Race:
 
     def __init__(
         self,
-        strategy: str,
+        strategy: str | type[Strategy],
         documents: Iterable[Document],
         k: int,
         prior: Sequence[Document] | None = None,
@@ -101,7 +103,7 @@ class Race:
     @classmethod
     def replay(
         cls,
-        strategy: str,
+        strategy: str | type[Strategy],
         documents: Iterable[Document],
         k: int,
         judgments: Iterable[Judgment],
@@ -168,7 +170,7 @@ class Race:
             )
         kept = self._judgments[: len(self._judgments) - steps]
         return Race.replay(
-            self.strategy, self.documents, self.k, kept,
+            type(self._strategy), self.documents, self.k, kept,
             prior=self._prior, skip_implied=self.skip_implied,
         )  # fmt: skip
 

@@ -1,0 +1,66 @@
+"""The contract of a rule: what it demands when hard is what its slack measures."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import permutations
+from typing import Any
+
+from podium.postranking import postrank
+from podium.postranking.binding import Bound, bind
+from podium.postranking.lists import read_list
+from podium.postranking.rules.rule import Rule
+from podium.testing.contract import Contract
+
+
+def check_rule(rule: Rule, documents: list[Any]) -> None:
+    """Check a rule on every order of a short list.
+
+    Parameters
+    ----------
+    rule
+        The rule, soft or hard; both forms are checked.
+    documents
+        At most seven ids, or records with an ``id`` and fields, that the rule names some of.
+
+    Examples
+    --------
+    >>> from podium.postranking import Together
+    >>> check_rule(Together(["a", "c"]), list("abcde"))
+    """
+    contract = Contract(type(rule).__name__)
+    contract.require(bool(getattr(rule, "kind", "")), "kind must say what rule files call it")
+    contract.require(2 <= len(documents) <= 7, "expected a list of 2 to 7 documents to check it on")
+    listing, _ = read_list(documents)
+    bounds = bind(rule, listing)
+    contract.require(
+        any(bound.rows for bound in bounds), "the rule must name a document of the list"
+    )
+    for bound in bounds:
+        _check_slack(contract, bound)
+    _check_soft(contract, rule, documents)
+    _check_hard(contract, rule, documents)
+
+
+def _check_slack(contract: Contract, bound: Bound) -> None:
+    demands = list(bound.rule.constraints(bound))
+    for place in permutations(range(1, bound.n + 1)):
+        slack = bound.slack(place)
+        contract.require(slack >= 0, "slack must be 0 or more")
+        met = all(demand.holds(place) for demand in demands)
+        clause = (
+            f"slack must be 0 where the constraints hold and only there; at {place} it is {slack}"
+        )
+        contract.require((slack == 0) == met, clause)
+
+
+def _check_soft(contract: Contract, rule: Rule, documents: list[Any]) -> None:
+    light = postrank(documents, [dataclasses.replace(rule, hard=False, weight=0.1)]).rules[0]
+    heavy = postrank(documents, [dataclasses.replace(rule, hard=False, weight=100.0)]).rules[0]
+    clause = "a soft rule must not be violated more when it weighs more"
+    contract.require(heavy.slack <= light.slack, clause)
+
+
+def _check_hard(contract: Contract, rule: Rule, documents: list[Any]) -> None:
+    result = postrank(documents, [dataclasses.replace(rule, hard=True)])
+    contract.require(result.rules[0].satisfied, "a hard rule that can hold must hold")

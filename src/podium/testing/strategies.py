@@ -1,0 +1,62 @@
+"""The contract of a labelling strategy: the right top k, within the bound that it states."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from podium.labelling import Race
+from podium.labelling.simulation import Assessor
+from podium.labelling.strategies.strategy import Strategy
+from podium.testing.contract import Contract
+
+
+def check_strategy(strategy: type[Strategy], most: int = 5) -> None:
+    """Check a strategy on every order of up to `most` documents, and on some longer lists.
+
+    Examples
+    --------
+    >>> from podium.labelling import STRATEGIES
+    >>> check_strategy(STRATEGIES["heap"], most=4)
+    """
+    contract = Contract(strategy.__name__)
+    contract.require(bool(getattr(strategy, "name", "")), "name must say what it is called")
+    for n in range(1, most + 1):
+        documents = [f"d{i}" for i in range(n)]
+        for order in permutations(range(n)):
+            levels = dict(zip(documents, order, strict=True))
+            for k in range(1, n + 1):
+                _check_session(contract, strategy, levels, k)
+    _check_ties(contract, strategy)
+    _check_long_lists(contract, strategy)
+
+
+def _check_session(
+    contract: Contract, strategy: type[Strategy], levels: dict[str, int], k: int
+) -> None:
+    race = Race(strategy, list(levels), k)
+    assessor = Assessor(levels)
+    top = assessor.judge(race)
+    best = sorted(levels, key=lambda document: levels[document])[:k]
+    case = f"top {k} of {len(levels)} documents"
+    contract.require(list(top.order) == best, f"{case}: expected {best}, got {list(top.order)}")
+    bound = strategy.bound(len(levels), k)
+    asked = len(race.judgments)
+    contract.require(asked <= bound, f"{case}: bound says {bound} judgments, got {asked}")
+    replayed = Race.replay(strategy, list(levels), k, race.judgments)
+    contract.require(replayed.step == top, f"{case}: a replay must end where the session ended")
+
+
+def _check_ties(contract: Contract, strategy: type[Strategy]) -> None:
+    levels = {"a": 0, "b": 1, "c": 1, "d": 2}
+    top = Assessor(levels).judge(Race(strategy, list(levels), 2))
+    clause = f"a document tied at the cut must not be lost: got {list(top.order)} as the top 2"
+    contract.require(set(top.order) <= {"a", "b", "c"} and "a" in top.order, clause)
+
+
+def _check_long_lists(contract: Contract, strategy: type[Strategy]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        levels = {f"d{i}": int(level) for i, level in enumerate(rng.permutation(40))}
+        _check_session(contract, strategy, levels, 5)
