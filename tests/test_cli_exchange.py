@@ -102,7 +102,7 @@ def test_missing_values_are_noted(tmp_path):
     ranker.save(tmp_path / "m.podium")
     done = run("export", tmp_path / "m.podium", "--to", "solr")
     assert "podium: note: the model knows missing values" in done.stderr
-    assert json.loads(done.stdout)["params"]["isNullSameAsZero"] == "false"
+    assert json.loads(done.stdout)["params"]["isNullSameAsZero"] is False
 
 
 def test_import(tmp_path):
