@@ -105,6 +105,16 @@ def test_missing_values_are_noted(tmp_path):
     assert json.loads(done.stdout)["params"]["isNullSameAsZero"] is False
 
 
+def test_versions_of_opensearch_that_score_missing_values_wrong_are_noted(models):
+    out = models / "out.json"
+    told = answer("export", models / "lambdamart.podium", "--to", "opensearch", "-o", out)
+    assert [note[:22] for note in told["notes"]] == ["OpenSearch 3.2 to 3.7 "]
+    done = run("export", models / "lambdamart.podium", "--to", "opensearch", "-o", out)
+    assert "podium: note: OpenSearch 3.2 to 3.7 sends a feature that a document lacks" in flat(
+        done.stderr
+    )
+
+
 def test_import(tmp_path):
     path, out = tmp_path / "ca.txt", tmp_path / "ca.podium"
     path.write_text("## Coordinate Ascent\n1:0.5 3:0.25\n")

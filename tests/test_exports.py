@@ -34,7 +34,7 @@ from podium.exchange import (
     fit_normalizers,
     normalize,
 )
-from podium.exchange.emulators.elasticsearch import score_elasticsearch
+from podium.exchange.emulators.elasticsearch import score_elasticsearch, score_opensearch
 from podium.exchange.floats import (
     LARGEST,
     above32,
@@ -341,6 +341,27 @@ def test_an_old_elasticsearch_makes_0_of_missing_values():
     assert emulate(exported, X).tolist() == [1.0]
     assert score_elasticsearch(exported.content, ["f1"], X, missing="zero").tolist() == [2.0]
     assert "as NaN, not as 0" in exported.notes[0]
+
+
+def test_opensearch_3_2_to_3_7_sends_all_missing_values_right_and_the_notes_say_so():
+    ranker = LambdaMART(trees=30, min_leaf=3, threads=1).fit(_whole_numbers())
+    form = form_of(ranker)
+    assert not form.knows_missing
+    exported = export_model(ranker, "opensearch")
+    X = hard_rows(form, 3, n=500, missing=0.3)
+    expected = ranker.predict(X.astype(float))  # for which NaN is 0
+    for missing in ("zero", "node"):
+        scores = score_opensearch(exported.content, exported.features, X, missing=missing)
+        assert_same(form, np.nan_to_num(X), expected, scores)
+    scores = score_opensearch(exported.content, exported.features, X, missing="right")
+    wrong = np.abs(scores - expected) > 1e-3
+    lacking = np.isnan(X).any(axis=1)
+    assert wrong[lacking].mean() > 0.5
+    assert not wrong[~lacking].any()
+    (note,) = exported.notes
+    assert "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right" in note
+    assert export_model(RankSVM().fit(DATA), "opensearch").notes == ()
+    assert export_model(ranker, "elasticsearch").notes == ()
 
 
 @pytest.mark.parametrize("target", TARGETS)
