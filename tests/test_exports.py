@@ -554,6 +554,14 @@ def test_a_threshold_in_float32_decides_the_same(t, x):
         assert (value <= t) == (np.float32(value) <= floor32(t)) == (np.float32(value) < above32(t))
 
 
+@pytest.mark.parametrize("t", [-np.inf, -LARGEST, LARGEST, np.inf])
+def test_rounding_before_a_comparison_with_the_largest_numbers_is_undone(t):
+    edge = float(largest_rounding_to(np.float32(t)))
+    for x in (-LARGEST, 0.0, LARGEST, edge, np.nextafter(edge, np.inf), -1e39, 1e39, np.inf):
+        with np.errstate(over="ignore"):
+            assert (np.float32(x) <= np.float32(t)) == (x <= edge)
+
+
 @given(t=finite32, x=finite64)
 def test_rounding_before_a_comparison_is_undone(t, x):
     edge = float(largest_rounding_to(np.float32(t)))

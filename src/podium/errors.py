@@ -205,6 +205,10 @@ class NothingLearnedWarning(UserWarning):
     """Feedback that changed nothing of a ranker, for it names no class of users."""
 
 
+class TruncationWarning(UserWarning):
+    """A file was read, and what it says of itself does not fit: it may be cut off."""
+
+
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is not installed."""
 

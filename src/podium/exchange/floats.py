@@ -55,7 +55,8 @@ def largest_rounding_to(values: Any) -> Floats:
     with np.errstate(over="ignore"):
         high = np.nextafter(low, np.float32(np.inf)).astype(np.float64)
         high = np.where(np.isinf(high), 2.0**128, high)
-        middle = (low.astype(np.float64) + high) / 2  # exact; it rounds to the even neighbour
+        below = np.where(np.isneginf(low), -(2.0**128), low.astype(np.float64))
+        middle = (below + high) / 2  # exact; it rounds to the even neighbour
         return np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf))
 
 
