@@ -96,9 +96,8 @@ def read_forest(lines: Lines) -> tuple[Forest, tuple[str, ...]]:
         )
     if not blocks:
         raise lines.wrong(header.line, "expected at least one tree, got none")
-    forest = Forest(width, tuple(_tree(block, width) for block in blocks))
-    averages = "average_output" in header.fields  # a random forest
-    return forest.times(1 / len(blocks)) if averages else forest, names
+    # Raw scores of a random forest (average_output) are sums, too: LightGBM averages them later.
+    return Forest(width, tuple(_tree(block, width) for block in blocks)), names
 
 
 def _blocks(lines: Lines) -> tuple[Block, list[Block]]:
