@@ -71,7 +71,7 @@ _RULE_CUTOFFS = {
 _NAMES = {
     spelling.lower(): cls for name, cls in METRICS.items() for spelling in (name, *cls.aliases)
 }
-_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>\d{1,9}))?", re.DOTALL)
+_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>[0-9]{1,9}))?", re.DOTALL)
 
 
 def parse(text: str) -> Metric:
