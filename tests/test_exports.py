@@ -444,6 +444,8 @@ LAYER = ("params", "layers", 0)
         put("params", "trees", 0, "weight", 1.0),
         put("params", "trees", 0, "depth", "1"),
         put(*ROOT, "threshold", 0.5),
+        put(*ROOT, "threshold", "inf"),
+        put(*ROOT, "threshold", "1_0"),
         put(*ROOT, "missing", False),
         put(*ROOT, "feature", 1),
         put(*ROOT, "gain", "1"),

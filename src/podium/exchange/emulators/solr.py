@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
 from podium.exchange.emulators.walking import walk
+from podium.exchange.floats import java_number
 
 Singles = NDArray[np.float32]
 SLACK = np.float32(1e-6)
@@ -65,9 +66,10 @@ def _text(value: object) -> str:
 
 
 def _single(text: object) -> np.float32:
-    if not isinstance(text, str):
+    if not isinstance(text, str) or (value := java_number(text)) is None:
         raise ModelFileError(f"expected a number as text, got {text!r:.80}")
-    return np.float32(float(text))
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _normalize(norm: dict[str, Any] | None, x: Singles) -> Singles:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.data.decimals import decimal_of, whole_of
-from podium.exchange.floats import floor32, largest_rounding_to
+from podium.data.decimals import whole_of
+from podium.exchange.floats import JAVA_SPACE, floor32, java_number, largest_rounding_to
 from podium.exchange.forest import Forest, Tree
 from podium.exchange.lightgbm_text import trees_model
 from podium.exchange.lines import MOST_FEATURES, Lines, width_of
@@ -29,8 +29,6 @@ _NETWORKS = ("RankNet", "LambdaRank", "ListNet")
 # Possessive (++): a name that does not end in a tag is looked at once, not once a letter.
 _TAG = re.compile(r"<(/?)(\w++)([^<>]*+)>|[^<>\s]++(?:[^<>]*[^<>\s])?|[<>]", re.ASCII)
 _WEIGHT = re.compile(r"""\sweight\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
-_JAVA_SPACE = "".join(map(chr, range(33)))
-"""What Java's trim takes off."""
 _ROUNDING = 1e-6
 """How far the sizes of coordinate ascent's weights may be from adding up to 1."""
 
@@ -67,18 +65,10 @@ def _algorithm(lines: Lines) -> str:
     return every[name.upper()]
 
 
-def _java_number(text: str) -> float | None:
-    """What Java's parseDouble makes of a text, or None (also for NaN and hexadecimal digits)."""
-    text = text.strip(_JAVA_SPACE)
-    if text.lstrip("+-") == "Infinity" and len(text) <= len("+Infinity"):
-        return -math.inf if text.startswith("-") else math.inf
-    return decimal_of(text[:-1] if text.endswith(("f", "F", "d", "D")) else text)
-
-
 def _words(lines: Lines) -> tuple[int, list[str]]:
     """The first line that is no comment, without a comment at its end."""
     for number, line in enumerate(lines, start=1):
-        line = line.strip(_JAVA_SPACE)
+        line = line.strip(JAVA_SPACE)
         if line and not line.startswith("##"):
             kept, sign, _ = line.rpartition("#")
             return number, [word for word in (kept if sign else line).split(" ") if word]
@@ -99,7 +89,7 @@ def _setting(lines: Lines, name: str) -> int | None:
 
 def _weighted_sum(lines: Lines, n_features: int | None, algorithm: str) -> Found:
     number, words = _words(lines)
-    every = pairs(lines, number, words, _java_number)
+    every = pairs(lines, number, words, java_number)
     found = [(feature, weight) for feature, weight in every if feature > 0]
     if not found:
         raise lines.wrong(number, "expected feature:weight pairs, got none")
@@ -131,7 +121,7 @@ def _rankboost(lines: Lines, n_features: int | None) -> Found:
             raise lines.wrong(number, f"expected feature:threshold:weight, got {word[:40]!r}")
         features.append(_feature(lines, number, parts[0]))
         thresholds.append(_threshold(lines, number, parts[1]))
-        alphas.append(finite(lines, number, parts[2], _java_number))
+        alphas.append(finite(lines, number, parts[2], java_number))
     width = width_of(lines, features, n_features)
     edges = np.minimum(largest_rounding_to(floor32(thresholds)), sys.float_info.max)
     model = Stumps(width, np.array(features, dtype=np.int64) - 1, edges, np.array(alphas))
@@ -153,7 +143,7 @@ def _rounds(lines: Lines, number: int, n: int) -> str | None:
 
 def _threshold(lines: Lines, number: int, text: str) -> float:
     """A number, or an infinite one, which all features or none exceed."""
-    if (value := _java_number(text)) is None:
+    if (value := java_number(text)) is None:
         raise lines.wrong(number, f"expected a number as threshold, got {text[:40]!r}")
     return value
 
@@ -183,7 +173,7 @@ def _without_comments(lines: Lines) -> Iterator[tuple[int, str]]:
     """Lines by number, without XML's comments; lines that begin with # are dropped before those."""
     inside = False
     for number, line in enumerate(lines, start=1):
-        if line.lstrip(_JAVA_SPACE).startswith("#"):
+        if line.lstrip(JAVA_SPACE).startswith("#"):
             continue
         kept, at = [], 0
         while at < len(line):
@@ -317,7 +307,7 @@ def _float32(value: float) -> np.float32:
 
 def _single(lines: Lines, number: int, text: str) -> float:
     """A finite number that RankLib keeps in float32."""
-    value = _float32(finite(lines, number, text, _java_number))
+    value = _float32(finite(lines, number, text, java_number))
     if not np.isfinite(value):
         raise lines.wrong(number, f"expected a finite float32 number, got {text[:40]!r}")
     return float(value)
