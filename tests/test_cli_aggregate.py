@@ -80,6 +80,12 @@ def test_settings_weights_depth_and_top(folder):
     assert found.groups.sizes.max() == 3
 
 
+@pytest.mark.parametrize("odd", ["1_0", "\u0661", "nan", "inf", "0x1"])
+def test_weights_are_decimal_numbers(folder, odd):
+    told = run("aggregate", *RUNS, "--method", "rrf", "--weights", f"3,{odd},0", code=2).stderr
+    assert "expected --weights as numbers" in flat(told)
+
+
 def test_measured_and_optimised_weights_from_qrels(folder):
     qrels, rankings = podium.read_qrels("data.qrels"), joined()
     facts = answer("aggregate", *RUNS, "--method", "rrf", "--weights", "measured",

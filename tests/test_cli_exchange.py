@@ -102,20 +102,40 @@ def test_missing_values_are_noted(tmp_path):
     ranker.save(tmp_path / "m.podium")
     done = run("export", tmp_path / "m.podium", "--to", "solr")
     assert "podium: note: the model knows missing values" in done.stderr
-    assert json.loads(done.stdout)["params"]["isNullSameAsZero"] == "false"
+    assert json.loads(done.stdout)["params"]["isNullSameAsZero"] is False
+
+
+def test_versions_of_opensearch_that_score_missing_values_wrong_are_noted(models):
+    out = models / "out.json"
+    told = answer("export", models / "lambdamart.podium", "--to", "opensearch", "-o", out)
+    assert [note[:22] for note in told["notes"]] == ["OpenSearch 3.2 to 3.7 "]
+    done = run("export", models / "lambdamart.podium", "--to", "opensearch", "-o", out)
+    assert "podium: note: OpenSearch 3.2 to 3.7 sends a feature that a document lacks" in flat(
+        done.stderr
+    )
 
 
 def test_import(tmp_path):
     path, out = tmp_path / "ca.txt", tmp_path / "ca.podium"
-    path.write_text("## Coordinate Ascent\n1:0.5 3:0.25\n")
+    path.write_text("## Coordinate Ascent\n1:0.5 3:-0.5\n")
     done = run("import", path, "--from", "ranklib", "-o", out)
     assert "linear model of 3 features, ranklib Coordinate Ascent" in done.stdout
-    assert load(out).predict([[2.0, 9.0, 4.0]]).tolist() == [2.0]
+    assert "warning" not in done.stderr
+    assert load(out).predict([[2.0, 9.0, 4.0]]).tolist() == [0.5 * 2.0 - 0.5 * 4.0]
     told = answer("import", path, "--from", "ranklib", "-o", out, "--feature-names", "a,b,c,d")
     assert told == {
         "file": str(out), "source": "ranklib Coordinate Ascent", "model": "linear", "features": 4,
     }  # fmt: skip
     assert load(out).feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
+def test_import_of_a_file_that_may_be_cut_off(tmp_path):
+    path, out = tmp_path / "ca.txt", tmp_path / "ca.podium"
+    path.write_text("## Coordinate Ascent\n1:0.5 3:-0.25\n")
+    done = run("import", path, "--from", "ranklib", "-o", out)
+    assert "podium: warning: " in done.stderr
+    assert "the sizes of the weights add up to 0.75" in flat(done.stderr)
+    assert load(out).predict([[2.0, 9.0, 4.0]]).tolist() == [0.0]
 
 
 def test_import_of_what_is_none(tmp_path):

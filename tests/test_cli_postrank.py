@@ -254,10 +254,12 @@ def test_cells_of_a_table(tmp_path):
     path = tmp_path / "d.tsv"
     path.write_text(
         "id\ta\tb\tc\td\te\n7\t1\t2.5\t007\tTrue\t\n8\t-3\t1e3\ttwo words\tfalse\tx,y\n"
+        "9\t1_0\t\u0661\t\uff12.5\tnan\tinf\n"  # text to all but Python
     )
     assert read_fields(path) == {
         "7": {"id": "7", "a": 1, "b": 2.5, "c": "007", "d": True},
         "8": {"id": "8", "a": -3, "b": 1000.0, "c": "two words", "d": False, "e": "x,y"},
+        "9": {"id": "9", "a": "1_0", "b": "\u0661", "c": "\uff12.5", "d": "nan", "e": "inf"},
     }
 
 

@@ -17,7 +17,13 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, RobustScaler, 
 import podium
 from podium.data import RankingData, make_synthetic, scale_by_query
 from podium.ensemble import CFBRS, TopRank
-from podium.errors import CannotExpressError, MissingExtraError, UnknownNameError, UsageError
+from podium.errors import (
+    CannotExpressError,
+    MissingExtraError,
+    ModelFileError,
+    UnknownNameError,
+    UsageError,
+)
 from podium.exchange import (
     EMULATORS,
     EXPORTERS,
@@ -28,7 +34,7 @@ from podium.exchange import (
     fit_normalizers,
     normalize,
 )
-from podium.exchange.emulators.elasticsearch import score_elasticsearch
+from podium.exchange.emulators.elasticsearch import score_elasticsearch, score_opensearch
 from podium.exchange.floats import (
     LARGEST,
     above32,
@@ -328,13 +334,34 @@ def test_models_that_know_missing_values_survive_a_file(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m.podium").predict(X), ranker.predict(X))
 
 
-def test_an_old_elasticsearch_sends_missing_values_right():
-    tree = Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT])
+def test_an_old_elasticsearch_makes_0_of_missing_values():
+    tree = Tree.of([0], [-0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT])
     exported = export_model(Imported.of(trees_model(Forest(1, (tree,))), "a test"), "elasticsearch")
     X = np.array([[np.nan]])
     assert emulate(exported, X).tolist() == [1.0]
-    assert score_elasticsearch(exported.content, ["f1"], X, knows_missing=False).tolist() == [2.0]
+    assert score_elasticsearch(exported.content, ["f1"], X, missing="zero").tolist() == [2.0]
     assert "as NaN, not as 0" in exported.notes[0]
+
+
+def test_opensearch_3_2_to_3_7_sends_all_missing_values_right_and_the_notes_say_so():
+    ranker = LambdaMART(trees=30, min_leaf=3, threads=1).fit(_whole_numbers())
+    form = form_of(ranker)
+    assert not form.knows_missing
+    exported = export_model(ranker, "opensearch")
+    X = hard_rows(form, 3, n=500, missing=0.3)
+    expected = ranker.predict(X.astype(float))  # for which NaN is 0
+    for missing in ("zero", "node"):
+        scores = score_opensearch(exported.content, exported.features, X, missing=missing)
+        assert_same(form, np.nan_to_num(X), expected, scores)
+    scores = score_opensearch(exported.content, exported.features, X, missing="right")
+    wrong = np.abs(scores - expected) > 1e-3
+    lacking = np.isnan(X).any(axis=1)
+    assert wrong[lacking].mean() > 0.5
+    assert not wrong[~lacking].any()
+    (note,) = exported.notes
+    assert "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right" in note
+    assert export_model(RankSVM().fit(DATA), "opensearch").notes == ()
+    assert export_model(ranker, "elasticsearch").notes == ()
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -373,6 +400,150 @@ def test_numbers_beyond_float32_are_refused():
     assert emulate(export_model(model, "vespa"), np.ones((1, 4))).tolist() == [4e39]
 
 
+# --- JSON types, as strictly as the engines ---
+
+DIRECTED = Forest(1, (Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT]),))
+NETWORK = ListNet(scorer=MLP(hidden=(2,), epochs=1, batch_queries=4))
+
+
+def test_solr_takes_a_boolean_for_missing_values_and_texts_for_numbers():
+    exported = export_model(Imported.of(trees_model(DIRECTED), "a test"), "solr")
+    params = json.loads(exported.content)["params"]
+    assert params["isNullSameAsZero"] is False
+    (tree,) = params["trees"]
+    assert tree["weight"] == "1"
+    assert {key: type(value) for key, value in tree["root"].items()} == {
+        "feature": str, "threshold": str, "missing": str, "left": dict, "right": dict,
+    }  # fmt: skip
+    assert emulate(exported, np.array([[np.nan], [0.5], [0.6]])).tolist() == [1.0, 1.0, 2.0]
+
+
+def put(*path):
+    """A change of one entry: the way to it, then its new value."""
+    *way, last, value = path
+
+    def change(told):
+        for step in way:
+            told = told[step]
+        told[last] = value
+
+    return change
+
+
+ROOT = ("params", "trees", 0, "root")
+LAYER = ("params", "layers", 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("params", "isNullSameAsZero", "false"),
+        put("params", "isNullSameAsZero", 0),
+        put("params", "isNullSameAsZero", None),
+        put("params", "nullIsZero", False),
+        put("params", "trees", 0, "weight", 1.0),
+        put("params", "trees", 0, "depth", "1"),
+        put(*ROOT, "threshold", 0.5),
+        put(*ROOT, "threshold", "inf"),
+        put(*ROOT, "threshold", "1_0"),
+        put(*ROOT, "missing", False),
+        put(*ROOT, "feature", 1),
+        put(*ROOT, "gain", "1"),
+        put(*ROOT, "left", {"value": -1.0}),
+        put(*ROOT, "left", {"value": "-1.0", "left": {"value": "1.0"}}),
+        put("name", 1),
+        put("class", "org.apache.solr.ltr.MultipleAdditiveTreesModel"),
+        put("features", 0, "name", 1),
+        put("features", 0, "norm", {"class": "org.apache.solr.ltr.norm.OtherNormalizer"}),
+    ],
+)
+def test_solr_refuses_other_types_in_trees(change):
+    refused(Imported.of(trees_model(DIRECTED), "a test"), "solr", change)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "change"),
+    [
+        (RankSVM(), put("params", "weights", "f1", "0.5")),
+        (RankSVM(), put("params", "weights", "f1", True)),
+        (RankSVM(), put("params", "bias", 1.0)),
+        (RankSVM(), put("features", 1, "name", "f1")),
+        (NETWORK, put(*LAYER, "bias", 0, 1)),
+        (NETWORK, put(*LAYER, "bias", 0, "1.0")),
+        (NETWORK, put(*LAYER, "matrix", 0, 0, 1)),
+        (NETWORK, put(*LAYER, "units", 2)),
+        (NETWORK, put("features", 0, "norm", "params", "avg", 0.5)),
+        (NETWORK, put("features", 0, "norm", "params", "mean", "0.5")),
+    ],
+)
+def test_solr_refuses_other_types_in_sums_and_networks(ranker, change):
+    refused(ranker.fit(DATA), "solr", change)
+
+
+SPLIT = ("splits", 0)
+
+
+@pytest.mark.parametrize("target", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        put(*SPLIT, "split", 1),
+        put(*SPLIT, "split_condition", True),
+        put(*SPLIT, "nodeid", "zero"),
+        put(*SPLIT, "missing", 7),
+        put(*SPLIT, "default_left", True),
+        put(*SPLIT, "children", 0, "leaf", None),
+        put(*SPLIT, "children", 0, "cover", 1.0),
+        put("missing_as_zero", True),
+        put("objective", 1),
+    ],
+)
+def test_the_plugins_refuse_other_types_in_trees(target, change):
+    model = Imported.of(trees_model(DIRECTED), "a test")
+    told = json.loads(export_model(model, target).content)
+    definition = json.loads(told["model"]["model"]["definition"])
+    change(definition)
+    told["model"]["model"]["definition"] = json.dumps(definition)
+    with pytest.raises(ModelFileError, match="expected"):
+        EMULATORS[target](json.dumps(told), ["f1"], np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("model", "name", 1),
+        put("model", "features", []),
+        put("model", "model", "definition", '{"f1": "0.5"}'),
+        put("model", "model", "definition", {"f1": 0.5}),
+        put("model", "model", "feature_normalizers", "f1", "standard", "mean", None),
+        put("model", "model", "feature_normalizers", "f1", "standard", "standard_deviation", 0),
+        put("model", "model", "feature_normalizers", "f1", "standard", "std", 1),
+    ],
+)
+def test_the_plugins_refuse_other_types_in_sums(change):
+    normalizers = {"f1": Standard(0.0, 2.0)}
+    refused(RankSVM().fit(DATA), "opensearch", change, normalizers=normalizers)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [put("feature_names", 0, 1), put("tree_info", 0, "tree_structure", "decision_type", "==")],
+)
+def test_vespa_refuses_other_types(change):
+    refused(Imported.of(trees_model(DIRECTED), "a test"), "vespa", change)
+
+
+def refused(model, target, change, **options):
+    """The engine takes the export, and not the changed one."""
+    exported = export_model(model, target, **options)
+    X = np.zeros((1, len(exported.features)))
+    assert len(emulate(exported, X)) == 1
+    told = json.loads(exported.content)
+    change(told)
+    with pytest.raises(ModelFileError, match="expected"):
+        emulate(dataclasses.replace(exported, content=json.dumps(told)), X)
+
+
 # --- thresholds in float32 ---
 
 finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -383,6 +554,14 @@ finite64 = st.floats(allow_nan=False, allow_infinity=False)
 def test_a_threshold_in_float32_decides_the_same(t, x):
     for value in (x, float(floor32(t)), float(above32(t))):
         assert (value <= t) == (np.float32(value) <= floor32(t)) == (np.float32(value) < above32(t))
+
+
+@pytest.mark.parametrize("t", [-np.inf, -LARGEST, LARGEST, np.inf])
+def test_rounding_before_a_comparison_with_the_largest_numbers_is_undone(t):
+    edge = float(largest_rounding_to(np.float32(t)))
+    for x in (-LARGEST, 0.0, LARGEST, edge, np.nextafter(edge, np.inf), -1e39, 1e39, np.inf):
+        with np.errstate(over="ignore"):
+            assert (np.float32(x) <= np.float32(t)) == (x <= edge)
 
 
 @given(t=finite32, x=finite64)

@@ -26,6 +26,7 @@ from podium.feedback import (
     read_classes,
     read_ubi,
 )
+from podium.feedback.fields import number_of
 
 NAN = float("nan")
 T0 = 1_741_000_000_000
@@ -145,6 +146,12 @@ def test_dwell_is_said_or_measured(more, seconds):
     feedback = parse(opened, left)
     assert factor(feedback, "dwell") == seconds
     assert factor(feedback, "closed") == (seconds <= 5)
+
+
+@pytest.mark.parametrize("odd", ["1_000", "\u0661", "nan", "inf", "1e999", "1\u00a0"])
+def test_a_number_as_text_has_ascii_digits(odd):
+    assert np.isnan(number_of(odd))
+    assert number_of(" 1.5e3 ") == 1500.0
 
 
 def test_a_view_may_say_its_dwell():

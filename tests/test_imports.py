@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from rankers import small
 
 from podium.data import RankingData
-from podium.errors import ModelFileError, PodiumError, UnknownNameError, UsageError
+from podium.errors import (
+    ModelFileError,
+    PodiumError,
+    TruncationWarning,
+    UnknownNameError,
+    UsageError,
+)
 from podium.exchange import EXPORTERS, IMPORTERS, emulate, export_model, import_model
 from podium.exchange.lines import MOST_LINES
 from podium.exchange.portable import portable
@@ -182,13 +188,13 @@ def test_lightgbm_scores_as_there(settings, data, tmp_path):
     theirs = grown(tmp_path / "m.txt", data=data, **settings)
     ranker = import_model(tmp_path / "m.txt", "lightgbm")
     rows = np.vstack([GAPS, on_thresholds(ranker)])
-    raw = settings.get("boosting") != "rf"  # which adds up raw scores that it averages otherwise
-    expected = theirs.predict(rows, raw_score=raw)
+    expected = theirs.predict(rows, raw_score=True)
     np.testing.assert_allclose(ranker.predict(rows), expected, rtol=0, atol=1e-12)
-    if raw:
-        np.testing.assert_allclose(ranker.model_.importance(), theirs.feature_importance("gain"))
-        shap = theirs.predict(GAPS[:9], pred_contrib=True)[:, :4]
-        np.testing.assert_allclose(ranker.model_.contributions(GAPS[:9]), shap, atol=1e-12)
+    np.testing.assert_allclose(ranker.model_.importance(), theirs.feature_importance("gain"))
+    shap = theirs.predict(GAPS[:9], pred_contrib=True)[:, :4]
+    np.testing.assert_allclose(ranker.model_.contributions(GAPS[:9]), shap, atol=1e-12)
+    if settings.get("boosting") == "rf":  # whose raw scores are sums, and whose predictions means
+        np.testing.assert_allclose(theirs.predict(rows), expected / 15, atol=1e-12)
 
 
 def test_lightgbm_without_a_single_split(tmp_path):
@@ -244,9 +250,10 @@ LINEAR = "## {}\n## Restart = 5\n{}\n"
 @pytest.mark.parametrize(
     ("algorithm", "line", "weights"),
     [
-        ("Coordinate Ascent", "1:0.5 2:-0.25 4:1e-3", [0.5, -0.25, 0, 1e-3]),
+        ("Coordinate Ascent", "1:0.5 2:-0.499 4:1e-3", [0.5, -0.499, 0, 1e-3]),
         ("Linear Regression", "0:7.5 1:0.5 4:2.0 ", [0.5, 0, 0, 2.0]),  # 0 is the constant
         ("AdaRank", "4:0.5 1:0.25 4:0.5", [0.25, 0, 0, 1.0]),
+        ("AdaRank", " 4:.5d 1:2.5E-1f  4:+0.5 # a comment", [0.25, 0, 0, 1.0]),
     ],
 )
 def test_ranklib_weighted_sums(algorithm, line, weights, tmp_path):
@@ -298,14 +305,16 @@ def ranklib_scores(text, rows):
     def value(split, row):
         while split.find("output") is None:
             feature = int(split.find("feature").text) - 1
-            threshold = np.float32(split.find("threshold").text)
+            threshold = np.float32(split.find("threshold").text.replace("Infinity", "inf"))
             left, right = split.findall("split")
             split = left if row[feature] <= threshold else right
-        return float(split.find("output").text)
+        return float(np.float32(split.find("output").text))
 
     def score(bag, row):
         trees = ElementTree.fromstring(bag).findall("tree")
-        return sum(float(tree.get("weight")) * value(tree.find("split"), row) for tree in trees)
+        return sum(
+            float(np.float32(tree.get("weight"))) * value(tree.find("split"), row) for tree in trees
+        )
 
     return np.array([np.mean([score(bag, row) for bag in bags]) for row in x])
 
@@ -320,6 +329,92 @@ def test_ranklib_trees(algorithm, bags, tmp_path):
     ranker = import_model(path, "ranklib", n_features=4)
     rows = np.vstack([X[:100], on_thresholds(ranker, n=400)])
     np.testing.assert_allclose(ranker.predict(rows), ranklib_scores(body, rows), atol=1e-12)
+
+
+def stump(threshold, output="-1.5"):
+    """RankLib's tags around one question."""
+    return (
+        '<ensemble>\n<tree id="1" weight="0.5">\n<split>\n<feature> 1 </feature>\n'
+        f"<threshold> {threshold} </threshold>\n"
+        f'<split pos="left">\n<output> {output} </output>\n</split>\n'
+        '<split pos="right">\n<output> 2.0 </output>\n</split>\n</split>\n</tree>\n</ensemble>\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "scores"),
+    [
+        ("3.4028235E38", [-0.75, -0.75, -0.75]),  # Float.MAX_VALUE, which -mls 0 writes
+        ("Infinity", [-0.75, -0.75, -0.75]),
+        ("1e39", [-0.75, -0.75, -0.75]),
+        ("-Infinity", [1.0, 1.0, 1.0]),
+        ("-3.4028235E38", [-0.75, 1.0, 1.0]),
+        ("0.5f", [-0.75, -0.75, 1.0]),
+        ("+.5D", [-0.75, -0.75, 1.0]),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["LambdaMART", "Random Forests"])
+def test_ranklib_thresholds_are_numbers_as_java_reads_them(algorithm, threshold, scores, tmp_path):
+    path = written(tmp_path / "m.txt", f"## {algorithm}\n{stump(threshold)}")
+    ranker = import_model(path, "ranklib")
+    largest = float(np.finfo(np.float32).max)
+    rows = np.array([[-largest], [0.5], [largest]])
+    assert ranker.predict(rows).tolist() == scores
+    for target in EXPORTERS:
+        assert emulate(export_model(ranker, target), rows).tolist() == scores, target
+
+
+def test_ranklib_rankboost_thresholds_may_be_infinite(tmp_path):
+    text = LINEAR.format("RankBoost", "1:Infinity:2.0 1:-Infinity:0.5 1:0.25f:1")
+    ranker = import_model(written(tmp_path / "m.txt", text), "ranklib")
+    assert ranker.predict([[0.25], [0.26]]).tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("## LambdaMART", "## lambdamart"),
+        ("## LambdaMART", "## LAMBDAMART "),
+        ("<ensemble>", "<!-- made today -->\n<ensemble>"),
+        ("</ensemble>", "<!-- two\nlines <tree> -->\n</ensemble><!-- -->"),
+        ("2.0 </output>", "2.0 <!-- c --></output>"),
+        ("<tree", "  # a line that is dropped\n<tree"),
+        ('weight="0.5"', "weight = '0.5f'"),
+        ("2.0", "2.00000000001"),
+    ],
+)
+def test_ranklib_trees_as_ranklib_takes_them(old, new, tmp_path):
+    text = f"## LambdaMART\n## No. of trees = 1\n\n{stump(0.5)}"
+    path = written(tmp_path / "m.txt", text.replace(old, new, 1))
+    ranker = import_model(path, "ranklib")
+    assert ranker.source == "ranklib LambdaMART"
+    assert ranker.predict([[0.5], [0.6]]).tolist() == [0.5 * -1.5, 0.5 * 2.0]
+
+
+def test_ranklib_files_that_may_be_cut_off_are_told(tmp_path):
+    """Weights of coordinate ascent add up to 1; RankBoost states its rounds, and a forest its bags."""
+    path = tmp_path / "m.txt"
+    written(path, LINEAR.format("Coordinate Ascent", "1:0.5 2:-0.25 3:0.25"))
+    assert import_model(path, "ranklib").n_features_in_ == 3
+    written(path, LINEAR.format("Coordinate Ascent", "1:0.5 2:-0.25"))
+    with pytest.warns(TruncationWarning, match=r"m\.txt: the sizes of the weights add up to 0\.75"):
+        assert import_model(path, "ranklib").n_features_in_ == 2
+    boost = "## RankBoost\n## Iteration = 3\n## No. of threshold candidates = 10\n{}\n"
+    rounds = ["1:0.5:2.0", "2:0.5:1.0", "1:0.25:1.0"]
+    written(path, boost.format(" ".join(rounds)))
+    assert import_model(path, "ranklib").predict([[1.0, 0.0]]).tolist() == [3.0]
+    written(path, boost.format(" ".join(rounds[:2])))
+    with pytest.warns(TruncationWarning, match="states 3 rounds and has 2; .* validation data"):
+        assert import_model(path, "ranklib").predict([[1.0, 0.0]]).tolist() == [2.0]
+    written(path, boost.format(" ".join([*rounds, rounds[0]])))
+    with pytest.raises(ModelFileError, match=r"m\.txt:4: expected 3 rounds, .* got 4"):
+        import_model(path, "ranklib")
+    forest = "## Random Forests\n## No. of bags = 2\n\n{}"
+    written(path, forest.format(stump(0.5) * 2))
+    assert import_model(path, "ranklib").predict([[0.0]]).tolist() == [-0.75]
+    written(path, forest.format(stump(0.5)))
+    with pytest.raises(ModelFileError, match=r"expected 2 ensembles, .* got 1"):
+        import_model(path, "ranklib")
 
 
 def test_ranklib_trees_deeper_than_a_stack_of_calls(tmp_path):
@@ -366,6 +461,17 @@ def test_ranklib_files_that_would_take_long(tmp_path):
         ('## MART\n<ensemble><tree weight="1">\n<split><feature>0</feature>', 3, "feature of 1 to"),
         ('## MART\n<ensemble><tree weight="1">\n<split><output>1e39</output>', 3, "float32"),
         ('## MART\n<!DOCTYPE x [<!ENTITY a "b">]>\n<ensemble>', 2, "tags as in"),
+        ("##MART\n<ensemble>", 1, "'## ALGORITHM' first"),
+        (f"## LambdaMART\n{stump(0.5)}{stump(0.5)}", 16, "expected one <ensemble>"),
+        (f"## LambdaMART\n{stump('NaN')}", 6, "expected a number as threshold"),
+        (f"## LambdaMART\n{stump('0.5ff')}", 6, "expected a number as threshold"),
+        (f"## LambdaMART\n{stump(0.5, 'Infinity')}", 8, "finite number"),
+        (f"## LambdaMART\n{stump(0.5)}<!-- never\nended", 17, "behind a comment"),
+        ("## AdaRank\n1:0.5\t2:0.25", 2, "expected feature:weight"),
+        ("## AdaRank\n0:1 1:0.5", 2, "features from 1 on in others"),
+        ("## Linear Regression\n1:0.5", 2, "a constant .* once"),
+        ("## RankBoost\n1:0.5:Infinity", 2, "finite number"),
+        ("## RankBoost\n1:nan:1", 2, "number as threshold"),
     ],
 )
 def test_ranklib_files_that_are_none(text, line, message, tmp_path):
@@ -433,6 +539,79 @@ def test_svmrank_files_that_are_none(text, line, message, tmp_path):
 
 
 # --- all of them ---
+
+ODD_NUMBERS = [
+    "1_0",
+    "\u0661",
+    "\uff11",
+    "inf",
+    "nan",
+    "infinity",
+    "1e999",
+    "0x10",
+    "1,0",
+    "1\u00a0",
+]
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+@pytest.mark.parametrize(
+    ("source", "old", "new"),
+    [
+        ("ranklib", "## AdaRank\n1:0.5", "0.5"),
+        ("ranklib", "## AdaRank\n1:0.5", "1"),
+        ("ranklib", "## RankBoost\n17:0.5:1.0", "1.0"),
+        ("ranklib", "## RankBoost\n17:0.5:1.0", "17"),
+        ("ranklib", f"## LambdaMART\n{stump(0.25)}", "2.0"),
+        ("ranklib", f"## LambdaMART\n{stump(0.25)}", "0.5"),
+        ("ranklib", f"## LambdaMART\n{stump(0.25)}", " 1 </feature>"),
+        ("svmrank", "1:0.5 2:0.25", "0.5"),
+        ("svmrank", "1:0.5 2:0.25", "2:"),
+        ("svmrank", SVM.format(kernel=0, n=2, vectors="1 1:0.5 3:-2 #\n"), "0.5"),
+        ("svmrank", SVM.format(kernel=0, n=2, vectors="1 1:0.5 3:-2 #\n"), "2 # number"),
+    ],
+)
+def test_numbers_that_only_python_reads_are_refused(source, old, new, odd, tmp_path):
+    assert new in old
+    put = odd + new.lstrip("0123456789. ")
+    path = written(tmp_path / "m.txt", old.replace(new, put, 1))
+    with pytest.raises(ModelFileError, match=r"m\.txt:\d+: expected"):
+        import_model(path, source)
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+def test_numbers_that_only_python_reads_are_refused_in_lightgbm(odd, files, tmp_path):
+    text = files["lightgbm"].read_text()
+    for name in ("threshold", "leaf_value", "split_feature", "num_leaves", "max_feature_idx"):
+        head, _, tail = text.partition(f"\n{name}=")
+        first, space, rest = tail.partition(" " if " " in tail.partition("\n")[0] else "\n")
+        assert first
+        path = written(tmp_path / "m.txt", f"{head}\n{name}={odd}{space}{rest}")
+        if (name, odd) in (("threshold", "inf"), ("threshold", "1e999")):
+            continue  # all but the missing go left
+        with pytest.raises(ModelFileError, match=r"m\.txt:\d+: expected"):
+            import_model(path, "lightgbm")
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+def test_numbers_that_only_python_reads_are_refused_in_xgboost(odd, files, tmp_path):
+    def tree(told):
+        return told["learner"]["gradient_booster"]["model"]["trees"][0]
+
+    places = [
+        lambda told: (told["learner"]["learner_model_param"], "num_feature"),
+        lambda told: (told["learner"]["learner_model_param"], "base_score"),
+        lambda told: (told["learner"]["learner_model_param"], "num_class"),
+        lambda told: (tree(told)["split_conditions"], 0),
+        lambda told: (tree(told)["left_children"], 0),
+    ]
+    for place in places:
+        told = json.loads(files["xgboost"].read_text())
+        where, key = place(told)
+        where[key] = odd
+        path = written(tmp_path / "m.json", json.dumps(told))
+        with pytest.raises(ModelFileError, match=r"m\.json: expected"):
+            import_model(path, "xgboost")
 
 
 @pytest.fixture(scope="module")

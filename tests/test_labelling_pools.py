@@ -226,6 +226,9 @@ CSV_HEAD = "query,document,text,score\n"
             "one of",
         ),
         ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "score": "high"}', 2, "number"),
+        ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "score": "1_0"}', 2, "number"),
+        ("p.csv", CSV_HEAD + "q,x,t,\u0661\n", 2, "number"),
+        ("p.csv", CSV_HEAD + "q,x,t,inf\n", 2, "number"),
         ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "score": NaN}', 2, "finite"),
         ("p.jsonl", JSON_LINE + '{"query": "q", "document": "y", "text": "\\u0000"}', 2, "NUL"),
         (

@@ -229,6 +229,12 @@ def test_unknown_names_come_with_the_nearest(text, nearest):
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["NDCG@\uff11\uff10", "NDCG@\u0661", "NDCG@1_0", "NDCG@ 10"])
+def test_a_cutoff_has_ascii_digits(text):
+    with pytest.raises(UsageError, match="expected a metric such as NDCG@10"):
+        parse(text)
+
+
 @pytest.mark.parametrize("text", ["zzzzzz", "NDCG(rule=5)", "NDCG(k=5)"])
 def test_unknown_names_far_from_all_list_what_is_known(text):
     with pytest.raises(UnknownNameError, match=r"known: |did you mean"):

@@ -214,6 +214,10 @@ class PluginWarning(UserWarning):
     """A plug-in of an installed package that cannot be used, and is left out."""
 
 
+class TruncationWarning(UserWarning):
+    """A file was read, and what it says of itself does not fit: it may be cut off."""
+
+
 class MissingExtraError(PodiumError, ImportError):
     """An optional dependency is not installed."""
 

@@ -13,7 +13,7 @@ from typing import Any
 from podium.data.files import Path_, Progress, read_blocks, stem
 from podium.errors import DataError, EmptyDataError, MalformedLineError
 
-_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d+)?([eE][-+]?\d{1,3})?")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
 Records = dict[str, dict[str, Any]]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from podium.data.decimals import decimal_of
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -15,6 +18,22 @@ SOLR_SLACK = np.float32(1e-6)
 """What Solr adds to every threshold when it reads a tree."""
 HIGHEST_POWER = 126
 """2^-126 is the smallest normal float32."""
+JAVA_SPACE = "".join(map(chr, range(33)))
+"""What Java's trim takes off."""
+
+
+def java_number(text: str) -> float | None:
+    """Return what Java's parseDouble makes of a text, or None (also for NaN and hexadecimal digits).
+
+    Examples
+    --------
+    >>> java_number(" 0.5f "), java_number("-Infinity"), java_number("inf")
+    (0.5, -inf, None)
+    """
+    text = text.strip(JAVA_SPACE)
+    if text.lstrip("+-") == "Infinity" and len(text) <= len("+Infinity"):
+        return -math.inf if text.startswith("-") else math.inf
+    return decimal_of(text[:-1] if text.endswith(("f", "F", "d", "D")) else text)
 
 
 def floor32(values: Any) -> Singles:
@@ -55,7 +74,8 @@ def largest_rounding_to(values: Any) -> Floats:
     with np.errstate(over="ignore"):
         high = np.nextafter(low, np.float32(np.inf)).astype(np.float64)
         high = np.where(np.isinf(high), 2.0**128, high)
-        middle = (low.astype(np.float64) + high) / 2  # exact; it rounds to the even neighbour
+        below = np.where(np.isneginf(low), -(2.0**128), low.astype(np.float64))
+        middle = (below + high) / 2  # exact; it rounds to the even neighbour
         return np.where(middle.astype(np.float32) <= low, middle, np.nextafter(middle, -np.inf))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 from podium.data.files import Path_
-from podium.errors import ModelFileError, UnknownNameError, UsageError
+from podium.errors import ModelFileError, TruncationWarning, UnknownNameError, UsageError
 from podium.exchange.lines import MOST_FEATURES, Lines
 from podium.exchange.sources.content import Found
 from podium.exchange.sources.lightgbm import lightgbm
@@ -33,7 +34,7 @@ def import_model(
     """A model of another program as a ranker that predicts, ranks, explains and saves.
 
     Scores are the other program's raw ones; a constant that a weighted sum adds to all documents is
-    left out. Nothing in the file is run.
+    left out. Nothing in the file is run. A ``TruncationWarning`` says where a file may be cut off.
 
     Parameters
     ----------
@@ -52,9 +53,9 @@ def import_model(
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/model.txt"
     >>> with open(path, "w") as file:
-    ...     _ = file.write("## Coordinate Ascent\\n1:0.5 3:0.25\\n")
+    ...     _ = file.write("## Coordinate Ascent\\n1:0.5 3:-0.5\\n")
     >>> import_model(path, "ranklib").predict([[2.0, 9.0, 4.0]]).tolist()
-    [2.0]
+    [-1.0]
     """
     if source not in IMPORTERS:
         raise UnknownNameError("program", str(source), IMPORTERS)
@@ -66,6 +67,8 @@ def import_model(
     if not any(lines):
         raise ModelFileError(f"{lines.path}: expected a model of {source}, got an empty file")
     found = IMPORTERS[source](lines, n_features)
+    if found.doubt is not None:
+        warnings.warn(f"{lines.path}: {found.doubt}", TruncationWarning, stacklevel=2)
     names = found.names if feature_names is None else tuple(feature_names)
     width = found.model.n_features
     if names is not None and (len(names) != width or len(set(names)) != width):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from podium.data.decimals import decimal_of, words_of
 from podium.errors import ModelFileError
 from podium.exchange.forest import ZERO, Forest, Tree
 from podium.exchange.lines import Lines
@@ -37,20 +39,18 @@ class Block:
 
     def whole(self, name: str, n: int) -> list[int]:
         """A field of n whole numbers."""
-        words = self.text(name).split()
+        words = words_of(self.text(name))
         if len(words) != n or not all(map(_WHOLE.fullmatch, words)):
             raise self.wrong(name, f"expected {n} whole numbers as {name}, got {_shown(words)}")
         return [int(word) for word in words]
 
     def numbers(self, name: str, n: int, *, infinite: bool = False) -> list[float]:
         """A field of n finite numbers, or infinite ones where that has a meaning."""
-        words = self.text(name).split()
-        try:
-            values = [float(word) for word in words]
-        except ValueError:
-            values = []
-        sound = (math.isfinite(v) or (infinite and v == math.inf) for v in values)
-        if len(values) != n or not all(sound):
+        words = words_of(self.text(name))
+        read = [math.inf if infinite and word == "inf" else decimal_of(word) for word in words]
+        largest = math.inf if infinite else sys.float_info.max
+        values = [v for v in read if v is not None and -math.inf < v <= largest]
+        if not len(words) == len(values) == n:
             raise self.wrong(name, f"expected {n} finite numbers as {name}, got {_shown(words)}")
         return values
 
@@ -86,7 +86,7 @@ def _as_predicted(tree: Tree) -> Tree:
 def read_forest(lines: Lines) -> tuple[Forest, tuple[str, ...]]:
     """The trees of a LightGBM text model, and its names of the features."""
     header, blocks = _blocks(lines)
-    names = tuple(header.text("feature_names").split())
+    names = tuple(words_of(header.text("feature_names")))
     if [header.whole(name, 1) for name in ("num_class", "num_tree_per_iteration")] != [[1], [1]]:
         raise header.wrong("num_class", "expected one score a row, got a model of several classes")
     width = header.whole("max_feature_idx", 1)[0] + 1
@@ -96,9 +96,8 @@ def read_forest(lines: Lines) -> tuple[Forest, tuple[str, ...]]:
         )
     if not blocks:
         raise lines.wrong(header.line, "expected at least one tree, got none")
-    forest = Forest(width, tuple(_tree(block, width) for block in blocks))
-    averages = "average_output" in header.fields  # a random forest
-    return forest.times(1 / len(blocks)) if averages else forest, names
+    # Raw scores of a random forest (average_output) are sums, too: LightGBM averages them later.
+    return Forest(width, tuple(_tree(block, width) for block in blocks)), names
 
 
 def _blocks(lines: Lines) -> tuple[Block, list[Block]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from math import isfinite, nan
 
+from podium.data.decimals import decimal_of
+
 
 def key_of(
     ident: object, session: object, client: object, query_id: str, name: str | None,
@@ -43,11 +45,13 @@ def text_of(value: object) -> str | None:
 
 def number_of(value: object) -> float:
     """A finite number, also as text, or NaN."""
-    if type(value) is not int and type(value) is not float and type(value) is not str:
+    if type(value) is str:
+        value = decimal_of(value.strip(" \t\r\n"))
+    if type(value) is not int and type(value) is not float:
         return nan
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return nan
     return number if isfinite(number) else nan
 

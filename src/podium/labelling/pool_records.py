@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from podium.data.decimals import decimal_of
 from podium.errors import DataError
 from podium.labelling.pools import ContentKind, PoolDocument, PoolQuery
 
@@ -177,9 +178,10 @@ def _text(name: str, value: object) -> str:
 def _score(value: object, document: str) -> float | None:
     if value is None or value == "":
         return None
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    number = decimal_of(value.strip(" \t")) if isinstance(value, str) else value
+    if isinstance(number, int | float) and not isinstance(number, bool):
         try:
-            return float(value)
-        except (ValueError, OverflowError):
+            return float(number)
+        except OverflowError:
             pass
     raise DataError(f"expected a number as score of {document!r:.60}, got {value!r:.60}")

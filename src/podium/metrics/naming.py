@@ -73,7 +73,7 @@ _RULE_CUTOFFS = {
     ("ranklib", "MRR"): "needed",
 }
 
-_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>\d{1,9}))?", re.DOTALL)
+_GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>[0-9]{1,9}))?", re.DOTALL)
 
 
 def parse(text: str) -> Metric:

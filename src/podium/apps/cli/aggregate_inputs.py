@@ -75,7 +75,7 @@ def find_weights(
 
     if wanted not in LEARNED:
         try:
-            values = None if wanted is None else [float(word) for word in wanted.split(",")]
+            values = None if wanted is None else [_weight(word) for word in wanted.split(",")]
             return check_weights(values, given.rankings)
         except (LengthMismatchError, ValueError) as error:
             if isinstance(error, UsageError | LengthMismatchError):
@@ -112,3 +112,11 @@ def _read_qrels(path: Path) -> Qrels:
     with reading([path]) as progress:
         judged = read_judged(path, missing="nan", progress=progress)
     return judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
+
+
+def _weight(word: str) -> float:
+    from podium.data.decimals import decimal_of
+
+    if (weight := decimal_of(word.strip())) is None:
+        raise ValueError(word)
+    return weight

@@ -204,12 +204,14 @@ def warnings_in_one_line() -> Iterator[None]:
         NotConvergedWarning,
         NothingLearnedWarning,
         ScalingWarning,
+        TruncationWarning,
         UnknownClassWarning,
     )
 
     with warnings.catch_warnings(record=True) as caught:
         for told in (
-            NotConvergedWarning, NothingLearnedWarning, ScalingWarning, UnknownClassWarning,
+            NotConvergedWarning, NothingLearnedWarning, ScalingWarning, TruncationWarning,
+            UnknownClassWarning,
         ):  # fmt: skip
             warnings.simplefilter("always", told)
         try:

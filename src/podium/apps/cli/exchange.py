@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.apps.cli.console import Json, print_json, reports_errors
+from podium.apps.cli.console import Json, print_json, reports_errors, warnings_in_one_line
 
 if TYPE_CHECKING:
     from podium.exchange import Exported
@@ -123,7 +123,8 @@ def import_(
 
     check_target(out, file)
     names = _names(feature_names)
-    ranker = import_model(file, source, n_features=n_features, feature_names=names)
+    with warnings_in_one_line():
+        ranker = import_model(file, source, n_features=n_features, feature_names=names)
     ranker.save(out)
     told = {
         "file": str(out),

@@ -1,14 +1,26 @@
 """Elasticsearch LTR and OpenSearch LTR: LinearRanker and NaiveAdditiveDecisionTree, in float32.
 
-Left where threshold > x; NaN goes to the node named `missing` (OpenSearch), or right, as a comparison
-with NaN is false (Elasticsearch's plugin before it knew `missing`: ``knows_missing=False``).
+Left where threshold > x. Where a feature is missing, versions of the plug-ins differ (``missing``):
+
+- "zero": x is 0. All versions for Elasticsearch (whose feature vectors are filled with 0 before the
+  tree is asked: o19s#481), and OpenSearch to 3.1.
+- "right": x is NaN, and goes right at every node, whatever the node says: OpenSearch from 3.2 or 3.3
+  (opensearch-learning-to-rank-base#206, August 2025) to 3.7.
+- "node": x is NaN, and goes to the node named `missing`: OpenSearch from 3.8 on (#379, July 2026), and
+  Elasticsearch's plug-in from 2024 on, where a NaN reaches it (o19s#480).
+
+Checks follow these classes, of o19s/elasticsearch-learning-to-rank at 8.x and
+opensearch-learning-to-rank-base at 3.8: StoredLtrModel and its LtrModelDefinition (the definition may
+be an object in newer versions, and is a text here), StandardFeatureNormDefinition,
+MinMaxFeatureNormDefinition, LinearRankerParser (JSON numbers only) and XGBoostJsonParser, whose
+ObjectParser refuses unknown fields and takes numbers as JSON numbers or texts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,36 +29,41 @@ from podium.errors import ModelFileError
 from podium.exchange.emulators.walking import walk
 
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "children"}
+_LEAF = {"nodeid", "leaf"}
+Missing = Literal["zero", "right", "node"]
 _PLAIN = ("binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
 _OLD_PLAIN = ("binary:logitraw", "rank:pairwise", "reg:linear")
 
 
 def score_opensearch(
-    content: str, features: Sequence[str], X: NDArray[Any], *, knows_missing: bool = True
+    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "node"
 ) -> NDArray[np.float32]:
     """The plugin of OpenSearch."""
-    return _score(content, features, X, knows_missing, _PLAIN)
+    return _score(content, features, X, missing, _PLAIN)
 
 
 def score_elasticsearch(
-    content: str, features: Sequence[str], X: NDArray[Any], *, knows_missing: bool = True
+    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "node"
 ) -> NDArray[np.float32]:
     """The plugin of Elasticsearch, whose older versions know fewer objectives."""
-    return _score(content, features, X, knows_missing, _OLD_PLAIN)
+    return _score(content, features, X, missing, _OLD_PLAIN)
 
 
 def _score(
     content: str,
     features: Sequence[str],
     X: NDArray[Any],
-    knows_missing: bool,
+    missing: Missing,
     objectives: tuple[str, ...],
 ) -> NDArray[np.float32]:
-    told = json.loads(content)["model"]
-    body, columns = told["model"], {name: j for j, name in enumerate(features)}
-    if not told["name"] or not isinstance(body["definition"], str):
-        raise ModelFileError("expected a name and a definition that is a text")
+    told = _fields(_fields(json.loads(content), {"model"})["model"], {"name", "model"})
+    body = _fields(told["model"], {"type", "definition", "feature_normalizers"})
+    columns = {name: j for j, name in enumerate(features)}
+    if not (_text(told["name"]) and _text(body["definition"])):
+        raise ModelFileError("expected a name and a definition, got an empty text")
     x = X.astype(np.float32)
+    if missing == "zero":
+        x[np.isnan(x)] = 0
     for name, normalizer in body.get("feature_normalizers", {}).items():
         x[:, _column(columns, name)] = _normalize(normalizer, x[:, columns[name]])
     definition = json.loads(body["definition"])
@@ -54,12 +71,33 @@ def _score(
         return _linear(definition, columns, x)
     if body["type"] != "model/xgboost+json":
         raise ModelFileError(f"expected a known type of model, got {body['type']}")
-    if definition["objective"] not in objectives:
-        raise ModelFileError(f"expected a known objective, got {definition['objective']}")
+    forest = _fields(definition, {"objective", "splits"})
+    if _text(forest["objective"]) not in objectives:
+        raise ModelFileError(f"expected a known objective, got {forest['objective']}")
     total = np.zeros(len(x), dtype=np.float32)
-    for tree in definition["splits"]:
-        total += _tree(tree, columns, x, knows_missing)
+    for tree in forest["splits"]:
+        total += _tree(tree, columns, x, follows=missing == "node")
     return total
+
+
+def _fields(told: object, names: set[str]) -> dict[str, Any]:
+    """An object without other fields, which the plug-ins refuse."""
+    if not isinstance(told, dict) or not set(told) <= names:
+        raise ModelFileError(f"expected an object with fields of {sorted(names)}, got {told!r:.80}")
+    return told
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ModelFileError(f"expected a text, got {value!r:.80}")
+    return value
+
+
+def _single(value: object) -> np.float32:
+    """ObjectParser.declareFloat: a number, or a text that is one."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ModelFileError(f"expected a number, got {value!r:.80}")
+    return np.float32(float(value))
 
 
 def _column(columns: dict[str, int], name: str) -> int:
@@ -71,9 +109,13 @@ def _column(columns: dict[str, int], name: str) -> int:
 def _normalize(told: dict[str, Any], x: NDArray[np.float32]) -> NDArray[np.float32]:
     ((kind, settings),) = told.items()
     if kind == "standard":
-        mean = np.float32(settings["mean"])
-        return (x - mean) / np.float32(settings["standard_deviation"])
-    low, high = np.float32(settings["minimum"]), np.float32(settings["maximum"])
+        settings = _fields(settings, {"mean", "standard_deviation"})
+        deviation = _single(settings["standard_deviation"])
+        if deviation <= 0:
+            raise ModelFileError("expected a standard deviation above 0")
+        return (x - _single(settings["mean"])) / deviation
+    settings = _fields(settings, {"minimum", "maximum"})
+    low, high = _single(settings["minimum"]), _single(settings["maximum"])
     if kind != "min_max" or low >= high:
         raise ModelFileError("expected a minimum below a maximum")
     return (x - low) / (high - low)
@@ -84,7 +126,9 @@ def _linear(
 ) -> NDArray[np.float32]:
     every = np.zeros(len(columns), dtype=np.float32)
     for name, weight in weights.items():
-        every[_column(columns, name)] = np.float32(weight)
+        if isinstance(weight, str):
+            raise ModelFileError(f"expected weights that are JSON numbers, got {weight!r:.80}")
+        every[_column(columns, name)] = _single(weight)
     total = np.zeros(len(x), dtype=np.float32)
     for j in range(len(every)):
         total += every[j] * x[:, j]
@@ -92,16 +136,16 @@ def _linear(
 
 
 def _tree(
-    root: dict[str, Any], columns: dict[str, int], x: NDArray[np.float32], knows_missing: bool
+    root: dict[str, Any], columns: dict[str, int], x: NDArray[np.float32], *, follows: bool
 ) -> NDArray[np.float32]:
     def leaf(node: dict[str, Any]) -> np.float32 | None:
-        return np.float32(node["leaf"]) if "leaf" in node else None
+        return _single(_fields(node, _LEAF)["leaf"]) if "leaf" in node else None
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         _check(node)
-        values = x[rows, _column(columns, node["split"])]
-        below = np.float32(node["split_condition"]) > values
-        missing = np.isnan(values) & knows_missing
+        values = x[rows, _column(columns, _text(node["split"]))]
+        below = _single(node["split_condition"]) > values
+        missing = np.isnan(values) & follows
         return np.asarray(np.where(missing, node["missing"] == node["yes"], below), dtype=bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
@@ -115,6 +159,9 @@ def _check(node: dict[str, Any]) -> None:
     """What the plugins refuse."""
     if set(node) != _SPLIT:
         raise ModelFileError(f"expected a split to have {sorted(_SPLIT)}, got {sorted(node)}")
+    for name in ("nodeid", "depth", "yes", "no", "missing"):
+        if type(node[name]) is not int:
+            raise ModelFileError(f"expected a whole number as {name}, got {node[name]!r:.80}")
     if [child["nodeid"] for child in node["children"]] != [node["yes"], node["no"]]:
         raise ModelFileError("expected the children yes and no, in this order")
     if node["missing"] not in (node["yes"], node["no"]):

@@ -2,12 +2,24 @@
 
 Left where x <= fl(threshold + 1e-6), the sum taken in float32 when the model is read. NaN goes where
 `missing` says if isNullSameAsZero is false, and right if it is not told (a comparison with NaN).
+
+Each check follows a class of Solr's ltr module, 9.2 (the first with isNullSameAsZero) and later:
+
+- SolrPluginUtils.invokeSetters calls a setter for every entry. An entry without a setter is refused,
+  and so is null. Setters are chosen by the class of the JSON value: a text calls the one that takes a
+  String. A number calls one of several, in no certain order, which mostly refuses it.
+- StandardNormalizer, MinMaxNormalizer, and RegressionTree and RegressionTreeNode of
+  MultipleAdditiveTreesModel have setters of texts for all their numbers: only texts are certain.
+- MultipleAdditiveTreesModel.setIsNullSameAsZero takes a boolean, and no text.
+- LinearModel.setWeights casts to Number: no texts.
+- NeuralNetworkModel.DefaultLayer casts to Double: 1 is a Long, and refused.
+- ManagedModelStore casts class, name and the features' names to String.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +27,7 @@ from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
 from podium.exchange.emulators.walking import walk
+from podium.exchange.floats import java_number
 
 Singles = NDArray[np.float32]
 SLACK = np.float32(1e-6)
@@ -24,69 +37,108 @@ def score_solr(content: str, features: Sequence[str], X: NDArray[Any]) -> Single
     """A model of the model store."""
     told = json.loads(content)
     store = {name: j for j, name in enumerate(features)}
-    names = [feature["name"] for feature in told["features"]]
+    names = [_text(feature["name"]) for feature in told["features"]]
     x = np.empty((len(X), len(names)), dtype=np.float32)
-    for j, feature in enumerate(told["features"]):
-        if feature["name"] not in store:
-            raise ModelFileError(f"expected features of the store, got {feature['name']!r}")
-        x[:, j] = _normalize(feature.get("norm"), X[:, store[feature["name"]]].astype(np.float32))
-    kind, params = told["class"].rpartition(".")[2], told["params"]
-    if kind == "LinearModel":
-        return _linear(params["weights"], names, x)
-    if kind == "MultipleAdditiveTreesModel":
-        return _trees(params, names, x)
-    if kind == "NeuralNetworkModel":
-        return _network(params["layers"], x)
-    raise ModelFileError(f"expected a known class of model, got {kind}")
+    for j, (name, feature) in enumerate(zip(names, told["features"], strict=True)):
+        if name not in store or name in names[:j]:
+            raise ModelFileError(f"expected each feature of the store once, got {name!r}")
+        x[:, j] = _normalize(feature.get("norm"), X[:, store[name]].astype(np.float32))
+    package, _, kind = _text(told["class"]).rpartition(".")
+    if kind not in _MODELS or package != _PACKAGE + "model" or not _text(told["name"]):
+        raise ModelFileError(f"expected a known class of model, got {told['class']}")
+    return _MODELS[kind](told["params"], names, x)
+
+
+_PACKAGE = "org.apache.solr.ltr."
+
+
+def _entries(told: object, *names: str) -> dict[str, Any]:
+    """The entries of an object whose setters have these names."""
+    if not isinstance(told, dict) or not set(told) <= set(names) or None in told.values():
+        raise ModelFileError(f"expected an object with entries of {names}, got {told!r:.80}")
+    return told
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ModelFileError(f"expected a text, got {value!r:.80}")
+    return value
 
 
 def _single(text: object) -> np.float32:
-    if not isinstance(text, str):
-        raise ModelFileError(f"expected a number as text, got {text!r}")
-    return np.float32(float(text))
+    if not isinstance(text, str) or (value := java_number(text)) is None:
+        raise ModelFileError(f"expected a number as text, got {text!r:.80}")
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _normalize(norm: dict[str, Any] | None, x: Singles) -> Singles:
     if norm is None:
         return x
-    params = {name: _single(value) for name, value in norm["params"].items()}
-    if norm["class"].endswith(".StandardNormalizer"):
-        if params["std"] <= 0:
+    kind = _text(norm["class"]).removeprefix(_PACKAGE + "norm.")
+    if kind == "StandardNormalizer":
+        params = _entries(norm["params"], "avg", "std")
+        avg, std = _single(params["avg"]), _single(params["std"])
+        if std <= 0:
             raise ModelFileError("expected a standard deviation above 0")
         with np.errstate(over="ignore"):
-            return (x - params["avg"]) / params["std"]
-    delta = params["max"] - params["min"]
+            return (x - avg) / std
+    if kind != "MinMaxNormalizer":
+        raise ModelFileError(f"expected a known normalizer, got {norm['class']}")
+    params = _entries(norm["params"], "min", "max")
+    low = _single(params["min"])
+    delta = _single(params["max"]) - low
     if delta == 0:
         raise ModelFileError("expected a maximum other than the minimum")
-    return (x - params["min"]) / delta
+    return (x - low) / delta
 
 
-def _linear(weights: dict[str, float], names: list[str], x: Singles) -> Singles:
-    if set(weights) != set(names):
+def _linear(params: dict[str, Any], names: list[str], x: Singles) -> Singles:
+    weights = _entries(params, "weights")["weights"]
+    if not set(names) <= set(weights):
         raise ModelFileError("expected a weight for each feature")
     total = np.zeros(len(x), dtype=np.float32)
     for j, name in enumerate(names):
-        total += x[:, j] * np.float32(weights[name])
+        total += x[:, j] * np.float32(_number(weights[name]))
     return total
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ModelFileError(f"expected a number, got {value!r:.80}")
+    return value
 
 
 def _trees(params: dict[str, Any], names: list[str], x: Singles) -> Singles:
-    nulls = params.get("isNullSameAsZero", "true") == "false"
+    params = _entries(params, "trees", "isNullSameAsZero")
+    zero = params.get("isNullSameAsZero", True)
+    if not isinstance(zero, bool):
+        raise ModelFileError(f"expected true or false as isNullSameAsZero, got {zero!r:.80}")
     total = np.zeros(len(x), dtype=np.float32)
     for tree in params["trees"]:
-        total += _single(tree["weight"]) * _tree(tree["root"], names, x, nulls)
+        told = _entries(tree, "weight", "root")
+        total += _single(told["weight"]) * _tree(told["root"], names, x, nulls=not zero)
     return total
 
 
-def _tree(root: dict[str, Any], names: list[str], x: Singles, nulls: bool) -> Singles:
+_NODE = ("value", "feature", "threshold", "left", "right", "missing")
+
+
+def _tree(root: dict[str, Any], names: list[str], x: Singles, *, nulls: bool) -> Singles:
     def leaf(node: dict[str, Any]) -> np.float32 | None:
-        return None if "feature" in node else _single(node["value"])
+        if "feature" in _entries(node, *_NODE):
+            return None
+        if not {"left", "right"}.isdisjoint(node):
+            raise ModelFileError("expected a leaf without nodes below it")
+        return _single(node["value"])
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        values = x[rows, names.index(node["feature"])]
+        if (name := _text(node["feature"])) not in names:  # for which Solr scores the tree 0
+            raise ModelFileError(f"expected features of the model, got {name!r}")
+        values = x[rows, names.index(name)]
         below = values <= _single(node["threshold"]) + SLACK
         missing = np.isnan(values) if nulls else np.zeros(len(rows), dtype=bool)
-        return np.where(missing, nulls and node["missing"] == "left", below).astype(bool)
+        return np.where(missing, nulls and _text(node["missing"]) == "left", below).astype(bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         return node["left"], node["right"]
@@ -94,9 +146,10 @@ def _tree(root: dict[str, Any], names: list[str], x: Singles, nulls: bool) -> Si
     return walk(root, len(x), leaf=leaf, left=left, children=children, dtype=np.float32)
 
 
-def _network(layers: list[dict[str, Any]], x: Singles) -> Singles:
+def _network(params: dict[str, Any], names: list[str], x: Singles) -> Singles:
     out = x
-    for layer in layers:
+    for told in _entries(params, "layers")["layers"]:
+        layer = _entries(told, "matrix", "bias", "activation")
         matrix, bias = layer["matrix"], layer["bias"]
         if len(matrix) != len(bias) or any(len(row) != out.shape[1] for row in matrix):
             raise ModelFileError("expected a layer's matrix and bias to fit")
@@ -128,3 +181,10 @@ def _activate(name: str, value: Singles) -> Singles:
     if name != "identity":
         raise ModelFileError(f"expected a known activation, got {name!r}")
     return value
+
+
+_MODELS: dict[str, Callable[[dict[str, Any], list[str], Singles], Singles]] = {
+    "LinearModel": _linear,
+    "MultipleAdditiveTreesModel": _trees,
+    "NeuralNetworkModel": _network,
+}

@@ -2,6 +2,10 @@
 
 The importer writes ``x < threshold``, or ``!(x >= threshold)`` where missing values go left; forests
 keep thresholds and leaves in float32 and add leaves up in float64.
+
+Checks follow LightGBMParser and LightGBMNode of Vespa 8's model-integration. Jackson turns numbers into
+texts and back there (thresholds are texts, for categories), so types matter little: names must be
+texts, and objective, decision_type and pandas_categorical must be there.
 """
 
 from __future__ import annotations
@@ -36,11 +40,15 @@ def _forest(told: dict[str, Any], columns: dict[str, Floats], n_rows: int) -> Fl
     names = told["feature_names"]
     if told["objective"] != "lambdarank" or told["pandas_categorical"] is None:
         raise ModelFileError("expected a dump of a ranker")
+    if not all(isinstance(name, str) for name in names):
+        raise ModelFileError("expected feature names that are texts")
 
     def leaf(node: dict[str, Any]) -> np.float32 | None:
         return None if "left_child" in node else np.float32(node["leaf_value"])
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        if node["decision_type"] != "<=":  # "==" asks for categories
+            raise ModelFileError(f"expected numeric splits, got {node['decision_type']!r}")
         value = columns[names[node["split_feature"]]][rows]
         threshold = np.float64(np.float32(node["threshold"]))
         return ~(value >= threshold) if node["default_left"] else value < threshold

@@ -1,4 +1,7 @@
-"""LightGBM's text models: trees as they are, whatever their objective was; scores are raw ones."""
+"""LightGBM's text models: trees as they are, whatever their objective was.
+
+Scores are those of ``Booster.predict(raw_score=True)``: sums of the trees, also of a random forest.
+"""
 
 from __future__ import annotations
 

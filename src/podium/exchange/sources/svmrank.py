@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.data.decimals import whole_of, words_of
 from podium.exchange.lines import Lines
 from podium.exchange.sources.content import Found, finite, linear, pair, pairs
 
@@ -18,7 +19,7 @@ def svmrank(lines: Lines, n_features: int | None = None) -> Found:
         return _svmlight(lines, n_features)
     found: list[tuple[int, float]] = []
     for number, line in enumerate(lines, start=1):
-        found += pairs(lines, number, line.partition("#")[0].split())
+        found += pairs(lines, number, words_of(line.partition("#")[0]))
     _check_features(lines, found)
     return Found(linear(lines, found, n_features), "weights")
 
@@ -40,7 +41,7 @@ def _svmlight(lines: Lines, n_features: int | None) -> Found:
         raise lines.wrong(10, f"expected {vectors} support vectors, as told here, got {len(rows)}")
     found: list[tuple[int, float]] = []
     for number, line in rows:
-        alpha, *words = line.partition("#")[0].split() or [""]
+        alpha, *words = words_of(line.partition("#")[0]) or [""]
         words = [word for word in words if not word.startswith(("qid:", "sid:", "cost:"))]
         scale = finite(lines, number, alpha)
         vector = [pair(lines, number, word) for word in words]
@@ -56,14 +57,14 @@ def _setting(lines: Lines, number: int, name: str) -> str:
     value, sign, rest = lines[number - 1].partition("#")
     if not sign or not rest.strip().startswith(name):
         raise lines.wrong(number, f"expected the {name}, got {lines[number - 1][:40]!r}")
-    return value.strip()
+    return value.strip(" \t")
 
 
 def _whole(lines: Lines, number: int, name: str) -> int:
     text = _setting(lines, number, name)
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
+    if (value := whole_of(text)) is None:
         raise lines.wrong(number, f"expected a whole number as the {name}, got {text[:40]!r}")
-    return int(text)
+    return value
 
 
 def _check_features(lines: Lines, found: list[tuple[int, float]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.decimals import decimal_of, whole_of
 from podium.errors import ModelFileError, UsageError
 from podium.exchange.floats import largest_rounding_to
 from podium.exchange.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
@@ -59,7 +60,7 @@ class _Model:
             )
         self.learner = told["learner"]
         self.objective = str(self.learner["objective"]["name"])
-        self.width = int(self.learner["learner_model_param"]["num_feature"])
+        self.width = self._whole(self.learner["learner_model_param"]["num_feature"])
         if not 1 <= self.width <= MOST_FEATURES:
             raise self.wrong(f"expected 1 to {MOST_FEATURES} features, got {self.width}")
         if n_features not in (None, self.width):
@@ -72,7 +73,8 @@ class _Model:
 
     def read(self) -> Found:
         params, booster = self.learner["learner_model_param"], self.learner["gradient_booster"]
-        if int(params.get("num_class", 0)) > 1 or int(params.get("num_target", 1)) > 1:
+        classes, targets = params.get("num_class", "0"), params.get("num_target", "1")
+        if self._whole(classes) > 1 or self._whole(targets) > 1:
             raise self.wrong("expected one score a row, got a model of several classes or targets")
         names = tuple(map(str, self.learner.get("feature_names") or ())) or None
         if names is not None and len(names) != self.width:
@@ -98,14 +100,22 @@ class _Model:
         return Found(trees_model(Forest(self.width, tuple(trees))), self.objective, names)
 
     def _number(self, value: Any) -> float:
-        number = float(value)
-        if isinstance(value, bool) or not math.isfinite(number):
+        if type(value) not in (int, float) or not math.isfinite(value):
             raise self.wrong(f"expected finite numbers, got {value!r:.40}")
-        return number
+        return float(value)
+
+    def _whole(self, text: Any) -> int:
+        """A setting: XGBoost writes those as texts."""
+        value = whole_of(str(text))
+        if value is None:
+            raise self.wrong(f"expected a whole number, got {text!r:.40}")
+        return value
 
     def _base(self, told: Any) -> float:
         """The margin that everything starts from."""
-        base = self._number(str(told).strip("[]"))
+        base = decimal_of(str(told).removeprefix("[").removesuffix("]"))  # a list since 3.1
+        if base is None or not math.isfinite(base):
+            raise self.wrong(f"expected a finite base score, got {told!r:.40}")
         if self.objective in _LOGIT:
             if not 0 < base < 1:
                 raise self.wrong(f"expected a base score between 0 and 1, got {base:g}")
@@ -135,7 +145,7 @@ class _Model:
             raise self.wrong(f"expected tree {number} to have as many numbers in each list")
         if any(told.get("split_type") or ()) or told.get("categories_nodes"):
             raise self.wrong(f"expected numeric splits, got splits of categories in tree {number}")
-        if int(told.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
+        if self._whole(told.get("tree_param", {}).get("size_leaf_vector", "1")) > 1:
             raise self.wrong(f"expected a number in each leaf of tree {number}, got vectors")
         order, leaves = self._walk(number, left, right)
         if not all(0 <= feature[node] < self.width for node in order):

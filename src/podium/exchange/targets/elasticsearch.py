@@ -1,11 +1,13 @@
 """Elasticsearch LTR and OpenSearch LTR: a weighted sum, or trees in XGBoost's form.
 
-Both plugins compute in float32, go left where x < threshold, and ask `missing` where x is NaN.
+Both plugins compute in float32, go left where x < threshold, and ask `missing` where x is NaN; but
+OpenSearch from 3.2 to 3.7 sends NaN right, and makes NaN of every feature that a document lacks.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from podium.errors import CannotExpressError
@@ -24,6 +26,12 @@ from podium.exchange.targets.content import (
 )
 
 LINEAR, TREES = "model/linear", "model/xgboost+json"
+MISSING_GOES_RIGHT = (
+    "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right at every split, and so "
+    "scores the document wrong; use 3.8 or later (or 3.1 or earlier, where it counts as 0), or define "
+    "features that have a value for every document"
+)
+"""What to know of the plug-in between its pull requests #206 and #379."""
 
 
 def elasticsearch(model: Portable, name: str) -> Exported:
@@ -33,7 +41,10 @@ def elasticsearch(model: Portable, name: str) -> Exported:
 
 def opensearch(model: Portable, name: str) -> Exported:
     """For the OpenSearch LTR plugin, whose models are the same."""
-    return _exported("opensearch", model, name)
+    made = _exported("opensearch", model, name)
+    if made.kind != TREES:
+        return made
+    return replace(made, notes=(*made.notes, MISSING_GOES_RIGHT))
 
 
 def _exported(target: str, model: Portable, name: str) -> Exported:

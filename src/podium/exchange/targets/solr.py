@@ -68,7 +68,7 @@ def _norm(normalizer: Normalizer) -> dict[str, Any]:
 
 
 def _standard(mean: float, deviation: float) -> dict[str, Any]:
-    """Solr reads the numbers of normalizers and trees from texts."""
+    """Solr's setters of normalizers and trees take numbers as texts; of JSON's they refuse doubles."""
     avg, std = single(mean, "a mean"), divisor(deviation, "a standard deviation")
     return {"class": _NORM + "StandardNormalizer", "params": {"avg": repr(avg), "std": repr(std)}}
 
@@ -94,7 +94,8 @@ def _trees(form: Forest, names: tuple[str, ...]) -> Parts:
         _feature(name, _standard(0.0, 2.0**-k) if (k := powers.get(j)) else None)
         for j, name in enumerate(names)
     ]
-    missing = {"isNullSameAsZero": "false"} if form.knows_missing else {}
+    # A setter that takes a boolean, unlike those of numbers: the text "false" is refused.
+    missing = {"isNullSameAsZero": False} if form.knows_missing else {}
     trees = [
         {"weight": "1", "root": _tree(tree, names, powers, bool(missing))} for tree in form.trees
     ]

@@ -29,8 +29,8 @@ COMMON = tuple(own.name for own in fields(Rule))
 """What every rule may have."""
 TEXTS, DATES = ("query", "pattern", "name"), ("starts", "ends")
 
-_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TRUTHS = {
     word: word.lower() == "true" for word in ["true", "True", "TRUE", "false", "False", "FALSE"]
 }
