@@ -9,7 +9,7 @@ import pytest
 from cli import answer, flat, run
 
 import podium
-from podium.labelling import make_judgments, write_pool
+from podium.labelling import make_judgments, read_pool, write_pool
 from podium.labelling.store import Store
 
 DOCUMENTS = [f"d{i}" for i in range(8)]
@@ -119,10 +119,25 @@ def test_import_of_a_run(tmp_path):
     assert standing.task.prior == ("x", "y")
 
 
+def test_import_of_a_sample(tmp_path):
+    pool = tmp_path / "pool.csv"
+    pool.write_text("query,document,text\n" + "".join(f"q1,d{i},text {i}\n" for i in range(40)))
+    import_ = ("judge", "import", tmp_path / "a.db", "--pool", pool, "-a", "ann", "--top", 3)
+    sampled = (*import_, "--sample", 10, "--seed", 7)
+    assert answer(*sampled)["queries"] == 1
+    with Store.open(tmp_path / "a.db") as opened:
+        assert opened.pool() == read_pool(pool).sample(10, seed=7)
+        (standing,) = opened.standings()
+    assert len(standing.task.documents) == 10
+    assert (answer(*sampled)["queries"], answer(*sampled)["tasks"]) == (0, 0)
+    assert "q1" in run(*import_, "--sample", 10, "--seed", 8, code=1).stderr  # other documents
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         ([], "expected --pool or --run with queries to judge, got neither"),
+        (["-a", "ann", "--sample", "3"], "expected --sample with --pool or --run, got neither"),
         (["--pool", "POOL", "--run", "POOL"], "expected --pool or --run, got both"),
         (["-a", "ann"], "got neither, and the store has none"),
         (["--pool", "POOL", "--depth", "3"], "expected --depth with --run"),

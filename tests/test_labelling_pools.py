@@ -362,6 +362,47 @@ def test_names_of_fields_beside_a_run(tmp_path):
 # Tasks of a pool
 
 
+LONG = Pool(
+    tuple(PoolQuery(name, documents=tuple(PoolDocument(f"d{i}") for i in range(n)))
+          for name, n in (("q1", 40), ("q2", 40), ("q3", 5)))
+)  # fmt: skip
+
+
+def drawn(pool, query):
+    return [document.id for document in pool[query].documents]
+
+
+def test_a_sample_has_so_many_documents_of_each_query_in_the_pools_order():
+    found = LONG.sample(10, seed=3)
+    for query in ("q1", "q2"):
+        places = [int(name[1:]) for name in drawn(found, query)]
+        assert len(places) == 10
+        assert places == sorted(set(places))
+    assert drawn(found, "q1") != drawn(found, "q2")
+    assert found["q3"] == LONG["q3"]  # it has fewer
+
+
+def test_a_sample_depends_on_the_seed_and_not_on_other_queries():
+    alone = Pool((LONG["q2"],)).sample(10, seed=3)
+    assert alone["q2"] == LONG.sample(10, seed=3)["q2"]
+    assert drawn(LONG.sample(10, seed=4), "q2") != drawn(alone, "q2")
+
+
+def test_every_document_is_drawn_as_often_as_others():
+    counts = dict.fromkeys(drawn(LONG, "q1"), 0)
+    for seed in range(400):
+        for name in drawn(LONG.sample(10, seed=seed), "q1"):
+            counts[name] += 1
+    # 400 draws of 10 out of 40: 100 each, with a standard deviation of (400 * 1/4 * 3/4) ** 0.5 = 8.7.
+    assert 100 - 5 * 8.7 < min(counts.values()) <= max(counts.values()) < 100 + 5 * 8.7
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.0, True])
+def test_a_sample_has_a_document_at_least(n):
+    with pytest.raises(UsageError, match="expected a sample of 1 document or more"):
+        LONG.sample(n)
+
+
 def test_a_prior_needs_the_scores_of_all_documents():
     with pytest.raises(DataError, match=r"all 3 documents of query 'q1'.* none of 2, such as 'y'"):
         make_tasks([("ann", "q1", "preference")], POOL, prior=True)

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from cli import run
@@ -169,7 +170,8 @@ def test_a_rule_by_keyboard_moves_the_list_with_its_reason_and_is_copied(
             "() => document.querySelector('[data-ui=told]').textContent === 'Copied.'"
         )
         text = page.evaluate("navigator.clipboard.readText()")
-    assert parse_rules(text) == (Hide("c3", hard=True, query="something else"), rule)
+    for_this_query = replace(rule, query="chess clock")
+    assert parse_rules(text) == (Hide("c3", hard=True, query="something else"), for_this_query)
     (tmp_path / "rules.yaml").write_text(text)
     assert read_rules(tmp_path / "rules.yaml") == parse_rules(text)
     told = run("rules", "check", tmp_path / "rules.yaml").stdout
@@ -270,7 +272,6 @@ def test_a_rule_that_was_undone_does_not_come_back_with_the_page(browser, addres
 def test_a_rule_for_one_query_waits_until_it_is_said_which(browser, address, scope):
     with playing(browser, address) as page:
         rule = card(page, 1)
-        rule.locator(".more > summary").click()
         rule.locator("[data-field=scope]").select_option(scope)
         settled(page)
         assert status(page, 1) == "Holds."
@@ -297,7 +298,7 @@ def test_documents_are_chosen_by_their_fields(browser, address):
         hidden = [doc["id"] for doc in CLOCKS if doc["fields"]["stock"] < 2]
         assert sorted(order(page, "hidden")) == sorted(hidden)
         text = open_file(page)
-        assert parse_rules(text)[-1] == Hide(Where("stock < 2"), hard=True)
+        assert parse_rules(text)[-1] == Hide(Where("stock < 2"), hard=True, query="chess clock")
         page.keyboard.press("Escape")
         page.locator(".kind").select_option("at-most")
         card(page, 1).get_by_label("Documents: chosen by").select_option("each")
@@ -381,13 +382,32 @@ def test_a_field_that_no_condition_can_name_is_not_offered(browser, address):
             ) == fields  # fmt: skip
 
 
+def pin(page, *places):
+    """Pin the documents at these places, from 0, to the first one."""
+    for at in places:
+        page.locator("[data-ui=before] .doc").nth(at).focus()
+        page.keyboard.press("p")
+        settled(page)
+
+
+def refuse_conflicts(page):
+    """No rule may give way, so that conflicts leave the page without a list."""
+
+    def ask(route):
+        body = {**json.loads(route.request.post_data), "conflicts": "error"}
+        route.continue_(post_data=json.dumps(body))
+
+    page.route("**/v1/postrank", ask)
+
+
 def test_conflicts_are_shown_where_they_are(browser, address):
     with playing(browser, address) as page:
+        refuse_conflicts(page)
         restart(page)
-        for at in (1, 3):
-            page.locator("[data-ui=before] .doc").nth(at).focus()
-            page.keyboard.press("p")
-            settled(page)
+        pin(page, 1)
+        assert ui(page, "summary").inner_text().endswith("the rule holds.")
+        pin(page, 3)
+        assert ui(page, "summary").inner_text() == "The rules cannot all hold."
         assert (
             ui(page, "alert")
             .inner_text()
@@ -401,8 +421,137 @@ def test_conflicts_are_shown_where_they_are(browser, address):
         assert ui(page, "alert").is_hidden()
         rules = [Pin("c2", 1), Pin("c4", 1, hard=True)]
         assert order(page) == list(postrank(IDS, rules).order)
+        assert ui(page, "summary").inner_text().endswith("; 1 of 2 rules holds.")
         assert status(page, 1).startswith("Not met: off by ")
         assert "Contradicts rule 2" in status(page, 1)
+
+
+def test_a_priority_says_which_rule_gives_way(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        pin(page, 1, 3)
+        card(page, 2).get_by_label("priority").fill("5")
+        settled(page)
+        assert order(page)[0] == "c4"
+        assert "Rules 1 and 2 must hold, and cannot all hold together. Rule 1 gave way." in (
+            ui(page, "alert").inner_text()
+        )
+        assert "as it was before" not in ui(page, "alert").inner_text()
+        assert ui(page, "summary").inner_text().endswith("; 1 of 2 rules holds.")
+        assert status(page, 1) == "Gave way. Cannot hold together with rule 2."
+        assert status(page, 2) == "Holds. Cannot hold together with rule 1."
+        assert parse_rules(open_file(page))[-2:] == (
+            Pin("c2", 1, hard=True, query="chess clock"),
+            Pin("c4", 1, hard=True, query="chess clock", priority=5),
+        )
+        page.keyboard.press("Escape")
+        card(page, 1).get_by_label("priority").fill("6.5")
+        settled(page)
+        assert status(page, 1) == "Give it a whole number as priority."
+        assert ui(page, "alert").is_hidden()
+        card(page, 1).get_by_label("priority").fill("6")
+        settled(page)
+        assert order(page)[0] == "c2"
+        assert status(page, 2).startswith("Gave way.")
+
+
+def copied(page):
+    """The notice of a copy of rules that clash, and the text in the clipboard."""
+    page.locator("[data-do=copy]").click()
+    page.wait_for_selector("[data-ui=told].is-warning")
+    return ui(page, "told").inner_text(), page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_copy_of_rules_that_clash_says_so(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        pin(page, 1, 3)
+        notice, text = copied(page)
+        assert notice == (
+            "Copied. But “Pin Clock 2 to place 1” and “Pin Clock 4 to place 1” cannot all hold "
+            "together. Change one of them before you use the file."
+        )
+        assert [rule.named for rule in parse_rules(text)[-2:]] == [("c2",), ("c4",)]
+        open_file(page)
+        page.locator("[data-do=copyText]").click()
+        page.wait_for_selector("[data-ui=yamlTold].is-warning")
+        assert ui(page, "yamlTold").inner_text() == notice
+        page.keyboard.press("Escape")
+        card(page, 2).get_by_label("at place").fill("2")
+        settled(page)
+        assert ui(page, "told").inner_text() == ""
+        page.locator("[data-do=copy]").click()
+        page.wait_for_function(
+            "() => document.querySelector('[data-ui=told]').textContent === 'Copied.'"
+        )
+
+
+def test_a_copy_of_rules_that_clash_on_this_list_alone_says_so(browser, address):
+    with playing(browser, address) as page:
+        sold_out = {"rule": "hide", "where": "stock == 0", "hard": True, "name": "Sold out"}
+        use_file(page, {"rule": "pin", "docs": "c4", "position": 1, "hard": True}, sold_out)
+        notice, _ = copied(page)
+        assert "“Pin Clock 4 to place 1” and “Sold out” cannot all hold together." in notice
+
+
+def test_a_rule_that_cannot_be_used_is_not_counted_as_one_that_holds(browser, address):
+    with playing(browser, address) as page:
+        condition = 'stock == 9 and brand == "DGT"'
+        use_file(
+            page, {"rule": "top-k", "docs": "c1", "k": 2}, {"rule": "hide", "where": condition}
+        )
+        card(page, 2).get_by_label("Documents: condition").fill("stock == 9 and")
+        settled(page)
+        assert status(page, 2).startswith("Cannot be used: ")
+        assert ui(page, "summary").inner_text() == "Nothing moved; 1 of 2 rules holds."
+
+
+@pytest.mark.parametrize("key", list("tnphml"))
+def test_a_rule_is_for_this_query_until_it_is_widened(page_of_clocks, key):
+    page = page_of_clocks
+    restart(page)
+    page.locator("[data-ui=before] .doc").nth(1).focus()
+    page.keyboard.press(key)
+    settled(page)
+    assert card(page, 1).get_by_label("Query", exact=True).input_value() == "chess clock"
+    assert parse_rules(open_file(page))[-1].query == "chess clock"
+    page.keyboard.press("Escape")
+    card(page, 1).get_by_label("For which queries").select_option("every query")
+    settled(page)
+    assert parse_rules(open_file(page))[-1].query is None
+    page.keyboard.press("Escape")
+
+
+def test_a_pin_does_not_reach_another_query_unless_it_is_widened(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        pin(page, 3)
+        assert order(page)[0] == "c4"
+        paste(page, "c1", "c4", query="garden clock")
+        settled(page)
+        assert order(page) == ["c1", "c4"]
+        assert page.locator(".card").count() == 0
+        ui(page, "elsewhere").locator("summary").click()
+        assert "Pin c4 to place 1, for “chess clock”" in ui(page, "elsewhere").inner_text()
+        find(page, "chess")
+        settled(page)
+        card(page, 1).get_by_label("For which queries").select_option("every query")
+        settled(page)
+        paste(page, "c1", "c4", query="garden clock")
+        settled(page)
+        assert order(page) == ["c4", "c1"]
+
+
+def test_documents_that_close_up_behind_a_hidden_one_are_not_shown_as_moved(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        page.locator("[data-ui=before] .doc").nth(2).focus()
+        page.keyboard.press("h")
+        settled(page)
+        assert order(page) == [id_ for id_ in IDS if id_ != "c3"]
+        assert ui(page, "after").locator(".move, .why").count() == 0
+        assert "Hide Clock 3" in ui(page, "hidden").inner_text()
+        assert ui(page, "summary").inner_text() == "Nothing moved, 1 hidden; the rule holds."
 
 
 def test_soft_rules_that_contradict_each_other_are_marked(browser, address):
@@ -511,6 +660,7 @@ def test_a_service_that_went_away_is_told(browser, tmp_path):
         page.keyboard.press("t")
         page.wait_for_selector("[data-ui=alert]:not([hidden])")
         assert ui(page, "alert").inner_text().startswith("the service does not answer")
+        assert ui(page, "summary").inner_text() == ""
 
 
 def test_the_demo_is_there_without_any_file(browser):
@@ -550,6 +700,16 @@ def test_the_page_has_contrast_and_names_and_fits(browser, address, scheme, widt
             assert ui(page, "after").is_hidden()
         page.locator(".more > summary").first.click()
         check("rules")
+        page.keyboard.press("Escape")
+        page.locator("[data-ui=after] .doc").nth(1).focus()
+        page.keyboard.press("p")
+        settled(page)
+        assert ui(page, "alert").is_visible()
+        check("clash")
+        if width < 800:
+            page.locator("button[data-view=rules]").click()
+        copied(page)
+        check("copied")
         page.keyboard.press("Escape")
         page.keyboard.press("?")
         page.wait_for_selector("[data-ui=help][open]")
@@ -607,8 +767,9 @@ def find(page, words):
     page.locator("#query").press("Enter")
 
 
-def paste(page, *names):
+def paste(page, *names, query=""):
     page.get_by_role("button", name="Your own list").click()
+    page.locator("[data-ui=pasteQuery]").fill(query)
     page.locator("[data-ui=pasteText]").fill("\n".join(names))
     page.get_by_role("button", name="Use this list").click()
 

@@ -251,7 +251,44 @@ def test_what_soft_and_hard_rules_do_is_told_apart():
 
 def test_a_hidden_document_is_explained_by_what_hides_it_alone():
     rules = [Hide(["b", "f"], hard=True), NotTopK("b", 5), Together(["b", "c"])]
-    assert because(list("abcdef"), rules) == dict.fromkeys("bcdef", (0,))
+    assert because(list("abcdef"), rules) == dict.fromkeys("bf", (0,))
+
+
+def test_documents_that_close_up_behind_hidden_ones_are_not_moved():
+    result = postrank(list("abcd"), [Hide("b", hard=True)])
+    assert [move.doc for move in result.moved] == ["b"]
+    assert [(move.doc, move.origin, move.to, move.because) for move in result.moves[:3]] == [
+        ("a", 1, 1, ()), ("c", 3, 3 - 1, ()), ("d", 4, 4 - 1, ()),
+    ]  # fmt: skip
+
+
+def test_a_document_that_comes_back_to_its_place_among_the_shown_is_not_moved():
+    # Without a: b c d. The soft rule takes d to the top, the pin takes it back to place 3.
+    rules = [Hide("a", hard=True), TopK("d", 1, weight=100), Pin("d", 3, hard=True)]
+    result = postrank(list("abcd"), rules)
+    assert result.order == ("b", "c", "d")
+    assert [(move.doc, move.because) for move in result.moved] == [("a", (rules[0],))]
+    assert result.moves[2] == ("d", 4, 3, ())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_hiding_documents_gives_the_others_the_reasons_they_have_without_them(seed):
+    rng = np.random.default_rng(seed)
+    docs = [f"d{at}" for at in range(12)]
+    away = set(rng.choice(docs, 3, replace=False).tolist())
+    shown = [doc for doc in docs if doc not in away]
+    up, down, pinned = rng.choice(shown, 3, replace=False).tolist()
+    rules = [TopK(up, 2, weight=5), NotTopK(down, 6, weight=5), Pin(pinned, 4, hard=True)]
+    hiding = postrank(docs, [*rules, Hide(sorted(away), hard=True)])
+    without = postrank(shown, rules)
+    reasons = {move.doc: move.because for move in without.moved}
+    assert reasons
+    for move in hiding.moved:
+        if move.doc not in away:
+            assert move.because == reasons[move.doc] != ()
+    # One that moved down by as many places as it closed up stands where it stood.
+    where_they_were = {move.doc for move in hiding.moves if move.origin == move.to}
+    assert {move.doc for move in hiding.moved} == away | reasons.keys() - where_they_were
 
 
 def test_who_made_way_names_those_who_passed_it_not_those_it_passed():

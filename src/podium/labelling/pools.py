@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from podium.errors import DataError, EmptyDataError, UnknownNameError
+import numpy as np
+
+from podium.data.checks import check_seed
+from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 
 ContentKind = Literal["text", "html", "image"]
 CONTENT_KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
@@ -140,6 +143,24 @@ class Pool:
     def _by_id(self) -> dict[str, PoolQuery]:
         return {query.id: query for query in self.queries}
 
+    def sample(self, n: int, *, seed: int = 0) -> Pool:
+        """Return a pool with a random sample of n documents of each query, in the pool's order.
+
+        A query with n documents or fewer keeps them all. The sample of a query depends on the seed,
+        the id of the query and its documents, not on the other queries.
+
+        Examples
+        --------
+        >>> pool = Pool((PoolQuery("q1", documents=tuple(map(PoolDocument, "abcde"))),))
+        >>> [document.id for document in pool.sample(2, seed=0)["q1"].documents]
+        ['d', 'e']
+        """
+        if type(n) is not int or n < 1:
+            raise UsageError(f"expected a sample of 1 document or more, got {n!r}")
+        check_seed(seed)
+        queries = (replace(query, documents=_sample(query, n, seed)) for query in self.queries)
+        return replace(self, queries=tuple(queries))
+
     @classmethod
     def of(cls, rows: Iterable[tuple[PoolQuery, PoolDocument]]) -> Pool:
         """A pool from rows of one document each; the rows of a query need not stand together.
@@ -165,6 +186,15 @@ class Pool:
                 for i, texts in queries.items()
             )
         )
+
+
+def _sample(query: PoolQuery, n: int, seed: int) -> tuple[PoolDocument, ...]:
+    """Draw n documents of a query, and keep their order."""
+    if n >= len(query.documents):
+        return query.documents
+    random = np.random.default_rng([seed, *query.id.encode()])
+    rows = random.choice(len(query.documents), n, replace=False)
+    return tuple(query.documents[row] for row in sorted(rows.tolist()))
 
 
 def first_repeated(ids: Iterable[str]) -> str | None:

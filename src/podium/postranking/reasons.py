@@ -22,17 +22,23 @@ class Story:
     """The rules behind each row's way through the stages of post-ranking: hidden, soft, hard.
 
     A stage takes rows from places before to places after. A rule that acts in it moves a document it
-    names the way it wishes. Every other document that moved made way, or moved up into a gap: the
-    rules that moved those which passed it are its reasons.
+    names the way it wishes. Every other document that moved made way: the rules that moved those
+    which passed it are its reasons. A hidden document passes nobody. Those below it close up and keep
+    their order, so the rule that hides it is a reason for it alone.
     """
 
     def __init__(self, n: int, rules: Sequence[Rule]) -> None:
         self.rules = rules
+        self.start = self.end = np.arange(1, n + 1)
         # A set of rules is a bit for each, in as many words as it takes.
         self.sets = np.zeros((len(rules) // WORD + 1, n), dtype=np.int64)
 
     def stage(self, acting: Iterable[Acting], before: Places, after: Places) -> None:
-        """Rules took every row from one place to another."""
+        """Rules took every row from one place to another; hidden rows stand beyond the last place."""
+        hidden = after > len(after)
+        if (hidden & (before <= len(before))).any():
+            self.start = after
+        self.end = after
         places, step = after.tolist(), (after - before).tolist()
         movers: dict[int, int] = {}
         for number, bound in acting:
@@ -45,10 +51,14 @@ class Story:
             rows = np.array(list(movers))
             for word, sets in enumerate(self.sets):
                 own = np.array([its >> WORD * word & 2**WORD - 1 for its in movers.values()])
-                sets |= kernels.sets_of_movers(before, after, rows, own)
+                shown = ~hidden[rows]
+                sets |= kernels.sets_of_movers(before, after, rows[shown], own[shown])
+                sets[rows[~shown]] |= own[~shown]
 
     def told(self, rows: NDArray[np.int64], moved: NDArray[np.bool_]) -> Iterator[Reasons]:
-        """The rules of each of these rows, where it is not where it was."""
+        """The rules of each of these rows, where it is not where it was, nor merely closed up."""
+        n = len(moved)
+        moved = moved & ((self.start != self.end) | (self.end > n))
         sets, *more = np.where(moved, self.sets, 0).take(rows, axis=1).tolist()
         for word, its in enumerate(more, start=1):
             sets = [low | high << WORD * word for low, high in zip(sets, its, strict=True)]

@@ -37,7 +37,8 @@ class Outcome(NamedTuple):
 class Move(NamedTuple):
     """Where a document came from and went to, both from 1, and the rules that moved it.
 
-    `to` is None for a hidden document.
+    `to` is None for a hidden document. A document that only closed up, because documents above it are
+    hidden, has no rules in `because`.
     """
 
     doc: Document
@@ -82,8 +83,18 @@ class PostRanking(Sequence[Any]):
 
     @cached_property
     def moved(self) -> tuple[Move, ...]:
-        """The documents that are not where they were."""
-        return tuple(move for move in self.moves if move.origin != move.to)
+        """The documents that rules moved or hid.
+
+        A document that only closed up, because documents above it are hidden, is not among them: its
+        place among the documents that are shown is the same.
+        """
+        origins = sorted(move.origin for move in self.moves if move.to is not None)
+        closed_up = {origin: place for place, origin in enumerate(origins, start=1)}
+        return tuple(
+            move
+            for move in self.moves
+            if move.to not in (move.origin, closed_up.get(move.origin, 0))
+        )
 
     @property
     def violated(self) -> tuple[Outcome, ...]:

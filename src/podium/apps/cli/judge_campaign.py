@@ -27,6 +27,7 @@ class Wanted:
     documents: Path | None = None
     queries: Path | None = None
     depth: int | None = None
+    sample: int | None = None
     assessors: Sequence[str] = ()
     assign: str | None = None
     design: DesignName | None = None
@@ -127,7 +128,27 @@ def split_names(given: Iterable[str]) -> list[str]:
 
 
 def _pool(store: str, wanted: Wanted) -> Pool | None:
-    """The pool of the files given, or the store's own where more people are to judge it."""
+    """The pool to judge: of files, all of it or a sample, or the store's own."""
+    from podium.errors import UsageError
+
+    pool = _pool_of_files(wanted)
+    if pool is not None:
+        return pool if wanted.sample is None else pool.sample(wanted.sample, seed=wanted.seed)
+    if wanted.sample is not None:
+        raise UsageError("expected --sample with --pool or --run, got neither")
+    if not wanted.assessors and wanted.assign is None:
+        return None
+    if is_there(store):
+        with open_store(store) as opened:
+            if opened.query_texts():
+                return opened.pool()
+    raise UsageError(
+        "expected --pool or --run with queries to judge, got neither, and the store has none"
+    )
+
+
+def _pool_of_files(wanted: Wanted) -> Pool | None:
+    """Read the files of a pool; return None where the command line names none."""
     from podium.errors import UsageError
     from podium.labelling import read_pool, read_trec_pool
 
@@ -142,15 +163,7 @@ def _pool(store: str, wanted: Wanted) -> Pool | None:
         if wanted.documents is None:
             raise UsageError("expected --documents beside --run, got none")
         return read_trec_pool(wanted.run, wanted.documents, wanted.queries, depth=wanted.depth)
-    if not wanted.assessors and wanted.assign is None:
-        return None
-    if is_there(store):
-        with open_store(store) as opened:
-            if opened.query_texts():
-                return opened.pool()
-    raise UsageError(
-        "expected --pool or --run with queries to judge, got neither, and the store has none"
-    )
+    return None
 
 
 def plan_of(pool: Pool, assessors: list[str], wanted: Wanted) -> list[Assignment]:

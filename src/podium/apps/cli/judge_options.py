@@ -41,6 +41,13 @@ QueriesFile = Annotated[
 Depth = Annotated[
     int | None, typer.Option(min=1, help="Documents of each query of a run; all by default.")
 ]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Judge a random sample of this many documents of each query (see --seed); all by default.",
+    ),
+]
 Assessors = Annotated[
     list[str] | None,
     typer.Option(

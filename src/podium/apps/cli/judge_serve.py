@@ -73,6 +73,7 @@ def serve(
     documents: options.DocumentsFile = None,
     queries: options.QueriesFile = None,
     depth: options.Depth = None,
+    sample: options.Sample = None,
     assessors: options.Assessors = None,
     assign: options.Assign = None,
     design: options.Design = None,
@@ -106,7 +107,7 @@ def serve(
     where = the_store(store, store_)
     settings = JudgingSettings(base_url=base_url, images=images, repeats=repeats)
     wanted = Wanted(
-            pool=pool, run=run, documents=documents, queries=queries, depth=depth,
+            pool=pool, run=run, documents=documents, queries=queries, depth=depth, sample=sample,
             assessors=assessors or (), assign=assign, design=design, tool=tool, overlap=overlap,
             rounds=rounds, top=top, strategy=strategy, prior=prior, ask_implied=ask_implied, grades=grades,
             mix=mix, seed=seed,

@@ -64,6 +64,7 @@ def import_(
     documents: options.DocumentsFile = None,
     queries: options.QueriesFile = None,
     depth: options.Depth = None,
+    sample: options.Sample = None,
     assessors: options.Assessors = None,
     assign: options.Assign = None,
     design: options.Design = None,
@@ -87,7 +88,7 @@ def import_(
         raise UsageError("expected --pool or --run with queries to judge, got neither")
     with busy("importing"):
         wanted = Wanted(
-            pool=pool, run=run, documents=documents, queries=queries, depth=depth,
+            pool=pool, run=run, documents=documents, queries=queries, depth=depth, sample=sample,
             assessors=assessors or (), assign=assign, design=design, tool=tool, overlap=overlap,
             rounds=rounds, top=top, strategy=strategy, prior=prior, ask_implied=ask_implied, grades=grades,
             mix=mix, seed=seed,

@@ -135,7 +135,10 @@ class Answer(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 class Moved(Answer, rename={"origin": "from"}):
-    """Where a document came from and went to, from 1 (null: hidden), and which rules moved it."""
+    """Where a document came from and went to, from 1 (null: hidden), and which rules moved it.
+
+    Documents that only close up behind hidden ones are not listed.
+    """
 
     id: str
     origin: int

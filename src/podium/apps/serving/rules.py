@@ -125,7 +125,7 @@ def _numbers(rules: Sequence[Rule]) -> dict[int, int]:
 
 
 def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
-    """The documents that are not where they were, and because of which rules."""
+    """The documents that rules moved or hid, and because of which rules."""
     numbers = _numbers(rules)
     return [
         Moved(

@@ -1,11 +1,13 @@
 /* A rule as a card: a sentence with controls in it, how much it counts, and what became of it. */
 import { readCondition } from "./conditions.js";
 import { make } from "./page.js";
-import { KINDS, USUAL, ofKind, rolesOf, targetOf, withTarget } from "./rules.js";
+import { KINDS, USUAL, ofKind, rolesOf, scopeOf, targetOf, withTarget } from "./rules.js";
 import { targetControls } from "./targets.js";
 
 const FROM = -2;
 const TO = 2;
+const SCOPES = { query: "only the query", "": "every query", pattern: "queries like" };
+const PRIORITY = "Where rules that must hold clash, the one of lower priority gives way.";
 const ROLES = { docs: "Documents", first: "First", second: "Then" };
 
 /** One rule on the page. `change(record, what)` and `remove()` hear of what people do. */
@@ -48,6 +50,7 @@ export class Card {
       ...rolesOf(record).map((role, at) => make("div", { className: "part" }, at ? make("span", { textContent: "before" }) : "", this.target(role))),
       make("div", { className: "part" }, ...this.numbers()),
       this.strength(),
+      this.scope(),
       this.more(),
       this.status,
     );
@@ -81,7 +84,7 @@ export class Card {
     const hard = make("input", { type: "checkbox", role: "switch", checked: Boolean(this.record.hard), "data-field": "hard" });
     hard.addEventListener("change", () => this.change({ ...this.record, hard: hard.checked }));
     const must = make("label", { className: "inline" }, hard, " must hold");
-    if (this.record.hard) return make("div", { className: "row strength" }, must);
+    if (this.record.hard) return make("div", { className: "row strength" }, must, this.priority());
     const slider = make("input", { type: "range", min: FROM, max: TO, step: 0.05, "aria-label": "How much it counts", "data-field": "slider" });
     slider.addEventListener("input", () => this.change({ ...this.record, weight: rounded(10 ** Number(slider.value)) }, "weight"));
     const read = () => {
@@ -97,28 +100,36 @@ export class Card {
       make("span", { className: "ends", textContent: "a hint" }), slider, make("span", { className: "ends", textContent: "strongly" }), number, must);
   }
 
-  /** When it holds, and how it is called. */
-  more() {
-    const { record } = this;
-    const scope = record.query !== undefined ? "query" : record.pattern !== undefined ? "pattern" : "";
-    const select = make("select", { "data-field": "scope" },
-      ...[["", "every query"], ["query", "one query"], ["pattern", "queries like"]].map(([value, words]) => make("option", { value, textContent: words, selected: value === scope })));
+  /** Which rule gives way where several must hold and cannot. */
+  priority() {
+    const input = this.bound("priority", { type: "number", step: 1, title: PRIORITY }, (record) => record.priority ?? 0, (text) => (text === "" ? undefined : Number(text)));
+    return make("label", { className: "inline", title: PRIORITY }, "priority ", input);
+  }
+
+  /** For which queries: one, all, or those like a pattern. */
+  scope() {
+    const scope = scopeOf(this.record);
+    const select = make("select", { "aria-label": "For which queries", "data-field": "scope" },
+      ...Object.entries(SCOPES).map(([value, words]) => make("option", { value, textContent: words, selected: value === scope })));
     select.addEventListener("change", () => {
       const { query: _, pattern: __, ...rest } = this.record;
       this.change(select.value ? { ...rest, [select.value]: this.query() } : rest);
     });
+    const words = { query: "Query", pattern: "Pattern of queries, * for any text" }[scope];
+    const text = scope && this.bound(scope, { type: "text", "aria-label": words, title: words }, (record) => record[scope] ?? "", String);
+    return make("div", { className: "part scope" }, make("label", { className: "inline" }, "for ", select), text);
+  }
+
+  /** On which days it holds, and how it is called. */
+  more() {
     const text = (name, options = {}) => this.bound(name, { type: "text", ...options }, (r) => r[name] ?? "", (value) => value || undefined);
     const day = (name) => text(name, { type: "date" });
     const fields = [
-      make("label", {}, "For ", select),
-      scope && make("label", {}, scope === "query" ? "Query " : "Like (* for any text) ", this.bound(scope, { type: "text" }, (r) => r[scope] ?? "", String)),
       make("label", {}, "From ", day("starts")),
       make("label", {}, "Until ", day("ends")),
       make("label", {}, "Called ", text("name", { placeholder: "what it says" })),
-      record.hard && make("label", {}, "Priority ", this.bound("priority", { type: "number", step: 1 }, (r) => r.priority ?? 0, (value) => (value === "" ? undefined : Math.trunc(Number(value)))),
-        make("small", { textContent: "where rules that must hold clash, the lower one gives way" })),
     ];
-    const details = make("details", { className: "more", open: this.isOpen }, make("summary", { textContent: when(record) }), make("div", { className: "grid" }, ...fields.filter(Boolean)));
+    const details = make("details", { className: "more", open: this.isOpen }, make("summary", { textContent: when(this.record) }), make("div", { className: "grid" }, ...fields));
     details.addEventListener("toggle", () => (this.isOpen = details.open));
     this.syncs.push({ input: details, read: () => (details.firstChild.textContent = when(this.record)) });
     return details;
@@ -164,11 +175,12 @@ function shapeOf(record, fields) {
     const { field, comparison } = readCondition(target.text ?? "") ?? {};
     return ["where", field, comparison]; // not the value, which is being typed
   });
-  return JSON.stringify([record.rule, targets, Boolean(record.hard), record.query !== undefined, record.pattern !== undefined, fields]);
+  return JSON.stringify([record.rule, targets, Boolean(record.hard), scopeOf(record), fields]);
 }
 
+/** The days and the name of a rule, in words. */
 function when(record) {
-  const query = record.query !== undefined ? `for “${record.query}”` : record.pattern !== undefined ? `for queries like “${record.pattern}”` : "for every query";
   const days = [record.starts && `from ${record.starts}`, record.ends && `until ${record.ends}`].filter(Boolean).join(" ");
-  return [query, days].filter(Boolean).join(", ");
+  const said = [days, record.name && `called “${record.name}”`].filter(Boolean).join(", ");
+  return said ? `Days and name: ${said}` : "Days and name";
 }

@@ -1,8 +1,8 @@
 /* The rules of a list as cards, each with what became of it. */
 import { Card } from "./card.js";
-import { told, withOthers } from "./outcomes.js";
+import { ofClash, told, withOthers } from "./outcomes.js";
 import { make, ui } from "./page.js";
-import { KINDS, lacking, say } from "./rules.js";
+import { KINDS, lacking, say, sayScope, scopeOf } from "./rules.js";
 
 export class Editor {
   constructor(playground) {
@@ -26,6 +26,11 @@ export class Editor {
   /** A rule that people work on stays in sight. */
   meet(key) {
     this.met.add(key);
+  }
+
+  /** Another list is shown: what was worked on is kept in sight only if it concerns that one. */
+  forget() {
+    this.met.clear();
   }
 
   isNew(key) {
@@ -77,7 +82,7 @@ export class Editor {
     const { element } = this.cards.get(key);
     element.scrollIntoView({ block: "nearest" });
     const lacks = lacking(this.cards.get(key).record);
-    (element.querySelector(lacks ? ".combobox input" : "input[type=number]") ?? element.querySelector("select")).focus({ preventScroll: true });
+    (element.querySelector(lacks ? ".combobox input" : "input[type=number]:not([data-field=priority])") ?? element.querySelector("select")).focus({ preventScroll: true });
   }
 
   /** Rules for other queries or documents: kept, and written with the rest. */
@@ -89,7 +94,7 @@ export class Editor {
     if (!others.length) return;
     const [summary, list] = place.children;
     summary.textContent = `${others.length} ${others.length === 1 ? "rule" : "rules"} for other queries or documents`;
-    list.replaceChildren(...others.slice(0, 200).map(({ record }) => make("li", { textContent: `${say(record, String)}${record.query ? `, for “${record.query}”` : ""}` })));
+    list.replaceChildren(...others.slice(0, 200).map(({ record }) => make("li", { textContent: `${say(record, String)}${scopeOf(record) && `, ${sayScope(record)}`}` })));
   }
 
   /** What became of each rule. */
@@ -100,11 +105,11 @@ export class Editor {
     });
     for (const [key, text] of wrong) this.cards.get(key)?.tell({ kind: "conflict", text: `Cannot be used: ${text}.` });
     if (!clashing.length) return;
-    for (const { key } of sent) {
+    sent.forEach(({ key }, at) => {
       const others = clashing.filter((other) => other !== key).map((other) => this.number(other));
-      const text = clashing.length === 1 ? "No order of this list meets it." : `Cannot hold together with ${others.length > 1 ? "rules" : "rule"} ${others.join(", ")}.`;
-      this.cards.get(key)?.tell(clashing.includes(key) ? { kind: "conflict", text } : { kind: "idle", text: "Waits until the clash is gone." });
-    }
+      if (clashing.includes(key)) this.cards.get(key)?.tell(ofClash(others, outcomes[at]));
+      else if (!outcomes.length) this.cards.get(key)?.tell({ kind: "idle", text: "Waits until the clash is gone." });
+    });
   }
 
   withFindings(key, status) {

@@ -1,10 +1,10 @@
 /* Rules as a file: copied, kept, and taken from one. */
 import { closable, make, ui } from "./page.js";
 
-/** The dialog of rules.yaml; `text()` gives the file, `use(text)` takes another and may refuse it. */
+/** The dialog of rules.yaml: `text()` gives the file, `use(text)` takes another, `review(text, done)` says what was done with it. */
 export class RuleFileDialog {
-  constructor({ text, use, told }) {
-    Object.assign(this, { text, use, told });
+  constructor({ text, use, review }) {
+    Object.assign(this, { text, use, review });
     this.dialog = closable(ui("file"));
     this.area = ui("yaml");
     const actions = { copyText: () => this.copy(this.area.value), download: () => this.download(), useText: () => this.take() };
@@ -17,7 +17,7 @@ export class RuleFileDialog {
   }
 
   async open() {
-    ui("yamlWrong").textContent = "";
+    ui("yamlWrong").textContent = ui("yamlTold").textContent = "";
     this.area.value = await this.text();
     this.dialog.showModal();
     this.area.focus();
@@ -26,21 +26,23 @@ export class RuleFileDialog {
   }
 
   /** Into the clipboard; where the browser has none for this page, by hand. */
-  async copy(text, more = "") {
+  async copy(text) {
+    let done = "Copied.";
     try {
       await navigator.clipboard.writeText(text);
-      this.told(`Copied.${more}`);
     } catch {
       if (!this.dialog.open) await this.open();
       this.area.select();
-      this.told(document.execCommand("copy") ? `Copied.${more}` : "Press Ctrl+C to copy the text that is marked.");
+      if (!document.execCommand("copy")) done = "Press Ctrl+C to copy the text that is marked.";
     }
+    await this.review(text, done);
   }
 
   download() {
     const url = URL.createObjectURL(new Blob([this.area.value], { type: "application/yaml" }));
     make("a", { href: url, download: "rules.yaml" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
+    this.review(this.area.value, "Downloaded.");
   }
 
   async take() {

@@ -4,22 +4,39 @@ import { make, ui } from "./page.js";
 const SECONDS = 4;
 let silence;
 
-/** Something stands in the way: it is said above the list, with ways out as {words, run}. */
-export function alert(text, ways = []) {
+/** Something stands in the way: it is said above the list, which is as it was before unless `isNew`. */
+export function alert(text, { ways = [], isNew = false } = {}) {
   const place = ui("alert");
   place.hidden = !text;
-  document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text));
+  document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text) && !isNew);
   if (place.textContent === text && !ways.length) return;
   const buttons = ways.map(({ words, run }) => make("button", { type: "button", className: "small", textContent: words, onclick: run }));
   place.replaceChildren(
     make("p", { textContent: text }),
-    ...(ways.length ? [make("p", { textContent: "The list below is as it was before." })] : []),
+    ...(ways.length && !isNew ? [make("p", { textContent: "The list below is as it was before." })] : []),
     make("div", { className: "row" }, ...buttons));
 }
 
-/** Something was done: it is said for a while. */
+/** Something was done: it is said for a while, in the dialog that is open or on the page. */
 export function tell(text) {
-  ui("told").textContent = text;
+  show(text, false);
+  silence = setTimeout(() => show("", false), SECONDS * 1000);
+}
+
+/** Something was done that may not be what is wanted: it is said until something else is. */
+export const warn = (text) => show(text, true);
+
+/** What was warned of may be no longer so. */
+export function withdraw() {
+  if (ui("told").classList.contains("is-warning")) show("", false);
+}
+
+function show(text, isWarning) {
   clearTimeout(silence);
-  silence = setTimeout(() => (ui("told").textContent = ""), SECONDS * 1000);
+  const dialog = document.querySelector("dialog[open] [role=status]");
+  for (const place of [ui("told"), dialog]) {
+    if (!place) continue;
+    place.textContent = text;
+    place.classList.toggle("is-warning", isWarning);
+  }
 }

@@ -12,8 +12,8 @@ const MISSED = {
 /** What an outcome of the service says of a rule. */
 export function told(record, outcome) {
   if (outcome.note) return { kind: "idle", text: `Does nothing here: ${outcome.note}.` };
-  if (outcome.yielded && outcome.satisfied) return { kind: "yielded", text: "Counts as a wish: it clashes with a rule of higher priority. It holds all the same." };
-  if (outcome.yielded) return { kind: "yielded", text: "Gave way to a rule of higher priority." };
+  if (outcome.yielded && outcome.satisfied) return { kind: "yielded", text: "Counts as a wish: it clashes with a rule that must hold. It holds all the same." };
+  if (outcome.yielded) return { kind: "yielded", text: "Gave way to a rule that it clashes with." };
   if (outcome.satisfied) return { kind: "holds", text: "Holds." };
   const by = MISSED[record.rule]?.(outcome.slack) ?? `off by ${plural(outcome.slack, "place")}`;
   return { kind: "missed", text: `Not met: ${by}. “Must hold” makes sure of it.` };
@@ -22,16 +22,35 @@ export function told(record, outcome) {
 /** What rules say of each other. */
 export function withOthers(finding, mine, number) {
   const others = finding.rules.filter((rule) => rule !== mine).map((rule) => number(rule));
-  const which = `${others.length > 1 ? "rules" : "rule"} ${listed(others)}`;
+  const which = rulesBy(others);
   if (finding.message.startsWith("say the same")) return `Says the same as ${which}.`;
   return `Contradicts ${which}: they cannot hold together.`;
 }
 
-/** Rules that must hold and cannot. */
-export function clash(numbers) {
-  if (numbers.length === 1) return `Rule ${numbers[0]} must hold, and no order of this list meets it.`;
-  return `Rules ${listed(numbers)} must hold, and cannot all hold together. Without any one of them the others can.`;
+/** Rules that must hold and cannot; some may have given way, so that there is a list. */
+export function clash(numbers, yielded) {
+  const gave = yielded.length ? ` ${rulesBy(yielded, true)} gave way.` : "";
+  if (numbers.length === 1) return `Rule ${numbers[0]} must hold, and no order of this list meets it.${gave}`;
+  const end = gave || " Without any one of them the others can.";
+  return `Rules ${listed(numbers)} must hold, and cannot all hold together.${end} Where priorities differ, the lowest gives way.`;
 }
+
+/** One rule of a clash with others, by their numbers; without an outcome there is no list. */
+export function ofClash(others, outcome) {
+  const text = others.length ? `Cannot hold together with ${rulesBy(others)}.` : "No order of this list meets it.";
+  if (!outcome) return { kind: "conflict", text };
+  return { kind: "conflict", text: `${outcome.yielded ? "Gave way." : outcome.satisfied ? "Holds." : "Not met."} ${text}` };
+}
+
+/** Rules that clash in a file: said where it is copied. */
+export function clashesInFile(clashes, title) {
+  const names = clashes.map((records) => records.map((record) => `“${say(record, title)}”`));
+  const [first, ...more] = names.map((some) => (some.length > 1 ? `${listed(some)} cannot all hold together` : `${some} cannot hold`));
+  if (!first) return "";
+  return `${first}${more.length ? `, and there ${more.length === 1 ? "is another clash" : `are ${more.length} more clashes`}` : ""}. Change one of them before you use the file.`;
+}
+
+const rulesBy = (numbers, isStart = false) => `${isStart ? "R" : "r"}ule${numbers.length > 1 ? "s" : ""} ${listed(numbers)}`;
 
 /** Why a document moved: the rules, by number and in words. */
 export function why(move, rules, numberOf, title) {
@@ -48,14 +67,16 @@ export function why(move, rules, numberOf, title) {
   return make("ul", { className: "why", "aria-label": "Because of" }, ...lines);
 }
 
-/** The whole of it in a sentence. */
-export function summary({ documents, moves, hidden, rules, outcomes }) {
-  if (!rules.length) return "No rules yet: the order is the same.";
+/** The whole of it in a sentence: `isOld` where a clash leaves the list as it was, `unused` rules cannot be used. */
+export function summary({ documents, moves, hidden, rules, outcomes, isOld, unused }) {
+  if (isOld) return "The rules cannot all hold.";
+  if (!rules.length) return unused ? `${plural(unused, "rule")} cannot be used: the order is the same.` : "No rules yet: the order is the same.";
   const steps = moves.size - hidden.length;
   const what = steps ? `${steps} of ${plural(documents.length, "document")} moved` : "Nothing moved";
   const acting = outcomes.filter((outcome) => !outcome.note);
   const held = acting.filter((outcome) => outcome.satisfied).length;
-  const how = !acting.length ? "no rule acts here" : held === acting.length ? ({ 1: "the rule holds", 2: "both rules hold" }[held] ?? `all ${held} rules hold`) : `${held} of ${acting.length} rules hold`;
+  const total = acting.length + unused;
+  const how = !total ? "no rule acts here" : held === total ? ({ 1: "the rule holds", 2: "both rules hold" }[held] ?? `all ${held} rules hold`) : `${held} of ${plural(total, "rule")} ${held === 1 ? "holds" : "hold"}`;
   return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${how}.`;
 }
 

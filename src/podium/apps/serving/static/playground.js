@@ -2,6 +2,7 @@
  * The playground: a list, rules, and what they make of it. The service decides; the page shows it. Every
  * change of a rule is sent, and only the last answer counts.
  */
+import { clashesIn, findings, postrank } from "./answers.js";
 import { Combobox } from "./combobox.js";
 import { Documents, fromLines, fromSample } from "./documents.js";
 import { Editor } from "./editor.js";
@@ -10,8 +11,8 @@ import { History } from "./history.js";
 import { keep, kept } from "./kept.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
-import { alert, tell } from "./notices.js";
-import { aloud, clash, summary, why } from "./outcomes.js";
+import { alert, tell, warn, withdraw } from "./notices.js";
+import { aloud, clash, clashesInFile, summary, why } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
 import { concerns, keyed, lacking, newRule, tidy } from "./rules.js";
 import { Selection } from "./selection.js";
@@ -29,9 +30,10 @@ class Playground {
     this.selection = new Selection({ changed: () => this.draw(), add: (kind) => this.add(kind) });
     this.lists = new Lists((id) => this.selection.toggle(id));
     this.editor = new Editor(this);
-    this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), told: tell });
+    this.clashing = [];
+    this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), review: (text, done) => this.review(text, done) });
     this.load = lastOnly((signal) => this.sample(signal));
-    this.answer = lastOnly((signal) => Promise.all([this.postrank(signal), this.findings(signal)]));
+    this.answer = lastOnly((signal) => this.ask(signal));
     this.turn = 0;
     this.soon = debounced(120, () => this.update());
   }
@@ -56,6 +58,7 @@ class Playground {
       await work();
     } catch (error) {
       alert(error.message);
+      ui("summary").textContent = ""; // it was about another answer
       this.busy(false);
     }
   }
@@ -87,6 +90,7 @@ class Playground {
     this.load.stop();
     this.documents = documents;
     this.selection.ids.clear();
+    this.editor.forget();
     this.query.value = documents.query;
     this.found = { ...UNCHANGED, order: documents.listed.map((doc) => doc.id), sent: [], outcomes: [] };
     ui("source").textContent = documents.source;
@@ -119,7 +123,7 @@ class Playground {
 
   add(kind, focused) {
     const ids = this.selection.ids.size ? [...this.selection.ids] : focused ? [focused] : [];
-    const rule = newRule(kind, ids.filter((id) => this.documents.ids.has(id)));
+    const rule = newRule(kind, ids.filter((id) => this.documents.ids.has(id)), this.documents.query);
     this.editor.meet(rule.key);
     this.from = ids[0];
     this.selection.ids.clear();
@@ -168,7 +172,18 @@ class Playground {
     return (await this.service.ask("/v1/rules/check", { rules, findings: false })).yaml;
   }
 
+  /** What was done with a file; then, which of its rules clash. The text is taken in any case: work goes on elsewhere. */
+  async review(text, done) {
+    tell(`${done}${this.unfinished()}`);
+    const { turn } = this;
+    const here = this.clashing.map((key) => this.rules.value.find((rule) => rule.key === key).record);
+    const clashes = clashesInFile(await clashesIn(this.service, text, here), (id) => this.documents.title(id));
+    if (clashes && turn === this.turn) warn(`${done}${this.unfinished()} But ${clashes}`);
+  }
+
   rulesChanged() {
+    withdraw();
+    this.clashing = [];
     this.busy(true);
     this.answer.stop(); // it is about what was there before
     if (this.rules.past.length || this.rules.future.length) keep("rules", this.rules.value.map(({ record }) => record));
@@ -188,52 +203,33 @@ class Playground {
     });
   }
 
-  /** The list under its rules; a rule that is not one is set aside, and its card says why. */
-  async postrank(signal) {
-    const wrong = new Map();
+  /** The list under its rules, and what rules say of each other. */
+  ask(signal) {
     const rules = this.here().filter(({ record }) => !lacking(record));
-    const documents = this.documents;
-    for (;;) {
-      const sent = rules.filter(({ key }) => !wrong.has(key));
-      const body = { documents: documents.sent(), query: documents.query, rules: sent.map(({ record }) => tidy(record)), explain: true };
-      try {
-        return { answer: await this.service.ask("/v1/postrank", body, signal), sent, wrong };
-      } catch (error) {
-        const [, at] = /^rules\[(\d+)\]: /.exec(error.message) ?? [];
-        if (error.status === 409) return { clashing: error.told.numbers.map((number) => sent[number].key), sent, wrong };
-        if (error.status !== 422 || !sent[at]) throw error;
-        wrong.set(sent[at].key, error.message.replace(/^rules\[\d+\]: /, ""));
-      }
-    }
+    return Promise.all([postrank(this.service, this.documents, rules, signal), findings(this.service, rules, signal)]);
   }
 
-  /** What rules say of each other. */
-  async findings(signal) {
-    const rules = this.here().filter(({ record }) => !lacking(record));
-    try {
-      const { findings } = await this.service.ask("/v1/rules/check", { rules: rules.map(({ record }) => tidy(record)) }, signal);
-      return { rules, found: findings.filter((finding) => finding.rules.length > 1) };
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      return { rules: [], found: [] }; // the list's own answer says what is wrong
-    }
-  }
-
-  settle({ answer, clashing = [], sent, wrong }, findings) {
-    this.editor.findings = findings;
+  settle({ answer, clashing = [], sent, wrong }, found) {
+    this.editor.findings = found;
     if (answer) {
       const moves = new Map((answer.moves ?? []).map((move) => [move.id, move]));
       this.found = { order: answer.ids, hidden: answer.hidden ?? [], moves, sent, outcomes: answer.rules ?? [] };
     }
-    const numbers = clashing.map((key) => this.editor.number(key));
-    const ways = clashing.map((key, at) => ({ words: `Make rule ${numbers[at]} a wish`, run: () => this.soften(key) }));
-    alert(numbers.length ? clash(numbers) : "", ways);
+    this.clashing = clashing;
+    this.showClash(answer, sent);
     this.editor.tell({ sent, outcomes: answer?.rules ?? [], clashing, wrong });
     this.draw();
-    if (clashing.length) return;
-    const said = summary({ ...this.found, documents: this.documents.listed, rules: sent });
+    const said = summary({ ...this.found, documents: this.documents.listed, rules: sent, isOld: !answer, unused: wrong.size });
     ui("summary").textContent = said;
-    ui("said").textContent = `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}`;
+    ui("said").textContent = answer ? `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}` : "";
+  }
+
+  /** Rules that clash, above the list, each with a way out. */
+  showClash(answer, sent) {
+    const numbers = this.clashing.map((key) => this.editor.number(key));
+    const yielded = sent.filter((_, at) => answer?.rules?.[at].yielded).map(({ key }) => this.editor.number(key));
+    const ways = this.clashing.map((key, at) => ({ words: `Make rule ${numbers[at]} a wish`, run: () => this.soften(key) }));
+    alert(numbers.length ? clash(numbers, yielded) : "", { ways, isNew: Boolean(answer) });
   }
 
   // --- the page ---
@@ -276,7 +272,7 @@ class Playground {
     const actions = {
       undo: () => this.rules.undo(),
       redo: () => this.rules.redo(),
-      copy: () => this.guard(async () => this.file.copy(await this.yaml(), this.unfinished())),
+      copy: () => this.guard(async () => this.file.copy(await this.yaml())),
       file: () => this.guard(() => this.file.open()),
       paste: () => paste.showModal(),
       help: () => help.showModal(),

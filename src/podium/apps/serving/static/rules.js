@@ -49,6 +49,7 @@ export const KINDS = {
 };
 export const USUAL = { weight: 1, hard: false, priority: 0, gap: 1 };
 const LOWEST = { m: 0 };
+const LARGEST = 2 ** 31 - 1;
 const KEYS_OF_TARGETS = ["docs", "where", "each", "first", "second"];
 
 let made = 0;
@@ -56,15 +57,15 @@ let made = 0;
 /** A record with a key of its own, by which its card is found again. */
 export const keyed = (record) => ({ key: (made += 1), record });
 
-/** A new rule for documents, or for none yet. */
-export function newRule(kind, ids = []) {
+/** A new rule for documents, or for none yet: for one query, until somebody widens it. */
+export function newRule(kind, ids = [], query = "") {
   const { roles, start } = KINDS[kind];
   const record = { rule: kind };
   if (roles === PAIR) {
     record.first = ids.slice(0, 1);
     record.second = ids.slice(1);
   } else record.docs = ids;
-  return keyed({ ...record, ...start });
+  return keyed({ ...record, ...start, ...(query.trim() && { query }) });
 }
 
 /** Another kind of rule for the same documents, as strong as it was. */
@@ -121,6 +122,8 @@ export function lacking(record) {
     if (!Number.isInteger(value) || value < (LOWEST[name] ?? 1)) return `Say how many: ${before} …`;
   }
   if (["query", "pattern"].some((name) => record[name]?.trim() === "")) return "Say which query.";
+  const priority = record.priority ?? 0;
+  if (!Number.isInteger(priority) || Math.abs(priority) > LARGEST) return "Give it a whole number as priority.";
   const weight = record.weight ?? 1;
   if (!(weight >= 0 && weight <= 1e9)) return "Give it a weight of 0 or more.";
   if (record.starts && record.ends && record.ends < record.starts) return "It ends before it starts.";
@@ -136,6 +139,16 @@ export function tidy(record) {
 /** A rule in words; `title` gives those of a document. */
 export function say(record, title) {
   return record.name || KINDS[record.rule].say(record, ...rolesOf(record).map((role) => who(targetOf(record, role), title)));
+}
+
+/** The queries of a rule: "query", "pattern", or "" for every query. */
+export const scopeOf = (record) => ["query", "pattern"].find((name) => record[name] !== undefined) ?? "";
+
+/** The queries of a rule, in words. */
+export function sayScope(record) {
+  const scope = scopeOf(record);
+  if (!scope) return "for every query";
+  return scope === "query" ? `for “${record.query}”` : `for queries like “${record.pattern}”`;
 }
 
 /** Whom a rule is about, in words. */
