@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import secrets
@@ -110,14 +111,14 @@ def decompress(path: str, file: IO[bytes], suffix: str) -> Iterator[bytes]:
         )
 
 
-def open_regular(path: Path_, buffering: int = -1) -> IO[bytes]:
+def open_regular(path: Path_) -> io.BufferedReader:
     """Open a file for reading; raise CorruptFileError for a folder, a pipe or a device.
 
     Files are opened more than once, so a pipe would lose its beginning; a device may have no end.
     """
     check_regular(path)
     # A pipe that took the file's place in between must not keep us waiting for its writer.
-    file = open(path, "rb", buffering, opener=_open_without_waiting)  # noqa: SIM115
+    file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115
     try:
         _check_mode(os.fstat(file.fileno()).st_mode, path)
     except BaseException:
@@ -167,8 +168,8 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
     since fresh memory costs more than filling it.
     """
     suffix = Path(path).suffix
-    with open_regular(path, buffering=0) as file:
-        fill: Callable[[memoryview], int | None] = file.readinto  # type: ignore[attr-defined]
+    with open_regular(path) as file:
+        fill: Callable[[memoryview], int | None] = file.raw.readinto  # no buffer between
         if suffix in COMPRESSIONS:
             fill = _fill_from(decompress(path, file, suffix))
         buffers = [bytearray(BLOCK) for _ in range(in_flight + 1)]
