@@ -123,7 +123,10 @@ def read_json(text: str | bytes) -> Any:
     Traceback (most recent call last):
     ValueError: 1e999, which is no finite number
     """
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
 
 
 def _refuse(text: str) -> NoReturn:
