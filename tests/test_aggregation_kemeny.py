@@ -22,6 +22,7 @@ from podium.aggregation import (
     kendall,
     linear_ordering,
 )
+from podium.aggregation.kemeny import MAX_RESTARTS
 from podium.data import Groups
 from podium.errors import (
     DataError,
@@ -382,6 +383,9 @@ def test_names_and_options_are_checked():
             UsageError, match="restarts of kemeny-local to be a whole number of 0 or more"
         ):
             KemenyLocal(restarts=restarts)
+    assert KemenyLocal(restarts=MAX_RESTARTS).restarts == 100_000
+    with pytest.raises(UsageError, match="at most 100,000 restarts of kemeny-local, got 100,001"):
+        KemenyLocal(restarts=MAX_RESTARTS + 1)
 
 
 def test_what_to_start_from_is_checked():

@@ -806,7 +806,7 @@ def test_the_memory_limit_counts_all_files_and_the_final_width(put):
 
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(errors.CorruptFileError, match="a pipe or a folder"):
+    with pytest.raises(errors.CorruptFileError, match="expected a file, got a pipe; save"):
         read_letor(tmp_path / "pipe")
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import math
+import os
 import struct
 import subprocess
 import sys
@@ -335,23 +337,58 @@ def test_nothing_is_ever_written(tmp_path):
     assert not Path("/tmp/podium-escaped.npy").exists()
 
 
-def test_zip_bombs(tmp_path, monkeypatch):
-    source = golden("linear")[0]
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compressed_parts_are_refused(packing, tmp_path):
     path = tmp_path / "bomb.podium"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in contents(source).items():
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        for name, data in contents(golden("linear")[0]).items():
             archive.writestr(name, data)
-        archive.writestr("more.bin", bytes(1 << 20))
-    assert load(path).name == "ranksvm"
-    monkeypatch.setattr(model_files, "LIMIT", 1 << 20)
-    refused(path, "model of at most")
-    monkeypatch.undo()
+    refused(path, "compressed parts")
+
+
+def test_files_and_sizes_that_are_too_large(tmp_path, monkeypatch):
+    source = golden("linear")[0]
+    path = tmp_path / "large.podium"
     # A size that is only claimed: the directory says 3 GiB.
     raw = bytearray(source.read_bytes())
     directory = raw.index(b"PK\x01\x02")
     raw[directory + 24 : directory + 28] = struct.pack("<I", 3 << 30)
     path.write_bytes(raw)
-    refused(path, "model of at most 2 GiB")
+    refused(path, "parts larger than the file")
+    monkeypatch.setattr(model_files, "MAX_FILE_BYTES", 100)
+    refused(source, "bytes instead of at most 100")
+
+
+def test_a_large_manifest_is_neither_read_nor_written(change, tmp_path, monkeypatch):
+    path = change("linear", podium="x" * 5000)
+    assert load(path).name == "ranksvm"
+    monkeypatch.setattr(archives, "MAX_MANIFEST_BYTES", 4000)
+    refused(path, r"bytes in manifest\.json instead of at most 4,000")
+    ranker = RankSVM().fit(DATA)
+    ranker.stopped_ = "x" * 5000
+    with pytest.raises(UsageError, match="settings and names of at most"):
+        ranker.save(tmp_path / "x.podium")
+
+
+@pytest.mark.parametrize("name", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_refused_at_once(name, tmp_path):
+    path = tmp_path / name
+    {"pipe": os.mkfifo, "device": lambda p: p.symlink_to("/dev/zero"), "folder": Path.mkdir}[name](
+        path
+    )
+    refused(path, f"expected a file, got a {name}")
+
+
+@pytest.mark.parametrize("text", ["Infinity", "-Infinity", "NaN", "1e999"])
+def test_numbers_that_are_not_finite_are_refused(text, tmp_path):
+    """Else the model would load, and could not be saved again."""
+    parts = contents(golden("linear")[0])
+    manifest = json.loads(parts["manifest.json"])
+    manifest["parameters"]["C"] = math.inf
+    manifest["digest"] = archives.digest(manifest)
+    data = json.dumps(manifest).replace("Infinity", text).encode()
+    path = rewrite(tmp_path / "x.podium", {**parts, "manifest.json": data}, sign=False)
+    refused(path, "which is no finite number")
 
 
 # --- hostile trees ---

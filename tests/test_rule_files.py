@@ -437,7 +437,7 @@ def test_the_schema_and_the_reader_agree_on_the_frame(tree):
 def test_a_file_that_is_not_there_or_a_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"cannot read nope\.yaml: there is no such file"):
         read_rules("nope.yaml")
-    with pytest.raises(DataError, match="expected a file, got a pipe or a folder"):
+    with pytest.raises(DataError, match="expected a file, got a folder"):
         read_rules(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"cannot write .*rules\.yaml: there is no folder"):
         write_rules([], tmp_path / "no" / "rules.yaml")

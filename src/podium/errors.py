@@ -139,11 +139,11 @@ class UnknownNameError(UsageError):
         near = (
             [meant]
             if meant
-            else [lowered[n] for n in difflib.get_close_matches(name.lower(), lowered, 3, 0.4)]
+            else [lowered[n] for n in difflib.get_close_matches(name[:80].lower(), lowered, 3, 0.4)]
         )
         known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        super().__init__(f"unknown {kind} {name!r}; {instead and f'{instead}; '}{hint}")
+        super().__init__(f"unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
 
 
 class ConversionError(UsageError):

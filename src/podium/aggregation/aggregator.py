@@ -80,7 +80,7 @@ class Aggregator(ABC):
             value, kind = getattr(self, option.name), str(option.type)
             if kind in _KINDS and not _KINDS[kind](value):
                 raise UsageError(
-                    f"expected {option.name} of {self.name} to be {_WORDS[kind]}, got {value!r}"
+                    f"expected {option.name} of {self.name} to be {_WORDS[kind]}, got {value!r:.200}"
                 )
 
     @abstractmethod

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import kernels
 from podium.aggregation.aggregator import check_initial, check_weights, weighted_sum
 from podium.aggregation.rankings import Document, Floats, Ranking, Rankings, documents_of
+from podium.data.checks import to_array
 from podium.errors import DataError, UsageError
 
 Weights = Mapping[Document, float]
@@ -167,7 +168,7 @@ def distance_to(
     [0.375]
     """
     _check_penalty(p)
-    order = check_initial(np.asarray(scores, dtype=np.float64), rankings, "scores")
+    order = check_initial(scores, rankings, "scores")
     return weighted_distance(rankings, order, check_weights(weights, rankings), p)
 
 
@@ -222,7 +223,7 @@ def _costs_above(rankings: Rankings, swaps: Sequence[float]) -> Floats:
             "expected full rankings without ties where swaps cost, got ties or documents that only "
             "one of them lists"
         )
-    costs = np.asarray(swaps, dtype=np.float64)
+    costs = to_array(swaps, "swaps", np.float64)
     if costs.shape != (n - 1,):
         raise UsageError(f"expected {n - 1} costs, one for each two neighbours, got {costs.size}")
     if not (np.isfinite(costs) & (costs >= 0)).all():

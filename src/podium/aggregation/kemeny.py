@@ -20,6 +20,9 @@ from podium.errors import UsageError
 
 Rows = NDArray[np.int64]
 
+MAX_RESTARTS = 100_000
+"""More would not end in reasonable time, whoever asks for them: a person or a model file."""
+
 
 @dataclass(frozen=True)
 class FromInitial(Aggregator):
@@ -123,6 +126,13 @@ class KemenyLocal(FromInitial):
 
     restarts: int = 0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.restarts > MAX_RESTARTS:
+            raise UsageError(
+                f"expected at most {MAX_RESTARTS:,} restarts of {self.name}, got {self.restarts:,}"
+            )
 
     def improve(self, rankings: Rankings, weights: Floats, order: Rows) -> tuple[Rows, None]:
         """Search, shake and search again."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Groups, RankingData, Run, Strings, match
+from podium.data.checks import to_array
 from podium.errors import DataError, MissingDocidsError, NonFiniteError, UsageError
 
 Floats = NDArray[np.float64]
@@ -75,7 +76,7 @@ class Rankings:
         """
         if not isinstance(groups, Groups):
             raise UsageError(f"expected the Groups of the data, got {type(groups).__name__}")
-        values = np.asarray(scores, dtype=np.float64)
+        values = to_array(scores, "scores", np.float64)
         if values.ndim != 2:
             raise DataError(
                 f"expected one column of scores a ranker, got an array of shape {values.shape}"
@@ -99,7 +100,7 @@ class Rankings:
         >>> rankings.places.tolist()
         [[1.0, 1.0], [3.0, nan], [2.0, 2.0]]
         """
-        positions = np.asarray(places, dtype=np.float64)
+        positions = to_array(places, "places", np.float64)
         if (positions < 1).any():
             raise DataError(f"expected places from 1, got {positions[positions < 1][0]:g}")
         return replace(cls.from_scores(groups, -positions, keep=False), positions=positions)

@@ -10,22 +10,36 @@ same bytes.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import io
 import json
 import math
+import os
+import re
+import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from tokenize import TokenError
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.files import Path_, atomic_path
+from podium.data.files import Path_, atomic_path, open_regular
+from podium.errors import UsageError
 
 MANIFEST = "manifest.json"
+MAX_MANIFEST_BYTES = 16 << 20
+"""A manifest holds settings and a learning curve, never the model or the index itself."""
+
+_NPY_START = b"\x93NUMPY\x01\x00"
+_NPY_HEADER = re.compile(
+    rb"\{'descr': '([<>|][a-z][0-9]{1,2})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), \} *\n"
+)
+"""What NumPy writes; read by this form, so that no Python of a stranger is looked at."""
 
 
 def write_archive(path: Path_, about: Mapping[str, Any], parts: Mapping[str, bytes]) -> None:
@@ -45,25 +59,107 @@ def write_archive(path: Path_, about: Mapping[str, Any], parts: Mapping[str, byt
         "parts": {name: _sha256(data) for name, data in parts.items()},
     }  # fmt: skip
     text = json.dumps({**manifest, "digest": digest(manifest)}, indent=1, allow_nan=False)
+    if len(text) > MAX_MANIFEST_BYTES:
+        raise UsageError(
+            f"expected settings and names of at most {MAX_MANIFEST_BYTES >> 20} MiB to save, got "
+            f"{len(text):,} bytes"
+        )
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, data in {MANIFEST: text.encode(), **parts}.items():
             # A fixed date: the same contents give the same bytes.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
-def read_manifest(data: bytes, kind: str, newest: int) -> dict[str, Any]:
-    """The manifest of an archive of this kind and of a version up to the newest; ValueError otherwise."""
+@contextlib.contextmanager
+def open_archive(path: Path_, max_bytes: int | None = None) -> Iterator[zipfile.ZipFile]:
+    """Open an archive whose parts are stored as they are, each within the file.
+
+    So what a file asks for is never more than what it holds. Raises ValueError, or what zipfile
+    raises, where the file is no such archive.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if max_bytes is not None and size > max_bytes:
+            raise ValueError(f"{size:,} bytes instead of at most {max_bytes:,}")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _check_members(archive, size)
+                yield archive
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a disk that fails says something else
+                raise
+            raise ValueError("a part outside the file") from error
+
+
+def _check_members(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse what unpacks to more than the file has: packed parts, or parts that overlap."""
+    members = archive.infolist()
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("compressed parts; podium stores parts as they are")
+    if sum(member.file_size for member in members) > size:
+        raise ValueError("parts larger than the file")
+
+
+def read_part(archive: zipfile.ZipFile, name: str, max_bytes: int | None = None) -> bytes:
+    """Return the bytes of a part; raises KeyError where there is none, ValueError if it is damaged."""
+    size = archive.getinfo(name).file_size
+    if max_bytes is not None and size > max_bytes:
+        raise ValueError(f"{size:,} bytes in {name} instead of at most {max_bytes:,}")
+    with archive.open(name) as member:
+        data = member.read(size + 1)
+    if len(data) != size:
+        raise ValueError(f"{len(data):,} bytes in {name} instead of {size:,}")
+    return data
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return a value from JSON whose numbers are all finite; raises ValueError otherwise.
+
+    Examples
+    --------
+    >>> read_json('{"C": 1.5}')
+    {'C': 1.5}
+    >>> read_json("[1e999]")
+    Traceback (most recent call last):
+    ValueError: 1e999, which is no finite number
+    """
     try:
-        manifest = json.loads(data)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text:.40}, which is no finite number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
+def _whole(text: str) -> int:
+    """A number that a double can stand for, exactly or not."""
+    return int(text) if len(text) <= 300 else _refuse(text)
+
+
+def read_manifest(archive: zipfile.ZipFile, kind: str, newest: int) -> dict[str, Any]:
+    """Return the manifest of an archive of this kind, of a version up to the newest.
+
+    Raises KeyError where there is none, ValueError where it is another one.
+    """
+    data = read_part(archive, MANIFEST, MAX_MANIFEST_BYTES)
+    try:
+        manifest = read_json(data)
     except ValueError as error:
         raise ValueError(f"a manifest that is no JSON ({error})") from None
     if not isinstance(manifest, dict) or manifest.get("format") != kind:
         raise ValueError("another kind of zip")
-    found = manifest.get("version")
-    if type(found) is not int or not 1 <= found <= newest:
+    number = manifest.get("version")
+    if type(number) is not int or not 1 <= number <= newest:
         raise ValueError(
-            f"format version {found!r} instead of 1 to {newest}, written by podium "
-            f"{manifest.get('podium')}; a newer podium reads it"
+            f"format version {number!r:.40} instead of 1 to {newest}, written by podium "
+            f"{manifest.get('podium')!s:.40}; a newer podium reads it"
         )
     if manifest.get("digest") != digest(manifest):
         raise ValueError("a changed manifest")
@@ -99,18 +195,23 @@ def read_array(data: bytes, kinds: str) -> NDArray[Any]:
     >>> read_array(array_bytes(np.array([1, 2, 3])), "iu")
     array([1, 2, 3])
     """
-    stream = io.BytesIO(data)
-    if np.lib.format.read_magic(stream) != (1, 0):
+    if not data.startswith(_NPY_START) or len(data) < len(_NPY_START) + 2:
         raise ValueError("not version 1.0 of npy")
+    start = len(_NPY_START) + 2
+    (length,) = struct.unpack("<H", data[start - 2 : start])
+    header = _NPY_HEADER.fullmatch(data[start : start + length])
+    if header is None:
+        raise ValueError("a header that NumPy does not write")
     try:
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except (SyntaxError, TokenError) as error:  # NumPy reads headers as Python
-        raise ValueError(f"a header that is none ({error})") from None
-    held = len(data) - stream.tell()
+        dtype = np.dtype(header[1].decode())
+    except TypeError:
+        raise ValueError(f"numbers of a kind {header[1].decode()!r} that there is not") from None
+    shape = tuple(int(number) for number in header[3].replace(b",", b" ").split())
+    held = len(data) - start - length
     if dtype.kind not in kinds or held != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"{dtype} numbers of shape {shape}, in {held} bytes")
-    values = np.frombuffer(data, dtype, offset=stream.tell())
-    return values.reshape(shape, order="F" if fortran else "C")
+        raise ValueError(f"{dtype} numbers of shape {shape!s:.80}, in {held} bytes")
+    values = np.frombuffer(data, dtype, offset=start + length)
+    return values.reshape(shape, order="F" if header[2] == b"True" else "C")
 
 
 def _sha256(data: bytes) -> str:

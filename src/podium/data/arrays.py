@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from podium.data.checks import check_memory
+from podium.data.checks import check_memory, to_array
 from podium.data.strings import Strings
 from podium.errors import DataError, LengthMismatchError, UsageError
 
@@ -20,22 +20,51 @@ def dense(X: Any, dtype: DTypeLike | None, max_bytes: int) -> Matrix:
     """X as a dense matrix, or an error where a sparse one would grow too large."""
     if dtype is None:
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    if np.dtype(dtype) not in (np.float32, np.float64):
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind not in (np.float32, np.float64):
         raise UsageError(f"expected dtype float32 or float64, got {dtype}")
     # scipy.sparse takes a quarter of a second to import; who has a sparse matrix has paid for it.
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
+        check_sparse(X)
         check_memory(X.shape[0], X.shape[1], np.dtype(dtype).itemsize, max_bytes)
         X = X.toarray()
-    dense: Matrix = np.asarray(X, dtype=dtype)
+    dense: Matrix = to_array(X, "X", dtype)
     if dense.ndim != 2:
         raise DataError(f"expected X with rows and columns (2 dimensions), got shape {dense.shape}")
     return dense
 
 
+def check_sparse(X: Any) -> None:
+    """Raise DataError where a sparse matrix points outside itself.
+
+    SciPy's loops do not look, so a damaged matrix would write beyond the dense one.
+    """
+    if X.ndim != 2:
+        raise DataError(f"expected X with rows and columns (2 dimensions), got shape {X.shape}")
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            _check_coordinates(X)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"expected a sound sparse matrix X, got a damaged one ({error})") from None
+
+
+def _check_coordinates(X: Any) -> None:
+    for places, length in zip((X.row, X.col), X.shape, strict=True):
+        if len(places) != len(X.data):
+            raise ValueError("not one row and column for each value")
+        if len(places) and not 0 <= places.min() <= places.max() < length:
+            raise ValueError("a row or column outside the matrix")
+
+
 def encode_queries(qid: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
     """Query ids -> a number for each row, and the ids as text in order of first appearance."""
-    ids = np.asarray(qid)
+    ids = to_array(qid, "query ids")
     if ids.ndim != 1:
         raise DataError(f"expected one query id a row, got an array of shape {ids.shape}")
     if ids.dtype.kind == "f":
@@ -74,6 +103,8 @@ def is_missing(value: object) -> bool:
 
 def pack(values: Sequence[object] | NDArray[Any] | Strings, what: str, n: int | None) -> Strings:
     """Text for each row, packed; n says how many there must be."""
+    if not isinstance(values, Iterable):
+        raise DataError(f"expected texts in {what}, one for each row, got {values!r:.80}")
     texts = values if isinstance(values, Strings) else Strings.of([str(v) for v in values])
     if n is not None and len(texts) != n:
         raise LengthMismatchError(
@@ -88,7 +119,7 @@ def per_query(
     """One value a query from one a query or one a row."""
     if values is None:
         return None
-    array = np.asarray(values, dtype=np.float64)
+    array = to_array(values, what, np.float64)
     if array.shape == first.shape:
         return array
     if array.shape != codes.shape:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from podium.errors import (
     DataError,
@@ -22,6 +23,26 @@ if TYPE_CHECKING:
 
 DENSE_LIMIT = 8 << 30
 """Bytes a feature matrix may take when sparse input is made dense (8 GiB)."""
+
+
+def to_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return an array of values; raises DataError for what is no array of that type.
+
+    Examples
+    --------
+    >>> to_array([1, 2], "labels", np.float64)
+    array([1., 2.])
+    >>> to_array([[1, 2], [3]], "X")
+    Traceback (most recent call last):
+    podium.errors.DataError: expected X as an array, got lists of different lengths
+    """
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        ragged = "inhomogeneous" in str(error)
+        got = "lists of different lengths" if ragged else f"something else ({error!s:.200})"
+        kind = "numbers" if dtype is not None and not ragged else "an array"
+        raise DataError(f"expected {what} as {kind}, got {got}") from None
 
 
 def check_memory(
@@ -87,6 +108,8 @@ def check_values(data: RankingData) -> None:
                 "expected query weights that are finite, 0 or more and not all 0, "
                 f"got {data.query_weight[np.argmin(good)]} for query {data.qids[np.argmin(good)]!r}"
             )
+    if not isinstance(data.topk, int | np.integer | None):
+        raise UsageError(f"expected topk to be a whole number, got {data.topk!r:.80}")
     if data.topk is not None and (
         data.topk < 1 or data.y.max() > data.topk or (data.y != np.floor(data.y)).any()
     ):

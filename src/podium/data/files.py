@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import secrets
@@ -110,19 +111,46 @@ def decompress(path: str, file: IO[bytes], suffix: str) -> Iterator[bytes]:
         )
 
 
-def _check_file(path: str) -> None:
-    """Files are opened more than once, to tell what they are; a pipe would lose its beginning."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise CorruptFileError("expected a file, got a pipe or a folder; save it first", path=path)
+def open_regular(path: Path_) -> io.BufferedReader:
+    """Open a file for reading; raise CorruptFileError for a folder, a pipe or a device.
+
+    Files are opened more than once, so a pipe would lose its beginning; a device may have no end.
+    """
+    check_regular(path)
+    # A pipe that took the file's place in between must not keep us waiting for its writer.
+    file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115
+    try:
+        _check_mode(os.fstat(file.fileno()).st_mode, path)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def check_regular(path: Path_) -> None:
+    """Raise CorruptFileError where a path is a folder, a pipe or a device."""
+    _check_mode(os.stat(path).st_mode, path)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_mode(mode: int, path: Path_) -> None:
+    if stat.S_ISREG(mode):
+        return
+    got = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
+    hint = "" if stat.S_ISDIR(mode) else "; save its contents to a file first"
+    raise CorruptFileError(f"expected a file, got {got}{hint}", path=os.fspath(path))
 
 
 def read_first_line(path: str, prefix: bytes) -> bytes | None:
     """The first line of a file if it starts with this prefix, else None."""
     suffix = Path(path).suffix
-    _check_file(path)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         if suffix not in COMPRESSIONS:
-            return file.readline() if file.peek(len(prefix)).startswith(prefix) else None
+            begins = file.read(len(prefix)) == prefix
+            return prefix + file.readline() if begins else None
         text = b""
         for piece in decompress(path, file, suffix):
             text += piece
@@ -140,9 +168,8 @@ def read_blocks(path: str, in_flight: int = 1) -> Iterator[NDArray[np.uint8]]:
     since fresh memory costs more than filling it.
     """
     suffix = Path(path).suffix
-    _check_file(path)
-    with open(path, "rb", buffering=0) as file:
-        fill: Callable[[memoryview], int | None] = file.readinto
+    with open_regular(path) as file:
+        fill: Callable[[memoryview], int | None] = file.raw.readinto  # no buffer between
         if suffix in COMPRESSIONS:
             fill = _fill_from(decompress(path, file, suffix))
         buffers = [bytearray(BLOCK) for _ in range(in_flight + 1)]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.data.checks import to_array
 from podium.data.files import (
     Path_,
     Progress,
     atomic_path,
     atomic_writer,
+    check_regular,
     read_blocks,
     stem,
 )
@@ -34,6 +38,11 @@ _ENDINGS: dict[str, Format] = {
     ".run": "run",
 }
 
+
+_NPY_DAMAGE = (
+    ValueError, TypeError, EOFError, OverflowError, AttributeError, RuntimeError, MemoryError,
+    zipfile.BadZipFile, SyntaxError, TokenError,  # NumPy reads headers as Python
+)  # fmt: skip
 
 _KINDS = {"qrels": "TREC qrels", "run": "a TREC run", "npy": "a NumPy array", "scores": "scores"}
 
@@ -156,7 +165,7 @@ def write_scores(
     >>> read_scores(path).tolist()
     [0.1, 2.0]
     """
-    values = np.asarray(scores, dtype=np.float64)
+    values = to_array(scores, "scores", np.float64)
     if file_format is None:
         file_format = "npy" if Path(path).suffix == ".npy" else "scores"
     if file_format == "npy":
@@ -183,13 +192,15 @@ def _score(word: bytes, path: str, line: int) -> float:
 
 
 def _read_npy(path: str) -> NDArray[np.float64]:
+    check_regular(path)
     try:
-        scores = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        # As a map of the file: what its header asks for is never more than what the file holds.
+        scores = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _NPY_DAMAGE as error:
         raise CorruptFileError(
             "expected a .npy file of numbers, got something else", path=path
         ) from error
     if not isinstance(scores, np.ndarray) or scores.ndim != 1 or scores.dtype.kind not in "fiu":
         got = f"shape {scores.shape}" if isinstance(scores, np.ndarray) else "several arrays"
         raise CorruptFileError(f"expected one vector of numbers, got {got}", path=path)
-    return np.asarray(scores, dtype=np.float64)
+    return np.array(scores, dtype=np.float64)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
+from podium.data.checks import to_array
 from podium.errors import DataError, LengthMismatchError, UsageError
 
 
@@ -31,7 +32,7 @@ class Groups:
     offsets: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        offsets = np.array(self.offsets, dtype=np.int64)
+        offsets = to_array(self.offsets, "offsets", np.int64).copy()
         if (
             offsets.ndim != 1
             or len(offsets) == 0
@@ -48,7 +49,7 @@ class Groups:
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
         """Queries of these many rows."""
-        return cls(np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))]))
+        return cls(np.concatenate([[0], np.cumsum(to_array(sizes, "sizes", np.int64))]))
 
     @classmethod
     def from_codes(
@@ -136,7 +137,7 @@ class Groups:
     def take(self, queries: Sequence[int] | NDArray[np.int64]) -> tuple[Groups, NDArray[np.int64]]:
         """These queries in this order: their groups, and the rows they are made of."""
         try:
-            queries = np.arange(len(self))[np.asarray(queries, dtype=np.int64)]
+            queries = np.arange(len(self))[to_array(queries, "query numbers", np.int64)]
         except IndexError:
             raise UsageError(
                 f"expected query numbers from 0 to {len(self) - 1}, got {np.asarray(queries)}"

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data.files import atomic_path
+from podium.data.archives import read_json
+from podium.data.files import atomic_path, check_regular
 from podium.data.frames import from_frame
 from podium.data.groups import Groups
 from podium.data.ranking_data import Missing, RankingData
 from podium.data.strings import Strings
-from podium.errors import CorruptFileError, DataError, UsageError, require
+from podium.errors import CorruptFileError, DataError, require
 
 _KEY = b"podium"
 _ROWS = 1024  # rows turned from columns into rows at a time: they should stay in the cache
@@ -90,14 +91,14 @@ def read_scores_parquet(path: str) -> NDArray[np.float64]:
     pa = require("pyarrow", "arrow", "reading Parquet")
     pq = require("pyarrow.parquet", "arrow", "reading Parquet")
     try:
-        table = pq.read_table(path)
+        table = _read_table(pq, path)
         if "score" not in table.column_names:
             raise CorruptFileError(
                 f"expected a column score, got {', '.join(table.column_names)}", path=path
             )
         return np.asarray(table["score"].to_numpy(), dtype=np.float64)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        if isinstance(error, CorruptFileError):
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        if isinstance(error, CorruptFileError | FileNotFoundError | PermissionError):
             raise
         raise CorruptFileError(
             f"expected a Parquet file with scores ({error})", path=path
@@ -118,9 +119,9 @@ def read_parquet(
     pa = require("pyarrow", "arrow", "reading Parquet")
     pq = require("pyarrow.parquet", "arrow", "reading Parquet")
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
+        table = _read_table(pq, path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, CorruptFileError | FileNotFoundError | PermissionError):
             raise
         raise CorruptFileError(
             f"expected a Parquet file ({error})", path=os.fspath(path)
@@ -131,13 +132,31 @@ def read_parquet(
     if metadata is None or options:
         return from_frame(table, missing=missing, **options)
     try:
-        return _restore(table, json.loads(metadata))
-    except (KeyError, TypeError, AttributeError, UsageError, json.JSONDecodeError) as error:
+        return _restore(table, read_json(metadata))
+    except DataError:
+        raise
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        ValueError,
+        pa.ArrowException,
+    ) as error:
         raise CorruptFileError(
             f"expected what podium writes into Parquet, got something else ({error!r}); "
             "query= and features= read it as any other table",
             path=os.fspath(path),
         ) from error
+
+
+def _read_table(pq: Any, path: str | os.PathLike[str]) -> Any:
+    """Return a table of a file or of a folder of files, whose contents are sound."""
+    if os.path.exists(path) and not os.path.isdir(path):
+        check_regular(path)
+    table = pq.read_table(path)
+    table.validate(full=True)  # damaged text would be met later, where nothing names the file
+    return table
 
 
 def _restore(table: Any, kept: dict[str, Any]) -> RankingData:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium.data.arrays import Matrix, dense, encode_queries, pack, per_query, text_per_query
-from podium.data.checks import DENSE_LIMIT, check_shapes, check_values
+from podium.data.checks import DENSE_LIMIT, check_shapes, check_values, to_array
 from podium.data.groups import Groups
 from podium.data.strings import Strings
 from podium.errors import (
@@ -144,7 +144,7 @@ class RankingData:
         """
         X = dense(X, dtype, max_bytes)
         codes, qids = encode_queries(qid)
-        y = np.asarray(y, dtype=np.float64)
+        y = to_array(y, "labels", np.float64)
         for what, values in (("labels", y), ("query ids", codes)):
             if values.shape != X.shape[:1]:
                 raise LengthMismatchError(
@@ -260,9 +260,10 @@ class RankingData:
 
     def check_scores(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Scores as a vector with one number a row, or an error that says what they are instead."""
-        values = np.ascontiguousarray(scores, dtype=np.float64)
+        values = to_array(scores, "scores", np.float64)
         if values.ndim != 1:
             raise DataError(f"expected one score a document, got an array of shape {values.shape}")
+        values = np.ascontiguousarray(values)
         self.groups.check(values, "scores")
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
@@ -289,7 +290,7 @@ class RankingData:
         >>> make_synthetic(n_queries=5, seed=0).subset([4, 0]).qids.tolist()
         ['q5', 'q1']
         """
-        queries = np.asarray(queries)
+        queries = to_array(queries, "query numbers")
         if queries.dtype == bool:
             if len(queries) != self.n_queries:
                 raise LengthMismatchError(
@@ -326,11 +327,11 @@ class RankingData:
         names = self.feature_names if feature_names is None else tuple(feature_names)
         # What is made of features that were scaled depends on the whole query as they do.
         how = self.scaled if scaled is None else scaled
-        return self._plain(X=np.asarray(X), feature_names=names, scaled=how)
+        return self._plain(X=to_array(X, "X"), feature_names=names, scaled=how)
 
     def with_labels(self, y: ArrayLike, topk: int | None = None) -> RankingData:
         """The same documents with other labels (positions, where topk is given)."""
-        return self._plain(y=np.asarray(y, dtype=np.float64), topk=topk)
+        return self._plain(y=to_array(y, "labels", np.float64), topk=topk)
 
     def _plain(self, **changes: Any) -> RankingData:
         values = {f.name: getattr(self, f.name) for f in fields(RankingData)}
@@ -338,13 +339,13 @@ class RankingData:
 
     def regroup(self, values: ArrayLike) -> NDArray[Any]:
         """Per-row values in the order of the input -> in the order of this data's rows."""
-        array = np.asarray(values)
+        array = to_array(values, "values")
         self.groups.check(array, "values")
         return array if self.source_rows is None else array[self.source_rows]
 
     def restore(self, values: ArrayLike) -> NDArray[Any]:
         """Per-row values in the order of this data's rows -> in the order of the input."""
-        array = np.asarray(values)
+        array = to_array(values, "values")
         self.groups.check(array, "values")
         if self.source_rows is None:
             return array

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.checks import check_seed
+from podium.data.checks import check_seed, to_array
 from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData, concatenate
 from podium.data.strings import Strings
@@ -65,7 +65,7 @@ def split(data: RankingData, fractions: Sequence[float], *, seed: int = 0) -> li
     >>> train.n_queries, test.n_queries
     (8, 2)
     """
-    shares = np.asarray(fractions, dtype=np.float64)
+    shares = to_array(fractions, "fractions", np.float64)
     if len(shares) == 0 or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
         raise UsageError(f"expected fractions above 0 that add up to 1, got {list(fractions)}")
     cuts = np.round(np.cumsum(shares)[:-1] * data.n_queries).astype(np.int64)

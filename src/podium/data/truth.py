@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data.checks import check_seed
+from podium.data.checks import check_seed, to_array
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
 from podium.errors import MissingTruthError, UsageError
@@ -46,7 +46,9 @@ def draw_order(
     ([4, 2, 3, 1], [0.25, 0.5, 0.33, 1.0])
     """
     check_seed(seed)
-    wish = np.zeros(len(data)) if tie_break is None else np.asarray(tie_break, dtype=np.float64)
+    wish = (
+        np.zeros(len(data)) if tie_break is None else to_array(tie_break, "tie_break", np.float64)
+    )
     data.groups.check(wish, "values in tie_break")
     order = np.lexsort((document_noise(data, seed), -wish, -data.y, data.groups.codes))
     positions = np.empty(len(data), dtype=np.int64)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.ensemble.reranked import DEEPEST, Reranked, aggregator_of, number, under
+from podium.data.archives import read_json
+from podium.ensemble.reranked import DEEPEST, Reranked, aggregator_of, by_member, number
 from podium.ensemble.standing import TEMPERATURES, Standing
 from podium.ensemble.votes import Combination
 from podium.errors import ModelFileError
@@ -114,7 +115,7 @@ def from_parts(parts: dict[str, Part]) -> dict[str, Any]:
     if prior.max() > LARGEST:
         raise ModelFileError("expected what blocks count to add up to a number")
     try:
-        told = json.loads(text)
+        told = read_json(text)
         standings = _standings(told["standings"], vector(parts, "gains"), len(blocks))
         own = [j for j, one in enumerate(told["standings"]) if one.get("own", False)]
         if 0 in own:
@@ -154,7 +155,8 @@ def _models(kinds: Any, parts: dict[str, Part], sizes: NDArray[np.int64]) -> tup
     known: dict[str, type[Model]] = {**MODELS, Reranked.kind: Reranked}
     if len(kinds) != len(sizes) or not all(kind in known for kind in kinds):
         raise ModelFileError("expected a known kind of model for each block")
-    made = tuple(known[kind].from_parts(under(parts, i)) for i, kind in enumerate(kinds))
+    own = by_member(parts)
+    made = tuple(known[kind].from_parts(own.get(i, {})) for i, kind in enumerate(kinds))
     if any(model.n_features != size for model, size in zip(made, sizes.tolist(), strict=True)):
         raise ModelFileError("expected models with as many features as their blocks")
     return made
@@ -163,7 +165,7 @@ def _models(kinds: Any, parts: dict[str, Part], sizes: NDArray[np.int64]) -> tup
 def _combination(told: Mapping[str, Any]) -> Combination:
     name, normalise = told["aggregator"], told["normalise"]
     if normalise not in (None, "zscore"):
-        raise ModelFileError(f"expected a known way to normalise, got {normalise!r}")
+        raise ModelFileError(f"expected a known way to normalise, got {normalise!r:.80}")
     return Combination(None if name is None else aggregator_of(name, told["options"]), normalise)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.aggregation import AGGREGATORS, Aggregator, Rankings
+from podium.data.archives import read_json
 from podium.data.groups import Groups
 from podium.ensemble.heads import Heads
 from podium.errors import ModelFileError, UsageError
@@ -173,10 +174,11 @@ class Reranked(Model):
         if not isinstance(text, str):
             raise ModelFileError("expected a text named 'vote' in the model")
         try:
-            vote = json.loads(text)
+            vote = read_json(text)
             if len(vote["members"]) > MOST_MEMBERS:
                 raise ModelFileError(f"expected {MOST_MEMBERS} members at most")
-            members = tuple(_member(m, under(parts, i)) for i, m in enumerate(vote["members"]))
+            own = by_member(parts)
+            members = tuple(_member(m, own.get(i, {})) for i, m in enumerate(vote["members"]))
             found = cls(
                 members,
                 tuple(number(m["weight"], 0.0) for m in vote["members"]),
@@ -198,31 +200,49 @@ class Reranked(Model):
         return found
 
 
-def under(parts: Mapping[str, Part], number: int) -> dict[str, Part]:
-    """The parts of one member."""
-    prefix = f"{number}/"
-    return {k.removeprefix(prefix): v for k, v in parts.items() if k.startswith(prefix)}
+def by_member(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
+    """Return the parts of every member by its number, in one pass: a file may have many members.
+
+    Examples
+    --------
+    >>> by_member({"vote": "{}", "0/trees": "tree", "1/0/loss": "hinge"})
+    {0: {'trees': 'tree'}, 1: {'0/loss': 'hinge'}}
+    """
+    members: dict[int, dict[str, Part]] = {}
+    for name, part in parts.items():
+        member, slash, rest = name.partition("/")
+        if slash and member.isdecimal() and member.isascii() and len(member) < 10:
+            members.setdefault(int(member), {})[rest] = part
+    return members
 
 
 def _member(told: Mapping[str, Any], parts: dict[str, Part]) -> Member:
     kinds: dict[str, type[Model]] = {**MODELS, Reranked.kind: Reranked}
     if told["model"] not in kinds:
-        raise ModelFileError(f"expected a member of a known kind of model, got {told['model']!r}")
+        raise ModelFileError(
+            f"expected a member of a known kind of model, got {told['model']!r:.80}"
+        )
     value = told["value"]
     return Member(
-        str(told["name"]),
-        str(told["settings"]),
+        _text(told["name"]),
+        _text(told["settings"]),
         kinds[told["model"]].from_parts(parts),
         None if value is None else number(value),
-        str(told["asked"]),
-        str(told["reason"]),
+        _text(told["asked"]),
+        _text(told["reason"]),
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is no text")
+    return value
 
 
 def aggregator_of(name: object, options: Any) -> Aggregator:
     """An aggregator as a file tells it."""
     if not isinstance(name, str) or name not in AGGREGATORS:
-        raise ModelFileError(f"expected a known aggregator, got {name!r}")
+        raise ModelFileError(f"expected a known aggregator, got {name!r:.80}")
     made = AGGREGATORS[name](**options)
     check_parameters(made, name)
     return made
@@ -231,15 +251,15 @@ def aggregator_of(name: object, options: Any) -> Aggregator:
 def number(value: object, least: float = -math.inf) -> float:
     """A finite number of at least this, or a ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r:.80} is no number")
     if value < least:
-        raise ValueError(f"{value!r} is below {least:g}")
+        raise ValueError(f"{value!r:.80} is below {least:g}")
     return float(value)
 
 
 def _count(value: object) -> int:
     if type(value) is not int or not 1 <= value < 2**31:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r:.80} is no count")
     return value
 
 

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from podium.data import Strings
 from podium.data.archives import (
-    MANIFEST,
     array_bytes,
     check_part,
+    open_archive,
     read_array,
     read_manifest,
+    read_part,
     write_archive,
 )
 from podium.data.files import Path_
@@ -63,19 +64,17 @@ def save(index: Index, path: Path_) -> None:
 def load(path: Path_) -> Index:
     """Read an index, every part checked against its digest and the others."""
     name = os.fspath(path)
-    if os.path.isdir(name):
-        raise CorruptFileError("expected a podium index, got a folder", path=name)
-    with open(name, "rb") as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _check_sizes(archive, os.fstat(file.fileno()).st_size)
-                return _index(archive)
-        except _DAMAGE as error:
-            raise CorruptFileError(
-                "expected a podium index, got a file that is truncated, damaged or something else "
-                f"({error})",
-                path=name,
-            ) from error
+    try:
+        with open_archive(path) as archive:
+            return _index(archive)
+    except CorruptFileError:
+        raise
+    except _DAMAGE as error:
+        raise CorruptFileError(
+            "expected a podium index, got a file that is truncated, damaged or something else "
+            f"({error})",
+            path=name,
+        ) from error
 
 
 def _arrays(index: Index) -> dict[str, NDArray[Any]]:
@@ -96,19 +95,10 @@ def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
     return {f"{name}.text": strings.bytes, f"{name}.starts": strings.offsets}
 
 
-def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse what unpacks to more than the file has: packed members, or members that overlap."""
-    members = archive.infolist()
-    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise ValueError("compressed parts")
-    if sum(member.file_size for member in members) > size:
-        raise ValueError("parts larger than the file")
-
-
 def _index(archive: zipfile.ZipFile) -> Index:
-    manifest = read_manifest(archive.read(MANIFEST), FORMAT, VERSION)
+    manifest = read_manifest(archive, FORMAT, VERSION)
     arrays = {
-        name.removesuffix(".npy"): _array(archive.read(name), name, digest)
+        name.removesuffix(".npy"): _array(read_part(archive, name), name, digest)
         for name, digest in manifest["parts"].items()
     }
     docids, vocabulary = _strings(arrays, "docids"), _strings(arrays, "terms")

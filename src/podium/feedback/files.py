@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zipfile
@@ -15,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Groups, Strings
-from podium.data.files import Path_, atomic_path
+from podium.data.archives import read_json
+from podium.data.files import Path_, atomic_path, open_regular
 from podium.errors import CorruptFileError, DataError, PodiumError, UsageError
 from podium.feedback.counts import LogCounts
 from podium.feedback.feedback import Feedback
@@ -23,6 +25,8 @@ from podium.feedback.phi import Phi, PhiFunction
 from podium.feedback.tally import PLACES, SUMS, Codes, Tally
 
 FORMAT = "podium-feedback-1"
+MAX_UNPACKED_BYTES = 4 << 30
+"""Arrays are compressed: a small file may claim to hold more than any log of events does."""
 
 
 def save_feedback(feedback: Feedback, path: Path_) -> None:
@@ -53,17 +57,11 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
     A phi of one's own is not saved and has to be given again.
     """
     name = os.fspath(path)
-    if not zipfile.is_zipfile(name) and os.path.exists(name):
-        raise CorruptFileError(
-            "expected saved feedback, a NumPy archive (.npz), got no archive or one that is cut short",
-            path=name,
-        )
     try:
-        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            columns = {key: archive[key] for key in archive.files}
+        columns = _columns(name)
         if "about" not in columns:
             raise ValueError(f"an archive of {', '.join([*columns][:5]) or 'nothing'}")
-        about = json.loads(columns["about"].tobytes())
+        about = read_json(columns["about"].tobytes())
         if about["format"] != FORMAT or about["sums"] != [*SUMS] or about["places"] != [*PLACES]:
             raise ValueError(f"expected format {FORMAT}, got {about['format']!r}")
         tally, counts = _tally(columns), _counts(about["counts"])
@@ -72,6 +70,8 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
         if not 0 <= closed_within < np.inf:
             raise ValueError(f"closed_within of {closed_within}")
         carried = _shaped(columns["carried"], (8,), "b")
+    except CorruptFileError:
+        raise
     except (
         ValueError, KeyError, TypeError, EOFError, AttributeError, IndexError, OverflowError,
         RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, PodiumError,
@@ -84,6 +84,27 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
     if chosen is None:
         raise UsageError(f"expected phi=, since {name} was made with a function of its own")
     return Feedback(tally, carried, counts, chosen, closed_within)
+
+
+def _columns(path: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive by name, or raise whatever NumPy and zipfile do."""
+    with open_regular(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise CorruptFileError(
+                "expected saved feedback, a NumPy archive (.npz), got no archive or one that is cut "
+                "short",
+                path=path,
+            )
+        file.seek(0)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                if sum(part.file_size for part in archive.zip.infolist()) > MAX_UNPACKED_BYTES:
+                    raise ValueError(f"arrays of more than {MAX_UNPACKED_BYTES >> 30} GiB")
+                return {key: archive[key] for key in archive.files}
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a disk that fails says something else
+                raise
+            raise ValueError("an array outside the file") from error
 
 
 def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data import check_seed
+from podium.data.checks import to_array
 from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
 
 Floats = NDArray[np.float64]
@@ -77,14 +78,14 @@ def _check_drawing(resamples: int, seed: int) -> None:
 
 def _differences(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None) -> Floats:
     """What each query adds to the (weighted) mean difference, times the number of queries."""
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    first, second = (to_array(values, "values", np.float64) for values in (a, b))
     if first.shape != second.shape or first.ndim != 1:
         raise LengthMismatchError(
             f"expected two equally long lists of values, got shapes {first.shape} and {second.shape}"
         )
-    difference = first - second
+    difference: Floats = first - second
     known = ~np.isnan(difference)
-    share = np.ones(len(difference)) if weight is None else np.asarray(weight, dtype=np.float64)
+    share = np.ones(len(difference)) if weight is None else to_array(weight, "weights", np.float64)
     if share.shape != difference.shape:
         raise LengthMismatchError(f"expected {len(difference)} weights, got shape {share.shape}")
     known &= share > 0
@@ -183,7 +184,7 @@ def bootstrap_intervals(
     if not 0 < level < 1:
         raise UsageError(f"expected a level between 0 and 1, got {level}")
     _check_drawing(resamples, seed)
-    given = [np.asarray(values, dtype=np.float64) for values in columns]
+    given = [to_array(values, "values", np.float64) for values in columns]
     alike: dict[bytes, list[int]] = {}
     counted = [_counted(values, weight) for values in given]
     for number, mask in enumerate(counted):
@@ -191,7 +192,7 @@ def bootstrap_intervals(
     tail, found = (1 - level) / 2, {}
     for numbers in alike.values():
         mask = counted[numbers[0]]
-        share = np.ones(len(mask)) if weight is None else np.asarray(weight, dtype=np.float64)
+        share = np.ones(len(mask)) if weight is None else to_array(weight, "weights", np.float64)
         means = _resampled([given[i][mask] for i in numbers], share[mask], resamples, seed)
         for number, own in zip(numbers, means, strict=True):
             low, high = np.quantile(own, [tail, 1 - tail])
@@ -201,7 +202,7 @@ def bootstrap_intervals(
 
 def _counted(values: Floats, weight: ArrayLike | None) -> NDArray[np.bool_]:
     """The queries that have a value and count."""
-    share = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
+    share = np.ones(len(values)) if weight is None else to_array(weight, "weights", np.float64)
     if share.shape != values.shape:
         raise LengthMismatchError(f"expected {len(values)} weights, got shape {share.shape}")
     counted: NDArray[np.bool_] = ~np.isnan(values) & (share > 0)
@@ -239,7 +240,7 @@ def correct(p_values: Sequence[float], method: str = "holm") -> list[float]:
     """
     if method not in CORRECTIONS:
         raise UnknownNameError("correction", method, CORRECTIONS)
-    p = np.asarray(p_values, dtype=np.float64)
+    p = to_array(p_values, "p-values", np.float64)
     if ((p < 0) | (p > 1) | np.isnan(p)).any():
         raise DataError(f"expected p-values from 0 to 1, got {list(p_values)}")
     return [float(v) for v in CORRECTIONS[method](p)] if len(p) else []

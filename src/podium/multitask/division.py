@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import RankingData
+from podium.data.archives import read_json
 from podium.errors import DataError, ModelFileError, UsageError
 from podium.multitask.clustering import Clusters, most_clusters, rank_preserving_clusters
 from podium.multitask.metric import Metric, learn_metric
@@ -90,7 +91,7 @@ class Division:
         if len(counts) != n_clusters or (counts < 0).any():
             raise ModelFileError("expected how many objects each cluster of the model has")
         try:
-            told = json.loads(str(parts["division"]))
+            told = read_json(str(parts["division"]))
             metric = _metric_of(told["metric"], parts, n_features) if "metric" in told else None
             most = _count(told["max_sweeps"])
             if len(sweeps) != len(moves) + 1 or (most > 0) != (len(moves) > 0) or (moves < 0).any():
@@ -129,14 +130,14 @@ def _metric_of(told: dict[str, Any], parts: dict[str, Part], n_features: int) ->
 
 
 def _number(told: Any) -> float:
-    if not 0 <= float(told) < np.inf:
-        raise ValueError(f"{told} instead of a number of 0 or more")
+    if type(told) not in (int, float) or not 0 <= told < np.inf:
+        raise ValueError(f"{told!r:.80} instead of a number of 0 or more")
     return float(told)
 
 
 def _count(told: Any) -> int:
     if operator.index(told) < 0:
-        raise ValueError(f"{told} instead of a count")
+        raise ValueError(f"{told!r:.80} instead of a count")
     return operator.index(told)
 
 

@@ -8,7 +8,7 @@ from podium.optim.lbfgs import lbfgs
 from podium.optim.linear import Each, LinearProblem, Minimum
 from podium.optim.newton import newton_cg
 from podium.optim.stopping import Patience, SmallGradient
-from podium.optim.threads import one_blas_thread
+from podium.optim.threads import is_forked_child, one_blas_thread, openmp_after_fork
 
 __all__ = [
     "Adam",
@@ -23,7 +23,9 @@ __all__ = [
     "SmallGradient",
     "block_planes",
     "cutting_planes",
+    "is_forked_child",
     "lbfgs",
     "newton_cg",
     "one_blas_thread",
+    "openmp_after_fork",
 ]

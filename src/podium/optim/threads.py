@@ -1,10 +1,16 @@
-"""BLAS on one thread: more would change the last bits, and cost more than they save on small matrices."""
+"""BLAS on one thread: more would change the last bits, and cost more than they save on small matrices.
+
+OpenMP on one thread in a forked child, where its other threads are missing.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import os
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
+
+_IMPORTED_BY = os.getpid()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -19,6 +25,35 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     """
     context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return context
+
+
+def is_forked_child() -> bool:
+    """Return whether this process was forked from one that had imported podium.
+
+    Examples
+    --------
+    >>> is_forked_child()
+    False
+    """
+    return os.getpid() != _IMPORTED_BY
+
+
+def openmp_after_fork() -> AbstractContextManager[Any]:
+    """Return a context in which OpenMP uses one thread if this process is a forked child.
+
+    GNU OpenMP's threads stay behind in the parent, and a child that waits for them never ends.
+    """
+    if not is_forked_child():
+        return nullcontext()
+    context: AbstractContextManager[Any] = _openmp().limit(limits=1)
+    return context
+
+
+@cache
+def _openmp() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="openmp")
 
 
 @cache

@@ -98,4 +98,4 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _check(name: str, value: object, annotation: str) -> None:
     allowed = _TYPES[annotation]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-        raise TypeError(f"{name}={value!r} in a certificate")
+        raise TypeError(f"{name}={value!r:.80} in a certificate")

@@ -16,7 +16,7 @@ from podium.errors import DataError, ModelFileError, UnknownNameError, UsageErro
 from podium.losses import LOSSES, Loss
 from podium.metrics import evaluate
 from podium.metrics.lists import check_exponent
-from podium.optim import Patience
+from podium.optim import Patience, is_forked_child, openmp_after_fork
 from podium.optim.linear import check_finite
 from podium.rankers.history import Watch
 from podium.rankers.models import Floats, Model, Part, count
@@ -53,7 +53,9 @@ class Trees(Model):
     @cached_property
     def booster(self) -> Any:
         """LightGBM's own object."""
-        return lightgbm().Booster(model_str=self.text)
+        library = lightgbm()
+        with openmp_after_fork():
+            return library.Booster(model_str=self.text)
 
     @property
     def n_features(self) -> int:
@@ -62,13 +64,17 @@ class Trees(Model):
 
     def predict(self, X: NDArray[Any]) -> Floats:
         """The sum of the trees' leaves."""
-        scores = self.booster.predict(X, raw_score=True, num_threads=_threads(X))
+        scores = self._predict(X, raw_score=True)
         return np.asarray(scores, dtype=np.float64)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
         """Each feature's Shapley value (LightGBM's TreeSHAP)."""
-        shap = self.booster.predict(X, pred_contrib=True, num_threads=_threads(X))
+        shap = self._predict(X, pred_contrib=True)
         return np.asarray(shap, dtype=np.float64)[:, : self.width]
+
+    def _predict(self, X: NDArray[Any], **options: bool) -> Any:
+        with openmp_after_fork():
+            return self.booster.predict(X, num_threads=_threads(X), **options)
 
     def importance(self) -> Floats:
         """The gain of all splits on a feature."""
@@ -171,6 +177,11 @@ class LambdaMART(Ranker):
         return int(self.trees)
 
     def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        lightgbm()
+        with openmp_after_fork():
+            return self._boost(train, watch)
+
+    def _boost(self, train: RankingData, watch: Watch) -> Learned:
         own, custom = self._objective(train)
         booster = self._booster(train, own)
         stop = Patience(self.patience)
@@ -230,7 +241,7 @@ class LambdaMART(Ranker):
             "lambda_l2": self.l2,
             "feature_fraction": self.feature_fraction,
             "seed": self.seed % 2**31,
-            "num_threads": self.threads or _threads(train.X),
+            "num_threads": 1 if is_forked_child() else self.threads or _threads(train.X),
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
@@ -275,7 +286,7 @@ class LambdaMART(Ranker):
 
 def _threads(X: NDArray[Any]) -> int:
     """LightGBM's 0 is all cores; trees on a few thousand documents grow faster on one."""
-    return 0 if X.size > 4_000_000 else 1
+    return 0 if X.size > 4_000_000 and not is_forked_child() else 1
 
 
 def _codes(labels: Floats) -> tuple[NDArray[np.int64], list[float]]:

@@ -7,9 +7,7 @@ manifest.json     {"format": "podium-model", "version": 1, "ranker": "listnet", 
 from __future__ import annotations
 
 import dataclasses
-import io
 import math
-import operator
 import os
 import struct
 import zipfile
@@ -22,15 +20,16 @@ import numpy as np
 from podium import losses
 from podium.aggregation import AGGREGATORS, Aggregator, make_aggregator
 from podium.data.archives import (
-    MANIFEST,
     array_bytes,
     check_part,
+    open_archive,
     read_array,
     read_manifest,
+    read_part,
     write_archive,
 )
 from podium.data.files import Path_
-from podium.errors import ModelFileError, UnknownNameError, UsageError
+from podium.errors import CorruptFileError, ModelFileError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
 from podium.rankers.certificate import CERTIFICATES, Certificate
 from podium.rankers.history import History, Step
@@ -42,8 +41,8 @@ from podium.rankers.parameters import check_parameters
 from podium.rankers.ranker import Ranker, Trained
 
 FORMAT, VERSION = "podium-model", 1
-LIMIT = 2 << 30
-"""Bytes a model may unpack to; more is taken for a mistake or an attack."""
+MAX_FILE_BYTES = 2 << 30
+"""A larger model file is taken for a mistake or an attack."""
 
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
@@ -86,13 +85,13 @@ def load(
 ) -> Ranker:
     """Read a ranker; `rankers` and `models` say which class has which name."""
     name = os.fspath(path)
-    if os.path.isdir(name):
-        raise ModelFileError(f"{name}: expected a podium model file, got a folder")
     try:
-        with open(name, "rb") as file, zipfile.ZipFile(io.BytesIO(file.read())) as archive:
+        with open_archive(path, MAX_FILE_BYTES) as archive:
             return _load(archive, rankers, models)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
+    except CorruptFileError as error:  # no file at all
+        raise ModelFileError(str(error)) from error
     except _DAMAGE as error:
         raise ModelFileError(
             f"{name}: expected a podium model file, got one that is truncated, damaged or something "
@@ -100,29 +99,17 @@ def load(
         ) from error
 
 
-def _read(archive: zipfile.ZipFile, file: str) -> bytes:
-    """A member of the size its directory entry says: one that unpacks to more is refused in time."""
-    size = archive.getinfo(file).file_size
-    with archive.open(file) as member:
-        data = member.read(size + 1)
-    if len(data) != size:
-        raise ModelFileError(f"expected {size} bytes in {file!r}, got another number")
-    return data
-
-
 def _load(
     archive: zipfile.ZipFile,
     rankers: Mapping[str, type[Ranker]],
     models: Mapping[str, type[Model]],
 ) -> Ranker:
-    if sum(member.file_size for member in archive.infolist()) > LIMIT:
-        raise ModelFileError(f"expected a model of at most {LIMIT >> 30} GiB")
     manifest = _manifest(archive)
     name, kind = manifest.get("ranker"), manifest.get("model")
     if not isinstance(name, str) or name not in rankers:
-        raise ModelFileError(str(UnknownNameError("ranker", str(name), rankers)))
+        raise ModelFileError(str(UnknownNameError("ranker", f"{name!s:.80}", rankers)))
     if not isinstance(kind, str) or kind not in models:
-        raise ModelFileError(str(UnknownNameError("kind of model", str(kind), models)))
+        raise ModelFileError(str(UnknownNameError("kind of model", f"{kind!s:.80}", models)))
     digests = manifest.get("parts")
     if not isinstance(digests, dict):
         raise ModelFileError("expected the model's parts in the manifest, got none")
@@ -134,16 +121,21 @@ def _load(
         ranker.model_ = models[kind].from_parts(parts)
         ranker.trained_ = _trained(manifest["trained"])
         ranker.history_ = _history(manifest["history"])
-        ranker.converged_, ranker.stopped_ = bool(manifest["converged"]), str(manifest["stopped"])
+        ranker.converged_, ranker.stopped_ = (
+            _flag(manifest["converged"]),
+            _text(manifest["stopped"]),
+        )
         ranker.certificate_ = _certificate(manifest.get("certificate"))
         check_parameters(ranker, name)
     except ModelFileError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ModelFileError(
-            f"expected the settings of a {name} ranker, got others ({error})"
+            f"expected the settings of a {name} ranker, got others ({error!s:.500})"
         ) from error
     ranker.n_features_in_ = ranker.model_.n_features
+    if ranker.n_features_in_ < 1:
+        raise ModelFileError("expected a model of 1 feature or more, got none")
     if ranker.trained_.feature_names is not None:
         if len(ranker.trained_.feature_names) != ranker.n_features_in_:
             raise ModelFileError("expected one name a feature")
@@ -153,29 +145,25 @@ def _load(
 
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
-        data = _read(archive, MANIFEST)
-    except KeyError as error:
-        raise ModelFileError(
-            "expected a podium model file, got a zip without a manifest"
-        ) from error
-    try:
-        return read_manifest(data, FORMAT, VERSION)
+        return read_manifest(archive, FORMAT, VERSION)
+    except KeyError:
+        raise ModelFileError("expected a podium model file, got a zip without a manifest") from None
     except ValueError as error:
         raise ModelFileError(f"expected a podium model file, got {error}") from error
 
 
 def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Part]:
     try:
-        data = _read(archive, file)
+        data = read_part(archive, file)
     except KeyError:
-        raise ModelFileError(f"expected a part {file!r}, got none") from None
+        raise ModelFileError(f"expected a part {file!r:.200}, got none") from None
     name, _, ending = file.rpartition(".")
     try:
         check_part(file, data, digest)
         return name, data.decode() if ending == "txt" else read_array(data, "fi").copy(order="C")
     except ValueError as error:
         raise ModelFileError(
-            f"expected a text or an array in {file!r} as it was written ({error})"
+            f"expected a text or an array in {file!r:.200} as it was written ({error})"
         ) from error
 
 
@@ -239,7 +227,9 @@ def from_json(value: Any, rankers: Mapping[str, type[Ranker]]) -> Any:
     if "mapping" in value:
         return inner("mapping")
     if "mlp" in value:
-        return MLP(**inner("mlp"))
+        scorer = MLP(**inner("mlp"))
+        scorer.check()
+        return scorer
     if "aggregator" in value:
         return make_aggregator(value["aggregator"], **inner("parameters"))
     if "ranker" in value:
@@ -255,15 +245,35 @@ def _certificate(told: dict[str, Any] | None) -> Certificate | None:
 
 
 def _trained(stored: dict[str, Any]) -> Trained:
-    names = stored["feature_names"]
+    names, scaled = stored["feature_names"], stored.get("scaled")
+    if not isinstance(names, list | None):
+        raise TypeError(f"{names!r:.80} instead of a list of features")
     return Trained(
-        n_queries=operator.index(stored["n_queries"]),
-        n_documents=operator.index(stored["n_documents"]),
-        fingerprint=str(stored["fingerprint"]),
-        topk=None if stored["topk"] is None else operator.index(stored["topk"]),
-        feature_names=None if names is None else tuple(map(str, names)),
-        scaled=None if (scaled := stored.get("scaled")) is None else str(scaled),
+        n_queries=_count(stored["n_queries"]),
+        n_documents=_count(stored["n_documents"]),
+        fingerprint=_text(stored["fingerprint"]),
+        topk=None if stored["topk"] is None else _count(stored["topk"]),
+        feature_names=None if names is None else tuple(map(_text, names)),
+        scaled=None if scaled is None else _text(scaled),
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} instead of a text")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r:.80} instead of true or false")
+    return value
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise TypeError(f"{value!r:.80} instead of a count")
+    return value
 
 
 def _columns(history: History) -> dict[str, Any]:
@@ -280,22 +290,24 @@ def _columns(history: History) -> dict[str, Any]:
 
 
 def _history(stored: dict[str, Any]) -> History:
-    curve = zip(stored["objective"], stored["valid"], strict=True)
+    curve = list(zip(stored["objective"], stored["valid"], strict=True))
+    best, total, stage = stored["best"], stored["total"], _text(stored.get("stage", ""))
+    total = None if total is None else _count(total)
+    # A curve without steps has no ranker and no metric.
+    ranker, metric = (_text(stored[key]) if curve else "" for key in ("ranker", "metric"))
     steps = tuple(
         Step(
-            str(stored["ranker"]), number, stored["total"], _finite(objective),
-            str(stored["metric"]), None if valid is None else _finite(valid),
-            str(stored.get("stage", "")),
+            ranker, number, total, _finite(objective), metric,
+            None if valid is None else _finite(valid), stage,
         )
         for number, (objective, valid) in enumerate(curve, start=1)
     )  # fmt: skip
-    best = stored["best"]
-    if best is not None and not 1 <= operator.index(best) <= len(steps):
+    if best is not None and not 1 <= _count(best) <= len(steps):
         raise ValueError(f"iteration {best} of {len(steps)}")
     return History(steps, best)
 
 
 def _finite(value: object) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} on the learning curve")
+        raise ValueError(f"{value!r:.80} on the learning curve")
     return float(value)

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data.groups import Groups
-from podium.errors import ModelFileError
+from podium.errors import ModelFileError, UsageError
 
 Floats = NDArray[np.float64]
 Part = NDArray[Any] | str
 """A model is stored as named arrays and texts."""
+
+MAX_STUMP_FEATURES = 1 << 17
+"""Stumps name few of their features, so no part of a file says how many there are: this is the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,11 @@ class Stumps(Model):
 
     def parts(self) -> dict[str, Part]:
         """One row a stump."""
+        if self.width > MAX_STUMP_FEATURES:
+            raise UsageError(
+                f"expected at most {MAX_STUMP_FEATURES:,} features of stumps to save, got "
+                f"{self.width:,}; leave out features that no stump uses"
+            )
         return {
             "width": np.array([self.width]),
             "features": self.features,
@@ -167,6 +175,10 @@ class Stumps(Model):
     def from_parts(cls, parts: dict[str, Part]) -> Self:
         """From one row a stump."""
         width = count(parts, "width")
+        if width > MAX_STUMP_FEATURES:
+            raise ModelFileError(
+                f"expected stumps on at most {MAX_STUMP_FEATURES:,} features, got {width:,}"
+            )
         features = vector(parts, "features", np.int64)
         thresholds, alphas = vector(parts, "thresholds"), vector(parts, "alphas")
         if not len(features) == len(thresholds) == len(alphas):

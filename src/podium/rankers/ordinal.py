@@ -64,7 +64,7 @@ class OrdinalModel(Linear):
         if (np.diff(thresholds) < 0).any() or (np.diff(labels) <= 0).any():
             raise ModelFileError("expected rising thresholds and labels in the model")
         if loss not in get_args(OrdinalLoss):
-            raise ModelFileError(f"expected a loss of ordinal regression, got {loss!r}")
+            raise ModelFileError(f"expected a loss of ordinal regression, got {loss!r:.80}")
         return cls(vector(parts, "weights"), thresholds, labels, loss)
 
 

@@ -94,7 +94,7 @@ def check_parameters(owner: Any, name: str) -> None:
         value = getattr(owner, parameter)
         if not _fits(value, hint):
             raise UsageError(
-                f"expected {parameter} of {name} to be {describe(hint)}, got {value!r}"
+                f"expected {parameter} of {name} to be {describe(hint)}, got {value!r:.200}"
             )
 
 

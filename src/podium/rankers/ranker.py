@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium.data import DENSE_LIMIT, RankingData, shuffled
 from podium.data.arrays import dense
+from podium.data.checks import to_array
 from podium.data.files import Path_
 from podium.data.ranking_data import Missing
 from podium.errors import (
@@ -241,7 +242,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
         """The rows of an array or a frame, to be scored."""
-        return self._data(X, np.zeros(np.shape(X)[0]), qid, scaled=self._scaled)
+        shape = X.shape if hasattr(X, "shape") else to_array(X, "X").shape
+        return self._data(X, np.zeros(shape[:1]), qid, scaled=self._scaled)
 
     @property
     def _scaled(self) -> str | None:

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from podium.apps.serving.bodies import ModelTold
 from podium.apps.serving.errors import Refusal
+from podium.apps.serving.trial import check_by_trial
+from podium.data.files import open_regular
 from podium.data.groups import Groups
 from podium.ensemble import CFBRS
-from podium.errors import UsageError
+from podium.errors import ModelFileError, UsageError
 from podium.rankers.explanation import names_of
+from podium.rankers.models import Stumps
 from podium.rankers.ranker import Ranker, finite
 from podium.registry import load
 
@@ -28,6 +31,7 @@ Floats = NDArray[np.float64]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _QUICK = ("linear", "stumps")
+_QUICK_STUMPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,17 @@ class ModelFile:
         return cls(name, path, version if at else None)
 
     def load(self) -> LoadedModel:
-        """The model; without a version of its own it has that of the file's contents."""
-        digest = hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
+        """The model, after a trial; without a version of its own it has that of the file's contents."""
         ranker = load(self.path)
+        with open_regular(self.path) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        return LoadedModel(self.name, self.version or digest[:12], ranker, at)
+        model = LoadedModel(self.name, self.version or digest[:12], ranker, at)
+        try:
+            check_by_trial(model)
+        except ModelFileError as error:
+            raise ModelFileError(f"{self.path}: {error}") from error
+        return model
 
 
 def model_files(texts: Sequence[str]) -> tuple[ModelFile, ...]:
@@ -105,7 +115,9 @@ class LoadedModel:
     @property
     def is_quick(self) -> bool:
         """Whether a list is scored in no time, so that no thread is needed."""
-        return self.ranker.model_.kind in _QUICK
+        model = self.ranker.model_
+        few = not isinstance(model, Stumps) or len(model.alphas) <= _QUICK_STUMPS
+        return model.kind in _QUICK and few
 
     @cached_property
     def user_classes(self) -> tuple[str, ...]:

@@ -225,7 +225,10 @@ OPERATIONS: dict[str, Operation] = {
             "/v1/events", "Keep User Behavior Insights (UBI) events: one, a list, or {\"events\": [...]}.",
             EventsAnswer, events, Any, _never, statuses=(404,),
         ),
-        Operation("/v1/models", "The models that are served.", ModelsAnswer, models),
+        Operation(
+            "/v1/models", "The models that are served.", ModelsAnswer, models, None, _never,
+            statuses=(503,),
+        ),
         Operation(
             "/v1/rules", "The rules of the service.", RulesAnswer, known_rules,
             is_quick=lambda context, _: known_is_quick(context.state.book), statuses=(503,),
