@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from podium.apps.http.json_keys import RepeatedKeyError, unique_object
 from podium.apps.judging.links import Links, Pass
 from podium.apps.judging.refusals import Refusal
 from podium.apps.judging.roster import Roster
@@ -117,7 +118,10 @@ async def read_json(request: Request, limit: int, seconds: float, check: Callabl
         message = f"Expected the whole request within {seconds:g} seconds."
         raise Refusal(408, "too_slow", message) from None
     try:
-        return json.loads(body)
+        # As text: of bytes Python would also read UTF-16 and UTF-32.
+        return json.loads(body.decode(), object_pairs_hook=unique_object)
+    except RepeatedKeyError as error:
+        raise Refusal(400, "repeated_key", f"{str(error).capitalize()}.") from None
     except (ValueError, RecursionError):
         raise Refusal(400, "not_json", "Expected a body of JSON in UTF-8.") from None
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from podium import __version__
-from podium.apps.serving.errors import Refusal, not_decoded
+from podium.apps.http.json_keys import RepeatedKeyError, check_json_keys
+from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
 from podium.apps.serving.events import EventLog
 from podium.apps.serving.headers import HEADERS
 from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, linger
@@ -207,7 +208,10 @@ def make_service(settings: ServingSettings) -> RankingService:
 
 def _decode(operation: Operation, body: bytes) -> Any:
     try:
+        check_json_keys(body)
         return _DECODERS[operation.path].decode(body)
+    except RepeatedKeyError as error:
+        raise repeated_key(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise not_decoded(error, body, operation.body) from None
 

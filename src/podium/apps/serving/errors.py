@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from podium.apps.http.json_keys import RepeatedKeyError
 from podium.apps.serving.bodies import ErrorAnswer, ErrorTold
 from podium.errors import (
     ConflictError,
@@ -77,6 +78,11 @@ def refusal_of(error: PodiumError) -> Refusal:
     if isinstance(error, UnknownNameError):
         return Refusal(422, "unknown_name", str(error))
     return Refusal(422, "bad_request", str(error))
+
+
+def repeated_key(error: RepeatedKeyError) -> Refusal:
+    """Return 400 for an object with a key twice."""
+    return Refusal(400, "repeated_key", str(error))
 
 
 def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:

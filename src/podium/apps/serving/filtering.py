@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from podium.apps.http.json_keys import RepeatedKeyError, check_json_keys
 from podium.apps.serving.bodies import RankRequest
-from podium.apps.serving.errors import Refusal, not_decoded, refusal_of
+from podium.apps.serving.errors import Refusal, not_decoded, refusal_of, repeated_key
 from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import PodiumError
@@ -30,7 +31,10 @@ def filter_lines(lines: Iterable[bytes], state: State) -> Iterator[tuple[bytes, 
 
 def _answer(line: bytes, state: State) -> object:
     try:
+        check_json_keys(line)
         request = _decode(line)
+    except RepeatedKeyError as error:
+        raise repeated_key(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise not_decoded(error, line, RankRequest) from None
     try:

@@ -12,7 +12,7 @@ from podium.apps.serving.operations import OPERATIONS, Operation
 from podium.postranking import RULES, schema
 
 _SAID = {
-    400: "The body is no JSON.",
+    400: "The body is no JSON, an object in it has a key twice, or a header comes twice.",
     401: "The token is missing or wrong.",
     404: "No such model, user class, query of the sample or log.",
     408: "The body took too long to arrive.",
