@@ -1,14 +1,17 @@
 """Objects of JSON with a key twice: refused by both apps, at any depth."""
 
 import json
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 from browser import serving as judging
 from hypothesis import given
 from hypothesis import strategies as st
 from serving import error, post, save, service
 
-from podium.apps.http.json_keys import RepeatedKeyError, check_json_keys
+from podium.apps.http import json_keys
+from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError, check_json_keys
 
 REPEATED = [
     b'{"k": 1, "k": 1}',
@@ -73,11 +76,61 @@ def repeats(value):
 @given(values, st.booleans())
 def test_repeated_keys_are_found_exactly_where_they_are(value, escapes):
     body = written(value, escapes).encode()
-    if repeats(value):
-        with pytest.raises(RepeatedKeyError):
-            check_json_keys(body)
-    else:
-        check_json_keys(body)
+    for check in (check_json_keys, JsonDecoder(Any).decode):
+        if repeats(value):
+            with pytest.raises(RepeatedKeyError):
+                check(body)
+        else:
+            check(body)
+
+
+class Inner(msgspec.Struct, omit_defaults=True):
+    features: dict[str, float | None]
+    id: str | None = None
+    tags: list[str] = msgspec.field(default_factory=list)
+    flag: bool = False
+
+
+class Outer(msgspec.Struct):
+    documents: list[str | Inner] | None = None
+    rows: list[list[float]] | None = None
+    rules: bool | list[dict[str, Any]] = False
+    note: Annotated[str, msgspec.Meta(max_length=100)] = "none"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_quick"),
+    [
+        (b'{"rows": [[1, 2], [3, 4]], "note": "a:b"}', True),
+        (b'{"documents": ["a:b", {"features": {"x": 1, "y": null}, "id": "c"}]}', True),
+        (b'{"rules": [{"rule": "pin", "where": {"a": ["b:c", {"d": 1}]}}]}', True),
+        (b'{"documents": [{"features": {"x:y": 1}}]}', False),  # a colon in a key
+        (b'{"rules": false}', False),  # a default that is sent
+        (b'{"documents": [{"features": {}, "tags": []}]}', False),
+        (b'{"note": "\\u003a"}', False),
+    ],
+)
+def test_usual_bodies_are_decoded_once(monkeypatch, body, is_quick):
+    again = []
+    monkeypatch.setattr(json_keys, "check_json_keys", again.append)
+    JsonDecoder(Outer).decode(body)
+    assert again == ([] if is_quick else [body])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"documents": [{"features": {"x": 1, "x": 2}}]}',
+        b'{"documents": [{"features": {"x": 1}, "features": {"x": 1}}]}',
+        b'{"documents": [{"features": {}, "flag": true, "flag": true}]}',
+        b'{"documents": [], "documents": ["a"], "rules": false}',
+        b'{"rows": "wrong", "rows": [[1]]}',
+        b'{"rules": [{"a": {"b": 1, "b": 1}}]}',
+    ],
+)
+def test_repeated_keys_are_found_in_bodies_of_a_type(body):
+    with pytest.raises(RepeatedKeyError):
+        JsonDecoder(Outer).decode(body)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import msgspec
 
 from podium import __version__
 from podium.apps.http.gate import Gate, client_of
-from podium.apps.http.json_keys import RepeatedKeyError, check_json_keys
+from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
 from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
 from podium.apps.serving.events import EventLog
 from podium.apps.serving.headers import HEADERS
@@ -32,7 +32,7 @@ JSON = b"application/json"
 INLINE = 1 << 18
 """Bytes of a body that are decoded in no time."""
 _DECODERS = {
-    path: msgspec.json.Decoder(operation.body)
+    path: JsonDecoder(operation.body)
     for path, operation in OPERATIONS.items()
     if operation.body is not None
 }
@@ -218,7 +218,6 @@ def make_service(settings: ServingSettings) -> RankingService:
 
 def _decode(operation: Operation, body: bytes) -> Any:
     try:
-        check_json_keys(body)
         return _DECODERS[operation.path].decode(body)
     except RepeatedKeyError as error:
         raise repeated_key(error) from None
