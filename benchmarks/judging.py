@@ -34,6 +34,7 @@ from podium.labelling.store import Store
 
 ASSESSORS, SECONDS = 200, 15
 DOCUMENTS, WORDS = 50, 150
+FORM = "application/x-www-form-urlencoded"
 P99 = 0.100
 """Seconds in which 99 of 100 judgments are to be answered, and in the store."""
 
@@ -82,20 +83,27 @@ class _Assessor:
     accepted: list[str] = field(default_factory=list)
     failed: int = 0
     _cookie: str = ""
+    _token: str = ""
 
     async def enter(self) -> None:
         """Open the link, the list of tasks, and the first task."""
         place = urlsplit(self.link)
         self._host = place.netloc
         self._reader, self._writer = await asyncio.open_connection(place.hostname, place.port)
-        head, _ = await self._ask("GET", place.path)
-        self._cookie = re.search(r"set-cookie: ([^;]+)", head, re.IGNORECASE)[1]  # type: ignore[index]
+        head, page = await self._ask("GET", place.path)
+        self._keep_cookie(head)
+        token = re.search(r'name="form_token" value="(\w+)"', page)[1]  # type: ignore[index]
+        head, _ = await self._ask("POST", place.path, f"form_token={token}", FORM)
+        self._keep_cookie(head)
         _, page = await self._ask("GET", "/")
         self._task = re.search(r'href="/judge/([^"]+)"', page)[1]  # type: ignore[index]
         _, page = await self._ask("GET", f"/judge/{self._task}")
         self._token = re.search(r'podium-token" content="([^"]+)"', page)[1]  # type: ignore[index]
         _, body = await self._ask("GET", f"/api/tasks/{self._task}")
         self._state = json.loads(body)
+
+    def _keep_cookie(self, head: str) -> None:
+        self._cookie = re.search(r"set-cookie: ([^;]+)", head, re.IGNORECASE)[1]  # type: ignore[index]
 
     async def work(self, delay: float, until: float) -> None:
         """Judge, once a second."""
@@ -130,10 +138,12 @@ class _Assessor:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
         self._writer.close()
 
-    async def _ask(self, method: str, path: str, body: str = "") -> tuple[str, str]:
+    async def _ask(
+        self, method: str, path: str, body: str = "", kind: str = "application/json"
+    ) -> tuple[str, str]:
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}", f"Cookie: {self._cookie}"]
         if body:
-            lines += ["Content-Type: application/json", f"X-Podium-Token: {self._token}"]
+            lines += [f"Content-Type: {kind}", f"X-Podium-Token: {self._token}"]
             lines += [f"Content-Length: {len(body)}", f"Origin: http://{self._host}"]
         self._writer.write("\r\n".join((*lines, "", body)).encode())
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode()

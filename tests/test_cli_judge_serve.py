@@ -20,7 +20,7 @@ from podium.errors import DataError, UsageError
 from podium.experiments.stdlib import queries
 from podium.labelling import Event, make_tasks, write_pool
 from podium.labelling.store import Member, Store
-from tests.browser import POOL
+from tests.browser import POOL, form_token
 from tests.cli import answer, flat, run
 
 
@@ -64,6 +64,7 @@ def link(told, member):
 def browsing(url):
     with httpx.Client(follow_redirects=True, trust_env=False) as client:
         page = client.get(url)
+        page = client.post(url, data={"form_token": form_token(page.text)})
         assert page.status_code == 200, page.text
         client.base_url = httpx.URL(url).join("/")
         yield client, page.text

@@ -9,6 +9,7 @@ from judging_pages import (
     all_sent,
     asked,
     check_truth,
+    enter,
     judge_all,
     judging,
     key_for,
@@ -245,7 +246,7 @@ def test_a_browser_that_keeps_nothing_still_judges(browser, site):
     )
     with closing(context):
         page = context.new_page()
-        page.goto(site.link())
+        enter(page, site.link())
         page.goto(site.page())
         ready(page)
         press(page, "ArrowLeft")
@@ -267,7 +268,7 @@ def test_who_was_signed_out_goes_on_without_a_reload(browser, site, back):
         assert part(page, "bar").locator("[data-do=left]").is_disabled()
         set_hidden(page, True)
         other = page.context.new_page()
-        other.goto(site.link())
+        enter(other, site.link())
         assert other.get_by_text("Your queries").is_visible()
         if back == "visible":
             set_hidden(page, False)
@@ -303,7 +304,7 @@ def test_who_is_signed_out_is_told_and_loses_nothing(browser, site):
         page.keyboard.press("ArrowLeft")
         page.get_by_text("You are not signed in").wait_for()
         assert site.events("pairs", "judgment") == []
-        page.goto(site.link())
+        enter(page, site.link())
         page.goto(site.page())
         ready(page)
         assert progress(page) == 1

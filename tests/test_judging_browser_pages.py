@@ -1,10 +1,13 @@
 """The judging pages in a real browser: hostile documents, and pages for everybody."""
 
-from contextlib import closing
+import http.server
+import threading
+from contextlib import closing, contextmanager
 
 import pytest
-from judging_pages import all_sent, judge_all, judging, part, press
+from judging_pages import all_sent, enter, judge_all, judging, part, press
 from judging_site import Site, jazz
+from screens import check_screen
 
 from podium.labelling.generated import make_judgments
 from podium.labelling.pools import PoolDocument, PoolQuery
@@ -49,7 +52,7 @@ def test_documents_run_nothing(browser, tmp_path):
         all_sent(page)
         page.goto(f"{site.address}/")
         assert page.evaluate("window.ran") is None
-        page.goto(site.link("eve", "admin"))
+        enter(page, site.link("eve", "admin"))
         assert name in page.locator(".comments").inner_text()
         assert page.evaluate("window.ran") is None
     assert site.session().finished
@@ -70,6 +73,81 @@ def test_images_are_shown(browser, tmp_path):
         found = page.get_by_alt_text("Red")
         assert found.evaluate("image => image.decode().then(() => image.naturalWidth)") == 40
         assert page.get_by_text("This document is empty.").is_visible()
+
+
+# The way in
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A page of another site: a link to follow, and a form that sends itself."""
+
+    target = ""
+
+    def do_GET(self):
+        page = (
+            f'<a href="{self.target}">your link</a>'
+            f'<form method="post" action="{self.target}"><input name="form_token" value="x"></form>'
+        )
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def elsewhere(target):
+    """Another site, on localhost; the judging site is on 127.0.0.1."""
+    handler = type("To", (Elsewhere,), {"target": target})
+    server = http.server.ThreadingHTTPServer(("localhost", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://localhost:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(20)
+
+
+PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desk", "phone"])
+def test_a_link_from_another_site_signs_in_with_one_press(browser, site, options, tmp_path):
+    context, link = browser.new_context(**options), site.link()
+    with closing(context), elsewhere(link) as address:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_text("your link").click()
+        button = page.get_by_role("button", name="Sign in and judge")
+        button.wait_for()
+        check_screen(page, tmp_path / "enter.png", dark=False)
+        assert page.get_by_role("heading").inner_text() == f"Hello, {site.assessor}"
+        box, width = button.bounding_box(), page.viewport_size["width"]
+        assert box["height"] >= 44  # a thumb hits it
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert [cookie["name"] for cookie in context.cookies()] == ["podium_visit"]
+        button.click()
+        page.wait_for_url(f"{site.address}/")
+        assert page.get_by_role("heading", name="Your queries").is_visible()
+        page.goto(link)  # a bookmark leads on without a press
+        assert page.url == f"{site.address}/"
+
+
+def test_another_site_cannot_press_the_button(browser, site):
+    context = browser.new_context()
+    with closing(context), elsewhere(site.link()) as address:
+        page = context.new_page()
+        page.goto(site.link())  # the browser has a visit
+        page.goto(address)
+        page.evaluate("document.forms[0].submit()")
+        page.get_by_text("own pages only").wait_for()
+        assert [cookie["name"] for cookie in context.cookies()] == ["podium_visit"]
 
 
 # For everybody
@@ -144,6 +222,8 @@ def test_pages_have_contrast_names_and_fit_a_phone(browser, site, scheme):
             page.wait_for_timeout(400)
             check(path)
         page.goto(site.link("eve", "admin"))
+        check("enter")
+        enter(page, site.link("eve", "admin"))
         check("admin")
 
 
@@ -203,7 +283,7 @@ def test_the_admin_s_tables_and_drawings_fit(browser, tmp_path):
         site.greet()
         make_judgments(site.store, seed=1)
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.goto(site.link("eve", "admin"))
+        enter(page, site.link("eve", "admin"))
         assert page.locator("[data-live=statistics] table").count() >= 4
         assert page.evaluate(WIDER) == []
         page.set_viewport_size({"width": 375, "height": 740})
@@ -218,7 +298,7 @@ def test_the_admin_s_tables_and_drawings_fit(browser, tmp_path):
 def test_the_admin_sees_progress_live(browser, tmp_path):
     with closing(Site(tmp_path)) as site, judging(browser, site.start()) as page:
         admin = page.context.new_page()
-        admin.goto(site.link("eve", "admin"))
+        enter(admin, site.link("eve", "admin"))
         assert admin.get_by_text("0 of 2").count() == 3
         judge_all(page)
         admin.evaluate("document.dispatchEvent(new Event('visibilitychange'))")

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from browser import Browser, Site, fill, lower_is_better, serving
+from browser import Browser, Site, fill, form_token, lower_is_better, serving
 from cli import answer as ask
 
 from podium.apps.judging import JudgingSettings, Links, make_app
@@ -41,7 +41,7 @@ def task(site):
 
 def test_a_link_makes_a_cookie_and_leads_to_the_tasks(site):
     browser = Browser(site)
-    answer = browser.get(f"/enter/{site.links.token('ann', 'assessor')}")
+    answer = browser.enter(f"/enter/{site.links.token('ann', 'assessor')}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"].lower()
     assert all(part in cookie for part in ("httponly", "samesite=lax", "path=/", "max-age="))
@@ -49,6 +49,111 @@ def test_a_link_makes_a_cookie_and_leads_to_the_tasks(site):
     page = browser.get("/")
     assert page.status_code == 200
     assert "cool jazz" in page.text
+
+
+def entry(site, member="ann", role="assessor"):
+    return f"/enter/{site.links.token(member, role)}"
+
+
+def test_to_open_a_link_signs_nobody_in(site):
+    browser, path = Browser(site), entry(site)
+    for method in ("GET", "HEAD"):
+        answer = browser.ask(method, path)
+        assert answer.status_code == 200
+        assert "podium_assessor" not in answer.headers.get("set-cookie", "")
+        assert browser.get("/").status_code == 401
+    page = browser.get(path).text
+    assert page.count("<form") == page.count("<button") == 1
+    assert 'method="post"' in page
+    assert 'Hello, <span class="name">ann</span>' in page
+
+
+def test_the_button_needs_the_visit_of_the_same_browser(site):
+    path, other = entry(site), entry(site, "bob")
+    mallory = Browser(site)  # has a link, and knows what its page says
+    token = form_token(mallory.get(path).text)
+    for who, where in ((Browser(site), path), (mallory, other)):
+        answer = who.ask("POST", where, data={"form_token": token})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
+    ann = Browser(site)
+    page = ann.get(path)
+    assert form_token(page.text) != token
+    for form in (
+        {"form_token": token},
+        {"other": "x"},
+        {"form_token": ["x", "x"]},
+        {"form_token": "é"},
+    ):
+        answer = ann.ask("POST", path, data=form)
+        assert (answer.status_code, "out of date" in answer.text) == (403, True)
+    cookie = page.headers["set-cookie"].lower()
+    assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/enter/"))
+    assert ann.enter(path).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://judge.test", "Sec-Fetch-Site": "same-origin"}, 303),
+        ({"Origin": "http://evil.test"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Content-Type": "text/plain"}, 415),
+    ],
+)
+def test_the_button_is_on_our_own_page(site, headers, status):
+    answer = Browser(site).enter(entry(site), headers=headers)
+    assert answer.status_code == status
+    assert ("set-cookie" in answer.headers) == (status == 303)
+
+
+def test_a_form_is_small(site):
+    path = entry(site)
+    answer = Browser(site).ask("POST", path, data={"form_token": "x" * 2_000})
+    assert answer.status_code == 413
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = Browser(site).ask("POST", path, content=b"\xff=1", headers=headers)
+    assert answer.status_code == 400
+
+
+def test_wrong_links_have_no_button(site):
+    for token in bad_tokens(site.links):
+        answer = Browser(site).ask("POST", f"/enter/{quote(token)}", data={"form_token": "x"})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
+
+
+def test_who_is_signed_in_needs_no_button(site, ann):
+    token = site.links.token("ann", "assessor")
+    first = Browser(site)
+    first.enter(f"/enter/{token}")
+    assert first.get(f"/enter/{token}").headers["location"] == "/"
+    later = site.links.token(
+        "ann", "assessor", timedelta(days=90)
+    )  # works for longer than the cookie
+    assert first.get(f"/enter/{later}").status_code == 200
+    assert first.get(entry(site, "bob")).status_code == 200
+
+
+def test_head_is_answered_as_get_is(site, ann, task):
+    for path in (
+        "/",
+        f"/judge/{task.id}",
+        f"/api/tasks/{task.id}",
+        "/healthz",
+        "/help",
+        "/nothing",
+    ):
+        got, head = ann.get(path), ann.ask("HEAD", path)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+
+
+def test_a_method_that_is_refused_is_told_which_are_not(site, ann):
+    for method, path in (("DELETE", "/"), ("OPTIONS", "/admin"), ("POST", "/help")):
+        answer = ann.ask(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+        assert answer.headers["x-frame-options"] == "DENY"
 
 
 def test_the_admin_s_link_leads_to_the_admin_s_page(site):
@@ -59,7 +164,9 @@ def test_the_admin_s_link_leads_to_the_admin_s_page(site):
 
 def test_cookies_are_secure_behind_https(tmp_path):
     with serving(tmp_path, base_url="https://judge.test") as (site, _):
-        answer = Browser(site).get(f"/enter/{site.links.token('ann', 'assessor')}")
+        answer = Browser(site, "https://judge.test").enter(
+            f"/enter/{site.links.token('ann', 'assessor')}"
+        )
         assert "secure" in answer.headers["set-cookie"].lower()
         assert "max-age" in answer.headers["strict-transport-security"]
 
@@ -120,7 +227,7 @@ def test_an_assessor_is_no_admin_and_the_other_way_round(site, task, ann):
 
 def test_one_browser_can_be_both(site):
     browser = site.browser("ann")
-    browser.get(f"/enter/{site.links.token('boss', 'admin')}")
+    browser.enter(f"/enter/{site.links.token('boss', 'admin')}")
     assert (browser.get("/").status_code, browser.get("/admin").status_code) == (200, 200)
 
 
@@ -242,7 +349,7 @@ def test_behind_a_proxy_the_origin_is_the_base_url(tmp_path):
     with serving(tmp_path, base_url="https://judge.test") as (site, tasks):
         task = tasks["ann", "q1"]
         browser = Browser(site, "https://judge.test")
-        browser.get(f"/enter/{site.links.token('ann', 'assessor')}")
+        browser.enter(f"/enter/{site.links.token('ann', 'assessor')}")
         browser.open(task)
         inside = {"Host": "127.0.0.1:8400"}
         for origin, status in (("https://judge.test", 200), ("https://evil.test", 403)):
@@ -287,14 +394,14 @@ def test_one_link_can_be_made_void(tmp_path):
         assert ann.get(f"/enter/{old}").status_code == 403
         assert bob.get("/").status_code == 200
         new = site.links.token(renewed.id, renewed.role, generation=renewed.generation)
-        assert ann.get(f"/enter/{new}").status_code == 303
+        assert ann.enter(f"/enter/{new}").status_code == 303
         # The page that was open before can go on.
         assert ann.send(task, ann.event("pause")).status_code == 200
 
 
 def test_links_from_before_there_were_generations_still_work(site):
     old = site.links._signed["link"].dumps(["ann", "assessor", 4_000_000_000])
-    assert Browser(site).get(f"/enter/{old}").status_code == 303
+    assert Browser(site).enter(f"/enter/{old}").status_code == 303
     site.store.renew_links(["ann"])
     assert Browser(site).get(f"/enter/{old}").status_code == 403
 
@@ -357,7 +464,7 @@ def test_the_command_renews_one_link(tmp_path):
         site = Site(store)
         site.app = make_app(store, secret=secret_of(str(tmp_path / "judgments.db")))
         statuses = {
-            (who, when): Browser(site).get(urlsplit(links[who]).path).status_code
+            (who, when): Browser(site).enter(urlsplit(links[who]).path).status_code
             for when, links in (("before", before), ("after", after))
             for who in ("ann", "bob")
         }

@@ -16,7 +16,7 @@ from podium.apps.judging import make_app, serving
 from podium.apps.judging.serving import uvicorn_config
 from podium.labelling.store import Store
 
-HALF = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
+HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 
 @contextmanager

@@ -73,7 +73,9 @@ def test_one_process(files):
         assert "server" not in answer.headers
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=20) as connection:
-            connection.sendall(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            connection.sendall(
+                b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            )
             told = b"".join(iter(lambda: connection.recv(65536), b""))
         assert told.startswith(b"HTTP/1.1 200 OK\r\n")
         assert told.endswith(b"\r\n\r\n")
@@ -215,7 +217,7 @@ def ended(threads):
 
 
 def head(body, said=""):
-    said = f"POST /v1/rank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{said}"
+    said = f"POST /v1/rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{said}"
     return f"{said}Content-Length: {len(body)}\r\n\r\n".encode()
 
 
@@ -416,7 +418,7 @@ def test_headers_without_end_are_refused(files, flood):
     with running(files[0]) as (_, address):
         host, _, port = address.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port)), timeout=20) as sock:
-            sock.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nx: ")
+            sock.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nx: ")
             sent = 0
             with contextlib.suppress(OSError):  # the service closes it
                 while sent < 10 << 20:

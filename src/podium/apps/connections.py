@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
+
+from podium.apps.http.client_limits import ProxyAddresses, client_name
+from podium.apps.http.settings import AccessSettings
 
 HEADER_SECONDS = 20.0
 """How long the headers of a request may take, from the first moment of a connection on."""
@@ -41,14 +45,59 @@ def connection_limit() -> int:
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-def http_protocol(seconds: float) -> type[asyncio.Protocol]:
+def proxy_options(access: AccessSettings) -> dict[str, Any]:
+    """Return the options of uvicorn about proxies: by default it would believe any program on loopback."""
+    proxies = list(access.trusted_proxies)
+    return {"proxy_headers": bool(proxies), "forwarded_allow_ips": proxies}
+
+
+class ConnectionCounter:
+    """How many connections each client has; those of trusted proxies are everybody's and not counted.
+
+    Parameters
+    ----------
+    access
+        See AccessSettings.
+    most
+        Connections that the process can have; one client has half of them at most.
+    """
+
+    def __init__(self, access: AccessSettings, most: int) -> None:
+        half = max(1, most // 2)
+        self._most = min(access.client_connections or half, half)
+        self._proxies = ProxyAddresses(access.trusted_proxies)
+        self._open: Counter[str] = Counter()
+
+    def add(self, address: str) -> bool:
+        """Count a connection; return whether its client may have it."""
+        if self._proxies.has(address):
+            return True
+        name = client_name(address)
+        self._open[name] += 1
+        return self._open[name] <= self._most
+
+    def remove(self, address: str) -> None:
+        """Count a connection no more."""
+        if self._proxies.has(address):
+            return
+        name = client_name(address)
+        self._open[name] -= 1
+        if not self._open[name]:
+            del self._open[name]
+
+
+def http_protocol(
+    seconds: float, access: AccessSettings | None = None, most: int = MOST_CONNECTIONS
+) -> type[asyncio.Protocol]:
     """The protocol of uvicorn, which waits for ever and for any number of bytes, with limits.
 
-    Headers have a time and a size; an answer that nobody reads does not keep its connection.
+    Headers have a time and a size; an answer that nobody reads does not keep its connection; one client
+    cannot have all connections.
     """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
+    clients = ConnectionCounter(AccessSettings() if access is None else access, most)
 
     class Protocol(base):  # type: ignore[misc]
         """One connection."""
@@ -60,7 +109,9 @@ def http_protocol(seconds: float) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
-            if len(self.connections) >= self.limit_concurrency:
+            self._address = self.client[0] if self.client else ""
+            is_allowed = clients.add(self._address)
+            if len(self.connections) >= self.limit_concurrency or not is_allowed:
                 transport.abort()
             else:
                 self._watch()
@@ -92,6 +143,7 @@ def http_protocol(seconds: float) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop()
+            clients.remove(self._address)
             super().connection_lost(exc)
 
         def _watch(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.apps.cli import http_options
 from podium.apps.cli import judge_options as options
 from podium.apps.cli.console import Json, Seed, print_json, printable, reports_errors
 from podium.apps.cli.judge_campaign import ADMIN, Campaign, Wanted, campaign
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 SERVE = """Example: podium judge serve --store judgments.db --pool pool.jsonl --assessors ann,bob --top 10
 
-Prints a personal link for every assessor and one for the admin, then serves until it is stopped. Whoever has
-a link is let in, so send each to its owner alone.
+Prints a personal link for every assessor and one for the admin, then serves until it is stopped. A link opens
+a page with a button that signs in. Whoever has a link can sign in, so send each to its owner alone.
 
 --pool, --assessors, --design, --assign and the settings are those of podium judge import, which may have been
 done before: a store that has tasks needs none of these, podium judge serve --store judgments.db.
@@ -98,14 +99,24 @@ def serve(
     base_url: BaseUrl = None,
     secret: Secret = None,
     days: Days = 60.0,
+    allowed_host: http_options.AllowedHost = None,
+    trusted_proxy: http_options.TrustedProxy = None,
+    client_connections: http_options.ClientConnections = 2_000,
+    client_requests: http_options.ClientRequests = 500.0,
+    wrong_tries: http_options.WrongTries = 30,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Serve the judging web app, and print a personal link for everybody."""
+    from podium.apps.http.settings import AccessSettings
     from podium.apps.judging import JudgingSettings
 
     where = the_store(store, store_)
-    settings = JudgingSettings(base_url=base_url, images=images, repeats=repeats)
+    access = AccessSettings(
+        tuple(allowed_host or ()), tuple(trusted_proxy or ()), client_connections, client_requests,
+        wrong_tries,
+    )  # fmt: skip
+    settings = JudgingSettings(base_url=base_url, images=images, repeats=repeats, access=access)
     wanted = Wanted(
             pool=pool, run=run, documents=documents, queries=queries, depth=depth, sample=sample,
             assessors=assessors or (), assign=assign, design=design, tool=tool, overlap=overlap,
@@ -222,7 +233,7 @@ def _run(
             import webbrowser
 
             webbrowser.open(first)
-        config = uvicorn_config(app)
+        config = uvicorn_config(app, access=settings.access)
         # The collector would look at all modules again and again, a tenth of a second each, while people
         # wait: what is there now stays anyway.
         gc.collect()

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from podium.apps.cli import http_options
 from podium.apps.cli.console import Json, fail, print_json, reports_errors
 
 EXAMPLE = """Example: podium serve shop.podium news=news-7.podium --rules rules.yaml --events events.ndjson
@@ -74,21 +75,32 @@ def serve(
         float,
         typer.Option(min=0, help="How long idle connections stay open after the signal to stop."),
     ] = 1.0,
+    allowed_host: http_options.AllowedHost = None,
+    trusted_proxy: http_options.TrustedProxy = None,
+    client_connections: http_options.ClientConnections = 2_000,
+    client_requests: http_options.ClientRequests = 5_000.0,
+    wrong_tries: http_options.WrongTries = 30,
     json: Json = False,
 ) -> None:  # fmt: skip
     """Serve models and rules over HTTP."""
     import logging
 
+    from podium.apps.http.settings import AccessSettings
     from podium.apps.serving.app import make_service
     from podium.apps.serving.draining import listen, run_server
     from podium.apps.serving.settings import ServingSettings
     from podium.apps.serving.workers import run_workers
 
     logging.basicConfig(format="podium serve: %(message)s", level=logging.WARNING)
+    access = AccessSettings(
+        tuple(allowed_host or ()), tuple(trusted_proxy or ()), client_connections, client_requests,
+        wrong_tries,
+    )  # fmt: skip
     settings = ServingSettings(
         models=tuple(models or ()), rules=_text(rules), docs=_text(docs), samples=_text(samples),
         events=_text(events), max_log=max_log * 10**6, token=_token(token_file), max_body=max_body * 10**6,
         seconds=seconds, reload_seconds=reload_seconds, drain_seconds=drain_seconds,
+        access=access,
     )  # fmt: skip
     service = make_service(settings)  # also for workers: what is wrong with a file is told once
     try:

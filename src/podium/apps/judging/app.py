@@ -10,9 +10,13 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from podium.apps.http.gate import Gate
+from podium.apps.http.head_requests import HeadRequests
 from podium.apps.judging.admin import admin_routes
 from podium.apps.judging.api import api_routes
 from podium.apps.judging.desk import Desk
+from podium.apps.judging.entry import entry_routes
+from podium.apps.judging.gatekeeper import Gatekeeper
 from podium.apps.judging.headers import SecurityHeaders
 from podium.apps.judging.images import Images
 from podium.apps.judging.links import Links
@@ -60,6 +64,7 @@ def make_app(
     settings = JudgingSettings() if settings is None else settings
     links = Links(secret)
     pages = Pages(settings.title)
+    refuser = Refuser(pages)
     guard = Guard(links, Roster(store, settings.members_seconds), settings)
     questions = Questions(links.key("question"), settings.repeats, settings.repeat_gap)
     images = None if settings.images is None else Images(settings.images, links.key("image"))
@@ -77,10 +82,14 @@ def make_app(
         openapi_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        exception_handlers=dict(Refuser(pages).handlers),
+        exception_handlers=dict(refuser.handlers),
     )
+    gate = Gate(settings.access, settings.own_hosts)
+    app.add_middleware(HeadRequests)
+    app.add_middleware(Gatekeeper, gate=gate, refuser=refuser)
     app.add_middleware(SecurityHeaders, secure=settings.secure)
     app.include_router(api_routes(desk, guard, settings))
+    app.include_router(entry_routes(guard, pages, settings))
     app.include_router(people_routes(desk, guard, pages, images))
     app.include_router(admin_routes(store, guard, pages, settings))
     # The app's own, and what all pages share.

@@ -129,6 +129,15 @@ class Links:
         """Whether a request comes from one of our pages."""
         return hmac.compare_digest(self.csrf(known).encode(), token.encode("utf-8", "replace"))
 
+    def form_token(self, visit: str, token: str) -> str:
+        """Return what the form of a link's page must send; it belongs to the link and a browser's visit."""
+        return hmac.new(self.key("form"), f"{visit}:{token}".encode(), "sha256").hexdigest()
+
+    def is_form_token(self, visit: str, token: str, form_token: str) -> bool:
+        """Return whether a form was sent by the page of this link, in the same browser."""
+        expected = self.form_token(visit, token).encode()
+        return bool(visit) and hmac.compare_digest(expected, form_token.encode("utf-8", "replace"))
+
     def _sign(self, what: str, known: Pass) -> str:
         said = [known.member, known.role, known.expires, known.generation]
         signed = self._signed[what].dumps(said)

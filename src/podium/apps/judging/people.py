@@ -1,4 +1,4 @@
-"""The pages of assessors: their tasks, judging, help; and the way in."""
+"""The pages of assessors: their tasks, judging, help."""
 
 from __future__ import annotations
 
@@ -26,21 +26,6 @@ _IMAGE_HEADERS = {
 def people_routes(desk: Desk, guard: Guard, pages: Pages, images: Images | None) -> APIRouter:
     """Everything that people open themselves, but for the admin's pages."""
     routes = APIRouter()
-
-    @routes.get("/enter/{token:path}")
-    async def enter(request: Request, token: str) -> Response:
-        known = await guard.entering(token)
-        if known is None:
-            # The same whatever is wrong with the link: nothing is to be learned from trying.
-            raise Refusal(
-                403,
-                "bad_link",
-                "This link does not work: it is incomplete, too old, or was made for another server. "
-                "Ask whoever sent it for a new one.",
-            )
-        response = RedirectResponse("/admin" if known.role == "admin" else "/", status_code=303)
-        guard.admit(response, known, request)
-        return response
 
     @routes.get("/")
     async def tasks(request: Request) -> Response:

@@ -29,6 +29,9 @@ _TITLES = {
     408: "This took too long",
     413: "This is too much at once",
     415: "This request is not understood",
+    421: "This server has another name",
+    429: "Too many requests",
+    431: "This request is not understood",
     503: "Judgments cannot be kept at the moment",
 }
 
@@ -52,13 +55,20 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
     ----------
     status, code, message
         Of the answer.
+    retry_seconds
+        For the header Retry-After, if it is not 0.
     told
         What else stands in the JSON.
     """
 
-    def __init__(self, status: int, code: str, message: str, **told: Any) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, *, retry_seconds: int = 0, **told: Any
+    ) -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.told = status, code, message, told
+        self.headers = dict(_HEADERS.get(status, {}))
+        if retry_seconds:
+            self.headers["Retry-After"] = str(retry_seconds)
 
 
 def unavailable(error: StoreError) -> Refusal:
@@ -117,13 +127,16 @@ class Refuser:
 
     async def refuse(self, request: Request, error: Refusal) -> Response:
         """Say what a refusal says."""
-        headers = _HEADERS.get(error.status)
         if wants_json(request):
             told = {"error": {"code": error.code, "message": error.message}, **error.told}
-            return JSON(told, error.status, headers)
+            return JSON(told, error.status, error.headers)
         title = _TITLES.get(error.status, "Something went wrong")
         return self._pages.page(
-            "error.html", status=error.status, headers=headers, heading=title, message=error.message
+            "error.html",
+            status=error.status,
+            headers=error.headers,
+            heading=title,
+            message=error.message,
         )
 
     async def store(self, request: Request, error: StoreError) -> Response:
@@ -136,7 +149,9 @@ class Refuser:
         messages = {404: "Nothing is here.", 405: "Nothing is done here this way."}
         code = codes.get(error.status_code, "bad_request")
         message = messages.get(error.status_code, "This request is not understood.")
-        return await self.refuse(request, Refusal(error.status_code, code, message))
+        answer = await self.refuse(request, Refusal(error.status_code, code, message))
+        answer.headers.update(error.headers or {})  # of 405: Allow
+        return answer
 
     async def gone(self, request: Request, _: ClientDisconnect) -> Response:
         """Nobody reads this answer."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from podium.apps.http.settings import AccessSettings
 from podium.errors import UsageError
 
 
@@ -43,6 +44,8 @@ class JudgingSettings:
         Bytes of a request, and events in it.
     body_seconds
         How long a request's body may take to arrive.
+    access
+        Which hosts, proxies and clients may ask, and how often; see AccessSettings.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class JudgingSettings:
     max_body: int = 1 << 20
     max_events: int = 200
     body_seconds: float = 20.0
+    access: AccessSettings = field(default_factory=AccessSettings)
 
     def __post_init__(self) -> None:
         if self.base_url is not None:
@@ -83,6 +87,11 @@ class JudgingSettings:
     def origin(self) -> str | None:
         """The scheme and host of base_url."""
         return None if self.base_url is None else self.base_url.rstrip("/").lower()
+
+    @property
+    def own_hosts(self) -> tuple[str, ...]:
+        """The name of the server in base_url, if there is one."""
+        return () if self.base_url is None else (urlsplit(self.base_url).netloc,)
 
     @property
     def secure(self) -> bool:

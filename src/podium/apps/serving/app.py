@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from podium import __version__
-from podium.apps.serving.errors import Refusal, not_decoded
+from podium.apps.http.gate import Gate, client_of
+from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
+from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
 from podium.apps.serving.events import EventLog
 from podium.apps.serving.headers import HEADERS
 from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, linger
@@ -30,7 +32,7 @@ JSON = b"application/json"
 INLINE = 1 << 18
 """Bytes of a body that are decoded in no time."""
 _DECODERS = {
-    path: msgspec.json.Decoder(operation.body)
+    path: JsonDecoder(operation.body)
     for path, operation in OPERATIONS.items()
     if operation.body is not None
 }
@@ -53,6 +55,7 @@ class RankingService:
         self.metrics.degraded(bool(self.shelf.state.reasons))
         self.is_draining = False
         self._log = None if settings.events is None else EventLog(settings.events, settings.max_log)
+        self._gate = Gate(settings.access)
         self._limits = Limits(settings)
         self._bench = Bench(settings.seconds)
         self._pages = read_pages()
@@ -90,18 +93,26 @@ class RankingService:
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
         """The kind and the bytes of the answer to a request."""
+        self._check_gate(scope)
         path, method = scope["path"], scope["method"]
         operation = OPERATIONS.get(path)
         if operation is None:
             return self._page(scope, path, method)
         headers = dict(scope["headers"])
         if not operation.is_open:
-            self._limits.check_token(headers)
+            self._limits.check_token(headers, client_of(scope))
         _check_method(method, operation.method)
         if operation.body is None:
             return JSON, await self._run(operation, self._context(), None)
         self._limits.check_headers(headers)
         return JSON, await self._reply(operation, await self._limits.body(receive))
+
+    def _check_gate(self, scope: Scope) -> None:
+        denial = self._gate.check(scope)
+        if denial is not None:
+            raise Refusal(
+                denial.status, denial.code, denial.message, retry_seconds=denial.retry_seconds
+            )
 
     async def _reply(self, operation: Operation, body: bytes) -> bytes:
         """The answer to a body; a large one is also decoded in a thread."""
@@ -127,7 +138,7 @@ class RankingService:
         _check_method(method, "GET")
         if page is not None:
             return page.kind, page.data
-        self._limits.check_token(dict(scope["headers"]))
+        self._limits.check_token(dict(scope["headers"]), client_of(scope))
         return CONTENT_TYPE.encode(), self.metrics.page()
 
     def _context(self) -> Context:
@@ -208,6 +219,8 @@ def make_service(settings: ServingSettings) -> RankingService:
 def _decode(operation: Operation, body: bytes) -> Any:
     try:
         return _DECODERS[operation.path].decode(body)
+    except RepeatedKeyError as error:
+        raise repeated_key(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise not_decoded(error, body, operation.body) from None
 

@@ -20,6 +20,7 @@ from podium.apps.connections import (
     KEEP_SECONDS,
     connection_limit,
     http_protocol,
+    proxy_options,
 )
 from podium.apps.serving.app import RankingService
 from podium.errors import require
@@ -163,6 +164,7 @@ def run_server(
 
 
 def _config(service: RankingService) -> uvicorn.Config:
+    most = connection_limit()
     return uvicorn.Config(
         service,
         log_config=None,
@@ -175,8 +177,9 @@ def _config(service: RankingService) -> uvicorn.Config:
         # One at a time: where workers share a socket the first would take all that wait.
         backlog=1,
         timeout_keep_alive=KEEP_SECONDS,
-        limit_concurrency=connection_limit(),
-        http=http_protocol(HEADER_SECONDS),
+        limit_concurrency=most,
+        http=http_protocol(HEADER_SECONDS, service.settings.access, most),
+        **proxy_options(service.settings.access),
         timeout_graceful_shutdown=math.ceil(
             service.settings.drain_seconds + service.settings.seconds
         ),

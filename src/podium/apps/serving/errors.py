@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from podium.apps.http.json_keys import RepeatedKeyError
 from podium.apps.serving.bodies import ErrorAnswer, ErrorTold
 from podium.errors import (
     ConflictError,
@@ -31,16 +32,25 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
         Of the answer.
     allow
         The method of a path, for 405.
+    retry_seconds
+        For the header Retry-After, with 429 and 503.
     told
         What else stands in the JSON, fields of `ErrorTold`.
     """
 
     def __init__(
-        self, status: int, code: str, message: str, *, allow: str = "", **told: Any
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        allow: str = "",
+        retry_seconds: int = RETRY_SECONDS,
+        **told: Any,
     ) -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.told = status, code, message, told
-        self._allow = allow
+        self._allow, self._retry_seconds = allow, retry_seconds
 
     def within(self, place: str) -> Refusal:
         """The same, of a part of a request."""
@@ -59,8 +69,8 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
             return ((b"www-authenticate", b"Bearer"),)
         if self.status == 405:
             return ((b"allow", self._allow.encode()),)
-        if self.status == 503:
-            return ((b"retry-after", str(RETRY_SECONDS).encode()),)
+        if self.status in (429, 503):
+            return ((b"retry-after", str(self._retry_seconds).encode()),)
         # The rest of the request would be taken for the next one.
         return ((b"connection", b"close"),) if self.status in (408, 413) else ()
 
@@ -79,11 +89,16 @@ def refusal_of(error: PodiumError) -> Refusal:
     return Refusal(422, "bad_request", str(error))
 
 
+def repeated_key(error: RepeatedKeyError) -> Refusal:
+    """Return 400 for an object with a key twice."""
+    return Refusal(400, "repeated_key", str(error))
+
+
 def not_decoded(error: Exception, body: bytes, kind: Any) -> Refusal:
     """400 for what is no JSON, 422 for JSON of another shape than this kind of body, with its place."""
     if isinstance(error, msgspec.ValidationError):
         place, message = told_of_shape(error, kind)
-        at = {"at": place} if place else {}
+        at: dict[str, Any] = {"at": place} if place else {}
         return Refusal(422, "wrong_type", message, **at)
     hint = ""
     if b"NaN" in body or b"Infinity" in body:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
 from podium.apps.serving.bodies import RankRequest
-from podium.apps.serving.errors import Refusal, not_decoded, refusal_of
+from podium.apps.serving.errors import Refusal, not_decoded, refusal_of, repeated_key
 from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import PodiumError
 
-_decode = msgspec.json.Decoder(RankRequest).decode
+_decode = JsonDecoder(RankRequest).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -31,6 +32,8 @@ def filter_lines(lines: Iterable[bytes], state: State) -> Iterator[tuple[bytes, 
 def _answer(line: bytes, state: State) -> object:
     try:
         request = _decode(line)
+    except RepeatedKeyError as error:
+        raise repeated_key(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise not_decoded(error, line, RankRequest) from None
     try:

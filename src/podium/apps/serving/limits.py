@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from podium.apps.http.client_limits import AdmittedClients, retry_seconds, wrong_try_allowance
 from podium.apps.serving.errors import Refusal
 from podium.apps.serving.settings import ServingSettings
 
@@ -34,16 +35,32 @@ class Limits:
         self._settings = settings
         token = settings.token
         self._token = None if token is None else _digest(token.encode())
+        self._wrong_tokens = wrong_try_allowance(settings.access.wrong_tries)
+        self._admitted = AdmittedClients()
 
-    def check_token(self, headers: Headers) -> None:
-        """401 without the token; how long that takes says nothing about it."""
+    def check_token(self, headers: Headers, client: str) -> None:
+        """401 without the token; how long that takes says nothing about it.
+
+        A client with too many wrong tokens gets 429 for a right one too: else it could go on trying. One
+        that had the right token within a day is let in nevertheless: others behind its address lock nobody
+        out who is at work.
+        """
         if self._token is None:
             return
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        wait = self._wrong_tokens.wait(client)
+        if wait and given and not self._admitted.has(client):
+            raise _too_many_wrong_tokens(wait)
         known = hmac.compare_digest(_digest(given.strip()), self._token)
-        if scheme.lower() != b"bearer" or not known:
-            said = "expected the service's token in the header Authorization: Bearer TOKEN"
-            raise Refusal(401, "bad_token", said)
+        if scheme.lower() == b"bearer" and known:
+            self._admitted.add(client)
+            return
+        if given and (
+            wait := self._wrong_tokens.take(client)
+        ):  # a browser asks without a token first
+            raise _too_many_wrong_tokens(wait)
+        said = "expected the service's token in the header Authorization: Bearer TOKEN"
+        raise Refusal(401, "bad_token", said)
 
     def check_headers(self, headers: Headers) -> None:
         """415 for what is not JSON, 413 for what says that it is too large."""
@@ -84,6 +101,12 @@ class Limits:
     def _too_slow(self) -> Refusal:
         seconds = self._settings.body_seconds
         return Refusal(408, "too_slow", f"expected the whole request within {seconds:g} seconds")
+
+
+def _too_many_wrong_tokens(wait: float) -> Refusal:
+    seconds = retry_seconds(wait)
+    message = f"expected fewer wrong tokens from this address; try again after {seconds} s"
+    return Refusal(429, "too_many_wrong_tokens", message, retry_seconds=seconds)
 
 
 def _there(message: Message) -> Message:

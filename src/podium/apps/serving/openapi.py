@@ -12,17 +12,21 @@ from podium.apps.serving.operations import OPERATIONS, Operation
 from podium.postranking import RULES, schema
 
 _SAID = {
-    400: "The body is no JSON.",
+    400: "The body is no JSON, an object in it has a key twice, or a header comes twice.",
     401: "The token is missing or wrong.",
     404: "No such model, user class, query of the sample or log.",
     408: "The body took too long to arrive.",
     409: "Hard rules cannot hold together.",
     413: "The body is too large.",
     415: "The body is not application/json.",
+    421: "The header Host has no name of this server.",
     422: "The body is JSON, and not what was expected.",
+    429: "Too many requests or wrong tokens from this address: wait as Retry-After says.",
+    431: "The request has too many headers.",
     503: "Busy, or the answer took too long: try again.",
 }
-_WITH_BODY = (400, 401, 408, 413, 415, 422, 503)
+_ALWAYS = (400, 421, 429, 431)
+_WITH_BODY = (401, 408, 413, 415, 422, 503)
 
 UBI_RECORD: dict[str, Any] = {
     "title": "UbiRecord",
@@ -74,7 +78,7 @@ def _rules() -> dict[str, Any]:
 
 
 def _path(operation: Operation) -> dict[str, Any]:
-    statuses = (*operation.statuses, *(_WITH_BODY if operation.body is not None else ()))
+    statuses = (*_ALWAYS, *operation.statuses, *(_WITH_BODY if operation.body is not None else ()))
     if operation.body is None and not operation.is_open:
         statuses = (*statuses, 401)
     answers: dict[str, Any] = {"200": _json("The answer.", _ref(operation.answer))}

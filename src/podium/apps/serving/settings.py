@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from podium.apps.http.settings import AccessSettings
 from podium.errors import UsageError
 
 MIB = 1 << 20
+SERVICE_ACCESS = AccessSettings(client_requests=5_000.0)
+"""The normal client is one application with all requests of a shop: more than a worker answers."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class ServingSettings:
         How long connections stay open after the signal to stop, for requests that are on their way.
     kept
         A folder for copies of what was read last: what a service serves that begins while a file is broken.
+    access
+        Which hosts, proxies and clients may ask, and how often; see AccessSettings.
 
     Examples
     --------
@@ -58,6 +63,7 @@ class ServingSettings:
     reload_seconds: float = 1.0
     drain_seconds: float = 1.0
     kept: str | None = None
+    access: AccessSettings = SERVICE_ACCESS
 
     def __post_init__(self) -> None:
         for name in ("max_body", "body_seconds", "seconds"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from podium.errors import StoreError, StoreReason, UsageError, require
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another one."""
+
+PRIVATE_MODE = 0o600
+"""The mode of a database file: judgments are read and written by their owner only."""
 
 _LOCK = 0x706F6469756D  # "podium": a number that other programs will not lock in PostgreSQL
 
@@ -141,6 +145,8 @@ def parse_url(url: str | os.PathLike[str]) -> sa.URL:
 
 
 def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
+    path = str(url.database)
+    _make_file(path)
     engine = sa.create_engine(
         url,
         connect_args={"timeout": timeout, "isolation_level": None, "check_same_thread": False},
@@ -151,6 +157,7 @@ def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         _write_ahead(connection, timeout)
+        _make_private(path)
         connection.execute("PRAGMA foreign_keys = ON")
         # NORMAL loses nothing when a program dies; FULL waits for the disk, for when the power does.
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -161,6 +168,24 @@ def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _make_file(path: str) -> None:
+    """Make a database file that only its owner can read, if there is none; SQLite tells why it cannot."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
+
+
+def _make_private(path: str) -> None:
+    """Take a database from everybody but its owner; somebody else cannot change the mode and goes on.
+
+    SQLite gives new files ``-wal`` and ``-shm`` the mode of the database.
+    """
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        with contextlib.suppress(OSError):
+            mode = stat.S_IMODE(os.stat(name).st_mode)
+            if mode & ~PRIVATE_MODE:
+                os.chmod(name, mode & PRIVATE_MODE)
 
 
 def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:

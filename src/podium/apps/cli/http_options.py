@@ -1,0 +1,35 @@
+"""Options of both web servers: who may ask, and how often."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A host name by which the server may be asked, beside localhost; may be given several times; "
+        "* allows all.",
+    ),
+]
+TrustedProxy = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A proxy, or a network of them, whose X-Forwarded-For is believed; may be given several times.",
+    ),
+]
+ClientConnections = Annotated[
+    int, typer.Option(min=0, help="Connections of one client at the same time; 0: no limit.")
+]
+ClientRequests = Annotated[
+    float,
+    typer.Option(
+        min=0, help="Requests of one client per second, ten times as many at once; 0: no limit."
+    ),
+]
+WrongTries = Annotated[
+    int, typer.Option(min=0, help="Wrong tokens or links of one client per minute; 0: no limit.")
+]

@@ -1,0 +1,154 @@
+"""How often each client may do something; memory is bounded however many clients there are."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+MAX_CLIENTS = 10_000
+"""Clients that are remembered; beyond that the one that was away for longest is forgotten."""
+
+BURST_SECONDS = 10
+"""Requests of so many seconds may come at once: browsers load pages with all their files in bursts."""
+
+ADMITTED_SECONDS = 86_400.0
+"""How long a client that had the right token is known as one of ours."""
+
+
+@lru_cache(4096)
+def client_name(address: str) -> str:
+    """Return the name that a client is counted by: an IPv4 address, or the first 64 bits of an IPv6 address.
+
+    A home or a phone has a whole network of 64 bits, so its addresses count as one.
+
+    Examples
+    --------
+    >>> client_name("192.0.2.7"), client_name("::ffff:192.0.2.7"), client_name("2001:db8::1")
+    ('192.0.2.7', '192.0.2.7', '2001:db8::')
+    """
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address  # what a proxy says
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)).network_address)
+
+
+class ProxyAddresses:
+    """Addresses and networks of proxies that are trusted."""
+
+    def __init__(self, proxies: Sequence[str]) -> None:
+        self._networks = [ipaddress.ip_network(proxy) for proxy in proxies]
+
+    def has(self, address: str) -> bool:
+        """Return whether an address is that of a proxy."""
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in self._networks)
+
+
+class Allowance:
+    """How often each client may do something: `burst` times at once, `per_second` times in the long run.
+
+    One number per client is kept: the time at which all that it did is paid for (the generic cell rate
+    algorithm). A client that waits long enough has its whole burst again.
+
+    Parameters
+    ----------
+    per_second, burst
+        As above; with 0 per second there is no limit.
+    max_clients
+        Clients that are remembered.
+    clock
+        Seconds; another one in tests.
+
+    Examples
+    --------
+    >>> allowance = Allowance(0.5, 2)
+    >>> allowance.take("ann"), allowance.take("ann"), round(allowance.take("ann")), allowance.take("bob")
+    (0.0, 0.0, 2, 0.0)
+    """
+
+    def __init__(
+        self,
+        per_second: float,
+        burst: float,
+        max_clients: int = MAX_CLIENTS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._interval = 1 / per_second if per_second else 0.0
+        self._slack = (max(burst, 1) - 1) * self._interval
+        self._max_clients, self._clock = max_clients, clock
+        self._paid_at: OrderedDict[str, float] = OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """Return how many seconds a client must wait; 0 if it may go on now."""
+        paid_at = self._paid_at.get(client)
+        if paid_at is None:
+            return 0.0
+        return max(0.0, paid_at - self._slack - self._clock())
+
+    def take(self, client: str) -> float:
+        """Return what `wait` returns, and count one time if that is 0."""
+        if not self._interval:
+            return 0.0
+        now = self._clock()
+        paid_at = max(self._paid_at.get(client, now), now)
+        seconds = paid_at - self._slack - now
+        if seconds > 0:
+            return seconds
+        self._paid_at[client] = paid_at + self._interval
+        self._paid_at.move_to_end(client)
+        if len(self._paid_at) > self._max_clients:
+            self._paid_at.popitem(last=False)
+        return 0.0
+
+    def __len__(self) -> int:
+        """Return how many clients are remembered."""
+        return len(self._paid_at)
+
+
+def request_allowance(per_second: float) -> Allowance:
+    """Return the allowance for requests."""
+    return Allowance(per_second, per_second * BURST_SECONDS)
+
+
+def wrong_try_allowance(per_minute: int) -> Allowance:
+    """Return the allowance for wrong tokens or links: a minute's worth at once, then one after the other."""
+    return Allowance(per_minute / 60, per_minute)
+
+
+class AdmittedClients:
+    """Clients that had the right token not long ago."""
+
+    def __init__(
+        self, max_clients: int = MAX_CLIENTS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._max_clients, self._clock = max_clients, clock
+        self._seen_at: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, client: str) -> None:
+        """Remember a client."""
+        self._seen_at[client] = self._clock()
+        self._seen_at.move_to_end(client)
+        if len(self._seen_at) > self._max_clients:
+            self._seen_at.popitem(last=False)
+
+    def has(self, client: str) -> bool:
+        """Return whether a client had the right token within a day."""
+        seen_at = self._seen_at.get(client)
+        return seen_at is not None and self._clock() - seen_at < ADMITTED_SECONDS
+
+
+def retry_seconds(wait: float) -> int:
+    """Return whole seconds for the header Retry-After."""
+    return max(1, math.ceil(wait))

@@ -1,0 +1,105 @@
+"""Refuse JSON objects that have a key twice: programs disagree about which of the two counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from podium.apps.http.json_pairs import pair_counter
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class RepeatedKeyError(ValueError):
+    """An object of a JSON text has a key twice."""
+
+
+def unique_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs, for ``json.loads(object_pairs_hook=)``; raises if a key comes twice.
+
+    Examples
+    --------
+    >>> json.loads('{"k": 1, "k": 2}', object_pairs_hook=unique_object)
+    Traceback (most recent call last):
+    ...
+    podium.apps.http.json_keys.RepeatedKeyError: expected each key of an object once, got 'k' twice
+    """
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys: set[str] = set()
+        for key, _ in pairs:
+            if key in keys:
+                message = f"expected each key of an object once, got {key[:100]!r} twice"
+                raise RepeatedKeyError(message)
+            keys.add(key)
+    return result
+
+
+class JsonDecoder:
+    """Decodes JSON of one type, and refuses objects that have a key twice.
+
+    A body without such objects has as many colons as the decoded value has pairs of keys and values and
+    colons in its strings. Only if the numbers differ is the body decoded again to find out why.
+
+    Parameters
+    ----------
+    kind
+        The type of the bodies, as msgspec takes it.
+
+    Examples
+    --------
+    >>> JsonDecoder(dict[str, int]).decode(b'{"a": 1, "b": 2}')
+    {'a': 1, 'b': 2}
+    """
+
+    def __init__(self, kind: Any) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+        self._count_pairs = pair_counter(kind)
+
+    def decode(self, body: bytes) -> Any:
+        """Return the value of a body; raises RepeatedKeyError, or what msgspec raises."""
+        try:
+            value = self._decoder.decode(body)
+        except msgspec.ValidationError:
+            check_json_keys(body)  # the second of two values may be the wrong one
+            raise
+        if _may_escape_colons(body) or body.count(b":") != self._count_pairs(value):
+            check_json_keys(body)
+        return value
+
+
+def check_json_keys(body: bytes) -> None:
+    """Raise RepeatedKeyError if any object of a JSON text has a key twice; other faults are ignored here.
+
+    A text that is decoded and encoded again has as many colons as before, unless the decoder dropped a
+    repeated key or a colon was escaped.
+
+    Examples
+    --------
+    >>> check_json_keys(b'{"a": {"k": 1}, "b": {"k": 1}}')
+    """
+    if _keeps_its_colons(body):
+        return
+    try:
+        json.loads(body, object_pairs_hook=unique_object)
+    except RepeatedKeyError:
+        raise
+    except (ValueError, RecursionError):
+        return  # no JSON: whoever decodes it says what is wrong
+
+
+def _may_escape_colons(body: bytes) -> bool:
+    return b"\\" in body and b"\\u003" in body  # the first search is the quick one
+
+
+def _keeps_its_colons(body: bytes) -> bool:
+    if _may_escape_colons(body):
+        return False
+    try:
+        return _encode(_decode(body)).count(b":") == body.count(b":")
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return False
