@@ -178,7 +178,8 @@ class FocusedSVM(SVM):
         Whether a pair asks for y_u - y_v times its score difference to be 1 or more, as printed: the
         document at place p of the top k then needs a margin of 1 / (k + 1 - p) only.
     eps
-        The proved gap to the optimum, against the objective.
+        The proved gap to the optimum, against the objective. A gap of 1e-3 moves kNDCG@10 on MQ2008 by
+        more than the lead of this ranker over RankSVM.
 
     Examples
     --------
@@ -198,7 +199,7 @@ class FocusedSVM(SVM):
     beta: Share = 0.5
     reading: Literal["dcg", "cuts"] = "dcg"
     scale_pairs: bool = False
-    eps: Positive = 1e-3
+    eps: Positive = 1e-6
     seed: Seed = 0
 
     def loss(self) -> Loss:
