@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from podium.feedback import FACTORS, make_log, read_ubi
+from podium.feedback import FACTORS, Phi, make_log, read_ubi
 from tests.cli import answer, flat, run
 
 CLASSES = ["--classes", "query_attributes.user_class"]
@@ -165,3 +165,27 @@ def test_no_progress_bar_in_a_pipe(folder):
         check=True,
     )  # fmt: skip
     assert done.stderr == ""
+
+
+def test_weights_and_scales_of_phi(folder):
+    options = ["--phi-weight", "dwell=0", "--phi-weight", "clicks=3", "--phi-scale", "ignored=0.5"]
+    told = answer("feedback", "summarise", *LOGS, *options)
+    phi = Phi(weights=(3, 1, 0, 1, 1, 1, 1, 1), scales=(0.1, 0.1, 10.0, 0.1, 0.1, 0.5, 0.1, 0.1))
+    assert told["alpha"] == read_ubi(LOGS, phi=phi).alphas.mean()
+    assert told["alpha"] != read_ubi(LOGS).alphas.mean()
+    done = run("feedback", "summarise", *LOGS, "--phi-weight", "clicks=-1", code=2)
+    assert "8 weights of phi, 0 or more" in flat(done.stderr)
+
+
+def test_alpha_without_a_log():
+    told = answer("feedback", "alpha", "simulated=0", "--features", "5")
+    assert told["by_size"] == [0.5, 1.0, 1.0, 0.5, 0.1]  # 5, 10, 10, 5, 1 subsets of 10 at most
+    told = answer("feedback", "alpha", "uniform=0.5", "--features", "8", "--blocks", "1,3,4")
+    assert told["alpha"] == 0.5
+    assert told["shares"] == [0.5 * 1 / 8, 0.5 * 3 / 8, 0.5 * 4 / 8]
+    out = flat(run("feedback", "alpha", "simulated=0", "--features", "5", "--blocks", "1,4").stdout)
+    assert "alpha 0.5000" in out
+    assert "4 0.4000" in out
+    for blocks, message in (("1,x", "whole numbers, as in 5,5,36"), ("2,2", "which is 4")):
+        done = run("feedback", "alpha", "uniform", "--features", "5", "--blocks", blocks, code=2)
+        assert message in flat(done.stderr)

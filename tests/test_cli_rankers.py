@@ -640,3 +640,67 @@ def test_no_input_is_written_over(files, command):
     result = run(command, *arguments, "-o", "train.txt", code=1)
     assert "it is one of the files to be read" in result.stderr
     assert (files / "train.txt").read_bytes() == before
+
+
+# Degrees
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("degrees")
+    podium.write_letor(data["train"], path / "train.txt")
+    podium.write_letor(data["test"], path / "test.txt")
+    run("train", "ordinal", path / "train.txt", "-o", path / "ordinal.podium")
+    clusters = ["--set", "n_clusters=2"]
+    run("train", "rpc-mtl", path / "train.txt", "-o", path / "rpc-mtl.podium", *clusters)
+    run("train", "regression", path / "train.txt", "-o", path / "plain.podium")
+    return path
+
+
+@pytest.mark.parametrize("name", ["ordinal", "rpc-mtl"])
+def test_predict_writes_degrees_and_probabilities(graded, tmp_path, name):
+    model, test = graded / f"{name}.podium", graded / "test.txt"
+    ranker, rows = load(model), podium.read_letor(graded / "test.txt")
+    run("predict", model, test, "--degrees", "-o", tmp_path / "degrees.txt")
+    assert read_scores(tmp_path / "degrees.txt").tolist() == ranker.predict_degree(rows).tolist()
+    run("predict", model, test, "--probabilities", "-o", tmp_path / "p.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), ranker.predict_proba(rows))
+    text = run("predict", model, test, "--probabilities").stdout
+    lines = [[float(word) for word in line.split()] for line in text.splitlines()]
+    np.testing.assert_array_equal(lines, ranker.predict_proba(rows))
+    told = answer("predict", model, test, "--probabilities")
+    degrees = ranker.degrees_ if name == "ordinal" else range(2)
+    assert told["columns"] == [f"probability_{degree:g}" for degree in degrees]
+    assert told["probabilities"] == ranker.predict_proba(rows).tolist()
+    assert (
+        answer("predict", model, test, "--degrees")["degrees"][0] == ranker.predict_degree(rows)[0]
+    )
+
+
+def test_predict_writes_probabilities_to_parquet(graded, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    model, test = graded / "ordinal.podium", graded / "test.txt"
+    run("predict", model, test, "--probabilities", "-o", tmp_path / "p.parquet")
+    table = parquet.read_table(tmp_path / "p.parquet").to_pydict()
+    want = load(model).predict_proba(podium.read_letor(test))
+    assert list(table)[-3:] == ["probability_0", "probability_1", "probability_2"]
+    assert table["probability_2"] == want[:, 2].tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (
+            "plain",
+            ["--degrees"],
+            "--degrees with a model of ordinal or rpc-mtl, got one of regression",
+        ),
+        ("ordinal", ["--degrees", "--probabilities"], "--degrees or --probabilities, got both"),
+        ("ordinal", ["--degrees", "--user-class", "a"], "--degrees or --user-class, got both"),
+        ("ordinal", ["--probabilities", "-o", "x.run"], "got a TREC run, which has scores only"),
+    ],
+)
+def test_what_degrees_refuse(graded, tmp_path, monkeypatch, model, options, message):
+    monkeypatch.chdir(tmp_path)
+    done = run("predict", graded / f"{model}.podium", graded / "test.txt", *options, code=2)
+    assert message in flat(done.stderr)

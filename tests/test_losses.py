@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,9 @@ VARIANTS = [
     Focused(k=4, list=ListNet(depth=2), pair=PairLogistic(pairs="sum")),
     Focused(k=4, list=LambdaRank(k=2)),
     Focused(k=4, list=Squared()),
+    Focused(k=3, pair=PairHinge(), scale_pairs=True),
+    Focused(k=3, pair=PairHinge(power=1), beta=0.2, scale_pairs=True),
+    Focused(k=4, pair=PairLogistic(pairs="sum"), beta=0.0, scale_pairs=True),
 ]
 ids = [str(loss) for loss in VARIANTS]
 each_loss = pytest.mark.parametrize("loss", VARIANTS, ids=ids)
@@ -319,10 +323,34 @@ def test_focused_by_arithmetic():
     assert value(loss, data, s) == pytest.approx((mle + hinge) / 2)
 
 
+def test_scaled_pairs_by_arithmetic():
+    # T = documents 1 and 3 with labels 2 and 1, F = the other three: margins times 2 and times 1.
+    data = single([0, 2, 0, 1, 0], topk=2)
+    s = np.array([0.3, 0.5, -0.2, 1.0, 0.0])
+    scaled = (np.array([2.0, 1.0])[:, None] * (s[[1, 3]][:, None] - s[[0, 2, 4]])).ravel()
+    for power in (1, 2):
+        hinge = (np.maximum(0, 1 - scaled) ** power).sum() / 6  # 6 pairs cost 1 each at zero scores
+        loss = Focused(pair=PairHinge(power=power), k=2, beta=0.0, scale_pairs=True)
+        assert value(loss, data, s) == pytest.approx(hinge)
+        plain = Focused(pair=PairHinge(power=power), k=2, beta=0.0)
+        assert value(plain, data, s) != pytest.approx(hinge)
+    logistic = np.log1p(np.exp(-scaled)).sum() / (6 * math.log(2))
+    assert value(Focused(k=2, beta=0.0, scale_pairs=True), data, s) == pytest.approx(logistic)
+
+
+def test_scaling_pairs_of_a_top_1_changes_nothing():
+    data, loss = problem(), Focused(k=1, pair=PairHinge(power=1), beta=0.0)
+    bound, scaled = loss.bind(data), replace(loss, scale_pairs=True).bind(data)
+    for plain, other in zip(bound(scores_of(data)), scaled(scores_of(data)), strict=True):
+        np.testing.assert_allclose(other, plain, atol=1e-12)
+    assert scaled.active.tolist() == bound.active.tolist()
+
+
+@pytest.mark.parametrize("scale_pairs", [False, True])
 @pytest.mark.parametrize("list_loss", [ListNet(), ListMLE(), LambdaRank()], ids=str)
 @pytest.mark.parametrize("pair_loss", [PairLogistic(), PairHinge(), PairHinge(power=1)], ids=str)
-def test_both_terms_of_focused_start_at_their_weight(list_loss, pair_loss):
-    loss = Focused(list=list_loss, pair=pair_loss, k=3, beta=0.3)
+def test_both_terms_of_focused_start_at_their_weight(list_loss, pair_loss, scale_pairs):
+    loss = Focused(list=list_loss, pair=pair_loss, k=3, beta=0.3, scale_pairs=scale_pairs)
     y = [3, 2, 1, 0, 0, 0, 1, 0, 0, 2, 1, 0, 0]
     qid = [0] * 6 + [1] * 3 + [2] * 2 + [3] * 2
     data = RankingData.from_arrays(np.zeros((13, 1)), y, qid=qid, topk=3)
@@ -459,6 +487,7 @@ def test_names_make_losses():
         (lambda: LambdaRank(gain="rank"), "gain 'exp2' or 'linear'"),
         (lambda: Focused(beta=1.5), "beta from 0 to 1"),
         (lambda: Focused(k=True), "k to be a whole number from 1"),
+        (lambda: Focused(scale_pairs=1), "scale_pairs True or False, got 1"),
         (lambda: Focused(list=PairHinge()), "expected a ListLoss in focused"),
         (lambda: Focused(pair=ListNet()), "expected a PairLoss in focused"),
     ],

@@ -18,7 +18,7 @@ from rankers import cheap, small
 from podium.data import archives
 from podium.errors import ModelFileError, UsageError
 from podium.losses import Focused, ListMLE, QueryLoss
-from podium.rankers import LambdaMART, RankSVM, model_files
+from podium.rankers import FocusedSVM, LambdaMART, RankSVM, model_files
 from podium.rankers.lambdamart import Trees
 from podium.rankers.tree_text import DEEPEST, check_trees
 from podium.registry import MODELS, load
@@ -312,6 +312,19 @@ def test_arrays_that_are_none(data, change, capfd):
 ])  # fmt: skip
 def test_parts_that_do_not_fit(kind, files, change):
     refused(change(kind, files))
+
+
+def test_a_focused_svm_written_before_scale_pairs_is_read(tmp_path):
+    ranker = FocusedSVM(k=3).fit(DATA)
+    ranker.save(tmp_path / "new.podium")
+    parts = contents(tmp_path / "new.podium")
+    manifest = json.loads(parts["manifest.json"])
+    assert manifest["parameters"].pop("scale_pairs") is False
+    manifest["digest"] = archives.digest(manifest)
+    parts["manifest.json"] = json.dumps(manifest).encode()
+    old = load(rewrite(tmp_path / "old.podium", parts))
+    assert old.scale_pairs is False
+    assert (old.predict(DATA) == ranker.predict(DATA)).all()
 
 
 def test_names_that_do_not_fit(change):

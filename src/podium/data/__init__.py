@@ -4,7 +4,7 @@ from podium.data.checks import DENSE_LIMIT, check_seed
 from podium.data.formats import detect_format, read_data, read_judged, read_scores, write_scores
 from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
-from podium.data.parquet import read_parquet, write_scores_parquet
+from podium.data.parquet import read_parquet, write_columns_parquet, write_scores_parquet
 from podium.data.ranking_data import RankingData, concatenate
 from podium.data.records import read_fields, read_queries
 from podium.data.scaling import SCALERS, scale_by_query
@@ -63,5 +63,6 @@ __all__ = [
     "write_qrels",
     "write_run",
     "write_scores",
+    "write_columns_parquet",
     "write_scores_parquet",
 ]

@@ -157,6 +157,8 @@ def write_scores(
 ) -> None:
     """Write scores one a line (.npy: as a vector), all or nothing; they read back exactly.
 
+    A matrix has one row per line, its columns with spaces between (.npy: as a matrix).
+
     Examples
     --------
     >>> import tempfile
@@ -178,6 +180,8 @@ def write_scores(
 
 def score_lines(scores: NDArray[np.float64]) -> str:
     """Scores as text, one a line, in the fewest digits that read back exactly."""
+    if scores.ndim == 2:
+        return "".join(" ".join(map(repr, row)) + "\n" for row in scores.tolist())
     return "".join(f"{score!r}\n" for score in scores.tolist())
 
 

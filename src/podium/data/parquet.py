@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,23 @@ def write_scores_parquet(
     >>> read_table(path).to_pydict()
     {'qid': ['a', 'b', 'a'], 'score': [0.1, 0.2, 0.3]}
     """
+    write_columns_parquet(data, {"score": data.check_scores(scores)}, path)
+
+
+def write_columns_parquet(
+    data: RankingData, values: Mapping[str, ArrayLike], path: str | os.PathLike[str]
+) -> None:
+    """Write qid, docid (where there are ids) and columns of one value per row of the data.
+
+    Rows stand in the order of the data's input.
+    """
     pa = require("pyarrow", "arrow", "writing Parquet")
     pq = require("pyarrow.parquet", "arrow", "writing Parquet")
     rows = pa.array(data.restore(np.arange(len(data))))
     columns: dict[str, Any] = {"qid": _dictionary(pa, data, data.qids.tolist())}
     if data.docid_column is not None:
         columns["docid"] = _arrow(pa, data.docid_column)
-    columns["score"] = pa.array(data.check_scores(scores))
+    columns |= {name: pa.array(np.asarray(column)) for name, column in values.items()}
     with atomic_path(path) as temporary:
         pq.write_table(pa.table(columns).take(rows), temporary, compression="lz4")
 

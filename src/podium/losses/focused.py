@@ -15,7 +15,7 @@ from podium.errors import UsageError
 from podium.losses.judged import Judged, Pairs, Rows
 from podium.losses.listwise import ListNet, check_count
 from podium.losses.loss import Bools, BoundLoss, Derivatives, Floats, ListLoss, Loss, Weighted
-from podium.losses.pairs import PairLogistic, PairLoss
+from podium.losses.pairs import PairLogistic, PairLoss, ScaledPairs
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,9 @@ class Focused(Loss):
         Places that matter.
     beta
         The share of the list term, from 0 to 1.
+    scale_pairs
+        Whether a pair's score difference is multiplied by y_u - y_v, its difference in position labels
+        (the paper's FocusedSVM).
 
     Examples
     --------
@@ -54,11 +57,14 @@ class Focused(Loss):
     pair: PairLoss = field(default_factory=PairLogistic)
     k: int = 10
     beta: float = 0.5
+    scale_pairs: bool = False
 
     def __post_init__(self) -> None:
         check_count(self.k, "k")
         if not isinstance(self.beta, int | float) or not 0 <= self.beta <= 1:
             raise UsageError(f"expected beta from 0 to 1, got {self.beta!r}")
+        if not isinstance(self.scale_pairs, bool):
+            raise UsageError(f"expected scale_pairs True or False, got {self.scale_pairs!r}")
         for part, kind in ((self.list, ListLoss), (self.pair, PairLoss)):
             if not isinstance(part, kind):
                 raise UsageError(f"expected a {kind.__name__} in {self.name}, got {part!r}")
@@ -72,9 +78,14 @@ class Focused(Loss):
             members = OnMembers(self.list.on(truth.take(top)), data.groups, np.flatnonzero(top))
             terms.append(per_start(members, self.beta))
         if self.beta < 1:
-            pairs = Pairs.of(data.groups, top.astype(np.float64))
-            terms.append(per_start(self.pair.on(pairs), 1 - self.beta))
+            terms.append(per_start(self._pair_term(truth, top), 1 - self.beta))
         return Sum(terms)
+
+    def _pair_term(self, truth: Judged, top: Bools) -> BoundLoss:
+        """The loss of the pairs T x F; labels in F are 0, so y_u - y_v = y_u."""
+        if self.scale_pairs:
+            return ScaledPairs.of(self.pair, truth.groups, truth.labels)
+        return self.pair.on(Pairs.of(truth.groups, top.astype(np.float64)))
 
 
 def per_start(bound: BoundLoss, share: float) -> Weighted:

@@ -10,10 +10,19 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from podium import kernels
-from podium.data import RankingData
+from podium.data import Groups, RankingData
 from podium.errors import UsageError
-from podium.losses.judged import Pairs
-from podium.losses.loss import BoundLoss, KernelLoss, Loss, OrderedLoss, Weighted
+from podium.losses.judged import Pairs, Rows
+from podium.losses.loss import (
+    Bools,
+    BoundLoss,
+    Derivatives,
+    Floats,
+    KernelLoss,
+    Loss,
+    OrderedLoss,
+    Weighted,
+)
 
 
 class PairLoss(Loss):
@@ -117,3 +126,99 @@ class PairLogistic(PairLoss):
             kernels.logistic_pairs_product,
             {"levels": pairs.levels, "by_level": pairs.by_level},
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledPairs(BoundLoss):
+    """A pair loss of labelled documents with all documents of label 0: phi(y_u (s_u - s_v)).
+
+    Each labelled document u makes a list of its own, u and its query's documents of label 0, with all
+    scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So every pair
+    loss can be scaled, by its own kernel, at the cost of one such list per labelled document.
+
+    Parameters
+    ----------
+    groups
+        The queries.
+    lists
+        The pair loss on the lists.
+    query
+        The query of each list.
+    rows
+        The row of the data that each row of the lists stands for.
+    factor
+        y_u of each row of the lists.
+
+    Examples
+    --------
+    >>> pairs = ScaledPairs.of(PairHinge(power=1), Groups.from_sizes([3]), np.array([2.0, 1.0, 0.0]))
+    >>> values, gradient = pairs(np.array([0.25, 0.5, 0.0]))
+    >>> values.tolist(), gradient.tolist()  # (1 - 2 * 0.25) + (1 - 0.5)
+    ([1.0], [-2.0, -1.0, 3.0])
+    """
+
+    groups: Groups
+    lists: BoundLoss
+    query: Rows
+    rows: Rows
+    factor: Floats
+
+    @classmethod
+    def of(cls, loss: PairLoss, groups: Groups, labels: Floats) -> ScaledPairs:
+        """Bind a pair loss to labels of 0 or more."""
+        rest = np.flatnonzero(labels == 0)
+        n_rest = np.bincount(groups.codes[rest], minlength=len(groups))
+        first_rest = np.cumsum(n_rest) - n_rest
+        tops = np.flatnonzero((labels > 0) & (groups.spread(n_rest) > 0))
+        query = groups.codes[tops]
+        lists = Groups.from_sizes(1 + n_rest[query])
+        place = np.arange(lists.n_rows) - lists.spread(lists.offsets[:-1])
+        rows = np.asarray(lists.spread(tops)).copy()
+        rest_place = lists.spread(first_rest[query]) + place - 1
+        rows[place > 0] = rest[rest_place[place > 0]]
+        bound = loss.on(Pairs.of(lists, (place == 0).astype(np.float64)))
+        return cls(groups, bound, query, rows, np.asarray(lists.spread(labels[tops])))
+
+    @property
+    def smooth(self) -> bool:
+        """As the pair loss."""
+        return self.lists.smooth
+
+    @property
+    def active(self) -> Bools:
+        """Queries with labelled documents and documents of label 0."""
+        return np.bincount(self.query, minlength=len(self.groups)) > 0
+
+    def _scaled(self, values: Floats, what: str = "scores") -> Floats:
+        return np.asarray(self.vector(values, what)[self.rows] * self.factor)
+
+    def _by_query(self, values: Floats) -> Floats:
+        sums = np.bincount(self.query, weights=values, minlength=len(self.groups))
+        return np.asarray(sums, dtype=np.float64)
+
+    def _by_row(self, values: Floats) -> Floats:
+        sums = np.bincount(self.rows, weights=values, minlength=self.groups.n_rows)
+        return np.asarray(sums, dtype=np.float64)
+
+    def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Values and gradient."""
+        values, gradient = self.lists(self._scaled(scores))
+        return self._by_query(values), self._by_row(gradient * self.factor)
+
+    def curvature(self, scores: Floats) -> Floats:
+        """The diagonal of the Hessian."""
+        return self._by_row(self.lists.curvature(self._scaled(scores)) * self.factor**2)
+
+    def derivatives(self, scores: Floats) -> Derivatives:
+        """Values, gradient and curvature of one pass."""
+        values, gradient, curvature = self.lists.derivatives(self._scaled(scores))
+        return (
+            self._by_query(values), self._by_row(gradient * self.factor),
+            self._by_row(curvature * self.factor**2),
+        )  # fmt: skip
+
+    def product(self, scores: Floats, direction: Floats) -> Floats:
+        """The Hessian times a direction."""
+        scaled_direction = self._scaled(direction, "values in direction")
+        product = self.lists.product(self._scaled(scores), scaled_direction)
+        return self._by_row(product * self.factor)

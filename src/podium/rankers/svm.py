@@ -174,8 +174,12 @@ class FocusedSVM(SVM):
         What a query's loss costs against |w|^2.
     reading
         Of the listwise term.
+    scale_pairs
+        Whether a pair asks for y_u - y_v times its score difference to be 1 or more, as printed: the
+        document at place p of the top k then needs a margin of 1 / (k + 1 - p) only.
     eps
-        The proved gap to the optimum, against the objective.
+        The proved gap to the optimum, against the objective. A gap of 1e-3 moves kNDCG@10 on MQ2008 by
+        more than the lead of this ranker over RankSVM.
 
     Examples
     --------
@@ -194,12 +198,13 @@ class FocusedSVM(SVM):
     k: Count = 10
     beta: Share = 0.5
     reading: Literal["dcg", "cuts"] = "dcg"
-    eps: Positive = 1e-3
+    scale_pairs: bool = False
+    eps: Positive = 1e-6
     seed: Seed = 0
 
     def loss(self) -> Loss:
         """Both terms."""
         return losses.Focused(
             list=losses.OrderHinge(reading=self.reading), pair=losses.PairHinge(power=1),
-            k=self.k, beta=self.beta,
+            k=self.k, beta=self.beta, scale_pairs=self.scale_pairs,
         )  # fmt: skip

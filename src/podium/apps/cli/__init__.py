@@ -28,6 +28,7 @@ from podium.apps.cli import (
     serve,
     train,
     tune,
+    update,
 )
 from podium.apps.cli.console import reports_errors
 
@@ -74,6 +75,7 @@ app.command("rankers", epilog=rankers.EXAMPLE)(rankers.rankers)
 app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("tune", epilog=tune.EXAMPLE)(tune.tune)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict)
+app.command("update", epilog=update.EXAMPLE)(update.update)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
 app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)

@@ -216,7 +216,7 @@ def _write(
     if given.data is None:
         write_run(given.rankings.run(consensus.scores, top), out)
     else:
-        write_predictions(given.data, consensus.scores, out, file_format, top)
+        write_predictions(given.data, {"score": consensus.scores}, out, file_format, top)
 
 
 def _print(given: Input, consensus: Consensus, top: int | None) -> None:

@@ -9,17 +9,19 @@ import typer
 
 from podium.apps.cli.console import (
     Json,
+    Seed,
     busy,
     print_json,
     print_table,
     reading,
     reports_errors,
 )
+from podium.apps.cli.feedback_options import PhiScale, PhiWeight, make_phi, make_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from podium.feedback import Feedback, LogCounts, Summary
+    from podium.feedback import Feedback, LogCounts, Phi, Summary
 
 app = typer.Typer(help="What users did with the lists they were shown.", no_args_is_help=True)
 
@@ -32,7 +34,14 @@ The eight factors are means over the documents of a list, then over lists: click
 downloads, shares; ignored (shown above a clicked document), back, closed (within --closed-within seconds).
 Factors that the log never carries are shown as - and take no part in alpha.
 
-Names of actions that are not known are counted; --action add_to_cart=bookmark says what one means."""
+Names of actions that are not known are counted; --action add_to_cart=bookmark says what one means.
+
+--phi-weight bookmarks=3 and --phi-scale dwell=30 change what alpha makes of a factor."""
+
+ALPHA_EXAMPLE = """Example: podium feedback alpha simulated=0.01 --features 46 --blocks 5,5,36
+
+Feedback where there is no log: uniform (the same for every block) or simulated (normal, its mean by how
+many subsets of the features have the block's size). podium train cfbrs --alpha takes the same words."""
 
 
 @app.command("summarise", epilog=EXAMPLE)
@@ -67,6 +76,8 @@ def summarise(
     window: Annotated[
         int, typer.Option(min=2, help="Events within which duplicates and openings are followed.")
     ] = 500_000,
+    phi_weight: PhiWeight = None,
+    phi_scale: PhiScale = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that is not as UBI has it.")
     ] = False,
@@ -81,7 +92,9 @@ def summarise(
 ) -> None:  # fmt: skip
     """Say what users did: the eight factors and alpha by query and by user class."""
     _check_plot(plot, events)
-    feedback = read_feedback(events, classes, action, closed_within, window, strict).of_class(only)
+    phi = make_phi(phi_weight, phi_scale)
+    read = read_feedback(events, classes, action, closed_within, window, strict, phi)
+    feedback = read.of_class(only)
     if plot is not None:
         _draw(feedback, plot)
     if json:
@@ -96,9 +109,64 @@ def summarise(
     _print_summary(title, by_query, "(no text)", top)
 
 
+@app.command("alpha", epilog=ALPHA_EXAMPLE)
+@reports_errors
+def alpha(
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="uniform[=VALUE] or simulated[=VARIANCE].")
+    ],
+    features: Annotated[int, typer.Option(min=1, max=10_000, help="How many there are.")],
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="A composition, as in 5,5,36: its alpha, and each block's share."
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Say what feedback without a log is: alpha by the size of a block, or of a composition."""
+    from podium.feedback import split_alpha
+
+    feedback = make_source(source, seed)
+    if blocks is None:
+        by_size = feedback.by_size(features).tolist()
+        headers, values = ["features in a block", "alpha"], list(enumerate(by_size, 1))
+        facts: dict[str, Any] = {"by_size": by_size}
+    else:
+        sizes = _sizes(blocks, features)
+        whole = feedback.alpha(sizes)
+        shares = split_alpha(whole, sizes).tolist()
+        headers, values = ["features in a block", "share"], list(zip(sizes, shares, strict=True))
+        facts = {"blocks": sizes, "alpha": whole, "shares": shares}
+    if json:
+        print_json({"source": source, "features": features, **facts})
+        return
+    title = source if blocks is None else f"{source}, alpha {facts['alpha']:.4f}"
+    print_table(title, headers, [[f"{size:,}", f"{value:.4f}"] for size, value in values])
+
+
+def _sizes(text: str, features: int) -> list[int]:
+    from podium.errors import UsageError
+
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(
+            f"expected --blocks as whole numbers, as in 5,5,36, got {text!r}"
+        ) from None
+    if min(sizes) < 1 or sum(sizes) != features:
+        raise UsageError(
+            f"expected --blocks of 1 or more that add up to {features} features, got {text}, which "
+            f"is {sum(sizes)}"
+        )
+    return sizes
+
+
 def read_feedback(
     events: Sequence[Path], classes: str | None, action: Sequence[str] | None = None,
     closed_within: float = 5.0, window: int = 500_000, strict: bool = False,
+    phi: Phi | None = None,
 ) -> Feedback:  # fmt: skip
     """UBI logs, with user classes as a path into the records or a table of users says."""
     from podium.errors import DataError
@@ -112,7 +180,7 @@ def read_feedback(
     with reading(events) as progress:
         feedback = read_ubi(
             events, user_class=user_class, actions={**ACTIONS, **_actions(action)},
-            closed_within=closed_within, window=window, strict=strict, progress=progress,
+            phi=phi, closed_within=closed_within, window=window, strict=strict, progress=progress,
         )  # fmt: skip
     if classes is not None and not feedback.classes:
         raise DataError(

@@ -20,6 +20,7 @@ from podium.apps.cli.console import (
     warnings_in_one_line,
 )
 from podium.apps.cli.feedback import problems_of, read_feedback
+from podium.apps.cli.feedback_options import Alpha, PhiScale, PhiWeight, make_phi, make_source
 from podium.apps.cli.settings import (
     Set,
     build_ranker,
@@ -31,7 +32,7 @@ from podium.apps.cli.settings import (
 
 if TYPE_CHECKING:
     from podium.data import RankingData
-    from podium.feedback import Feedback
+    from podium.feedback import Feedback, Phi
     from podium.rankers import History, Ranker
 
 EXAMPLE = """Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
@@ -82,6 +83,9 @@ def train(
             help="Where --feedback has user classes, as in podium feedback summarise.",
         ),
     ] = None,
+    phi_weight: PhiWeight = None,
+    phi_scale: PhiScale = None,
+    alpha: Alpha = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
     ] = None,
@@ -95,15 +99,18 @@ def train(
     check_measure(measure)
     measure = averaging_ties(measure)
     check_target(out, *inputs, *(valid or ()), *(feedback or ()))
-    _check_feedback(learner, feedback, classes)
+    phi = make_phi(phi_weight, phi_scale)
+    _check_feedback(learner, feedback, classes, phi, alpha)
     if plot is not None:
         _check_plot(plot)
     data = read_files(inputs, missing)
     held_out = read_files(valid, missing) if valid else None
     users: dict[str, Any] = {}
     if feedback:
-        users["feedback"] = read_feedback(feedback, classes)
+        users["feedback"] = read_feedback(feedback, classes, phi=phi)
         _tell_feedback(users["feedback"], data)
+    elif alpha is not None:
+        users["feedback"] = make_source(alpha, seed)
     started = time.perf_counter()
     with warnings_in_one_line(), training(ranker) as (advance, _):
         learner.fit(data, valid=held_out, callback=advance, **users)
@@ -139,16 +146,26 @@ def _settings(
     return settings
 
 
-def _check_feedback(learner: Ranker, feedback: list[Path] | None, classes: str | None) -> None:
+def _check_feedback(
+    learner: Ranker, feedback: list[Path] | None, classes: str | None, phi: Phi | None,
+    alpha: str | None,
+) -> None:  # fmt: skip
     from podium.ensemble import CFBRS
     from podium.errors import UsageError
 
-    if feedback and not isinstance(learner, CFBRS):
-        raise UsageError(
-            f"expected --feedback with cfbrs, which learns from it, got {learner.name}"
-        )
+    if (feedback or alpha is not None) and not isinstance(learner, CFBRS):
+        option = "--feedback" if feedback else "--alpha"
+        raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
     if classes is not None and not feedback:
         raise UsageError("expected --classes together with --feedback, got it alone")
+    if phi is not None and not feedback:
+        raise UsageError(
+            "expected --phi-weight and --phi-scale together with --feedback, got no --feedback"
+        )
+    if alpha is not None:
+        if feedback:
+            raise UsageError("expected --feedback or --alpha, got both")
+        make_source(alpha, 0)  # a wrong word must not wait for the data
 
 
 def _tell_feedback(feedback: Feedback, data: RankingData) -> None:
