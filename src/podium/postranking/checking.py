@@ -14,6 +14,7 @@ from podium.postranking.lists import Catalogue
 from podium.postranking.places.placement import LIMIT
 from podium.postranking.posing import Posed, Settings, check_day, check_rules, meet
 from podium.postranking.rulebook import RuleBook, by_fields, field_names
+from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule, counts, ids, plain
 from podium.postranking.runs import lists_of, naming
 from podium.postranking.yielding import find_conflict
@@ -41,6 +42,16 @@ class Finding:
     level: Literal["error", "warning"]
     rules: tuple[int, ...]
     message: str
+
+
+def locate_finding(finding: Finding, file: RuleFile) -> tuple[int | None, str]:
+    """Return the line of a finding's first rule and a sentence with the labels and lines of all of them."""
+    if not finding.rules:
+        return None, finding.message
+    first, *others = finding.rules
+    labels = [f"{file.rules[other].label} (line {file.lines[other]})" for other in others]
+    together = f" and {', '.join(labels)}" if labels else ""
+    return file.lines[first], f"{file.rules[first].label}{together}: {finding.message}"
 
 
 def examine_rules(
