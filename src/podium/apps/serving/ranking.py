@@ -170,7 +170,8 @@ def _under_rules(
     given = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
     records = book.records([ids[row] for row in order], [given[row] for row in order])
     found = apply_rules(records, rules, request, scores[order].tolist())
-    answer.hidden, answer.moves, answer.rules = found.hidden or None, found.moves, found.rules
+    answer.hidden, answer.yielded = found.hidden or None, found.yielded or None
+    answer.moves, answer.rules = found.moves, found.rules
     row = {id_: at for at, id_ in enumerate(ids)}
     return np.array([row[id_] for id_ in found.ids], dtype=np.int64)
 

@@ -13,11 +13,12 @@ from podium.apps.serving.bodies import (
     PostrankRequest,
     RankRequest,
     RuleTold,
+    YieldedRule,
 )
 from podium.apps.serving.errors import Refusal, refusal_of
 from podium.errors import ConflictError
 from podium.postranking import Hide, PostRanking, Rule, rules_from
-from podium.postranking.posing import Settings, check_day, pose
+from podium.postranking.posing import Posed, Settings, check_day, pose
 from podium.postranking.postrank import describe, settled
 
 Fields = Mapping[str, Any]
@@ -76,10 +77,14 @@ def check_ids(ids: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Ruled:
-    """A list under rules: ids, best first, those that are hidden, and what is said of it, if asked for."""
+    """A list under rules: ids, best first, those that are hidden, hard rules that gave way.
+
+    Moves and what became of each rule are there if they were asked for.
+    """
 
     ids: list[str]
     hidden: list[str]
+    yielded: list[YieldedRule]
     moves: list[Moved] | None = None
     rules: list[RuleTold] | None = None
 
@@ -105,10 +110,21 @@ def apply_rules(
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
+    yielded = yielded_rules(found.posed)
     if not request.explain:
-        return Ruled(ids, hidden)
+        return Ruled(ids, hidden, yielded)
     told = describe(found, settings)
-    return Ruled(ids, hidden, moves_of(told, rules), outcomes_of(told))
+    return Ruled(ids, hidden, yielded, moves_of(told, rules), outcomes_of(told))
+
+
+def yielded_rules(posed: Posed) -> list[YieldedRule]:
+    """The hard rules that gave way, by their numbers."""
+    return [
+        YieldedRule(
+            number=number, rule=posed.rules[number].label, undecided=number in posed.undecided
+        )
+        for number in sorted(posed.yielded)
+    ]
 
 
 def _conflict(error: ConflictError, rules: Sequence[Rule]) -> Refusal:
@@ -168,6 +184,7 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
         order=[row[id_] for id_ in order],
         id=request.id,
         hidden=found.hidden or None,
+        yielded=found.yielded or None,
         moves=found.moves,
         rules=found.rules,
     )
