@@ -17,6 +17,7 @@ from podium.postranking.rulebook import RuleBook, by_fields, field_names
 from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule, counts, ids, plain
 from podium.postranking.runs import lists_of, naming
+from podium.postranking.work import check_time
 from podium.postranking.yielding import find_conflict
 
 LONGEST = 5000
@@ -239,6 +240,7 @@ class Trial:
                 self._try_ideal(numbers, query, hard=False)
 
     def _step(self) -> None:
+        check_time()
         self.done += 1
         self.progress(self.done, self.total)
 
@@ -300,6 +302,7 @@ class Trial:
 
     def _conflicts(self, posed: Posed, numbers: Numbers, query: str, hard: bool) -> list[Numbers]:
         """Conflicts by their rules' numbers here, each without the last rule of those before it."""
+        check_time()
         found: list[Numbers] = []
         room = MOST - sum(level == hard for _, level in self.conflicts)
         while len(found) < room:

@@ -20,13 +20,22 @@ from podium.errors import ConflictError
 from podium.postranking import Hide, PostRanking, Rule, rules_from
 from podium.postranking.posing import Posed, Settings, check_day, pose
 from podium.postranking.postrank import describe, settled
+from podium.postranking.work import bounded_steps
 
 Fields = Mapping[str, Any]
 
+SMALL_FIELDS = 20_000
+"""Values of lists and characters of texts that rules look at in no time."""
 SHORT = 200
 """Documents of a list that soft rules order in no time."""
 MOST_TERMS = 5_000_000
 """Documents of a list times its rules: more would keep a thread for long."""
+MAX_DOCUMENTS = 100_000
+"""Documents of a list under rules."""
+MAX_FIELD_VALUES = 1_000
+"""Values of a field that is a list, with those of lists in it."""
+MAX_STEPS = 20_000_000
+"""Work that rules may take on a list; about a second for five million."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +76,40 @@ def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
     return n_documents <= SHORT and not any(r.hard and not isinstance(r, Hide) for r in rules)
 
 
+def has_small_fields(documents: Sequence[Any]) -> bool:
+    """Whether the lists and texts of a request's documents are looked at in no time."""
+    fields = (doc.fields for doc in documents if not isinstance(doc, str) and doc.fields)
+    many = (
+        value for own in fields for value in own.values() if isinstance(value, str | list | dict)
+    )
+    return sum(map(len, many)) <= SMALL_FIELDS
+
+
+def check_documents(fields: Sequence[Fields | None]) -> None:
+    """Raise 413 where a request has too many documents, or a field too many values."""
+    if len(fields) > MAX_DOCUMENTS:
+        said = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
+        raise Refusal(413, "too_many", said)
+    for at, own in enumerate(fields):
+        for name, value in own.items() if own else ():
+            if isinstance(value, list | dict) and _has_many_values(value):
+                place = f"documents[{at}].fields.{name:.100}"
+                said = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
+                raise Refusal(413, "too_many", said, at=place)
+
+
+def _has_many_values(value: list[Any] | dict[str, Any]) -> bool:
+    """Whether lists and mappings in each other have more values than a field may have."""
+    todo, seen = [value], 0
+    while todo and seen <= MAX_FIELD_VALUES:
+        one = todo.pop()
+        seen += len(one)
+        if seen <= MAX_FIELD_VALUES:
+            values = one.values() if isinstance(one, dict) else one
+            todo += [part for part in values if isinstance(part, list | dict)]
+    return seen > MAX_FIELD_VALUES
+
+
 def check_ids(ids: Sequence[str]) -> None:
     """Raise where an id comes twice: a rule would not know which is meant."""
     if len(set(ids)) < len(ids):
@@ -104,9 +147,11 @@ def apply_rules(
         )
         raise Refusal(413, "too_many", said)
     settings = Settings(missing="report", conflicts=request.conflicts, **options)
-    posed = pose(documents, rules, scores, settings, request.query, check_day(request.today))
     try:
-        found = settled(posed, settings)
+        with bounded_steps(MAX_STEPS):
+            day = check_day(request.today)
+            posed = pose(documents, rules, scores, settings, request.query, day)
+            found = settled(posed, settings)
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
@@ -173,7 +218,9 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
     rules, documents = book.chosen(request.rules), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
     check_ids(ids)
-    records = book.records(ids, [None if isinstance(doc, str) else doc.fields for doc in documents])
+    fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
+    check_documents(fields)
+    records = book.records(ids, fields)
     found = apply_rules(
         records, rules, request, _scores(documents), base=request.base, prior=request.prior
     )
