@@ -123,7 +123,18 @@ def slow_requests():
         {"documents": ["a"], "rules": [{"rule": "hide", "where": f"y == {at} or {LONG}"}]}
         for at in range(3000)
     ]
+    pulls = [
+        {
+            "rule": "before",
+            "first": f"{at}",
+            "second": f"{at + 9000}",
+            "weight": 10.0 ** (at % 19 - 9),
+        }
+        for at in rng.permutation(9000)[:200].tolist()
+    ]
+    ill = {"documents": [f"{at}" for at in range(20_000)], "rules": pulls, "prior": 1e-12}
     return {
+        "solver": ("/v1/postrank", ill),
         "search": ("/v1/postrank", {**listed, "conflicts": "error"}),
         "patterns": ("/v1/rules/check", {"rules": patterns}),
         "yaml": ("/v1/rules/check", {"yaml": text}),

@@ -79,6 +79,11 @@ def check_time(budget: WorkBudget | None = None) -> None:
         raise DeadlineError("expected an answer in time, which this request needs more than")
 
 
+def seconds_left() -> float:
+    """The time that is left to everything."""
+    return max(_budget.get().end - monotonic(), 0.0)
+
+
 def search_seconds() -> float:
     """The time that is left to searches for an order."""
     return max(_budget.get().search_end - monotonic(), 0.0)
