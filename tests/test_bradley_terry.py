@@ -465,3 +465,14 @@ def test_the_heaviest_springs_converge_to_rounding(weight):
     assert found.converged
     score = dict(zip(found.order, found.scores, strict=True))
     assert abs(score["a"] - score["f"]) < 1e-5
+
+
+def test_without_time_left_the_scores_so_far_are_returned(native):
+    """No Newton step is done, and the norm says that it is not the minimum."""
+    problem = Problem(Listing.of(list(range(20))), None, ())
+    wish = Preferences(20)
+    wish.promote([19], 1, 1000.0)
+    for backend in (native, reference):
+        _, _, norm, steps = backend.bradley_terry(*arguments([problem], [wish]), TOL, 100, 0.0)
+        assert steps.tolist() == [0]
+        assert norm[0] > TOL

@@ -117,6 +117,7 @@ def test_one_query_is_explained(folder):
     assert told["rules"][0] == {
         "rule": "Three first", "index": 0, "line": 3, "satisfied": True, "slack": 0, "note": "",
         "yielded": False,
+        "undecided": False,
     }  # fmt: skip
     assert "AtMost(each brand, 2, 5)" in text
     hidden = answer("postrank", *ALL, "--explain", "q2")["documents"][-1]
@@ -217,6 +218,16 @@ def test_conflicting_rules_end_with_code_1(folder):
     assert "(lines 3, 4)" in error
     run("postrank", *ALL, "--conflicts", "yield", "-o", "new.run")
     assert podium.read_run("new.run").docids[0] == "q1-d2"
+
+
+def test_rules_of_equal_priority_give_way_and_are_named(folder):
+    (folder / "rules.yaml").write_text(
+        "version: 1\nrules:\n  - {rule: pin, docs: q1-d1, position: 1, hard: true, name: One}\n"
+        "  - {rule: hide, docs: q1-d1, hard: true, name: Sold out}\n"
+    )
+    told = run("postrank", *ALL, "--conflicts", "yield", "-o", "new.run").stdout
+    assert "gave way on 1" in next(line for line in told.splitlines() if "One" in line)
+    assert "q1-d1" not in list(podium.read_run("new.run").docids)
 
 
 # --- files of fields and queries ---

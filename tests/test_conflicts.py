@@ -221,18 +221,6 @@ def test_the_least_priority_gives_way():
     assert [outcome.satisfied for outcome in result.rules] == [True, False, False, True]
 
 
-def test_equal_priorities_do_not_yield():
-    rules = [Pin("a", 3, hard=True, priority=1), Pin("b", 3, hard=True, priority=1)]
-    with pytest.raises(ConflictError, match=r"Pin\('a', 3\); Pin\('b', 3\)"):
-        postrank(list("abcdef"), rules, conflicts="yield", method=AsGiven())
-
-
-def test_a_single_impossible_rule_does_not_yield():
-    rule = Pin("a", 9, hard=True)
-    with pytest.raises(ConflictError, match="make it soft"):
-        postrank(list("abcdef"), [rule], conflicts="yield", method=AsGiven())
-
-
 @pytest.mark.parametrize("most", [4, 8])
 def test_what_gives_way_does_not_depend_on_the_order_of_the_rules(most):
     rng = np.random.default_rng(3)
@@ -245,13 +233,10 @@ def test_what_gives_way_does_not_depend_on_the_order_of_the_rules(most):
         outcomes = []
         for order in (range(len(rules)), rng.permutation(len(rules))):
             mixed = [rules[k] for k in order]
-            try:
-                result = postrank(list(range(n)), mixed, method=AsGiven(), conflicts="yield")
-                lost = {outcome.rule for outcome in result.rules if outcome.yielded}
-                outcomes.append((tuple(result), lost))
-                yielded += bool(lost)
-            except ConflictError as error:
-                outcomes.append(set(error.rules))
+            result = postrank(list(range(n)), mixed, method=AsGiven(), conflicts="yield")
+            lost = {outcome.rule for outcome in result.rules if outcome.yielded}
+            outcomes.append((tuple(result), lost))
+            yielded += bool(lost)
         assert outcomes[0] == outcomes[1]
     assert yielded > 20
 
@@ -279,9 +264,3 @@ def test_a_conflict_that_a_hidden_document_settles_is_none():
     result = postrank(list("abcde"), rules, conflicts="yield")
     assert result.order == ("a", "d", "b")
     assert [outcome.yielded for outcome in result.rules] == [False] * 4 + [True]
-
-
-def test_equal_priorities_do_not_yield_and_the_error_says_so():
-    rules = [Pin("a", 1, hard=True, priority=3), Pin("b", 1, hard=True, priority=3)]
-    with pytest.raises(ConflictError, match=r"lower priority than the others \(all have 3\)"):
-        postrank(list("abc"), rules, conflicts="yield")

@@ -5,14 +5,22 @@ import operator
 import pickle
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import (
+    DataError,
+    DeadlineError,
+    UnknownNameError,
+    UsageError,
+    WorkLimitError,
+)
 from podium.postranking import AtMost, Each, Hide, TopK, Where, postrank
 from podium.postranking.binding import Listing
-from podium.postranking.rules.conditions import DEEPEST, LONGEST
+from podium.postranking.rules.conditions import DEEPEST, LONGEST, read_condition
+from podium.postranking.work import bounded_steps, bounded_time
 
 DOC = {
     "brand": "acme", "price": 12, "stock": 0, "tags": ["chess", "go"], "title": "Chess set",
@@ -190,3 +198,79 @@ def test_an_unknown_field_is_named_with_its_neighbours():
         postrank(["a"], [TopK(Where('brand == "a"'), 1)])
     reported = postrank(listed, [TopK(Where('brnad == "a"'), 1)], missing="report")
     assert "unknown field 'brnad'" in reported.rules[0].note
+
+
+# --- values in lists ---
+
+
+def is_in(a, b):
+    """What `in` means, one value at a time."""
+    if isinstance(a, list | tuple):
+        return any(is_in(x, b) for x in a)
+    if isinstance(b, list | tuple):
+        return any(is_equal(a, x) for x in b)
+    return a in b if isinstance(a, str) and isinstance(b, str) else is_equal(a, b)
+
+
+def is_equal(a, b):
+    if isinstance(b, list | tuple):
+        return any(is_equal(a, x) for x in b)
+    return bool(a == b)
+
+
+VALUES = [0, 0.0, False, 1, 1.0, True, -1, 2**70, 0.5, float("nan"), float("inf"), None, "", "a",
+          "A", "ab", "1", {}, {"a": 1}, {"a": 1.0}, {"a": [1]}]  # fmt: skip
+
+
+def any_values(rng, depth=0):
+    """A list of values, some of them lists."""
+    if depth < 3 and rng.random() < 0.3:
+        return [any_values(rng, depth + 1) for _ in range(rng.integers(0, 3))]
+    return VALUES[rng.integers(len(VALUES))]
+
+
+def test_one_list_in_another_is_what_it_is_one_by_one():
+    """1 equals 1.0 and True, NaN equals nothing, text is not folded, mappings are compared as such."""
+    rng = np.random.default_rng(0)
+    inside = 0
+    both, neither = read_condition("a in b"), read_condition("a not in b")
+    for _ in range(4000):
+        a, b = (
+            [any_values(rng) for _ in range(rng.integers(0, 4))] if rng.random() < 0.8 else
+            VALUES[rng.integers(len(VALUES))] for _ in range(2)
+        )  # fmt: skip
+        if a != a or b != b:  # a field that is NaN is no field
+            continue
+        fields = {"a": a, "b": b}
+        assert both.meets(fields) == is_in(a, b) == (not neither.meets(fields)), fields
+        inside += is_in(a, b)
+    assert 500 < inside < 3500
+
+
+def test_one_list_in_another_takes_work_of_their_lengths():
+    n = 20_000
+    fields = {"a": list(range(n)), "b": list(range(n, 2 * n))}
+    with bounded_steps(10 * n):  # one by one it would be n * n
+        assert not read_condition("a in b").meets(fields)
+        assert not read_condition("a == b").meets(fields)
+        assert read_condition("a not in b").meets(fields)
+
+
+def test_work_and_time_end():
+    docs = [{"id": at, "a": at} for at in range(100)]
+    rules = [TopK(Where("a == 1 or a == 2"), 3)]
+    with bounded_steps(100), pytest.raises(WorkLimitError, match="at most 100 steps"):
+        postrank(docs, rules)
+    with bounded_time(time.monotonic() - 1), pytest.raises(DeadlineError):
+        postrank(docs, rules)
+    assert len(postrank(docs, rules)) == 100
+
+
+def test_lists_in_lists_may_be_deep():
+    deep, other = 1, 2
+    for _ in range(100_000):
+        deep, other = [deep], [other]
+    assert read_condition("a == 1").meets({"a": deep})
+    assert read_condition("a in b").meets({"a": deep, "b": [1.0]})
+    with pytest.raises(DataError, match="few lists in lists"):
+        read_condition("a == b").meets({"a": deep, "b": other})

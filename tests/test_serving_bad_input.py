@@ -169,7 +169,7 @@ def test_what_is_no_json_is_refused(app, body):
 
 
 def test_brackets_without_end_are_refused(app):
-    error(post(app, "/v1/rank", b"[" * 100_000), 422, "wrong_type")
+    error(post(app, "/v1/rank", b"[" * 100_000), 422, "too_deep")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])

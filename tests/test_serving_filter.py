@@ -43,6 +43,35 @@ def test_rules_and_fields(path, tmp_path):
     assert lines(out)[0]["ids"][0] == "b"
 
 
+def test_a_pin_on_a_hidden_document_gives_way(path):
+    """Equal priorities: there is a list all the same, and it names the rule that gave way."""
+    rules = [
+        {"rule": "pin", "docs": "a", "position": 1, "hard": True},
+        {"rule": "hide", "docs": "a", "hard": True},
+    ]
+    request = {"features": rows(3).tolist(), "ids": list("abc"), "rules": rules}
+    (answer,) = lines(ranked(path, text=text_of(request)).stdout)
+    assert sorted(answer["ids"]) == ["b", "c"]
+    assert answer["yielded"] == [{"number": 0, "rule": "Pin('a', 1)"}]
+
+
+def test_clashing_rules_are_named_with_their_lines(path, tmp_path):
+    """`podium rank` and `podium serve` say of clashing rules what `podium rules check` says."""
+    file = tmp_path / "rules.yaml"
+    file.write_text(
+        "version: 1\nrules:\n  - {rule: top-k, docs: c, k: 2}\n"
+        "  - {rule: pin, docs: a, position: 1, hard: true, name: A first}\n"
+        "  - {rule: hide, where: stock == 0, hard: true}\n"
+        "  - {rule: pin, docs: b, position: 1, hard: true}\n"
+    )
+    said = "A first and Pin('b', 1) (line 6): cannot hold together"
+    assert f"{file}:4: error: {said}" in run("rules", "check", file, code=1).stdout
+    for command in ("rank", "serve"):
+        error = runner.invoke(podium, [command, path, "--rules", str(file)], input="").stderr
+        assert f"{file}:4: expected hard rules that can hold together, got {said}; " in error
+        assert len(error.splitlines()) == 1
+
+
 def test_a_bad_line_is_told_and_has_an_error_in_its_place(path):
     bad = [{"features": [[1]]}, {"feature": []}]
     text = text_of(REQUESTS[0], bad[0]) + "{\n\n" + text_of(bad[1], REQUESTS[1])

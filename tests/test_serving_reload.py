@@ -94,7 +94,8 @@ def test_what_has_not_changed_is_not_read_again(app, files):
             2,
             "version: 1\nrules:\n  - {rule: pin, docs: a, position: 1, hard: true}\n"
             "  - {rule: pin, docs: b, position: 1, hard: true}\n",
-            "rules: rules.yaml: expected rules that can hold",
+            "rules: rules.yaml:3: expected hard rules that can hold together, got Pin('a', 1) and "
+            "Pin('b', 1) (line 4): cannot hold together; ",
         ),
         (3, "name\na\n", "docs: docs.csv:1: expected a first line of column names"),
     ],

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from serving import error, get, post, rows, save, service
+from serving import NAMES, error, get, post, rows, save, service
 
 from podium.postranking import TopK, postrank, read_fields, read_rules
 
@@ -97,6 +97,37 @@ def test_hard_rules_that_conflict_yield_or_are_named(app):
     request = {"documents": IDS, "rules": CONFLICT, "conflicts": "error"}
     told = error(post(app, "/v1/postrank", request), 409, "conflict")
     assert told["rules"] == ["Pin('a', 1)", "Pin('b', 1)"]
+
+
+SOLD_OUT = [
+    {"rule": "pin", "docs": "a", "position": 1, "hard": True, "name": "a first"},
+    {"rule": "hide", "where": "stock == 0", "hard": True},
+]
+
+
+def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is_named(app):
+    documents = [{"id": id_, "fields": {"stock": int(id_ != "a")}} for id_ in IDS]
+    query = {"documents": documents, "rules": SOLD_OUT}
+    answer = put(app, **query)
+    assert answer["ids"] == IDS[1:]
+    assert answer["yielded"] == [{"number": 0, "rule": "a first"}]
+    batch = post(app, "/v1/postrank/batch", {"queries": [query, {"documents": IDS, "rules": []}]})
+    assert [result.get("yielded") for result in batch.json()["results"]] == [
+        answer["yielded"],
+        None,
+    ]
+    ranked = [dict(doc, features=dict(zip(NAMES, row, strict=True)))
+              for doc, row in zip(documents, rows(6).tolist(), strict=True)]  # fmt: skip
+    for path, body in (
+        ("/v1/rank", {"documents": ranked, "rules": SOLD_OUT}),
+        ("/v1/rank/batch", {"queries": [{"documents": ranked, "rules": SOLD_OUT}]}),
+    ):
+        answer = post(app, path, body).json()
+        answer = answer["results"][0] if "results" in answer else answer
+        assert sorted(answer["ids"]) == IDS[1:]
+        assert answer["yielded"] == [{"number": 0, "rule": "a first"}]
+    told = error(post(app, "/v1/postrank", {**query, "conflicts": "error"}), 409, "conflict")
+    assert told["numbers"] == [0, 1]
 
 
 @pytest.mark.parametrize(

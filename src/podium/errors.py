@@ -23,9 +23,11 @@ PodiumError
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
 │   ├── ConversionError               no exact way from one convention to the other
 │   ├── CannotExpressError            an engine that has no form for a model
-│   └── ConflictError                 hard rules that cannot hold together
+│   ├── ConflictError                 hard rules that cannot hold together
+│   └── WorkLimitError                a request that needs more steps than it may take
 ├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep what it was given
 ├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
+├── DeadlineError (TimeoutError)      a call that ended because its time was over
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training left the numbers
 ├── ContractError (AssertionError)    a ranker, loss, ... of one's own breaks its contract
@@ -172,6 +174,14 @@ class StoreError(PodiumError, RuntimeError):
     def __init__(self, message: str, reason: StoreReason = "failed") -> None:
         self.reason = reason
         super().__init__(message)
+
+
+class WorkLimitError(UsageError):
+    """A request needs more steps than it may take."""
+
+
+class DeadlineError(PodiumError, TimeoutError):
+    """A call ended because its time was over."""
 
 
 class UndecidedError(PodiumError, RuntimeError):

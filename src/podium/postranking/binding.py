@@ -11,7 +11,12 @@ from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.rules.conditions import Fields, read_condition, short
 from podium.postranking.rules.rule import Rule, ids
 from podium.postranking.rules.selectors import BY_FIELD, Document, Selector, Where
+from podium.postranking.work import spend
 
+STEPS_OF_A_COMPARISON = 4
+"""What a comparison of a condition takes, in steps of `spend`."""
+NAMES_COMPARED, STEPS_OF_A_NAME = 200, 50
+"""Fields that are compared with one that no document has, and the steps that each takes."""
 MANY = 10_000
 """Ids that are compared with one that is not there; more take too long."""
 
@@ -52,7 +57,9 @@ class Listing:
                 f"expected documents with fields for a rule on {name!r}, got ids alone; give records "
                 "with an 'id', or fields="
             )
+        spend(len(fields))
         if not any(name in values for values in fields):
+            spend(sum(map(len, fields)))
             raise unknown_field(name, {str(key) for v in fields for key in v}, selectors)
         return fields
 
@@ -60,19 +67,24 @@ class Listing:
         """The rows a selector chooses: one group of them, or with `Each` one for each value."""
         if not isinstance(selector, BY_FIELD):
             row = self.row
+            spend(len(ids(selector)))
             return [tuple([row[doc] for doc in ids(selector) if doc in row])]
         if isinstance(selector, Where):
             condition = read_condition(selector.condition)
             for name in condition.names:
                 fields = self.known_fields(name, selector)
+            spend(STEPS_OF_A_COMPARISON * len(fields) * condition.size)
             return [tuple([row for row, values in enumerate(fields) if condition.meets(values)])]
         return [tuple(rows) for rows in self.groups(selector.field).values()]
 
     def groups(self, field: str) -> dict[Any, list[int]]:
         """The rows of each value of a field, as met in the list."""
         groups: dict[Any, list[int]] = {}
+        spend(len(self.docs))
         for row, values in enumerate(self.known_fields(field)):
             value = values.get(field)
+            if isinstance(value, list | tuple):
+                spend(len(value))
             try:
                 for one in dict.fromkeys(value) if isinstance(value, list | tuple) else [value]:
                     if one is not None and one == one:
@@ -102,8 +114,10 @@ def unknown_field(
     """The error of a field that no document has, which these selectors speak of."""
     wheres = [selector for selector in selectors if isinstance(selector, Where)]
     is_text = any(name in read_condition(where.condition).compared for where in wheres)
+    names = sorted(known)[:NAMES_COMPARED]
+    spend(STEPS_OF_A_NAME * len(names))
     return UnknownNameError(
-        "field", name, known, f'text stands in quotes: "{name}"' if is_text else ""
+        "field", name, names, f'text stands in quotes: "{name}"' if is_text else ""
     )
 
 

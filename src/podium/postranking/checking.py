@@ -14,8 +14,10 @@ from podium.postranking.lists import Catalogue
 from podium.postranking.places.placement import LIMIT
 from podium.postranking.posing import Posed, Settings, check_day, check_rules, meet
 from podium.postranking.rulebook import RuleBook, by_fields, field_names
+from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule, counts, ids, plain
 from podium.postranking.runs import lists_of, naming
+from podium.postranking.work import check_time
 from podium.postranking.yielding import find_conflict
 
 LONGEST = 5000
@@ -41,6 +43,16 @@ class Finding:
     level: Literal["error", "warning"]
     rules: tuple[int, ...]
     message: str
+
+
+def locate_finding(finding: Finding, file: RuleFile) -> tuple[int | None, str]:
+    """Return the line of a finding's first rule and a sentence with the labels and lines of all of them."""
+    if not finding.rules:
+        return None, finding.message
+    first, *others = finding.rules
+    labels = [f"{file.rules[other].label} (line {file.lines[other]})" for other in others]
+    together = f" and {', '.join(labels)}" if labels else ""
+    return file.lines[first], f"{file.rules[first].label}{together}: {finding.message}"
 
 
 def examine_rules(
@@ -228,6 +240,7 @@ class Trial:
                 self._try_ideal(numbers, query, hard=False)
 
     def _step(self) -> None:
+        check_time()
         self.done += 1
         self.progress(self.done, self.total)
 
@@ -289,6 +302,7 @@ class Trial:
 
     def _conflicts(self, posed: Posed, numbers: Numbers, query: str, hard: bool) -> list[Numbers]:
         """Conflicts by their rules' numbers here, each without the last rule of those before it."""
+        check_time()
         found: list[Numbers] = []
         room = MOST - sum(level == hard for _, level in self.conflicts)
         while len(found) < room:

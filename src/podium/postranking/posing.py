@@ -76,6 +76,8 @@ class Posed:
     """Rules that name nothing in the list."""
     yielded: frozenset[int] = frozenset()
     """Hard rules, by their numbers, that gave way to others and are taken as soft."""
+    undecided: frozenset[int] = frozenset()
+    """Those of them that gave way because the search reached its limit."""
 
     def is_hard(self, number: int) -> bool:
         """Whether a rule must hold."""
@@ -173,7 +175,9 @@ class Posed:
         soft = tuple(
             bound
             for number, bound in self.among(self.shown)
-            if not self.is_hard(number) and all(bound.parts)
+            if not self.is_hard(number)
+            and all(bound.parts)
+            and (number not in self.yielded or settings.method.takes(bound.rule))
         )
         return Problem(
             listing, scores, soft, settings.prior, settings.base, settings.pairs, settings.scale

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.errors import (
-    UnknownNameError,
-)
+from podium.errors import UndecidedError, UnknownNameError
 from podium.postranking.lists import Catalogue
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
@@ -22,6 +20,7 @@ from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method, Solution
+from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.placement import LIMIT, Placement, place
 from podium.postranking.posing import (
     Conflicts,
@@ -37,7 +36,7 @@ from podium.postranking.result import Move, Outcome, PostRanking
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Document
-from podium.postranking.yielding import give_way
+from podium.postranking.yielding import Agreement, conflict_error, give_way
 
 METHODS: dict[str, type[Method]] = {
     "bradley-terry": BradleyTerry,
@@ -104,8 +103,9 @@ def postrank(
         What to do with a rule that names a document that is not in the list: ``error``, or ``report``
         it in the result.
     conflicts
-        What to do with hard rules that cannot hold together: ``error``, or ``yield``: those of least
-        priority give way and become soft.
+        What to do with hard rules that cannot hold together: ``error``, or ``yield``: the rule of lower
+        priority gives way and becomes soft; at equal priority a pin gives way to a hide, else the rule
+        whose label sorts last. Then there is always a list.
     limit
         How far the search for an order under hard rules goes before it is undecided.
 
@@ -163,13 +163,36 @@ def finish(posed: Posed, solution: Solution, settings: Settings) -> PostRanking:
 def settle(posed: Posed, solution: Solution, settings: Settings) -> Settled:
     """The order that follows the scores and meets the hard rules."""
     _, constraints = posed.constraints(posed.hard)
-    placed = Placement(by_score(solution.scores).tolist(), True)
-    if constraints:
-        found = place(solution.scores, constraints, settings.limit)
-        if found is None:
-            return settled(give_way(posed, settings), settings)
-        placed = found
-    return Settled(posed, placed, solution)
+    if not constraints:
+        return Settled(posed, Placement(by_score(solution.scores).tolist(), True), solution)
+    yields = settings.conflicts == "yield"
+    placed = _placed(solution, constraints, settings, may_give_up=yields)
+    if placed is not None:
+        return Settled(posed, placed, solution)
+    if not yields:
+        raise conflict_error(posed, settings)
+    return _settle_without(give_way(posed, settings), settings)
+
+
+def _settle_without(agreement: Agreement, settings: Settings) -> Settled:
+    """The order without the rules that gave way; at worst the one that showed that the others can hold."""
+    posed = agreement.posed
+    (solution,) = settings.method.solve([posed.problem(settings)])
+    _, constraints = posed.constraints(posed.hard)
+    placed = _placed(solution, constraints, settings, may_give_up=True)
+    return Settled(posed, placed or Placement(agreement.order, False), solution)
+
+
+def _placed(
+    solution: Solution, constraints: Sequence[Constraint], settings: Settings, may_give_up: bool
+) -> Placement | None:
+    """An order that meets constraints; None where there is none, or the search may give up and does."""
+    try:
+        return place(solution.scores, constraints, settings.limit)
+    except UndecidedError:
+        if may_give_up:
+            return None
+        raise
 
 
 # A document's move without a call of a Python function for each.
@@ -229,7 +252,8 @@ def _outcomes(posed: Posed, to: NDArray[np.int64]) -> Iterator[Outcome]:
             absent[number] = bound.absent
     for number, rule in enumerate(posed.rules):
         note, by = posed.notes.get(number, ""), slack[number]
-        yield Outcome(rule, by == 0, by, note, number in posed.yielded, absent.get(number, ()))
+        yielded, undecided = number in posed.yielded, number in posed.undecided
+        yield Outcome(rule, by == 0, by, note, yielded, absent.get(number, ()), undecided)
 
 
 def inversions(order: NDArray[np.int64]) -> int:

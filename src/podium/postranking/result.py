@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
     holds. `note` says why it did not act: it is off, names nothing in the list, or cannot bite.
     `yielded` marks a hard rule that gave way to others and was taken as soft. `absent` are documents it
     names by id that are not in the list; a rule that wants one of them, or a hidden one, higher up does
-    not hold.
+    not hold. `undecided` marks a rule that gave way because the search for an order reached its limit.
     """
 
     rule: Rule
@@ -27,6 +27,7 @@ class Outcome(NamedTuple):
     note: str = ""
     yielded: bool = False
     absent: tuple[Document, ...] = ()
+    undecided: bool = False
 
     @property
     def acted(self) -> bool:

@@ -109,7 +109,8 @@ def postrank(
     conflicts: Annotated[
         str,
         typer.Option(
-            help="Hard rules that cannot hold together are an error, or yield by their priority."
+            help="Hard rules that cannot hold together are an error, or yield: the lower priority gives "
+            "way, then a pin to a hide, then the rule whose name sorts last."
         ),
     ] = "error",
     out: Annotated[
@@ -310,7 +311,7 @@ def _facts(found: PostRankedRun, book: Book, seconds: float) -> dict[str, Any]:
 def _summary(title: str, found: PostRankedRun, book: Book, seconds: float) -> None:
     facts = _facts(found, book, seconds)
     rows = [
-        [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")), rule["note"]]
+        [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")), _note(rule)]
         for rule in facts["rules"]
     ]
     told = f"queries: {facts['queries']:,}, changed: {facts['changed']:,}"
@@ -319,6 +320,11 @@ def _summary(title: str, found: PostRankedRun, book: Book, seconds: float) -> No
     print_table(
         f"{title}, {told}", ["rule", "lists", "held", "violated", "note"], rows, text_last=True
     )
+
+
+def _note(rule: Mapping[str, Any]) -> str:
+    """Why a rule never acted, or on how many lists it gave way."""
+    return rule["note"] or (f"gave way on {rule['yielded']:,}" if rule["yielded"] else "")
 
 
 def _explain(found: PostRanking, query: str, book: Book, json: bool) -> None:
@@ -337,7 +343,7 @@ def _explain(found: PostRanking, query: str, book: Book, json: bool) -> None:
     outcomes = [
         [outcome.rule.label, "-" if not outcome.acted else "yes" if outcome.satisfied else "no",
          str(outcome.slack) if outcome.acted else "-",
-         outcome.note or ("yielded" if outcome.yielded else "")]
+         outcome.note or ("gave way" if outcome.yielded else "")]
         for outcome in found.rules
     ]  # fmt: skip
     if outcomes:
@@ -361,7 +367,8 @@ def _told(found: PostRanking, query: str, book: Book) -> dict[str, Any]:
         "rules": [
             {"rule": outcome.rule.label, **book.place(outcome.rule),
              "satisfied": outcome.satisfied, "slack": outcome.slack,
-             "note": outcome.note, "yielded": outcome.yielded}
+             "note": outcome.note, "yielded": outcome.yielded,
+             "undecided": outcome.undecided}
             for outcome in found.rules
         ],
         "kendall": found.kendall,

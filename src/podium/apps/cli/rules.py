@@ -128,13 +128,7 @@ def _of_form(file: RuleFile) -> list[dict[str, Any]]:
 
 
 def _told(finding: Finding, file: RuleFile) -> dict[str, Any]:
-    if not finding.rules:
-        return {"level": finding.level, "line": None, "message": finding.message}
-    first, *others = finding.rules
-    labels = [f"{file.rules[other].label} (line {file.lines[other]})" for other in others]
-    together = f" and {', '.join(labels)}" if labels else ""
-    return {
-        "level": finding.level,
-        "line": file.lines[first],
-        "message": f"{file.rules[first].label}{together}: {finding.message}",
-    }
+    from podium.postranking.checking import locate_finding
+
+    line, message = locate_finding(finding, file)
+    return {"level": finding.level, "line": line, "message": message}

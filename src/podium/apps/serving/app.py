@@ -16,7 +16,7 @@ from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
 from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
 from podium.apps.serving.events import EventLog
 from podium.apps.serving.headers import HEADERS
-from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, linger
+from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, check_depth, linger
 from podium.apps.serving.metrics import CONTENT_TYPE, ServingMetrics
 from podium.apps.serving.openapi import openapi
 from podium.apps.serving.operations import OPERATIONS, Context, Operation
@@ -153,7 +153,7 @@ class RankingService:
         if self.is_draining and b"connection" not in dict(more):
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        if status == 413:
+        if status == 413 and (b"connection", b"close") in more:
             await send({"type": "http.response.body", "body": body, "more_body": True})
             await linger(receive)
             body = b""
@@ -217,6 +217,7 @@ def make_service(settings: ServingSettings) -> RankingService:
 
 
 def _decode(operation: Operation, body: bytes) -> Any:
+    check_depth(body)
     try:
         return _DECODERS[operation.path].decode(body)
     except RepeatedKeyError as error:

@@ -160,6 +160,16 @@ class RuleTold(Answer):
     """Whether it is hard, and gave way to others."""
 
 
+class YieldedRule(Answer):
+    """A hard rule that gave way because it cannot hold together with stronger ones."""
+
+    number: int
+    """From 0, as rules were given."""
+    rule: str
+    undecided: bool = False
+    """Whether it gave way because the search for an order reached its limit."""
+
+
 class RankAnswer(Answer):
     """A ranked list.
 
@@ -178,6 +188,7 @@ class RankAnswer(Answer):
     contributions: list[dict[str, float]] | None = None
     base: float | None = None
     hidden: list[str] | None = None
+    yielded: list[YieldedRule] | None = None
     moves: list[Moved] | None = None
     rules: list[RuleTold] | None = None
 
@@ -189,12 +200,16 @@ class RankAnswers(Answer):
 
 
 class PostrankAnswer(Answer):
-    """A list after its rules: ids, best first; those that rules hide; with `explain` each move and rule."""
+    """A list after its rules: ids, best first, those that rules hide, and hard rules that gave way.
+
+    With `explain` also each move and rule.
+    """
 
     ids: list[str]
     order: list[int]
     id: str | None = None
     hidden: list[str] | None = None
+    yielded: list[YieldedRule] | None = None
     moves: list[Moved] | None = None
     rules: list[RuleTold] | None = None
 

@@ -12,10 +12,12 @@ from podium.apps.http.json_keys import RepeatedKeyError
 from podium.apps.serving.bodies import ErrorAnswer, ErrorTold
 from podium.errors import (
     ConflictError,
+    DeadlineError,
     NonFiniteError,
     PodiumError,
     UndecidedError,
     UnknownNameError,
+    WorkLimitError,
 )
 
 RETRY_SECONDS = 1
@@ -63,6 +65,11 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
         return msgspec.json.encode(ErrorAnswer(ErrorTold(self.code, self.message, **self.told)))
 
     @property
+    def leaves_a_body(self) -> bool:
+        """Whether a part of the request was not read, which would be taken for the next one."""
+        return self.code == "too_large" or self.status == 408
+
+    @property
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Headers that belong to the status."""
         if self.status == 401:
@@ -71,8 +78,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
             return ((b"allow", self._allow.encode()),)
         if self.status in (429, 503):
             return ((b"retry-after", str(self._retry_seconds).encode()),)
-        # The rest of the request would be taken for the next one.
-        return ((b"connection", b"close"),) if self.status in (408, 413) else ()
+        return ((b"connection", b"close"),) if self.leaves_a_body else ()
 
 
 def refusal_of(error: PodiumError) -> Refusal:
@@ -80,6 +86,10 @@ def refusal_of(error: PodiumError) -> Refusal:
     if isinstance(error, ConflictError):
         rules = [str(rule) for rule in error.rules]
         return Refusal(409, "conflict", str(error), rules=rules)
+    if isinstance(error, DeadlineError):
+        return Refusal(503, "too_slow", str(error))
+    if isinstance(error, WorkLimitError):
+        return Refusal(413, "too_much_work", str(error))
     if isinstance(error, NonFiniteError):
         return Refusal(422, "not_finite", str(error))
     if isinstance(error, UndecidedError):

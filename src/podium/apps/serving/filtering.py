@@ -9,6 +9,7 @@ import msgspec
 from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
 from podium.apps.serving.bodies import RankRequest
 from podium.apps.serving.errors import Refusal, not_decoded, refusal_of, repeated_key
+from podium.apps.serving.limits import check_depth
 from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import PodiumError
@@ -30,6 +31,7 @@ def filter_lines(lines: Iterable[bytes], state: State) -> Iterator[tuple[bytes, 
 
 
 def _answer(line: bytes, state: State) -> object:
+    check_depth(line)
     try:
         request = _decode(line)
     except RepeatedKeyError as error:

@@ -10,15 +10,23 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import numpy as np
+
 from podium.apps.http.client_limits import AdmittedClients, retry_seconds, wrong_try_allowance
 from podium.apps.serving.errors import Refusal
 from podium.apps.serving.settings import ServingSettings
+from podium.postranking.work import bounded_time
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = dict[bytes, bytes]
 Result = TypeVar("Result")
+
+MAX_DEPTH = 32
+"""Levels of lists and objects in a body."""
+_BRACKETS = bytes.maketrans(b"[]{}", b"\x01\xff\x01\xff")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 LINGER_SECONDS, LINGER_BYTES = 10.0, 1 << 28
 """How much of a body that is too large is read, and thrown away, for its sender to hear of it."""
@@ -109,6 +117,28 @@ def _too_many_wrong_tokens(wait: float) -> Refusal:
     return Refusal(429, "too_many_wrong_tokens", message, retry_seconds=seconds)
 
 
+def check_depth(body: bytes) -> None:
+    """Raise 422 where lists and objects of a body are nested too deep."""
+    # Brackets in texts count at first; only where that is too much are texts left out.
+    if _depth(body) > MAX_DEPTH and _depth(_without_texts(body)) > MAX_DEPTH:
+        said = f"expected at most {MAX_DEPTH} levels of lists and objects in each other, got more"
+        raise Refusal(422, "too_deep", said)
+
+
+def _depth(body: bytes) -> int:
+    """How deep brackets are nested."""
+    steps = np.frombuffer(body.translate(_BRACKETS, _OTHERS), dtype=np.int8)
+    return int(np.cumsum(steps, dtype=np.int32).max(initial=0))
+
+
+def _without_texts(body: bytes) -> bytes:
+    """A body without what stands in quotes, in time that grows with its length alone."""
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    letters = np.frombuffer(plain, dtype=np.uint8)
+    is_text = np.bitwise_xor.accumulate(letters == ord('"'))
+    return letters[~is_text].tobytes()
+
+
 def _there(message: Message) -> Message:
     if message["type"] == "http.disconnect":
         raise Gone
@@ -136,8 +166,9 @@ async def linger(receive: Receive) -> None:
 class Bench:
     """Threads for what takes longer, so many at a time, and no longer than it may.
 
-    A thread cannot be stopped: what takes too long is answered, goes on, and keeps its place until it is
-    done; once all places are taken the service says that it is busy.
+    Long loops end at the deadline by themselves (`podium.postranking.work`). What does not ask goes on in
+    its thread, and keeps its place until it is done; where all places are taken the service says that
+    it is busy.
     """
 
     def __init__(self, seconds: float, threads: int = 4, waiting: int = 64) -> None:
@@ -156,7 +187,8 @@ class Bench:
         def in_time() -> Result:
             if time.monotonic() > end:
                 raise TimeoutError  # it has been answered: nobody waits for it
-            return work()
+            with bounded_time(end):
+                return work()
 
         done = loop.run_in_executor(self._pool, in_time)
         done.add_done_callback(self._free)

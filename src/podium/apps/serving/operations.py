@@ -32,7 +32,8 @@ from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.rulefiles import check_answer, known_answer, known_is_quick
 from podium.apps.serving.rules import postrank_answer
 from podium.apps.serving.shelf import State
-from podium.errors import PodiumError
+from podium.errors import DeadlineError, PodiumError
+from podium.postranking.work import check_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +118,12 @@ def _each(
     answers = []
     for at, query in enumerate(queries):
         try:
+            check_time()
             answers.append(run(context, query))
         except Refusal as refusal:
             raise refusal.within(f"queries[{at}]") from refusal
+        except DeadlineError as error:
+            raise refusal_of(error) from error
     return answers
 
 
@@ -179,11 +183,15 @@ def _rank_is_quick(context: Context, request: RankRequest) -> bool:
     model = context.state.models.find(request.model)
     if not model.is_quick or request.user_class is not None:
         return False
-    return request.rules is False or _few_rules(context, request.rules, _size_or_0(request))
+    return request.rules is False or (
+        _few_rules(context, request.rules, _size_or_0(request))
+        and rules.has_small_fields(request.documents or ())
+    )
 
 
 def _postrank_is_quick(context: Context, request: PostrankRequest) -> bool:
-    return _few_rules(context, request.rules, len(request.documents))
+    few = _few_rules(context, request.rules, len(request.documents))
+    return few and rules.has_small_fields(request.documents)
 
 
 def _few_rules(context: Context, asked: Any, n_documents: int) -> bool:

@@ -14,11 +14,15 @@ from podium.apps.serving.models import Floats, LoadedModel
 from podium.apps.serving.rules import (
     RuleBook,
     apply_rules,
+    check_documents,
     check_ids,
 )
+from podium.postranking.work import check_time
 
 SHOWN = 20
 """Names that an error lists."""
+ROWS_EXPLAINED = 1_000
+"""Documents whose scores are explained between two looks at the clock."""
 
 
 def rank_answer(request: RankRequest, model: LoadedModel, book: RuleBook) -> RankAnswer:
@@ -168,9 +172,11 @@ def _under_rules(
         ids = []
     check_ids(ids)
     given = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
+    check_documents(given)
     records = book.records([ids[row] for row in order], [given[row] for row in order])
     found = apply_rules(records, rules, request, scores[order].tolist())
-    answer.hidden, answer.moves, answer.rules = found.hidden or None, found.moves, found.rules
+    answer.hidden, answer.yielded = found.hidden or None, found.yielded or None
+    answer.moves, answer.rules = found.moves, found.rules
     row = {id_: at for at, id_ in enumerate(ids)}
     return np.array([row[id_] for id_ in found.ids], dtype=np.int64)
 
@@ -184,5 +190,9 @@ def _contributions(model: LoadedModel, X: Floats, served: str | None) -> list[di
     if not len(X):
         return []
     names = model.feature_names
-    rows = model.contributions(X).tolist()
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    told: list[dict[str, float]] = []
+    for start in range(0, len(X), ROWS_EXPLAINED):
+        check_time()  # trees take long
+        rows = model.contributions(X[start : start + ROWS_EXPLAINED]).tolist()
+        told += [dict(zip(names, row, strict=True)) for row in rows]
+    return told

@@ -13,6 +13,8 @@ from podium.postranking.rules.files import parse_rules, rule_records, rules_text
 
 FEW = 50
 """Rules whose file is written in no time."""
+MAX_RULES = 20_000
+"""Rules of a request."""
 _known: WeakKeyDictionary[RuleBook, RulesAnswer] = WeakKeyDictionary()
 
 
@@ -43,6 +45,9 @@ def check_answer(request: RulesCheck, book: RuleBook) -> RulesAnswer:
         rules = parse_rules(request.yaml, "rules.yaml")
     else:
         rules = rules_from({"version": 1, "rules": request.rules})
+    if len(rules) > MAX_RULES:
+        said = f"expected at most {MAX_RULES:,} rules, got {len(rules):,}"
+        raise Refusal(413, "too_many", said)
     if not request.findings:
         return rules_answer(rules)
     found = examine_rules(rules, fields=book.fields, today=request.today)

@@ -13,19 +13,29 @@ from podium.apps.serving.bodies import (
     PostrankRequest,
     RankRequest,
     RuleTold,
+    YieldedRule,
 )
 from podium.apps.serving.errors import Refusal, refusal_of
 from podium.errors import ConflictError
 from podium.postranking import Hide, PostRanking, Rule, rules_from
-from podium.postranking.posing import Settings, check_day, pose
+from podium.postranking.posing import Posed, Settings, check_day, pose
 from podium.postranking.postrank import describe, settled
+from podium.postranking.work import bounded_steps
 
 Fields = Mapping[str, Any]
 
+SMALL_FIELDS = 20_000
+"""Values of lists and characters of texts that rules look at in no time."""
 SHORT = 200
 """Documents of a list that soft rules order in no time."""
 MOST_TERMS = 5_000_000
 """Documents of a list times its rules: more would keep a thread for long."""
+MAX_DOCUMENTS = 100_000
+"""Documents of a list under rules."""
+MAX_FIELD_VALUES = 1_000
+"""Values of a field that is a list, with those of lists in it."""
+MAX_STEPS = 20_000_000
+"""Work that rules may take on a list; about a second for five million."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +76,40 @@ def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
     return n_documents <= SHORT and not any(r.hard and not isinstance(r, Hide) for r in rules)
 
 
+def has_small_fields(documents: Sequence[Any]) -> bool:
+    """Whether the lists and texts of a request's documents are looked at in no time."""
+    fields = (doc.fields for doc in documents if not isinstance(doc, str) and doc.fields)
+    many = (
+        value for own in fields for value in own.values() if isinstance(value, str | list | dict)
+    )
+    return sum(map(len, many)) <= SMALL_FIELDS
+
+
+def check_documents(fields: Sequence[Fields | None]) -> None:
+    """Raise 413 where a request has too many documents, or a field too many values."""
+    if len(fields) > MAX_DOCUMENTS:
+        said = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
+        raise Refusal(413, "too_many", said)
+    for at, own in enumerate(fields):
+        for name, value in own.items() if own else ():
+            if isinstance(value, list | dict) and _has_many_values(value):
+                place = f"documents[{at}].fields.{name:.100}"
+                said = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
+                raise Refusal(413, "too_many", said, at=place)
+
+
+def _has_many_values(value: list[Any] | dict[str, Any]) -> bool:
+    """Whether lists and mappings in each other have more values than a field may have."""
+    todo, seen = [value], 0
+    while todo and seen <= MAX_FIELD_VALUES:
+        one = todo.pop()
+        seen += len(one)
+        if seen <= MAX_FIELD_VALUES:
+            values = one.values() if isinstance(one, dict) else one
+            todo += [part for part in values if isinstance(part, list | dict)]
+    return seen > MAX_FIELD_VALUES
+
+
 def check_ids(ids: Sequence[str]) -> None:
     """Raise where an id comes twice: a rule would not know which is meant."""
     if len(set(ids)) < len(ids):
@@ -76,10 +120,14 @@ def check_ids(ids: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Ruled:
-    """A list under rules: ids, best first, those that are hidden, and what is said of it, if asked for."""
+    """A list under rules: ids, best first, those that are hidden, hard rules that gave way.
+
+    Moves and what became of each rule are there if they were asked for.
+    """
 
     ids: list[str]
     hidden: list[str]
+    yielded: list[YieldedRule]
     moves: list[Moved] | None = None
     rules: list[RuleTold] | None = None
 
@@ -99,16 +147,29 @@ def apply_rules(
         )
         raise Refusal(413, "too_many", said)
     settings = Settings(missing="report", conflicts=request.conflicts, **options)
-    posed = pose(documents, rules, scores, settings, request.query, check_day(request.today))
     try:
-        found = settled(posed, settings)
+        with bounded_steps(MAX_STEPS):
+            day = check_day(request.today)
+            posed = pose(documents, rules, scores, settings, request.query, day)
+            found = settled(posed, settings)
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
+    yielded = yielded_rules(found.posed)
     if not request.explain:
-        return Ruled(ids, hidden)
+        return Ruled(ids, hidden, yielded)
     told = describe(found, settings)
-    return Ruled(ids, hidden, moves_of(told, rules), outcomes_of(told))
+    return Ruled(ids, hidden, yielded, moves_of(told, rules), outcomes_of(told))
+
+
+def yielded_rules(posed: Posed) -> list[YieldedRule]:
+    """The hard rules that gave way, by their numbers."""
+    return [
+        YieldedRule(
+            number=number, rule=posed.rules[number].label, undecided=number in posed.undecided
+        )
+        for number in sorted(posed.yielded)
+    ]
 
 
 def _conflict(error: ConflictError, rules: Sequence[Rule]) -> Refusal:
@@ -157,7 +218,9 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
     rules, documents = book.chosen(request.rules), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
     check_ids(ids)
-    records = book.records(ids, [None if isinstance(doc, str) else doc.fields for doc in documents])
+    fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
+    check_documents(fields)
+    records = book.records(ids, fields)
     found = apply_rules(
         records, rules, request, _scores(documents), base=request.base, prior=request.prior
     )
@@ -168,6 +231,7 @@ def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
         order=[row[id_] for id_ in order],
         id=request.id,
         hidden=found.hidden or None,
+        yielded=found.yielded or None,
         moves=found.moves,
         rules=found.rules,
     )

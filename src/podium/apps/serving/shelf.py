@@ -17,7 +17,9 @@ from podium.apps.serving.rules import RuleBook
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, DataError, PodiumError
-from podium.postranking import Rule, examine_rules, read_fields, read_rules
+from podium.postranking import Rule, examine_rules, read_fields
+from podium.postranking.checking import locate_finding
+from podium.postranking.rules.files import read_rule_file
 
 Signature = tuple[int, ...]
 
@@ -151,12 +153,22 @@ class Shelf:
 
 
 def served_rules(path: str) -> tuple[Rule, ...]:
-    """The rules of a file, unless hard ones of them can never hold together: no list could be served."""
-    rules = read_rules(path)
-    for finding in examine_rules([rule for rule in rules if rule.hard]):
+    """The rules of a file, unless hard ones of them can never hold together."""
+    file = read_rule_file(path)
+    if file.errors:
+        raise file.errors[0]
+    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
+    for finding in examine_rules([file.rules[number] for number in hard]):
         if finding.level == "error":
-            raise DataError(f"expected rules that can hold, got: {finding.message}", path=path)
-    return rules
+            numbers = tuple(hard[number] for number in finding.rules)
+            line, message = locate_finding(replace(finding, rules=numbers), file)
+            advice = "`podium rules check` finds every conflict; change or remove one of the rules"
+            raise DataError(
+                f"expected hard rules that can hold together, got {message}; {advice}",
+                path=path,
+                line=line,
+            )
+    return file.rules
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:

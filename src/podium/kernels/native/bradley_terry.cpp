@@ -9,7 +9,8 @@ void bind_bradley_terry(nb::module_& m) {
              const In<double>& slope, const In<double>& tau, const In<Row>& doc, const In<Row>& lo,
              const In<Row>& hi, const In<double>& weight, const In<Row>& star_offsets,
              const In<Row>& spring_rows, const In<Row>& spring_starts, const In<double>& kappa,
-             const In<Row>& spring_offsets, double tol, Row max_iter) {
+             const In<Row>& spring_offsets, double tol, Row max_iter,
+             double seconds) {
               const std::size_t n = b.shape(0), n_lists = room(queries(offsets));
               std::unique_ptr<double[]> scores(new double[n]), value(new double[n_lists]),
                   norm(new double[n_lists]);
@@ -21,13 +22,13 @@ void bind_bradley_terry(nb::module_& m) {
                                     lo.data(),          hi.data(),            weight.data(),
                                     star_offsets.data(), spring_rows.data(),  spring_starts.data(),
                                     kappa.data(),       spring_offsets.data()};
-                  bradley_terry(lists, queries(offsets), tol, max_iter, scores.get(), value.get(),
-                                norm.get(), steps.get());
+                  bradley_terry(lists, queries(offsets), tol, max_iter, seconds, scores.get(),
+                                value.get(), norm.get(), steps.get());
               }
               return std::tuple(give(std::move(scores), {n}), give(std::move(value), {n_lists}),
                                 give(std::move(norm), {n_lists}), give(std::move(steps), {n_lists}));
           },
           "b"_a, "offsets"_a, "floor"_a, "slope"_a, "tau"_a, "doc"_a, "lo"_a, "hi"_a, "weight"_a,
           "star_offsets"_a, "spring_rows"_a, "spring_starts"_a, "kappa"_a, "spring_offsets"_a, "tol"_a,
-          "max_iter"_a);
+          "max_iter"_a, "seconds"_a = std::numeric_limits<double>::infinity());
 }

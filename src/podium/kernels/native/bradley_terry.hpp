@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -22,13 +23,28 @@ struct Minimum {
     Row steps;
 };
 
+// When to stop, finished or not.
+class Deadline {
+  public:
+    explicit Deadline(double seconds) : is_set_(std::isfinite(seconds)) {
+        const std::chrono::duration<double> left(is_set_ ? std::max(seconds, 0.0) : 0.0);
+        end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+    }
+    bool is_over() const { return is_set_ && Clock::now() >= end_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    bool is_set_;
+    Clock::time_point end_;
+};
+
 // A step that shrinks |gradient| must end at a slope along it below this part of the first.
 constexpr double kSlope = 0.1;
 
 class Newton {
   public:
-    Newton(Pairs& pairs, Rules& rules, double tau, Row n, Doubles& s)
-        : pairs_(pairs), rules_(rules), tau_(tau), n_(n), s_(s), points_(s, n), gradient_(list_of(n)),
+    Newton(Pairs& pairs, Rules& rules, double tau, Row n, const Deadline& deadline, Doubles& s)
+        : pairs_(pairs), rules_(rules), tau_(tau), n_(n), deadline_(deadline), s_(s), points_(s, n), gradient_(list_of(n)),
           diagonal_(list_of(n)), step_(list_of(n)), r_(list_of(n)), z_(list_of(n)), p_(list_of(n)),
           product_(list_of(n)), inverse_(list_of(n)) {}
 
@@ -39,7 +55,7 @@ class Newton {
         double norm = largest(gradient_), least = norm;
         Row steps = 0, stalls = 0;
         const double first = std::max(norm, 1.0);
-        while (norm > tol && steps < max_iter && stalls < 3) {
+        while (norm > tol && steps < max_iter && stalls < 3 && !deadline_.is_over()) {
             const double scale = *std::max_element(diagonal_.begin(), diagonal_.end());
             solve(std::max(std::min(0.1, norm / (4 * scale)), 0.2 * tol / norm));
             before = s_;
@@ -99,7 +115,7 @@ class Newton {
         double rz = conjugate_start(gradient_.data(), diagonal_.data(), n, inverse_.data(), step_.data(),
                                     r_.data(), z_.data(), p_.data());
         const double enough = eta * eta * rz;
-        for (Row turn = 0; turn < 2 * n_ + 20 && rz > enough; ++turn) {
+        for (Row turn = 0; turn < 2 * n_ + 20 && rz > enough && !deadline_.is_over(); ++turn) {
             times(diagonal_.data(), p_.data(), n, product_.data());
             pairs_.product(p_, product_);
             rules_.product(p_, product_);
@@ -117,7 +133,7 @@ class Newton {
     void search(const Doubles& from) {
         const double start = dot(gradient_, step_);
         double t = 1, low = 0, low_slope = start;
-        for (Row turn = 0; turn < 30; ++turn) {
+        for (Row turn = 0; turn < 30 && !(turn > 0 && deadline_.is_over()); ++turn) {
             shifted(from.data(), t, step_.data(), static_cast<Row>(s_.size()), s_.data());
             expand();
             const double slope = dot(gradient_, step_);
@@ -132,6 +148,7 @@ class Newton {
     Rules& rules_;
     double tau_;
     Row n_;
+    const Deadline& deadline_;
     Doubles& s_;
     Points points_;
     Doubles gradient_, diagonal_, step_, r_, z_, p_, product_, inverse_;
@@ -156,7 +173,8 @@ inline void start_at_order(const Base& base, double tau, Doubles& s) {
         s[room(i)] = slope * (1 - (2 * static_cast<double>(i) + 1) / n);
 }
 
-inline Minimum bradley_terry_of(const Lists& lists, Row q, double tol, Row max_iter, double* scores) {
+inline Minimum bradley_terry_of(const Lists& lists, Row q, double tol, Row max_iter,
+                                const Deadline& deadline, double* scores) {
     const Row first = lists.offsets[q], n = lists.offsets[q + 1] - first;
     if (n == 0) return {0, 0, 0};
     const Base base(lists.b + first, n, lists.floor[q], lists.slope[q]);
@@ -171,17 +189,18 @@ inline Minimum bradley_terry_of(const Lists& lists, Row q, double tol, Row max_i
     Doubles s = list_of(n);
     start_at_order(base, lists.tau[q], s);
     Pairs pairs(base);
-    const Minimum found = Newton(pairs, rules, lists.tau[q], n, s).minimise(tol, max_iter);
+    const Minimum found = Newton(pairs, rules, lists.tau[q], n, deadline, s).minimise(tol, max_iter);
     std::copy_n(s.begin(), n, scores + first);
     return found;
 }
 
 // The minimum for every list.
-inline void bradley_terry(const Lists& lists, Row n_lists, double tol, Row max_iter, double* scores,
-                          double* value, double* norm, Row* steps) {
+inline void bradley_terry(const Lists& lists, Row n_lists, double tol, Row max_iter, double seconds,
+                          double* scores, double* value, double* norm, Row* steps) {
     const Row work = n_lists > 1 ? 500 * lists.offsets[n_lists] : 0;
+    const Deadline deadline(seconds);
     for_each_query(n_lists, work, [=](Row q) {
-        const Minimum found = bradley_terry_of(lists, q, tol, max_iter, scores);
+        const Minimum found = bradley_terry_of(lists, q, tol, max_iter, deadline, scores);
         value[q] = found.value;
         norm[q] = found.norm;
         steps[q] = found.steps;

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+from time import monotonic
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +29,7 @@ def bradley_terry(
     spring_offsets: Ints,
     tol: float,
     max_iter: int,
+    seconds: float = inf,
 ) -> tuple[Floats, Floats, Floats, Ints]:
     """The minimum of f for every list: scores, f, |gradient|_inf and iterations.
 
@@ -33,7 +37,9 @@ def bradley_terry(
     w_ij = floor + slope (b_i - b_j) on the rows of a list, best first. Star r sets row doc[r] against
     rows lo[r]..hi[r]-1 but itself, |weight[r]| a pair, above them where it is positive. Spring g adds
     (kappa[g]/2) sum (s_i - mean)^2 over spring_rows[spring_starts[g]:spring_starts[g+1]].
+    After so many seconds what is reached by then is returned.
     """
+    end = monotonic() + seconds
     n_lists = len(offsets) - 1
     s = np.zeros(len(b))
     value, norm = np.zeros(n_lists), np.zeros(n_lists)
@@ -53,19 +59,19 @@ def bradley_terry(
         for g in range(spring_offsets[q], spring_offsets[q + 1]):
             held = spring_rows[spring_starts[g] : spring_starts[g + 1]]
             quadratic[np.ix_(held, held)] += kappa[g] * (np.eye(len(held)) - 1 / len(held))
-        s[rows], value[q], norm[q], iterations[q] = _newton(ahead, quadratic, tol, max_iter)
+        s[rows], value[q], norm[q], iterations[q] = _newton(ahead, quadratic, tol, max_iter, end)
     return s, value, norm, iterations
 
 
 def _newton(
-    ahead: Floats, quadratic: Floats, tol: float, max_iter: int
+    ahead: Floats, quadratic: Floats, tol: float, max_iter: int, end: float
 ) -> tuple[Floats, float, float, int]:
     """min sum_ij ahead_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2."""
     s = np.zeros(len(ahead))
     value, gradient, hessian = _expand(ahead, quadratic, s)
     for iteration in range(max_iter):
         norm = float(np.abs(gradient).max(initial=0.0))
-        if norm <= tol:
+        if norm <= tol or monotonic() > end:
             return s, value, norm, iteration
         step = np.linalg.solve(hessian, -gradient)
         slope, t = float(gradient @ step), 1.0

@@ -15,6 +15,7 @@ from podium.errors import UnknownNameError, UsageError
 from podium.postranking.binding import Bound
 from podium.postranking.methods.problem import Method, Problem, Solution, descending
 from podium.postranking.rules.kinds import NotTopK, TopK
+from podium.postranking.rules.rule import Rule
 
 When = Literal["always", "violated"]
 WHENS: tuple[When, ...] = ("always", "violated")
@@ -54,6 +55,10 @@ class Heuristic(Method):
         return [
             Solution(descending(filled(self._targets(problem), problem.n))) for problem in problems
         ]
+
+    def takes(self, rule: Rule) -> bool:
+        """TopK and NotTopK alone."""
+        return isinstance(rule, TopK | NotTopK)
 
     def _targets(self, problem: Problem) -> dict[int, int]:
         """The place that each moved row goes to."""

@@ -16,6 +16,7 @@ from podium.errors import UsageError
 from podium.postranking.binding import Bound
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.methods.problem import KNOWN, Floats, Method, Problem, Solution
+from podium.postranking.work import check_time, seconds_left
 
 FLOOR = 0.1
 """What a base pair of equal scores weighs where the model's margins count."""
@@ -84,8 +85,10 @@ class BradleyTerry(Minimiser):
                 "expected a prior above 0 for bradley-terry, got 0: without one there is no minimum; "
                 "method='paper' stops on the way there"
             )
-        taken: tuple[Any, ...] = (*arguments(problems, wishes), self.tol, self.max_iter)
+        limits = (self.tol, self.max_iter, seconds_left())
+        taken: tuple[Any, ...] = (*arguments(problems, wishes), *limits)
         s, value, norm, iterations = kernels.bradley_terry(*taken)
+        check_time()
         offsets = taken[1]
         return [
             Solution(

@@ -26,6 +26,7 @@ from podium.postranking.methods.problem import (
     is_number,
 )
 from podium.postranking.rules.conditions import short
+from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Document
 
 Similarity = (
@@ -45,6 +46,10 @@ class Greedy(Method):
     def solve(self, problems: Sequence[Problem]) -> list[Solution]:
         """Each list, chosen from the top."""
         return [Solution(descending(self._chosen(p) if p.n else [])) for p in problems]
+
+    def takes(self, rule: Rule) -> bool:
+        """No soft rule."""
+        return False
 
     @abstractmethod
     def _chosen(self, problem: Problem) -> list[int]:

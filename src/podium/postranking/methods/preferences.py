@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from podium.postranking.work import spend
+
+STEPS_OF_A_STAR = 10
+"""What a star, or a row of a spring, takes here and in the solver, in steps of `spend`."""
+
 Pairs = Literal["without", "printed"]
 Scale = Literal["rule", "pair"]
 
@@ -71,6 +76,7 @@ class Preferences:
 
     def before(self, first: Sequence[int], second: Sequence[int], weight: float) -> None:
         """Each of the first above each of the second."""
+        spend(STEPS_OF_A_STAR * len(first) * len(second))
         pairs = [(a, b) for a in first for b in second if a != b]
         if pairs:
             each = self._weight(weight, len(pairs))
@@ -80,6 +86,7 @@ class Preferences:
     def spring(self, rows: Sequence[int], weight: float) -> None:
         """The rows side by side: rho (s_i - s_j)^2 / 2 for every pair, all of them one spring."""
         m = len(rows)
+        spend(STEPS_OF_A_STAR * m)
         if m > 1 and weight > 0:
             each = self._weight(weight, m * (m - 1) // 2)
             self.springs.append((rows, each * m))
@@ -89,6 +96,7 @@ class Preferences:
 
     def _others(self, rows: Sequence[int], first: int, last: int) -> list[tuple[int, int]]:
         """The others at ranks first..last, counted without these rows, as half-open runs of rows."""
+        spend(len(rows))
         runs = []
         start, rank = 0, 1
         for row in [*sorted(rows), self.n]:
@@ -102,6 +110,7 @@ class Preferences:
         """The rows against the same others, rho shared among each row's pairs."""
         filled = [(lo, hi) for lo, hi in runs if lo < hi]
         if filled:
+            spend(STEPS_OF_A_STAR * len(rows) * len(filled))
             each = self._weight(weight, sum([hi - lo for lo, hi in filled]))
             for row in rows:
                 for lo, hi in filled:

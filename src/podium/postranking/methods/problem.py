@@ -14,6 +14,7 @@ from podium.errors import NonFiniteError, UsageError
 from podium.postranking.binding import Bound, Listing
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.rules.conditions import short
+from podium.postranking.rules.rule import Rule
 
 Floats = NDArray[np.float64]
 Base = Literal["uniform", "margin"]
@@ -59,6 +60,10 @@ class Method(ABC):
     @abstractmethod
     def solve(self, problems: Sequence[Problem]) -> list[Solution]:
         """The scores of every list."""
+
+    def takes(self, rule: Rule) -> bool:
+        """Whether the method can follow this rule where it is soft."""
+        return True
 
 
 def is_number(value: object) -> bool:

@@ -13,6 +13,7 @@ from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demands import demands_of
 from podium.postranking.places.search import Search, in_order
 from podium.postranking.places.windows import NoRoom
+from podium.postranking.work import check_time
 
 LIMIT = 1_000_000
 """Steps of the search before it gives up."""
@@ -41,6 +42,7 @@ def place(
     Placement(order=[1, 2, 0], proved_optimal=True)
     >>> place(np.array([3.0, 2.0, 1.0]), [Window(2, 1, 1), Order((1,), (2,))])
     """
+    check_time()
     rows = by_score(scores).tolist()
     if meets(rows, constraints):
         return Placement(rows, True)

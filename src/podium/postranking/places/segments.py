@@ -28,9 +28,12 @@ from podium.postranking.places.windows import (
     Quota,
     Windows,
 )
+from podium.postranking.work import check_time, search_seconds
 
 LARGE = 20_000
 """Beyond so many numbers y_cs the programme is not worth its time."""
+MOST_TERMS = 5_000_000
+"""Nor is it beyond so many terms in its rows."""
 ANY = 1e6
 """A gap that every solution closes: the first will do."""
 NODES_A_STEP = 2e-4
@@ -54,7 +57,14 @@ def settle(
     if len(programme.cost) > LARGE:
         return []
     narrowing.spend(len(programme.cost))
-    return programme.solve(narrowing.limit)
+    try:
+        return programme.solve(narrowing.limit)
+    except _TooLarge:
+        return []
+
+
+class _TooLarge(Exception):  # noqa: N818 - an answer, not an error
+    """The programme has too many terms."""
 
 
 class _Programme:
@@ -127,6 +137,9 @@ class _Programme:
         self.starts.append(len(self.columns))
         self.lower.append(lower)
         self.upper.append(upper)
+        if len(self.columns) > MOST_TERMS:
+            raise _TooLarge
+        check_time()
 
     def _up_to(self, kinds: set[int], place: int, sign: float = 1.0) -> dict[int, float]:
         return {y: sign for c in kinds for s, y in self.at[c].items() if self.ends[s] <= place}
@@ -213,7 +226,7 @@ class _Programme:
             constraints=LinearConstraint(A, self.lower, self.upper),
             options={
                 "node_limit": max(int(limit * NODES_A_STEP), 1),
-                "time_limit": limit * SECONDS_A_STEP,
+                "time_limit": min(limit * SECONDS_A_STEP, search_seconds()),
                 "mip_rel_gap": ANY,
             },
         )  # fmt: skip

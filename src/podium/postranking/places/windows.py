@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from podium.errors import UndecidedError
+from podium.postranking.work import check_time, search_seconds
 
 
 class NoRoom(Exception):  # noqa: N818 an answer, not an error
@@ -159,6 +160,7 @@ class Distance(Demand):
         first, last, step = windows.first, windows.last, self.step
         for j in self.rows:
             if last[j] - first[j] <= 2 * step - 2:
+                check_time()  # all pairs of many rows take long
                 near, far = last[j] - step + 1, first[j] + step - 1
                 for i in self.rows:
                     if i != j:
@@ -281,6 +283,11 @@ class Narrowing:
                 f"the search for an order that meets the hard rules reached its limit of {self.limit} "
                 "steps without one, and without proof that there is none; raise the limit, or make a "
                 "rule soft"
+            )
+        if search_seconds() <= 0:
+            raise UndecidedError(
+                "the search for an order that meets the hard rules took its share of the time and "
+                "found none, nor proof that there is none; make a rule soft"
             )
 
     def _of(self, windows: Windows) -> list[int]:

@@ -9,28 +9,35 @@ import ast
 import operator
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
 from podium.errors import DataError, UsageError
+from podium.postranking.work import check_time, spend
 
 Fields = Mapping[str, Any]
 Term = Callable[[Fields], Any]
 Truth = Callable[[Fields], bool]
 Compare = Callable[[Any, Any], bool]
+Many = list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]
 
 LONGEST, DEEPEST = 2000, 50
 """Characters and levels of a condition; more is taken for an attack."""
+
+CHARACTERS_A_STEP = 16
+"""Of texts that are compared, for a step of `spend`."""
 
 ABSENT = object()
 """The value of a field that a document does not have."""
 
 _WORDS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|\s+""")
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types whose equal values have equal hashes."""
 _WARNINGS = Lock()  # filters are the process's, and conditions may be read in threads
 
 
@@ -44,6 +51,8 @@ class Condition:
     names: tuple[str, ...]
     meets: Truth
     compared: frozenset[str] = frozenset()
+    size: int = 1
+    """How many comparisons and connections it has."""
 
 
 @lru_cache(maxsize=4096)
@@ -67,15 +76,17 @@ class _Reader:
         self.names: dict[str, None] = {}
         self.quoted: list[str] = []
         self.compared: set[str] = set()
+        self.size = 0
 
     def condition(self) -> Condition:
+        check_time()
         if len(self.text) > LONGEST:
             self.refuse(f"at most {LONGEST} characters", f"{len(self.text)}")
         self.source = _WORDS.sub(self.word, self.text).strip()
         meets = self.truth(self.parse(), DEEPEST)
         if not self.names:
             self.refuse("a field", "none")
-        return Condition(tuple(self.names), meets, frozenset(self.compared))
+        return Condition(tuple(self.names), meets, frozenset(self.compared), self.size)
 
     def word(self, match: re.Match[str]) -> str:
         """A field in backquotes as a name that Python's grammar takes; it may run over lines."""
@@ -98,6 +109,7 @@ class _Reader:
 
     def truth(self, node: ast.expr, depth: int) -> Truth:
         """Whether a document is as a node says."""
+        self.size += 1
         match node:
             case ast.BoolOp(op=op, values=values):
                 parts = [self.truth(value, self.below(depth)) for value in values]
@@ -114,6 +126,7 @@ class _Reader:
         return lambda fields: _truth(term(fields))
 
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr, depth: int) -> Truth:
+        self.size += 1
         if type(op) not in _COMPARE:
             self.refuse("== != < <= > >= in, not in", "is")
         compare, a, b = _COMPARE[type(op)], self.term(left, depth), self.term(right, depth)
@@ -217,7 +230,7 @@ def _some(parts: Sequence[Truth]) -> Truth:
     return lambda fields: any(part(fields) for part in parts)
 
 
-def _is_many(value: Any) -> bool:
+def _is_many(value: Any) -> TypeGuard[Many]:
     return isinstance(value, list | tuple | set | frozenset)
 
 
@@ -238,13 +251,20 @@ def _comparing(compare: Callable[[Any, Any], Any]) -> Compare:
         if a is ABSENT or b is ABSENT:
             return False
         if _is_many(a) and _is_many(b):
+            spend(len(a) + len(b))
             a, b = list(a), list(b)
-        elif _is_many(a) or _is_many(b):
-            return any(one(x, b) for x in a) if _is_many(a) else any(one(a, x) for x in b)
+        elif _is_many(a):
+            return any(one(x, b) for x in _single_values(a))
+        elif _is_many(b):
+            return any(one(a, x) for x in _single_values(b))
         try:
             return bool(compare(a, b))
         except (TypeError, ValueError):  # text with a number
             return False
+        except RecursionError:
+            raise DataError(
+                "expected fields with few lists in lists, got too many in each other"
+            ) from None
 
     return one
 
@@ -256,11 +276,55 @@ def _is_in(a: Any, b: Any) -> bool:
     """One of a's values is one of b's; text is in text that contains it."""
     if a is ABSENT or b is ABSENT:
         return False
+    if _is_many(a) and _is_many(b):
+        return _share_a_value(a, b)
     if _is_many(a):
-        return any(_is_in(x, b) for x in a)
+        return any(_is_in(x, b) for x in _single_values(a))
     if isinstance(a, str) and isinstance(b, str):
+        spend((len(a) + len(b)) // CHARACTERS_A_STEP)
         return a in b
-    return any(_equal(a, x) for x in b) if _is_many(b) else _equal(a, b)
+    return _equal(a, b)
+
+
+def _share_a_value(a: Many, b: Many) -> bool:
+    """Whether a value of a equals one of b; lists in lists are taken apart.
+
+    Plain values are compared by their hashes, which agree where values are equal (1, 1.0 and True);
+    others, such as mappings, one by one.
+    """
+    plain_a, odd_a = _plain_and_odd(a)
+    plain_b, odd_b = _plain_and_odd(b)
+    if not plain_a.isdisjoint(plain_b):
+        return True
+    spend(len(odd_a) * (len(plain_b) + len(odd_b)) + len(plain_a) * len(odd_b))
+    return any(_equal(x, y) for x in odd_a for y in (*plain_b, *odd_b)) or any(
+        _equal(x, y) for x in plain_a for y in odd_b
+    )
+
+
+def _plain_and_odd(many: Many) -> tuple[set[Any], list[Any]]:
+    """The values of a list, and of lists in it: those of plain types, and the others."""
+    plain: set[Any] = set()
+    odd: list[Any] = []
+    for value in _single_values(many):
+        if type(value) not in _PLAIN:
+            odd.append(value)
+        elif value == value:  # NaN equals nothing
+            plain.add(value)
+    return plain, odd
+
+
+def _single_values(many: Many) -> Iterator[Any]:
+    """The values of a list, and of lists in it, however deep they are."""
+    todo = [many]
+    while todo:
+        values = todo.pop()
+        spend(len(values))
+        for value in values:
+            if _is_many(value):
+                todo.append(value)
+            else:
+                yield value
 
 
 def _opposite(compare: Compare) -> Compare:

@@ -19,6 +19,7 @@ from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.plain_yaml import LARGEST, Items, Plain, Record, parse_yaml
 from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import Document, Each, Selector, Where
+from podium.postranking.work import check_time
 
 VERSION = 1
 PARTS = ("first", "second")
@@ -107,7 +108,15 @@ def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:
 
 def rules_text(rules: Iterable[Rule]) -> str:
     """Rules as the text of a YAML file."""
-    tree = {"version": VERSION, "rules": rule_records(rules)}
+    records = rule_records(rules)
+    if not records:
+        return _dumped({"version": VERSION, "rules": []})
+    # A rule at a time: a service that has no time left can stop in between.
+    return _dumped({"version": VERSION}) + "rules:\n" + "".join(_dumped([one]) for one in records)
+
+
+def _dumped(tree: Any) -> str:
+    check_time()
     return str(yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
 
 
@@ -150,6 +159,7 @@ def _read(tree: Any, ids: Ids, path: str | None) -> RuleFile:
     entries = _entries(tree, path)
     rules, lines, errors = [], [], []
     for number, entry in enumerate(entries):
+        check_time()
         line = entry.line if isinstance(entry, Record) else _line(entries, number)
         try:
             rules.append(_Reader(entry, ids).rule())

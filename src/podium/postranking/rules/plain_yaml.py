@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from podium.errors import DataError, MalformedLineError
+from podium.postranking.work import check_time
 
 LARGEST, DEEPEST = 8 << 20, 6
 """Bytes and levels of a file; more is taken for a mistake."""
@@ -108,6 +109,7 @@ class _Builder:
 
     def build(self, text: str) -> Any:
         for event in yaml.parse(text, Loader=_LOADER):
+            check_time()
             self.take(event, event.start_mark.line + 1)
         if not self.roots:
             raise MalformedLineError("expected YAML, got an empty file", path=self.path, line=1)

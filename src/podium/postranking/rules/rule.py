@@ -70,7 +70,7 @@ class Rule(ABC):
     starts, ends
         The first and the last day on which it holds.
     priority
-        Where hard rules conflict and may yield (``conflicts="yield"``), the least priority yields.
+        Where hard rules conflict and may yield (``conflicts="yield"``), the lower priority gives way.
     """
 
     kind: ClassVar[str]

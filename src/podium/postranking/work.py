@@ -1,0 +1,89 @@
+"""How much work a call may do, and until when: long loops ask, so that no call outlives its time.
+
+Without bounds, as in a program of one's own, nothing is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from podium.errors import DeadlineError, WorkLimitError
+
+SEARCH_SHARE = 0.5
+"""The part of the time after which a search for an order ends; rules then give way, or it is undecided."""
+
+
+@dataclass
+class WorkBudget:
+    """Steps that are left, and the moments at which searches and everything else end."""
+
+    steps: float = math.inf
+    most: float = math.inf
+    search_end: float = math.inf
+    end: float = math.inf
+
+
+_budget: ContextVar[WorkBudget] = ContextVar("podium_work", default=WorkBudget())  # noqa: B039
+
+
+@contextmanager
+def bounded_time(end: float) -> Iterator[None]:
+    """End what runs here at a moment of `time.monotonic`, with a `DeadlineError`."""
+    now = monotonic()
+    budget = replace(_budget.get(), end=end, search_end=now + SEARCH_SHARE * max(end - now, 0.0))
+    token = _budget.set(budget)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+@contextmanager
+def bounded_steps(steps: int) -> Iterator[None]:
+    """End what runs here after so many steps of some tenths of a microsecond, with a `WorkLimitError`.
+
+    Examples
+    --------
+    >>> with bounded_steps(10):
+    ...     spend(11)
+    Traceback (most recent call last):
+        ...
+    podium.errors.WorkLimitError: expected rules that need at most 10 steps on this list, got more
+    """
+    token = _budget.set(replace(_budget.get(), steps=steps, most=steps))
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def spend(steps: int) -> None:
+    """Count steps before they are done; raises at the end of either bound."""
+    budget = _budget.get()
+    budget.steps -= steps
+    if budget.steps < 0:
+        raise WorkLimitError(
+            f"expected rules that need at most {budget.most:,} steps on this list, got more"
+        )
+    check_time(budget)
+
+
+def check_time(budget: WorkBudget | None = None) -> None:
+    """Raise `DeadlineError` where the time is over."""
+    if monotonic() > (budget or _budget.get()).end:
+        raise DeadlineError("expected an answer in time, which this request needs more than")
+
+
+def seconds_left() -> float:
+    """The time that is left to everything."""
+    return max(_budget.get().end - monotonic(), 0.0)
+
+
+def search_seconds() -> float:
+    """The time that is left to searches for an order."""
+    return max(_budget.get().search_end - monotonic(), 0.0)
