@@ -1,15 +1,19 @@
 """What a loss of power leaves: the whole old file or the whole new one, and every acknowledged event."""
 
+import itertools
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from power_loss import watched
 from rankers import cheap, small
 from serving import lines
+from stores import ANN, assert_is_its_replay, furnish, judge_all, rows
 
 from podium import Hide, export_model, make_synthetic, write_letor, write_rules
+from podium.apps.cli.judge_options import open_store
 from podium.apps.judging.secret_files import secret_of
 from podium.apps.serving.event_log import EventLog
 from podium.data.files import atomic_writer
@@ -19,6 +23,7 @@ from podium.experiments.pieces import Shelf
 from podium.features import Index
 from podium.feedback import make_log, read_ubi
 from podium.feedback.files import save_feedback
+from podium.labelling.store import Store
 
 
 def save_model(path, n):
@@ -208,3 +213,59 @@ def test_a_line_that_was_cut_short_is_closed_by_the_next_event(folder, monkeypat
         EventLog(str(path)).append([{"n": 1}])
         assert path.read_bytes().endswith(b'{"n":1}\n')
         assert path.read_bytes().splitlines()[-1] == b'{"n":1}'
+
+
+# --- the store of judgments, whose files SQLite writes ---
+
+
+def wal_after_each_event(path, durable, n=4):
+    """The database, and its write-ahead log before the first event and after each."""
+    with Store.open(path, durable=durable) as store:
+        furnish(store)
+        with store.database.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        logs = [b""]
+        for _ in range(n):
+            judge_all(store, "ann-q1", at_most=1)
+            logs.append(path.with_name(f"{path.name}-wal").read_bytes())
+        # All is in the log: the database itself is as it was, and its copy is that of every moment.
+        return path.read_bytes(), logs
+
+
+def n_events_left(folder, database, wal):
+    path = folder / "after.db"
+    path.write_bytes(database)
+    path.with_name("after.db-wal").write_bytes(wal)
+    with Store.open(path) as store:
+        assert rows(store, sa.text("PRAGMA integrity_check")) == [("ok",)]
+        assert_is_its_replay(store, ANN)
+        return len(store.events("ann-q1"))
+
+
+def unsynced(before, after):
+    """What may be left of a log that grows, where the end is not synced: cut, or zeros instead."""
+    for part in (0, 0.3, 0.7):
+        end = len(before) + int(part * (len(after) - len(before)))
+        yield after[:end]
+        yield after[:end] + b"\0" * (len(after) - end)
+
+
+def test_a_store_that_is_synced_keeps_every_judgment(folder, tmp_path):
+    database, logs = wal_after_each_event(folder / "judgments.db", durable=True)
+    for n, (before, after) in enumerate(itertools.pairwise(logs)):
+        assert after.startswith(before)  # what was synced is not written again
+        assert {n_events_left(tmp_path, database, log) for log in unsynced(before, after)} == {n}
+        assert n_events_left(tmp_path, database, after) == n + 1
+
+
+def test_a_store_that_is_not_synced_loses_the_last_judgments_and_is_whole(folder, tmp_path):
+    database, logs = wal_after_each_event(folder / "judgments.db", durable=False)
+    left = [n_events_left(tmp_path, database, log) for log in unsynced(b"", logs[-1])]
+    assert set(left) < set(range(4))
+    assert min(left) == 0
+
+
+def test_the_command_line_opens_stores_that_sync(folder):
+    with open_store(str(folder / "judgments.db"), make=True) as store:
+        assert rows(store, sa.text("PRAGMA synchronous")) == [(2,)]  # FULL
+        assert rows(store, sa.text("PRAGMA journal_mode")) == [("wal",)]
