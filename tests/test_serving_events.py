@@ -259,9 +259,11 @@ def test_events_that_wait_for_a_sync_share_the_next_one(log, disk):
         answered.append(n)
 
     threads = [threading.Thread(target=append, args=(n,)) for n in range(1, 21)]
-    for thread in threads:
+    threads[0].start()
+    eventually(lambda: disk.files(log) == 2)  # it syncs, and all others wait
+    for thread in threads[1:]:
         thread.start()
-    eventually(lambda: len(kept._queue) == 19)  # one of them syncs, all others wait
+    eventually(lambda: kept._queue.qsize() == 19)
     assert answered == []
     disk.may_go_on.set()
     for thread in threads:

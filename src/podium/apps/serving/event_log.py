@@ -9,7 +9,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
 import msgspec
@@ -32,15 +33,16 @@ class _Append:
 
     lines: bytes
     n_events: int
-    is_finished: bool = False
     error: Exception | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
 
 
 class EventLog:
     """An NDJSON file that several threads and processes may append to.
 
-    A loss of power takes no acknowledged event with the policy "event". Requests that wait while a sync runs
-    are written and synced together (group commit), so that many at once cost one sync, not one each.
+    A loss of power takes no acknowledged event with the policy "event". One thread of each process writes:
+    requests that wait while it syncs are written and synced together (group commit), so that many at once
+    cost one sync, not one each.
 
     Parameters
     ----------
@@ -64,13 +66,13 @@ class EventLog:
     ) -> None:
         self.path, self._max_bytes, self._durability = path, max_bytes, durability
         self._batch_events, self._batch_seconds = batch_events, batch_seconds
-        self._turn = threading.Lock()
-        self._queue: deque[_Append] = deque()
-        self._n_unsynced = 0
+        self._queue: SimpleQueue[_Append | None] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._writer: threading.Thread | None = None
+        # What follows is the writer's alone.
+        self._n_unsynced, self._sync_by = 0, 0.0
         self._is_failing = False
         self._named: tuple[int, int] | None = None
-        self._closing = threading.Event()
-        self._syncer: threading.Thread | None = None
         # A log that cannot be written is an error now, not with the first event.
         os.close(self._open())
 
@@ -79,11 +81,10 @@ class EventLog:
         if not records:
             return
         own = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
-        self._queue.append(own)
-        with self._turn:
-            self._start_syncer()
-            if not own.is_finished:  # else the thread before wrote these, too
-                self._write_queue()
+        with self._starting:  # so that nothing is queued behind the end
+            self._start()
+            self._queue.put(own)
+        own.finished.wait()
         if own.error is not None:
             said = getattr(own.error, "strerror", None) or type(own.error).__name__
             raise Refusal(
@@ -91,14 +92,43 @@ class EventLog:
             ) from own.error
 
     def close(self) -> None:
-        """Sync what is not synced yet."""
-        self._closing.set()
-        self._sync_batch()
+        """Finish what waits, and sync what is not synced yet."""
+        with self._starting:
+            if self._writer is not None:
+                self._queue.put(None)
+                self._writer.join()
+                self._writer = None
 
-    # --- writing; whoever has the turn writes for all who wait ---
+    # --- the writer ---
 
-    def _write_queue(self) -> None:
-        appends = [self._queue.popleft() for _ in range(len(self._queue))]
+    def _start(self) -> None:
+        if self._writer is None:
+            self._writer = threading.Thread(
+                target=self._serve, name="event-log-writer", daemon=True
+            )
+            self._writer.start()
+
+    def _serve(self) -> None:
+        is_open = True
+        while is_open:
+            appends = self._waiting()
+            is_open = None not in appends
+            self._write_all([one for one in appends if one is not None])
+            if not is_open or self._is_late():
+                self._sync_batch()
+
+    def _waiting(self) -> list[_Append | None]:
+        """All that waits; nothing where a batch has to be synced first."""
+        appends: list[_Append | None] = []
+        is_batch = self._durability == "batch" and self._n_unsynced > 0
+        left = max(0.0, self._sync_by - time.monotonic()) if is_batch else None
+        with contextlib.suppress(Empty):
+            appends.append(self._queue.get(timeout=left))
+            while True:
+                appends.append(self._queue.get_nowait())
+        return appends
+
+    def _write_all(self, appends: Sequence[_Append]) -> None:
         left = deque(appends)
         try:
             while left:
@@ -109,7 +139,7 @@ class EventLog:
                 one.error = error
         finally:
             for one in appends:
-                one.is_finished = True
+                one.finished.set()
 
     def _write_to(self, file: int, left: deque[_Append]) -> None:
         """Write what the file has room for, at least one, and sync it if that is due."""
@@ -123,6 +153,8 @@ class EventLog:
                 written.append(one)
             except OSError as error:
                 one.error = error
+        if written and not self._n_unsynced:
+            self._sync_by = time.monotonic() + self._batch_seconds
         self._n_unsynced += sum(one.n_events for one in written)
         if not written or not self._is_sync_due():
             return
@@ -184,13 +216,8 @@ class EventLog:
             return self._is_failing or self._n_unsynced >= self._batch_events
         return self._durability == "event"
 
-    def _start_syncer(self) -> None:
-        """Begin to sync batches, with the first event: a log that nobody uses needs no thread."""
-        if self._durability == "batch" and self._syncer is None:
-            self._syncer = threading.Thread(
-                target=self._sync_batches, name="event-log-syncer", daemon=True
-            )
-            self._syncer.start()
+    def _is_late(self) -> bool:
+        return self._n_unsynced > 0 and time.monotonic() >= self._sync_by
 
     def _sync(self, file: int) -> None:
         """Wait until the file is on the disk, and the first time its name."""
@@ -205,23 +232,19 @@ class EventLog:
     def _sync_name(self) -> None:
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
 
-    def _sync_batches(self) -> None:
-        while not self._closing.wait(self._batch_seconds):
-            self._sync_batch()
-
     def _sync_batch(self) -> None:
         """Sync what was acknowledged before; while that fails no more is acknowledged."""
-        with self._turn:
-            if self._durability == "off" or not self._n_unsynced:
-                return
-            was_failing = self._is_failing
-            try:
-                with self._locked() as file:
-                    self._sync(file)
-            except OSError as error:
-                self._is_failing = True
-                if not was_failing:
-                    log.error("events that were acknowledged cannot be synced: %s", error.strerror)
+        if self._durability != "batch" or not self._n_unsynced:
+            return
+        was_failing = self._is_failing
+        try:
+            with self._locked() as file:
+                self._sync(file)
+        except OSError as error:
+            self._is_failing = True
+            self._sync_by = time.monotonic() + self._batch_seconds  # it is tried again
+            if not was_failing:
+                log.error("events that were acknowledged cannot be synced: %s", error.strerror)
 
 
 def _write(file: int, data: bytes) -> None:
