@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/podium/kernels/native/*)
+# Versions that were tested together; CONSTRAINTS= takes the newest that pyproject.toml allows.
+CONSTRAINTS ?= -c constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/podium/kernels/native/*)
 
 .PHONY: demo test check docs bench soak clean help
 
@@ -19,10 +22,13 @@ check: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.generate --check
+	$(BIN)/python -m tools.constraints --check
+	$(BIN)/python -m tools.licences --check
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python -m tools.generate --write
+	$(BIN)/python -m tools.licences --write
 	$(BIN)/python -m tools.examples --write
 	$(BIN)/mkdocs build --strict
 
@@ -47,17 +53,18 @@ clean:
 	rm -rf $(VENV) build site dist
 
 # Editable, so that a changed Python file needs no new install; a changed kernel does.
+# With the demo comes what `podium serve` and `podium judge demo` need, which people try next.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report]'
+	$(PIP_INSTALL) -e '.[report,web]'
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PIP_INSTALL) -e '.[dev]'
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(PIP_INSTALL) -e '.[bench]'
 	touch $@

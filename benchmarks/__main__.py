@@ -14,6 +14,7 @@ from benchmarks import measure, render
 SUBJECTS = (
     "imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation", "postranking",
     "feedback", "cfbrs", "multitask", "features", "labelling", "judging", "serving",
+    "durability",
 )  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 

@@ -43,7 +43,7 @@ def run(quick: bool = False) -> Report:
     report = Report("serving", "Serving: the ranking service over loopback", setting)
     with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
         path = Path(folder)
-        _prepare(path)
+        prepare(path)
         bodies = {"/v1/rank": _rank_body(), "/v1/postrank": _postrank_body()}
         setting |= {f"bytes, {name}": len(body) for name, body in bodies.items()}
         with serving(path) as server:
@@ -60,7 +60,7 @@ def run(quick: bool = False) -> Report:
 # --- what is served ---
 
 
-def _prepare(folder: Path) -> None:
+def prepare(folder: Path) -> None:
     data = make_synthetic(n_queries=60, n_features=N_FEATURES, seed=0)
     podium.RankSVM().fit(data).save(folder / "model.podium")
     podium.RankSVM(C=10).fit(data).save(folder / "other.podium")
@@ -115,7 +115,7 @@ def serving(folder: Path, *options: str) -> Iterator[Server]:
 # --- a lean generator: bytes that are made once, one select for all connections ---
 
 
-def _request(path: str, body: bytes) -> bytes:
+def post_request(path: str, body: bytes) -> bytes:
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -193,7 +193,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def _latency(report: Report, server: Server, path: str, body: bytes, n: int) -> None:
-    request = _request(path, body)
+    request = post_request(path, body)
     load(server.port, request, n // 10, 1)
     before = server.cpu()
     found = load(server.port, request, n, 1)
@@ -212,7 +212,7 @@ def _latency(report: Report, server: Server, path: str, body: bytes, n: int) -> 
 
 
 def _throughput(report: Report, server: Server, body: bytes, n: int) -> None:
-    request = _request("/v1/rank", body)
+    request = post_request("/v1/rank", body)
     load(server.port, request, n // 10, CONNECTIONS)
     rates, used = [], []
     for _ in range(3):
@@ -249,7 +249,7 @@ def _reloads(report: Report, server: Server, folder: Path, body: bytes, n: int) 
             server.process.send_signal(signal.SIGHUP)
             reloads += 1
 
-    found = load(server.port, _request("/v1/rank", body), n, CONNECTIONS, replace)
+    found = load(server.port, post_request("/v1/rank", body), n, CONNECTIONS, replace)
     _write(folder / "model.podium", files[0])
     _write(folder / "rules.yaml", RULES.encode())
     report.rows.append(
@@ -265,7 +265,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _memory(report: Report, server: Server, body: bytes, n: int) -> None:
     """The resident memory after a tenth of the requests, and after all of them."""
-    request, sizes = _request("/v1/rank", body), []
+    request, sizes = post_request("/v1/rank", body), []
     for part in (n // 10, n - n // 10):
         _check(load(server.port, request, part, 4))
         sizes.append(server.process.memory_info().rss / 1e6)

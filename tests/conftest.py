@@ -114,6 +114,14 @@ def site(server: Any) -> Any:
     return server.greet() if server.is_up else server.start().greet()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """A sync takes milliseconds and changes nothing that a test sees; test_power_loss.py looks at syncs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_idle_processes() -> Iterator[None]:
     """joblib's processes end with the test that needed them.

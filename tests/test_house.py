@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -195,3 +196,55 @@ def test_means_do_not_depend_on_the_threads_of_blas():
         "r = np.random.default_rng(0); print(repr(m(r.random(20_001), r.random(20_001))))"
     )
     assert python(code, OPENBLAS_NUM_THREADS="1") == python(code, OPENBLAS_NUM_THREADS="2")
+
+
+# Who else may write: the log that is appended to, the server's lock, and copies that end with the service.
+OWN_WRITERS = {
+    "data/durability.py", "data/files.py", "apps/serving/event_log.py", "apps/serving/shelf.py",
+    "apps/cli/judge_lock.py", "apps/cli/console.py", "apps/judging/secret_files.py",
+}  # fmt: skip
+TARGETS = {"temporary", "out"}
+"""What atomic_path gives is called temporary; out is a buffer in memory."""
+
+
+def careless_writes(tree):
+    """Calls that write a file, but for those to a temporary one that atomic_path gave."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        call, names = ast.unparse(node.func), {ast.unparse(one) for one in node.args[:1]}
+        name = call.rpartition(".")[2]
+        modes = [ast.unparse(one.value) for one in node.keywords if one.arg == "mode"]
+        modes += [ast.unparse(one) for one in node.args[1:2]]
+        if call.endswith((".write_text", ".write_bytes")):
+            is_careless = call.rpartition(".")[0] not in TARGETS
+        elif call == "open":
+            is_careless = bool(set("".join(modes)) & set("wax+")) and not names & TARGETS
+        elif name in ("savefig", "savez", "savez_compressed", "write_table"):
+            is_careless = not names & {*TARGETS, "file"} and "temporary" not in ast.unparse(node)
+        elif call == "os.open":
+            is_careless = bool(re.search("O_(WRONLY|RDWR|CREAT|APPEND)", ast.unparse(node)))
+        else:
+            is_careless = call in ("os.replace", "os.rename", "os.link", "shutil.copyfile")
+        if is_careless:
+            yield ast.unparse(node)
+
+
+def test_every_file_is_written_by_atomic_path():
+    source = ROOT / "src" / "podium"
+    found = {
+        f"{path.relative_to(source)}: {call}"
+        for path in source.rglob("*.py")
+        if str(path.relative_to(source)) not in OWN_WRITERS
+        for call in careless_writes(ast.parse(path.read_text()))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open(path, 'w')", "open(path, mode='ab')", "path.write_text('')", "os.replace(a, b)",
+     "figure.savefig(path)", "pq.write_table(table, path)"],
+)  # fmt: skip
+def test_a_careless_write_is_noticed(code):
+    assert list(careless_writes(ast.parse(code))) == [code]

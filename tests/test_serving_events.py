@@ -6,12 +6,15 @@ import subprocess
 import sys
 import threading
 
+import httpx
 import msgspec
 import numpy as np
 import pytest
-from serving import error, get, lines, post, save, service
+from serving import error, eventually, get, lines, post, rows, running, save, service
 
-from podium.apps.serving.events import EventLog, check_events
+from podium.apps.serving.errors import Refusal
+from podium.apps.serving.event_log import EventLog
+from podium.apps.serving.events import check_events
 from podium.feedback import make_log, read_ubi
 
 CLICK = {
@@ -186,8 +189,8 @@ def test_events_larger_than_the_limit_have_a_log_of_their_own(log):
 
 WRITER = """
 import sys
-from podium.apps.serving.events import EventLog
-log = EventLog(sys.argv[1], max_bytes=int(sys.argv[3]))
+from podium.apps.serving.event_log import EventLog
+log = EventLog(sys.argv[1], max_bytes=int(sys.argv[3]), durability="batch")
 for n in range(200):
     log.append([{"who": sys.argv[2], "n": n, "text": "x" * 300}] * 2)
 """
@@ -217,3 +220,127 @@ def test_several_threads_write_whole_lines(log):
     for thread in threads:
         thread.join()
     assert sum(len(lines(path.read_text())) for path in log.parent.iterdir()) == 200
+
+
+# --- when events are synced ---
+
+
+class SlowDisk:
+    """A disk whose syncs wait until they may go on; `fails` says what they come to."""
+
+    def __init__(self, monkeypatch):
+        self.syncs, self.fails, self.may_go_on = [], None, threading.Event()
+        self.may_go_on.set()
+        monkeypatch.setattr(os, "fsync", self._sync)
+
+    def _sync(self, descriptor):
+        self.syncs.append(os.fstat(descriptor).st_ino)
+        self.may_go_on.wait(60)
+        if self.fails:
+            raise OSError(errno.EIO, self.fails)
+
+    def files(self, path):
+        """How often a file was synced."""
+        return self.syncs.count(path.stat().st_ino)
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    return SlowDisk(monkeypatch)
+
+
+def test_events_that_wait_for_a_sync_share_the_next_one(log, disk):
+    kept, answered = EventLog(str(log)), []
+    kept.append([{"n": 0}])
+    disk.may_go_on.clear()
+
+    def append(n):
+        kept.append([{"n": n}])
+        answered.append(n)
+
+    threads = [threading.Thread(target=append, args=(n,)) for n in range(1, 21)]
+    threads[0].start()
+    eventually(lambda: disk.files(log) == 2)  # it syncs, and all others wait
+    for thread in threads[1:]:
+        thread.start()
+    eventually(lambda: kept._queue.qsize() == 19)
+    assert answered == []
+    disk.may_go_on.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(one["n"] for one in lines(log.read_text())) == list(range(21))
+    assert disk.files(log) == 1 + 1 + 1  # the first event, the one that synced, and the 19
+
+
+def test_a_sync_that_fails_refuses_its_events_and_leaves_none_of_them(app, log, disk):
+    assert post(app, "/v1/events", CLICK).status_code == 200
+    before, disk.fails = log.read_bytes(), "Input/output error"
+    told = error(post(app, "/v1/events", [CLICK, QUERY]), 503, "log_failed")
+    assert "Input/output error" in told["message"]
+    assert log.read_bytes() == before
+    disk.fails = None
+    assert post(app, "/v1/events", QUERY).status_code == 200
+    assert lines(log.read_text()) == [CLICK, QUERY]
+
+
+def test_batches_are_synced_by_time(log, disk):
+    kept = EventLog(str(log), durability="batch", batch_seconds=0.01)
+    kept.append([CLICK])
+    eventually(lambda: disk.files(log) == 1 and kept._n_unsynced == 0)
+    kept.close()
+
+
+def test_batches_are_synced_by_number_and_at_the_end(log, disk):
+    kept = EventLog(str(log), durability="batch", batch_events=3, batch_seconds=1000)
+    for n, syncs in enumerate([0, 0, 1, 1, 1, 2, 2]):
+        kept.append([{"n": n}])
+        assert disk.files(log) == syncs
+    kept.close()
+    assert disk.files(log) == 2 + 1
+
+
+def test_while_batches_cannot_be_synced_no_event_is_acknowledged(log, disk, caplog):
+    kept = EventLog(str(log), durability="batch", batch_seconds=0.01)
+    disk.fails = "Input/output error"
+    kept.append([CLICK])
+    eventually(lambda: "cannot be synced" in caplog.text)
+    with pytest.raises(Refusal, match="Input/output error"):
+        kept.append([QUERY])
+    disk.fails = None
+    kept.append([QUERY])
+    kept.close()
+    assert lines(log.read_text()) == [CLICK, QUERY]
+    assert caplog.text.count("cannot be synced") == 1
+
+
+def test_off_never_waits_for_the_disk(log, disk):
+    kept = EventLog(str(log), max_bytes=200, durability="off")
+    for _ in range(5):
+        kept.append([CLICK])
+    kept.close()
+    assert disk.syncs == []
+
+
+def test_a_slow_disk_holds_up_no_ranking(path, log, disk):
+    app = service(path, events=str(log))
+    disk.may_go_on.clear()
+    posts = [
+        threading.Thread(target=post, args=(app, "/v1/events", CLICK), daemon=True)
+        for _ in range(8)
+    ]
+    for thread in posts:
+        thread.start()
+    eventually(lambda: len(disk.syncs) == 1)
+    body = {"queries": [{"features": rows().tolist()}]}
+    assert post(app, "/v1/rank/batch", body).status_code == 200
+    disk.may_go_on.set()
+    for thread in posts:
+        thread.join()
+    assert len(lines(log.read_text())) == 8
+
+
+def test_the_policy_is_an_option(path, log):
+    with running(path, "--events", log, "--durability", "batch") as (_, address):
+        answer = httpx.post(f"{address}/v1/events", json=CLICK, timeout=60)
+        assert answer.json() == {"accepted": 1}
+    assert lines(log.read_text()) == [CLICK]

@@ -8,7 +8,6 @@ import gzip
 import io
 import lzma
 import os
-import secrets
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from podium.data.durability import reserve_temporary, sync_file, sync_folder
 from podium.errors import CorruptFileError, MalformedLineError, TruncatedFileError
 
 Path_ = str | os.PathLike[str]
@@ -246,19 +246,21 @@ def check_target(path: Path_, *sources: Path_) -> Path:
 
 @contextlib.contextmanager
 def atomic_path(path: Path_) -> Iterator[Path]:
-    """A temporary path that becomes `path` on success and vanishes on failure."""
+    """A temporary path that becomes `path` on success and vanishes on failure.
+
+    Every file that podium writes whole is written here. After a kill or a loss of power, `path` is the old
+    file or the new one, each whole; after the block has ended without an error it is the new one.
+    """
     target = check_target(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        temporary.touch(exist_ok=False)
-    except OSError as error:  # which names a file that nobody knows
-        raise type(error)(f"cannot write {path}: {error.strerror}") from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            temporary = stack.enter_context(reserve_temporary(target))
+        except OSError as error:  # which names a file that nobody knows
+            raise type(error)(f"cannot write {path}: {error.strerror}") from None
         yield temporary
+        sync_file(temporary)
         os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    sync_folder(target.parent)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Fold, RankingData, kfold, scale_by_query
+from podium.data.durability import make_folder
 from podium.data.files import atomic_writer
 from podium.experiments.compare import Progress, compare
 from podium.experiments.measures import DEFAULT_METRICS
@@ -162,7 +163,7 @@ class Demo:
         The model is the best ranker, trained on the first fold; the queries are those of its test.
         """
         fold, best = self.folds[0], next(name for name in report.ranking() if name != "bm25")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.rankers()[best].fit(fold.train, valid=fold.valid).save(folder / "model.podium")
         write_rules(RULES, folder / "rules.yaml")
         with atomic_writer(folder / "samples.jsonl") as write:

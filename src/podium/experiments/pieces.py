@@ -16,6 +16,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from podium import kernels
+from podium.data.durability import make_folder
 from podium.data.files import atomic_writer
 from podium.errors import PodiumError
 
@@ -59,7 +60,7 @@ class Shelf(Generic[Piece]):
         """Write it, whole or not at all."""
         if self.folder is None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         with atomic_writer(self._path(name)) as write:
             write(msgspec.json.encode({"fingerprint": fingerprint, "piece": piece}))
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Fold
+from podium.data.durability import make_folder
 from podium.data.files import Path_, atomic_writer
 from podium.errors import DataError, UnknownNameError
 from podium.experiments.cells import Cell, Seconds
@@ -209,7 +210,7 @@ class Report:
     def save(self, folder: Path_) -> Path:
         """Write report.html, .md, .tex, .csv and .json, and times.json, to a folder."""
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
         _write(target / TIMES, msgspec.json.encode(self.times).decode())
         for name, method in FILES.items():
             _write(target / name, getattr(self, method)())

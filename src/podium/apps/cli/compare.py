@@ -94,6 +94,7 @@ def compare(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Train rankers on every fold, compare them on the test queries and write a report."""
+    from podium.data.durability import make_folder
     from podium.errors import UsageError, require
     from podium.experiments.compare import compare as compare_rankers
 
@@ -104,7 +105,7 @@ def compare(
         raise UsageError(f"expected --folds for files; a folder has its own, got --folds {folds}")
     for library in ("jinja2", "matplotlib.figure"):  # not after an hour
         require(library, "report", "writing report.html")
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     given = _read(data, missing)
     parts = _n_folds(given, folds)
     with warnings_in_one_line(), _watching(list(entrants), parts, metrics[0]) as watch:

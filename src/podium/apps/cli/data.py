@@ -123,6 +123,7 @@ def split(
     """Split data by query, never within one: into folds, or into train, validation and test."""
     from podium.data import kfold, rotate
     from podium.data import split as split_data
+    from podium.data.durability import make_folder
     from podium.errors import UsageError
 
     if sum([folds is not None, fractions is not None, parts]) != 1:
@@ -148,7 +149,7 @@ def split(
     if _format(next(iter(paths.values()))) == "qrels":
         next(iter(pieces.values())).require_docids("writing qrels")
     for name, piece in pieces.items():
-        paths[name].parent.mkdir(parents=True, exist_ok=True)
+        make_folder(paths[name].parent)
         write_ranking_data(piece, paths[name])
     if json:
         print_json(_written({paths[name]: piece for name, piece in pieces.items()}))

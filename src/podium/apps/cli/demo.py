@@ -46,9 +46,10 @@ def demo(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Search the standard library: features, every ranker compared, rules, a report."""
+    from podium.data.durability import make_folder
     from podium.experiments.demo import Demo
 
-    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+    make_folder(out)  # what cannot be written is told before the work
     with warnings_in_one_line(), _stages() as stage:
         run = Demo.prepare(n_queries=queries, seed=seed, stage=stage)
         report = run.compare(stage.cells, n_jobs=jobs)

@@ -127,7 +127,10 @@ def is_there(store: str) -> bool:
 
 
 def open_store(store: str, *, make: bool = False, **options: Any) -> Store:
-    """Open a store; unless it may be made, one that is there: reading must not make one."""
+    """Open a store; unless it may be made, one that is there: reading must not make one.
+
+    What commands write, and what assessors send to the server, is synced before it is acknowledged.
+    """
     from podium.errors import DataError, StoreError
     from podium.labelling.store import Store
     from podium.labelling.store.database import parse_url
@@ -141,7 +144,7 @@ def open_store(store: str, *, make: bool = False, **options: Any) -> Store:
     else:
         _check_kind(store)
     try:
-        return Store.open(store, **options)
+        return Store.open(store, durable=True, **options)
     except StoreError as error:
         # Opening looks after the layout first, which is not what was asked for.
         _, _, reason = str(error).partition("was not kept: ")

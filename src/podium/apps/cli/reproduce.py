@@ -113,7 +113,9 @@ def _check_writable(out: Path) -> None:
     """Before the work, not after it."""
     import tempfile
 
-    out.mkdir(parents=True, exist_ok=True)
+    from podium.data.durability import make_folder
+
+    make_folder(out)
     with tempfile.TemporaryFile(dir=out):
         pass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -56,6 +56,13 @@ def serve(
     max_log: Annotated[
         int, typer.Option(min=0, help="MB after which the log is renamed and a new one begun; 0: never.")
     ] = 0,
+    durability: Annotated[
+        Literal["event", "batch", "off"],
+        typer.Option(
+            help="When events are synced to the disk: event, before the answer; batch, within 100 ms or "
+            "1,000 events; off, when the system does."
+        ),
+    ] = "event",
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes that serve.")] = 1,
@@ -98,9 +105,9 @@ def serve(
     )  # fmt: skip
     settings = ServingSettings(
         models=tuple(models or ()), rules=_text(rules), docs=_text(docs), samples=_text(samples),
-        events=_text(events), max_log=max_log * 10**6, token=_token(token_file), max_body=max_body * 10**6,
-        seconds=seconds, reload_seconds=reload_seconds, drain_seconds=drain_seconds,
-        access=access,
+        events=_text(events), max_log=max_log * 10**6, durability=durability,
+        token=_token(token_file), max_body=max_body * 10**6, seconds=seconds,
+        reload_seconds=reload_seconds, drain_seconds=drain_seconds, access=access,
     )  # fmt: skip
     service = make_service(settings)  # also for workers: what is wrong with a file is told once
     try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from podium.apps.judging.links import MIN_SECRET, make_secret
+from podium.data.durability import reserve_temporary, sync_file, sync_folder
 from podium.errors import DataError, UsageError
 from podium.labelling.store.database import parse_url
 
@@ -47,14 +47,12 @@ def _make(file: Path) -> None:
     A link takes its place only if nothing is there: of two servers that start at once one is first, and
     both read the same.
     """
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-    try:
-        with os.fdopen(descriptor, "w") as out:
-            out.write(f"{make_secret()}\n")
+    with reserve_temporary(file, mode=0o600) as temporary:
+        temporary.write_text(f"{make_secret()}\n")
+        sync_file(temporary)
         with contextlib.suppress(FileExistsError):
-            os.link(name, file)
-    finally:
-        os.unlink(name)
+            os.link(temporary, file)
+    sync_folder(file.parent)
 
 
 def _read(file: Path) -> str:

@@ -14,7 +14,7 @@ from podium import __version__
 from podium.apps.http.gate import Gate, client_of
 from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
 from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
-from podium.apps.serving.events import EventLog
+from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.headers import HEADERS
 from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, check_depth, linger
 from podium.apps.serving.metrics import CONTENT_TYPE, ServingMetrics
@@ -31,6 +31,8 @@ Scope = MutableMapping[str, Any]
 JSON = b"application/json"
 INLINE = 1 << 18
 """Bytes of a body that are decoded in no time."""
+DISK_THREADS = 32
+"""Threads that wait for the disk."""
 _DECODERS = {
     path: JsonDecoder(operation.body)
     for path, operation in OPERATIONS.items()
@@ -54,10 +56,16 @@ class RankingService:
         self.metrics = ServingMetrics()
         self.metrics.degraded(bool(self.shelf.state.reasons))
         self.is_draining = False
-        self._log = None if settings.events is None else EventLog(settings.events, settings.max_log)
+        self._log = (
+            None
+            if settings.events is None
+            else EventLog(settings.events, settings.max_log, settings.durability)
+        )
         self._gate = Gate(settings.access)
         self._limits = Limits(settings)
         self._bench = Bench(settings.seconds)
+        # As many as may share one sync of the event log; a slow disk holds up no ranking.
+        self._disk_bench = Bench(settings.seconds, threads=DISK_THREADS)
         self._pages = read_pages()
         self._pages["/openapi.json"] = Page(JSON, _encode(openapi(__version__)))
         self._watch: asyncio.Task[None] | None = None
@@ -118,7 +126,7 @@ class RankingService:
         """The answer to a body; a large one is also decoded in a thread."""
         context = self._context()
         if len(body) > INLINE:
-            return await self._bench.run(
+            return await self._bench_of(operation).run(
                 lambda: _encode(operation.run(context, _decode(operation, body)))
             )
         return await self._run(operation, context, _decode(operation, body))
@@ -127,7 +135,10 @@ class RankingService:
         """The answer to a request; what may take longer is done in a thread."""
         if operation.is_quick(context, request):
             return _encode(operation.run(context, request))
-        return await self._bench.run(lambda: _encode(operation.run(context, request)))
+        return await self._bench_of(operation).run(lambda: _encode(operation.run(context, request)))
+
+    def _bench_of(self, operation: Operation) -> Bench:
+        return self._disk_bench if operation.waits_for_disk else self._bench
 
     def _page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:
         page = self._pages.get(path)
@@ -162,7 +173,7 @@ class RankingService:
     @property
     def is_busy(self) -> bool:
         """Whether a thread is still at work."""
-        return self._bench.is_busy
+        return self._bench.is_busy or self._disk_bench.is_busy
 
     # --- files that change ---
 
@@ -197,6 +208,9 @@ class RankingService:
         if self._watch is not None:
             self._watch.cancel()
         self._bench.close()
+        self._disk_bench.close()
+        if self._log is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._log.close)
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -1,16 +1,10 @@
-"""UBI events into an NDJSON log: whole lines, also where several processes write, and all or none."""
+"""UBI events and query records as requests bring them, checked as `podium feedback` reads them."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from threading import Lock
 from typing import Any
-
-import msgspec
 
 from podium.apps.serving.errors import Refusal
 from podium.feedback.actions import ACTIONS
@@ -78,96 +72,3 @@ def _check_event(record: dict[str, Any], at: str) -> None:
 
 def _wrong(expected: str, at: str) -> Refusal:
     return Refusal(422, "bad_event", f"expected {expected} at {at}, got something else", at=at)
-
-
-class EventLog:
-    """An NDJSON file that several processes may append to.
-
-    Parameters
-    ----------
-    path
-        The file; it is made where there is none.
-    max_bytes
-        A file that would grow beyond is renamed with the time, and a new one begun; 0: never.
-    """
-
-    def __init__(self, path: str, max_bytes: int = 0) -> None:
-        self.path, self._max_bytes = path, max_bytes
-        self._lock = Lock()
-        os.close(
-            self._open()
-        )  # a log that cannot be written is found now, not with the first event
-
-    def append(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append records, all or none."""
-        if not records:
-            return
-        data = msgspec.json.Encoder().encode_lines(records)
-        try:
-            with self._lock, self._locked(len(data)) as file:
-                _write(file, data)
-        except OSError as error:
-            raise Refusal(
-                503, "log_failed", f"events cannot be kept at the moment: {error.strerror}"
-            ) from error
-
-    def _open(self) -> int:
-        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-
-    @contextmanager
-    def _locked(self, n_bytes: int) -> Iterator[int]:
-        """The file that has the log's name while nobody else writes to it, with room for more bytes."""
-        while True:
-            file = self._open()
-            try:
-                lock(file)
-                if not _is_at(file, self.path):  # put aside by another process in between
-                    continue
-                size = os.fstat(file).st_size
-                if self._max_bytes and size and size + n_bytes > self._max_bytes:
-                    os.rename(self.path, self._aside())
-                    continue
-                yield file
-                return
-            finally:
-                os.close(file)  # and with it the lock
-
-    def _aside(self) -> str:
-        """A name that no file has: log.ndjson -> log-20260131T120000.ndjson."""
-        stem, ending = os.path.splitext(self.path)
-        moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-        name, n = f"{stem}-{moment}{ending}", 1
-        while os.path.exists(name):
-            n += 1
-            name = f"{stem}-{moment}-{n}{ending}"
-        return name
-
-
-def lock(file: int) -> None:
-    """Wait for a file's lock; it goes with the file's last descriptor."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: one process writes
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def _is_at(file: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _write(file: int, data: bytes) -> None:
-    """Append whole lines; where there is no room for all of them the file stays as it was."""
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash cut short
-        data = b"\n" + data
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-    except OSError:
-        os.ftruncate(file, size)
-        raise

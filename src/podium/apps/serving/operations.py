@@ -26,7 +26,8 @@ from podium.apps.serving.bodies import (
     SamplesAnswer,
 )
 from podium.apps.serving.errors import Refusal, refusal_of
-from podium.apps.serving.events import EventLog, check_events
+from podium.apps.serving.event_log import EventLog
+from podium.apps.serving.events import check_events
 from podium.apps.serving.metrics import ServingMetrics
 from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.rulefiles import check_answer, known_answer, known_is_quick
@@ -59,6 +60,8 @@ class Operation:
         What a request brings; it is a POST then.
     is_quick
         Whether a request is answered in no time, so that no thread is needed.
+    waits_for_disk
+        Whether its threads mostly wait for the disk: they are others than those that compute.
     is_open
         Whether it is for everybody, also where the service has a token.
     statuses
@@ -71,6 +74,7 @@ class Operation:
     run: Callable[[Context, Any], Any]
     body: Any = None
     is_quick: Callable[[Context, Any], bool] = lambda context, body: True
+    waits_for_disk: bool = False
     is_open: bool = False
     statuses: tuple[int, ...] = ()
 
@@ -231,7 +235,7 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation(
             "/v1/events", "Keep User Behavior Insights (UBI) events: one, a list, or {\"events\": [...]}.",
-            EventsAnswer, events, Any, _never, statuses=(404,),
+            EventsAnswer, events, Any, _never, waits_for_disk=True, statuses=(404,),
         ),
         Operation(
             "/v1/models", "The models that are served.", ModelsAnswer, models, None, _never,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from podium.apps.http.settings import AccessSettings
+from podium.apps.serving.event_log import Durability
 from podium.errors import UsageError
 
 MIB = 1 << 20
@@ -29,6 +30,9 @@ class ServingSettings:
         The NDJSON log that events are appended to.
     max_log
         Bytes after which the log is put aside and a new one begun; 0: never.
+    durability
+        When events are synced to the disk: "event", before they are acknowledged; "batch", soon after; "off",
+        when the system does so by itself. See EventLog.
     token
         What requests must bring as ``Authorization: Bearer TOKEN``.
     max_body
@@ -56,6 +60,7 @@ class ServingSettings:
     samples: str | None = None
     events: str | None = None
     max_log: int = 0
+    durability: Durability = "event"
     token: str | None = None
     max_body: int = 16 * MIB
     body_seconds: float = 20.0

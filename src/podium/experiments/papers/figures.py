@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.files import Path_
+from podium.data.files import Path_, atomic_path
 from podium.errors import require
 from podium.experiments.papers.outcomes import Comparison, Score
 
@@ -155,5 +155,6 @@ def save_figure(figure: Any, path: Path_) -> None:
     kind = str(path).rsplit(".", 1)[-1]
     metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}.get(kind)
     text = {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"]}
-    with matplotlib.rc_context({"svg.hashsalt": "podium", **text}):
-        figure.savefig(path, metadata=metadata, dpi=110)
+    settings = {"svg.hashsalt": "podium", **text}
+    with matplotlib.rc_context(settings), atomic_path(path) as temporary:
+        figure.savefig(temporary, format=kind, metadata=metadata, dpi=110)

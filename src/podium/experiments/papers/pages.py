@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from podium.data.durability import make_folder
 from podium.data.files import atomic_writer
 from podium.errors import require
 from podium.experiments.papers.markdown import code, table
@@ -120,7 +121,7 @@ def write(record: Record, made: Made, folder: Path) -> list[Path]:
     """Everything: the page, its figures and tables, and JSON; those of an earlier run are replaced."""
     name, text = record.paper, page(record, made)
     for kind, suffix in ((FIGURES, "svg"), (TABLES, "csv")):
-        (folder / kind).mkdir(parents=True, exist_ok=True)
+        make_folder(folder / kind)
         for old in (folder / kind).glob(f"{name}-*.{suffix}"):
             old.unlink()
     PAPERS[name].draw(record.found, folder / FIGURES)

@@ -1,0 +1,261 @@
+"""The log of events: an NDJSON file of whole lines, shared by processes, synced as its policy says."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Literal
+
+import msgspec
+
+from podium.apps.serving.errors import Refusal
+from podium.data.durability import has_name, lock, sync_folder
+
+log = logging.getLogger("podium.serving")
+
+Durability = Literal["event", "batch", "off"]
+"""When events are synced to the disk: before they are acknowledged, soon after, or when the system does."""
+
+BATCH_EVENTS, BATCH_SECONDS = 1_000, 0.1
+"""With "batch", how many events, and of how many seconds, a loss of power may take."""
+
+
+@dataclass(eq=False)
+class _Append:
+    """Lines of one request, and what became of them."""
+
+    lines: bytes
+    n_events: int
+    error: Exception | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
+
+
+class EventLog:
+    """An NDJSON file that several threads and processes may append to.
+
+    A loss of power takes no acknowledged event with the policy "event". One thread of each process writes:
+    requests that wait while it syncs are written and synced together (group commit), so that many at once
+    cost one sync, not one each.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none.
+    max_bytes
+        A file that would grow beyond is renamed with the time, and a new one begun; 0: never.
+    durability
+        "event": an append returns once its events are synced. "batch": they are synced within
+        `batch_seconds`, or with the event that makes `batch_events`. "off": the system syncs them when it
+        likes.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        max_bytes: int = 0,
+        durability: Durability = "event",
+        batch_events: int = BATCH_EVENTS,
+        batch_seconds: float = BATCH_SECONDS,
+    ) -> None:
+        self.path, self._max_bytes, self._durability = path, max_bytes, durability
+        self._batch_events, self._batch_seconds = batch_events, batch_seconds
+        self._queue: SimpleQueue[_Append | None] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._writer: threading.Thread | None = None
+        # What follows is the writer's alone.
+        self._n_unsynced, self._sync_by = 0, 0.0
+        self._is_failing = False
+        self._named: tuple[int, int] | None = None
+        # A log that cannot be written is an error now, not with the first event.
+        os.close(self._open())
+
+    def append(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Append records, all or none; 503 where that fails."""
+        if not records:
+            return
+        own = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
+        with self._starting:  # so that nothing is queued behind the end
+            self._start()
+            self._queue.put(own)
+        own.finished.wait()
+        if own.error is not None:
+            said = getattr(own.error, "strerror", None) or type(own.error).__name__
+            raise Refusal(
+                503, "log_failed", f"events cannot be kept at the moment: {said}"
+            ) from own.error
+
+    def close(self) -> None:
+        """Finish what waits, and sync what is not synced yet."""
+        with self._starting:
+            if self._writer is not None:
+                self._queue.put(None)
+                self._writer.join()
+                self._writer = None
+
+    # --- the writer ---
+
+    def _start(self) -> None:
+        if self._writer is None:
+            self._writer = threading.Thread(
+                target=self._serve, name="event-log-writer", daemon=True
+            )
+            self._writer.start()
+
+    def _serve(self) -> None:
+        is_open = True
+        while is_open:
+            appends = self._waiting()
+            is_open = None not in appends
+            self._write_all([one for one in appends if one is not None])
+            if not is_open or self._is_late():
+                self._sync_batch()
+
+    def _waiting(self) -> list[_Append | None]:
+        """All that waits; nothing where a batch has to be synced first."""
+        appends: list[_Append | None] = []
+        is_batch = self._durability == "batch" and self._n_unsynced > 0
+        left = max(0.0, self._sync_by - time.monotonic()) if is_batch else None
+        with contextlib.suppress(Empty):
+            appends.append(self._queue.get(timeout=left))
+            while True:
+                appends.append(self._queue.get_nowait())
+        return appends
+
+    def _write_all(self, appends: Sequence[_Append]) -> None:
+        left = deque(appends)
+        try:
+            while left:
+                with self._locked(len(left[0].lines)) as file:
+                    self._write_to(file, left)
+        except Exception as error:
+            for one in left:
+                one.error = error
+        finally:
+            for one in appends:
+                one.finished.set()
+
+    def _write_to(self, file: int, left: deque[_Append]) -> None:
+        """Write what the file has room for, at least one, and sync it if that is due."""
+        size, written = os.fstat(file).st_size, list[_Append]()
+        if not size:
+            self._named = None  # a new file, whose name is to be synced as well
+        while left and self._has_room(file, len(left[0].lines)):
+            one = left.popleft()
+            try:
+                _write(file, one.lines)
+                written.append(one)
+            except OSError as error:
+                one.error = error
+        if written and not self._n_unsynced:
+            self._sync_by = time.monotonic() + self._batch_seconds
+        self._n_unsynced += sum(one.n_events for one in written)
+        if not written or not self._is_sync_due():
+            return
+        try:
+            self._sync(file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, size)  # what is refused will be sent again
+            for one in written:
+                one.error = error
+
+    def _has_room(self, file: int, n_bytes: int) -> bool:
+        size = os.fstat(file).st_size
+        return not self._max_bytes or not size or size + n_bytes <= self._max_bytes
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
+
+    @contextlib.contextmanager
+    def _locked(self, n_bytes: int = 0) -> Iterator[int]:
+        """The file that has the log's name while nobody else writes to it, with room for more bytes."""
+        while True:
+            file = self._open()
+            try:
+                lock(file)
+                if not has_name(file, self.path):  # put aside by another process in between
+                    continue
+                if n_bytes and not self._has_room(file, n_bytes):
+                    self._put_aside(file)
+                    continue
+                yield file
+                return
+            finally:
+                os.close(file)  # and with it the lock
+
+    def _put_aside(self, file: int) -> None:
+        """Rename a full log. Its new name is synced before another file takes the old one."""
+        if self._durability == "off":
+            os.rename(self.path, self._aside())
+            return
+        os.fsync(file)
+        os.rename(self.path, self._aside())
+        self._sync_name()
+
+    def _aside(self) -> str:
+        """A name that no file has: log.ndjson -> log-20260131T120000.ndjson."""
+        stem, ending = os.path.splitext(self.path)
+        moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+        name, n = f"{stem}-{moment}{ending}", 1
+        while os.path.exists(name):
+            n += 1
+            name = f"{stem}-{moment}-{n}{ending}"
+        return name
+
+    # --- syncing ---
+
+    def _is_sync_due(self) -> bool:
+        if self._durability == "batch":
+            return self._is_failing or self._n_unsynced >= self._batch_events
+        return self._durability == "event"
+
+    def _is_late(self) -> bool:
+        return self._n_unsynced > 0 and time.monotonic() >= self._sync_by
+
+    def _sync(self, file: int) -> None:
+        """Wait until the file is on the disk, and the first time its name."""
+        self._is_failing = True
+        os.fsync(file)
+        about = os.fstat(file)
+        if self._named != (about.st_dev, about.st_ino):
+            self._sync_name()
+            self._named = about.st_dev, about.st_ino
+        self._n_unsynced, self._is_failing = 0, False
+
+    def _sync_name(self) -> None:
+        sync_folder(os.path.dirname(os.path.abspath(self.path)))
+
+    def _sync_batch(self) -> None:
+        """Sync what was acknowledged before; while that fails no more is acknowledged."""
+        if self._durability != "batch" or not self._n_unsynced:
+            return
+        was_failing = self._is_failing
+        try:
+            with self._locked() as file:
+                self._sync(file)
+        except OSError as error:
+            self._is_failing = True
+            self._sync_by = time.monotonic() + self._batch_seconds  # it is tried again
+            if not was_failing:
+                log.error("events that were acknowledged cannot be synced: %s", error.strerror)
+
+
+def _write(file: int, data: bytes) -> None:
+    """Append whole lines; where there is no room for all of them the file stays as it was."""
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash cut short
+        data = b"\n" + data
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise

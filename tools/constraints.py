@@ -1,0 +1,74 @@
+"""Versions that were tested together: constraints.txt, which make's targets install by.
+
+python -m tools.constraints --write    pins what is installed now; install '.[dev,bench]' first
+python -m tools.constraints --check    fails where a dependency has no pin, or one outside its range
+
+`pip install .` does not read the file: users have the ranges of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools.requirements import ROOT, installed, requirements
+
+FILE = ROOT / "constraints.txt"
+HEAD = """\
+# Versions that were tested together (Python 3.11), for make's targets and CI.
+# Made by: python -m tools.constraints --write
+"""
+_PIN = re.compile(r"([a-z0-9-]+)==([0-9][\w.!]*)")
+
+
+def pins() -> str:
+    """The file, from what is installed: every dependency of every extra, and what these need."""
+    wanted = [one for group in requirements().values() for one in group]
+    lines = (f"{name}=={found.version}\n" for name, found in sorted(installed(wanted).items()))
+    return HEAD + "".join(lines)
+
+
+def faults(text: str) -> Iterator[str]:
+    """What is wrong with the file's text."""
+    pinned: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line or line.startswith("#"):
+            continue
+        match = _PIN.fullmatch(line)
+        if match is None:
+            yield f"line {number}: expected name==version, got {line!r}"
+        elif match[1] in pinned:
+            yield f"line {number}: {match[1]} has a second pin"
+        else:
+            pinned[match[1]] = match[2]
+    for extra, group in requirements().items():
+        for one in group:
+            yield from _faults_of(one, extra, pinned)
+
+
+def _faults_of(one: Requirement, extra: str, pinned: dict[str, str]) -> Iterator[str]:
+    version = pinned.get(canonicalize_name(one.name))
+    if version is None:
+        yield f"{one.name} ({extra}) has no pin"
+    elif version not in one.specifier:
+        yield f"{one.name} ({extra}) is pinned to {version}, outside {one.specifier}"
+
+
+def main() -> None:
+    """Write or check the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().write:
+        FILE.write_text(pins())
+    if wrong := list(faults(FILE.read_text())):
+        sys.exit(f"constraints.txt: {'; '.join(wrong)}; run: python -m tools.constraints --write")
+
+
+if __name__ == "__main__":
+    main()

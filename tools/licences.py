@@ -1,0 +1,168 @@
+"""The licences of what podium depends on, as installed distributions state them.
+
+python -m tools.licences            prints them; fails on GPL, AGPL, and a licence that is not stated
+python -m tools.licences --write    also writes docs/licences.md
+python -m tools.licences --check    also fails where the page is stale
+
+The page has what podium runs on and what its development needs; the benchmarks' peers are judged where they
+are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution
+
+from tools.requirements import CORE, ROOT, installed, requirements
+
+PAGE = ROOT / "docs" / "licences.md"
+RUNTIME = (CORE, "arrow", "report", "web", "export")
+DEVELOPMENT = "dev"
+OTHERS = "bench"
+
+# Read in the distribution's own LICENSE file, where its metadata says nothing.
+STATED = {"pgserver": "Apache-2.0"}
+
+HEAD = """\
+# Licences
+
+Podium is under the MIT licence. `python -m tools.licences --write` makes this page from the metadata of
+what is installed. `make check` fails on a stale page, on the GPL and AGPL, and on a package that states no
+licence.
+
+The LGPL is allowed. One library has it: `psycopg` with `psycopg-binary` (extra `web`), the driver for
+PostgreSQL. Podium imports it unchanged. It is a separate package, which pip installs and anyone can replace
+by another version, and the LGPL permits such use by programs under any licence. Podium's own files contain
+nothing of it, and a store of judgments in SQLite never loads it.
+"""
+_GPL = re.compile(r"\b(A?GPL)|(General Public License)|(Affero)", re.IGNORECASE)
+_LESSER = re.compile(
+    r"\bLGPL[\w.+-]*|(Library or )?Lesser General Public License[\w .()+]*", re.IGNORECASE
+)
+# Who links such code into a program may give the program any licence.
+_EXCEPTIONS = re.compile(r"\S+ WITH (GCC-exception-3\.1|Classpath-exception-2\.0)")
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A distribution, its licence as it states it, and the extras that need it."""
+
+    name: str
+    licence: str
+    statements: tuple[str, ...]
+    extras: tuple[str, ...]
+
+    @property
+    def fault(self) -> str | None:
+        """Why podium must not depend on it."""
+        if not self.licence:
+            return f"{self.name} states no licence; read its LICENSE file and add it to STATED"
+        refused = [text for text in self.statements if not is_allowed(text)]
+        return f"{self.name} is under {refused[0]}" if refused else None
+
+
+def is_allowed(statement: str) -> bool:
+    """Whether a statement leaves a choice without the GPL and AGPL.
+
+    Examples
+    --------
+    >>> is_allowed("LGPL-3.0-only"), is_allowed("MIT AND (GPL-2.0-only OR BSD-3-Clause)")
+    (True, True)
+    >>> is_allowed("GPL-3.0-or-later"), is_allowed("GPL-2.0-only AND (MIT OR BSD-3-Clause)")
+    (False, False)
+    """
+    plain = _EXCEPTIONS.sub("linked", _LESSER.sub("lesser", statement))
+    while inner := re.search(r"\(([^()]*)\)", plain):  # innermost brackets first
+        word = "allowed" if _without_brackets(inner[1]) else "GPL"
+        plain = f"{plain[: inner.start()]} {word} {plain[inner.end() :]}"
+    return _without_brackets(plain)
+
+
+def _without_brackets(text: str) -> bool:
+    """OR binds less than AND."""
+    return any(not _GPL.search(choice) for choice in re.split(r"\bOR\b", text))
+
+
+def dependencies(extras: Iterable[str]) -> list[Dependency]:
+    """What some extras lead to, by name."""
+    wanted = requirements()
+    reached = {extra: installed(wanted[extra]) for extra in extras}
+    everything = {name: one for group in reached.values() for name, one in group.items()}
+    return [
+        _dependency(everything[name], tuple(extra for extra in reached if name in reached[extra]))
+        for name in sorted(everything)
+    ]
+
+
+def _dependency(one: Distribution, extras: tuple[str, ...]) -> Dependency:
+    name, statements = one.metadata["Name"], tuple(_statements(one))
+    shown = (CORE,) if CORE in extras else extras
+    return Dependency(name, statements[0] if statements else "", statements, shown)
+
+
+def _statements(one: Distribution) -> Iterator[str]:
+    """All that the metadata says of the licence, the most exact first."""
+    about = one.metadata
+    if expression := about.get("License-Expression"):
+        yield expression
+    text = (about.get("License") or "").strip()
+    if (
+        text and "\n" not in text and len(text) <= 60 and text != "UNKNOWN"
+    ):  # not the licence itself
+        yield text
+    classes = [one for one in about.get_all("Classifier") or () if one.startswith("License ::")]
+    yield from (one.rpartition(" :: ")[2] for one in classes)
+    if about["Name"] in STATED:
+        yield STATED[about["Name"]]
+
+
+def page(found: Iterable[Dependency]) -> str:
+    """docs/licences.md."""
+    runtime = [one for one in found if set(one.extras) & set(RUNTIME)]
+    rest = [one for one in found if not set(one.extras) & set(RUNTIME)]
+    lines = [HEAD, "## What podium runs on\n", *_table(runtime, with_extras=True)]
+    lines += ["\n## What only its development needs\n", "None of it is installed with podium.\n"]
+    lines += [*_table(rest, with_extras=False), ""]
+    return "\n".join(lines)
+
+
+def _table(found: Iterable[Dependency], with_extras: bool) -> Iterator[str]:
+    yield "| package | licence |" + (" extra |" if with_extras else "")
+    yield "| --- | --- |" + (" --- |" if with_extras else "")
+    for one in found:
+        extras = ", ".join(extra for extra in one.extras if extra in RUNTIME)
+        yield f"| {one.name} | {one.licence} |" + (f" {extras} |" if with_extras else "")
+
+
+def _peers() -> list[Dependency]:
+    """The benchmarks' peers, if they are installed."""
+    try:
+        return dependencies([OTHERS])
+    except LookupError:
+        return []
+
+
+def main() -> None:
+    """Print, judge, and write or check the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    found = dependencies([*RUNTIME, DEVELOPMENT])
+    if not options.check:
+        for one in [*found, *_peers()]:
+            print(f"{one.name:28} {one.licence:45} {', '.join(one.extras)}")
+    if faults := [one.fault for one in [*found, *_peers()] if one.fault]:
+        sys.exit(f"licences: {'; '.join(faults)}")
+    if options.write:
+        PAGE.write_text(page(found))
+    elif options.check and (not PAGE.exists() or PAGE.read_text() != page(found)):
+        sys.exit("docs/licences.md is stale; run: python -m tools.licences --write")
+
+
+if __name__ == "__main__":
+    main()
