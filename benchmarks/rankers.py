@@ -16,14 +16,14 @@ from benchmarks.fold import Fold, first_fold
 from benchmarks.measure import Contender, Report, Row, Timing, floor_of, slowdown, speedup
 from podium import RankingData, kernels
 from podium.losses import (
-    Focused,
-    LambdaRank,
-    ListMLE,
-    ListNet,
+    FocusedLoss,
+    LambdaRankLoss,
+    ListMLELoss,
+    ListNetLoss,
     Loss,
     PairHinge,
     PairLogistic,
-    TopkListMLE,
+    TopkListMLELoss,
 )
 from podium.optim import LinearProblem
 from podium.rankers import LambdaMART, RankSVM
@@ -33,13 +33,13 @@ from podium.rankers.objective import Objective
 Floats = NDArray[np.float64]
 
 PASSES: tuple[tuple[Loss, float | None], ...] = (
-    (ListNet(), 2),
-    (ListMLE(), 2),
-    (TopkListMLE(), 2),
+    (ListNetLoss(), 2),
+    (ListMLELoss(), 2),
+    (TopkListMLELoss(), 2),
     (PairLogistic(), 6),
-    (Focused(), 6),
+    (FocusedLoss(), 6),
     (PairHinge(), None),
-    (LambdaRank(), None),
+    (LambdaRankLoss(), None),
 )
 """Losses, and how many times both products with X a pass may take."""
 N_TREES, QUICK_TREES = 200, 10

@@ -14,7 +14,7 @@ from podium.apps.cli import train as train_command
 from podium.apps.cli import tune as tune_command
 from podium.data import read_scores, split
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.losses import Focused, ListMLE
+from podium.losses import FocusedLoss, ListMLELoss
 from podium.rankers import MLP, RankSVM, feature_weights, permutation_importance
 from podium.rankers.parameters import describe, hints, texts
 from podium.registry import RANKERS, load, make_ranker
@@ -83,7 +83,7 @@ def test_dotted_settings_reach_the_scorer_the_loss_and_single_features():
     trees = settings.build_ranker(
         "lambdamart", {"loss": "focused", "loss.k": 5, "loss.list": "listmle", "monotone.f2": -1}
     )
-    assert trees.loss == Focused(k=5, list=ListMLE())
+    assert trees.loss == FocusedLoss(k=5, list=ListMLELoss())
     assert trees.monotone == {"f2": -1}
     assert settings.build_ranker("lambdamart", {"monotone": 1}).monotone == (1,)
     for ranker in (net, trees):

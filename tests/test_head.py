@@ -11,7 +11,7 @@ from podium.data import RankingData, make_synthetic
 from podium.errors import UsageError
 from podium.kernels import reference
 from podium.losses import HeadHinge
-from podium.losses.head import head_measure
+from podium.losses.head_hinge import head_measure
 from podium.metrics import evaluate
 from tests.backends import BACKENDS, backends
 
@@ -222,7 +222,9 @@ def test_own_ideal_orders_ties_by_score():
     assert loss.ideal_places(np.array([0.0, 5.0, 1.0, 6.0])).tolist() == [d[1], 0, d[0], d[2]]
     # The best of all ideal rankings, so the loss is the least over them.
     scores = np.array([0.3, 0.1, 0.9, 0.2])
-    least = min(loss.against(np.array([d[a], 0, d[1 - a], d[2]]), scores)[0][0] for a in (0, 1))
+    least = min(
+        loss.most_violated(np.array([d[a], 0, d[1 - a], d[2]]), scores)[0][0] for a in (0, 1)
+    )
     assert loss(scores)[0][0] == pytest.approx(least)
 
 

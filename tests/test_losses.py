@@ -12,18 +12,18 @@ from podium.data import Groups, RankingData, draw_order
 from podium.errors import GainOverflowError, LengthMismatchError, UnknownNameError, UsageError
 from podium.losses import (
     LOSSES,
-    Focused,
-    LambdaRank,
+    FocusedLoss,
+    LabelledPairs,
+    LambdaRankLoss,
     ListLoss,
-    ListMLE,
-    ListNet,
+    ListMLELoss,
+    ListNetLoss,
     Loss,
     PairHinge,
     PairLogistic,
-    Pairs,
     QueryLoss,
-    Squared,
-    TopkListMLE,
+    SquaredLoss,
+    TopkListMLELoss,
     make,
 )
 
@@ -33,33 +33,33 @@ VARIANTS = [
     PairHinge(pairs="mean"),
     PairLogistic(),
     PairLogistic(pairs="sum"),
-    ListNet(),
-    ListNet(depth=2),
-    ListNet(depth=3),
-    ListMLE(),
-    TopkListMLE(k=3),
-    LambdaRank(),
-    LambdaRank(k=2),
-    LambdaRank(gain="linear"),
-    Squared(),
-    Focused(k=3),
-    Focused(k=3, beta=0.0),
-    Focused(k=3, beta=1.0),
-    Focused(k=3, list=ListMLE(), pair=PairHinge(), beta=0.3),
-    Focused(k=4, list=TopkListMLE(k=2), pair=PairHinge(power=1, pairs="mean")),
-    Focused(k=4, list=ListNet(depth=2), pair=PairLogistic(pairs="sum")),
-    Focused(k=4, list=LambdaRank(k=2)),
-    Focused(k=4, list=Squared()),
-    Focused(k=3, pair=PairHinge(), scale_pairs=True),
-    Focused(k=3, pair=PairHinge(power=1), beta=0.2, scale_pairs=True),
-    Focused(k=4, pair=PairLogistic(pairs="sum"), beta=0.0, scale_pairs=True),
+    ListNetLoss(),
+    ListNetLoss(depth=2),
+    ListNetLoss(depth=3),
+    ListMLELoss(),
+    TopkListMLELoss(k=3),
+    LambdaRankLoss(),
+    LambdaRankLoss(k=2),
+    LambdaRankLoss(gain="linear"),
+    SquaredLoss(),
+    FocusedLoss(k=3),
+    FocusedLoss(k=3, beta=0.0),
+    FocusedLoss(k=3, beta=1.0),
+    FocusedLoss(k=3, list=ListMLELoss(), pair=PairHinge(), beta=0.3),
+    FocusedLoss(k=4, list=TopkListMLELoss(k=2), pair=PairHinge(power=1, pairs="mean")),
+    FocusedLoss(k=4, list=ListNetLoss(depth=2), pair=PairLogistic(pairs="sum")),
+    FocusedLoss(k=4, list=LambdaRankLoss(k=2)),
+    FocusedLoss(k=4, list=SquaredLoss()),
+    FocusedLoss(k=3, pair=PairHinge(), scale_pairs=True),
+    FocusedLoss(k=3, pair=PairHinge(power=1), beta=0.2, scale_pairs=True),
+    FocusedLoss(k=4, pair=PairLogistic(pairs="sum"), beta=0.0, scale_pairs=True),
 ]
 ids = [str(loss) for loss in VARIANTS]
 each_loss = pytest.mark.parametrize("loss", VARIANTS, ids=ids)
 
 
 def parts(loss):
-    return [loss.list, loss.pair] if isinstance(loss, Focused) else [loss]
+    return [loss.list, loss.pair] if isinstance(loss, FocusedLoss) else [loss]
 
 
 def without(kind):
@@ -69,14 +69,14 @@ def without(kind):
 
 def used(loss):
     """The parts of a focused loss that carry weight."""
-    if isinstance(loss, Focused):
+    if isinstance(loss, FocusedLoss):
         return parts(loss)[: 1 if loss.beta == 1 else 2][1 if loss.beta == 0 else 0 :]
     return [loss]
 
 
 HINGES = (PairHinge(power=1), PairHinge(power=1, pairs="mean"))
 SMOOTH = [v for v in VARIANTS if not any(part in HINGES for part in used(v))]
-WITH_PRODUCT = [v for v in SMOOTH if LambdaRank not in map(type, used(v))]
+WITH_PRODUCT = [v for v in SMOOTH if LambdaRankLoss not in map(type, used(v))]
 
 
 def problem(seed=0, sizes=(5, 1, 7, 4, 3, 2), grades=4):
@@ -153,7 +153,7 @@ def test_a_query_without_contrast_says_nothing(loss):
     bound = loss.bind(data)
     values, gradient = bound(scores_of(data))
     silent = ~bound.active
-    if isinstance(loss, Squared):
+    if isinstance(loss, SquaredLoss):
         assert not silent.any()
     else:
         assert silent[[1, 3, 4]].all()  # one document, labels all equal, all zero
@@ -180,7 +180,7 @@ def test_any_scores_give_finite_numbers(loss, scale):
             assert np.isfinite(bound.product(s, s)).all()
 
 
-@pytest.mark.parametrize("loss", without(Squared), ids=str)  # regression minds the level
+@pytest.mark.parametrize("loss", without(SquaredLoss), ids=str)  # regression minds the level
 def test_a_constant_added_to_the_scores_changes_nothing(loss):
     data = problem()
     bound, s = loss.bind(data), np.round(scores_of(data), 3)
@@ -190,8 +190,10 @@ def test_a_constant_added_to_the_scores_changes_nothing(loss):
     assert data.groups.reduce(np.add, bound(s)[1]) == pytest.approx(np.zeros(6), abs=1e-12)
 
 
-# Focused divides by the value at zero scores; LambdaRank's depends on how those ties are ordered.
-@pytest.mark.parametrize("loss", [LambdaRank(), LambdaRank(k=2), *without(LambdaRank)], ids=str)
+# FocusedLoss divides by the value at zero scores, which for LambdaRankLoss depends on the order of ties.
+@pytest.mark.parametrize(
+    "loss", [LambdaRankLoss(), LambdaRankLoss(k=2), *without(LambdaRankLoss)], ids=str
+)
 def test_the_order_of_documents_and_queries_does_not_matter(loss):
     data = problem()
     moved = np.random.default_rng(9).permutation(len(data))
@@ -208,7 +210,9 @@ def test_the_order_of_documents_and_queries_does_not_matter(loss):
 
 
 @pytest.mark.parametrize(
-    "loss", [v for v in VARIANTS if '"depth": 1' in json.dumps(v.spec()) or v in without(ListNet)], ids=str
+    "loss",
+    [v for v in VARIANTS if '"depth": 1' in json.dumps(v.spec()) or v in without(ListNetLoss)],
+    ids=str,
 )  # fmt: skip
 def test_no_hidden_limits(loss):
     """Real-valued labels, hundreds of grades, thousands of documents in a query.
@@ -253,12 +257,12 @@ def test_pair_losses_by_arithmetic():
 def test_listwise_losses_by_arithmetic():
     data, s = single([2, 0, 1]), [0.1, 0.2, 0.4]
     e, ey = np.exp(s), np.exp([2, 0, 1])
-    assert value(ListNet(), data, s) == pytest.approx(-np.log(e / e.sum()) @ (ey / ey.sum()))
+    assert value(ListNetLoss(), data, s) == pytest.approx(-np.log(e / e.sum()) @ (ey / ey.sum()))
     first, second = -math.log(e[0] / e.sum()), -math.log(e[2] / (e[1] + e[2]))
-    assert value(ListMLE(), data, s) == pytest.approx(first + second)
-    assert value(TopkListMLE(k=1), data, s) == pytest.approx(first)
-    assert value(TopkListMLE(k=50), data, s) == pytest.approx(first + second)
-    assert value(Squared(), data, s) == pytest.approx(1.9**2 + 0.2**2 + 0.6**2)
+    assert value(ListMLELoss(), data, s) == pytest.approx(first + second)
+    assert value(TopkListMLELoss(k=1), data, s) == pytest.approx(first)
+    assert value(TopkListMLELoss(k=50), data, s) == pytest.approx(first + second)
+    assert value(SquaredLoss(), data, s) == pytest.approx(1.9**2 + 0.2**2 + 0.6**2)
 
 
 def test_listnet_of_the_whole_list_is_listmle_averaged_over_orders():
@@ -266,11 +270,11 @@ def test_listnet_of_the_whole_list_is_listmle_averaged_over_orders():
     total = 0.0
     for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]):
         ranks = np.argsort(order)
-        likelihood = value(ListMLE(), single(3.0 - ranks), data.y)
-        total += math.exp(-likelihood) * value(ListMLE(), single(3.0 - ranks), s)
-    assert value(ListNet(depth=3), data, s) == pytest.approx(total)
-    assert value(ListNet(depth=2), data, s) == pytest.approx(total)  # the last has no choice
-    assert value(ListNet(depth=9), data, s) == pytest.approx(total)
+        likelihood = value(ListMLELoss(), single(3.0 - ranks), data.y)
+        total += math.exp(-likelihood) * value(ListMLELoss(), single(3.0 - ranks), s)
+    assert value(ListNetLoss(depth=3), data, s) == pytest.approx(total)
+    assert value(ListNetLoss(depth=2), data, s) == pytest.approx(total)  # the last has no choice
+    assert value(ListNetLoss(depth=9), data, s) == pytest.approx(total)
 
 
 def test_lambdarank_by_arithmetic():
@@ -283,17 +287,17 @@ def test_lambdarank_by_arithmetic():
 
     ideal = 3 + d[1]
     pairs = [pair(2, 1, 0, -0.2), pair(3, 1, 2, 0.4), pair(1, 0, 2, 0.6)]
-    assert value(LambdaRank(), data, s) == pytest.approx(sum(pairs) / ideal)
-    assert value(LambdaRank(k=1), data, s) == pytest.approx(sum(pairs) / 3)  # ideal DCG@1
+    assert value(LambdaRankLoss(), data, s) == pytest.approx(sum(pairs) / ideal)
+    assert value(LambdaRankLoss(k=1), data, s) == pytest.approx(sum(pairs) / 3)  # ideal DCG@1
     linear = [pair(1, 1, 0, -0.2), pair(2, 1, 2, 0.4), pair(1, 0, 2, 0.6)]
-    assert value(LambdaRank(gain="linear"), data, s) == pytest.approx(sum(linear) / (2 + d[1]))
+    assert value(LambdaRankLoss(gain="linear"), data, s) == pytest.approx(sum(linear) / (2 + d[1]))
 
 
 def test_lambdarank_looks_at_the_first_k_plus_three():
     y = np.zeros(10)
     y[9] = 1
     s = -np.arange(10.0)  # the relevant document last: its pairs with the first 4 count
-    _, gradient = LambdaRank(k=1).bind(single(y))(s)
+    _, gradient = LambdaRankLoss(k=1).bind(single(y))(s)
     assert (gradient[:4] > 0).all()
     assert (gradient[4:9] == 0).all()
     assert gradient[9] == pytest.approx(-gradient[:4].sum())
@@ -301,9 +305,9 @@ def test_lambdarank_looks_at_the_first_k_plus_three():
 
 def test_lambdarank_refuses_gains_no_double_holds():
     with pytest.raises(GainOverflowError, match="up to 1023"):
-        LambdaRank().bind(single([1024, 0]))
-    assert 0 < value(LambdaRank(), single([1023, 1023, 1020, 0]), np.zeros(4)) < 10
-    assert value(LambdaRank(gain="linear"), single([5000, 0]), np.zeros(2)) > 0
+        LambdaRankLoss().bind(single([1024, 0]))
+    assert 0 < value(LambdaRankLoss(), single([1023, 1023, 1020, 0]), np.zeros(4)) < 10
+    assert value(LambdaRankLoss(gain="linear"), single([5000, 0]), np.zeros(2)) > 0
 
 
 def test_focused_by_arithmetic():
@@ -314,12 +318,12 @@ def test_focused_by_arithmetic():
     net = -np.log(e / e.sum()) @ (p / p.sum()) / math.log(2)
     margins = (s[[1, 3]][:, None] - s[[0, 2, 4]]).ravel()
     pairs = np.log1p(np.exp(-margins)).sum() / (6 * math.log(2))
-    assert value(Focused(k=2, beta=0.3), data, s) == pytest.approx(0.3 * net + 0.7 * pairs)
-    assert value(Focused(k=2, beta=1.0), data, s) == pytest.approx(net)
-    assert value(Focused(k=2, beta=0.0), data, s) == pytest.approx(pairs)
+    assert value(FocusedLoss(k=2, beta=0.3), data, s) == pytest.approx(0.3 * net + 0.7 * pairs)
+    assert value(FocusedLoss(k=2, beta=1.0), data, s) == pytest.approx(net)
+    assert value(FocusedLoss(k=2, beta=0.0), data, s) == pytest.approx(pairs)
     mle = math.log(e.sum() / e[0]) / math.log(2)
     hinge = (np.maximum(0, 1 - margins) ** 2).sum() / 6
-    loss = Focused(list=TopkListMLE(), pair=PairHinge(), k=2, beta=0.5)
+    loss = FocusedLoss(list=TopkListMLELoss(), pair=PairHinge(), k=2, beta=0.5)
     assert value(loss, data, s) == pytest.approx((mle + hinge) / 2)
 
 
@@ -330,16 +334,16 @@ def test_scaled_pairs_by_arithmetic():
     scaled = (np.array([2.0, 1.0])[:, None] * (s[[1, 3]][:, None] - s[[0, 2, 4]])).ravel()
     for power in (1, 2):
         hinge = (np.maximum(0, 1 - scaled) ** power).sum() / 6  # 6 pairs cost 1 each at zero scores
-        loss = Focused(pair=PairHinge(power=power), k=2, beta=0.0, scale_pairs=True)
+        loss = FocusedLoss(pair=PairHinge(power=power), k=2, beta=0.0, scale_pairs=True)
         assert value(loss, data, s) == pytest.approx(hinge)
-        plain = Focused(pair=PairHinge(power=power), k=2, beta=0.0)
+        plain = FocusedLoss(pair=PairHinge(power=power), k=2, beta=0.0)
         assert value(plain, data, s) != pytest.approx(hinge)
     logistic = np.log1p(np.exp(-scaled)).sum() / (6 * math.log(2))
-    assert value(Focused(k=2, beta=0.0, scale_pairs=True), data, s) == pytest.approx(logistic)
+    assert value(FocusedLoss(k=2, beta=0.0, scale_pairs=True), data, s) == pytest.approx(logistic)
 
 
 def test_scaling_pairs_of_a_top_1_changes_nothing():
-    data, loss = problem(), Focused(k=1, pair=PairHinge(power=1), beta=0.0)
+    data, loss = problem(), FocusedLoss(k=1, pair=PairHinge(power=1), beta=0.0)
     bound, scaled = loss.bind(data), replace(loss, scale_pairs=True).bind(data)
     for plain, other in zip(bound(scores_of(data)), scaled(scores_of(data)), strict=True):
         np.testing.assert_allclose(other, plain, atol=1e-12)
@@ -347,10 +351,10 @@ def test_scaling_pairs_of_a_top_1_changes_nothing():
 
 
 @pytest.mark.parametrize("scale_pairs", [False, True])
-@pytest.mark.parametrize("list_loss", [ListNet(), ListMLE(), LambdaRank()], ids=str)
+@pytest.mark.parametrize("list_loss", [ListNetLoss(), ListMLELoss(), LambdaRankLoss()], ids=str)
 @pytest.mark.parametrize("pair_loss", [PairLogistic(), PairHinge(), PairHinge(power=1)], ids=str)
 def test_both_terms_of_focused_start_at_their_weight(list_loss, pair_loss, scale_pairs):
-    loss = Focused(list=list_loss, pair=pair_loss, k=3, beta=0.3, scale_pairs=scale_pairs)
+    loss = FocusedLoss(list=list_loss, pair=pair_loss, k=3, beta=0.3, scale_pairs=scale_pairs)
     y = [3, 2, 1, 0, 0, 0, 1, 0, 0, 2, 1, 0, 0]
     qid = [0] * 6 + [1] * 3 + [2] * 2 + [3] * 2
     data = RankingData.from_arrays(np.zeros((13, 1)), y, qid=qid, topk=3)
@@ -363,13 +367,13 @@ def test_both_terms_of_focused_start_at_their_weight(list_loss, pair_loss, scale
 def test_focused_cuts_a_larger_truth_and_keeps_a_smaller_one():
     s = scores_of(np.zeros(6))
     five, two = single([5, 4, 3, 2, 1, 0], topk=5), single([2, 1, 0, 0, 0, 0], topk=2)
-    assert value(Focused(k=2), five, s) == pytest.approx(value(Focused(k=2), two, s))
-    assert value(Focused(k=10), two, s) == pytest.approx(value(Focused(k=2), two, s))
+    assert value(FocusedLoss(k=2), five, s) == pytest.approx(value(FocusedLoss(k=2), two, s))
+    assert value(FocusedLoss(k=10), two, s) == pytest.approx(value(FocusedLoss(k=2), two, s))
 
 
 def test_focused_draws_the_truth_of_grades():
     data = problem()
-    loss = Focused(k=3, list=ListMLE())
+    loss = FocusedLoss(k=3, list=ListMLELoss())
     s = scores_of(data)
     position = draw_order(data, 7)
     spoken = data.groups.spread(np.array([True, False, True, False, False, True]))
@@ -382,15 +386,17 @@ def test_focused_draws_the_truth_of_grades():
 def test_listmle_draws_among_equal_labels_by_seed():
     data = problem()
     s = scores_of(data)
-    assert np.array_equal(ListMLE().bind(data, 3)(s)[1], ListMLE().bind(data, 3)(s)[1])
-    assert not np.array_equal(ListMLE().bind(data, 3)(s)[1], ListMLE().bind(data, 4)(s)[1])
+    assert np.array_equal(ListMLELoss().bind(data, 3)(s)[1], ListMLELoss().bind(data, 3)(s)[1])
+    assert not np.array_equal(ListMLELoss().bind(data, 3)(s)[1], ListMLELoss().bind(data, 4)(s)[1])
     distinct = data.with_labels(np.arange(len(data), dtype=float))
-    assert np.array_equal(ListMLE().bind(distinct, 3)(s)[1], ListMLE().bind(distinct, 4)(s)[1])
+    assert np.array_equal(
+        ListMLELoss().bind(distinct, 3)(s)[1], ListMLELoss().bind(distinct, 4)(s)[1]
+    )
 
 
 def test_pairs_rank_labels_within_their_query():
     groups = Groups.from_sizes([3, 0, 4, 1])
-    pairs = Pairs.of(groups, np.array([0.1, 1e9, 0.1, 7, 3, 5, 3, 2.0]))
+    pairs = LabelledPairs.of(groups, np.array([0.1, 1e9, 0.1, 7, 3, 5, 3, 2.0]))
     assert pairs.levels.tolist() == [0, 1, 0, 2, 0, 1, 0, 0]
     assert pairs.counts.tolist() == [2, 0, 5, 0]
     assert pairs.levels[pairs.by_level].tolist() == [1, 0, 0, 2, 1, 0, 0, 0]
@@ -441,9 +447,9 @@ def test_a_loss_of_ones_own():
     hessian = jacobian(lambda x: bound(x)[1], s)
     assert bound.curvature(s) == pytest.approx(np.diag(hessian), abs=1e-7)
     assert bound.active.tolist() == [True, False, True, False, False, True]
-    focused = Focused(list=ListwiseMSE(), k=3).bind(data)
+    focused = FocusedLoss(list=ListwiseMSE(), k=3).bind(data)
     assert focused(np.zeros(len(data)))[0][[0, 2]] == pytest.approx([1.0, 1.0])
-    for a, b in zip(Pointwise().bind(data)(s), Squared().bind(data)(s), strict=True):
+    for a, b in zip(Pointwise().bind(data)(s), SquaredLoss().bind(data)(s), strict=True):
         assert a == pytest.approx(b)
     with pytest.raises(UsageError, match="give pointwise a query_curvature"):
         Pointwise().bind(data).curvature(s)
@@ -481,15 +487,15 @@ def test_names_make_losses():
     [
         (lambda: PairHinge(power=3), "power 1 or 2"),
         (lambda: PairLogistic(pairs="all"), "pairs='mean' or 'sum'"),
-        (lambda: ListNet(depth=0), "depth to be a whole number from 1"),
-        (lambda: TopkListMLE(k=2.5), "k to be a whole number from 1"),
-        (lambda: LambdaRank(k=0), "k to be a whole number from 1"),
-        (lambda: LambdaRank(gain="rank"), "gain 'exp2' or 'linear'"),
-        (lambda: Focused(beta=1.5), "beta from 0 to 1"),
-        (lambda: Focused(k=True), "k to be a whole number from 1"),
-        (lambda: Focused(scale_pairs=1), "scale_pairs True or False, got 1"),
-        (lambda: Focused(list=PairHinge()), "expected a ListLoss in focused"),
-        (lambda: Focused(pair=ListNet()), "expected a PairLoss in focused"),
+        (lambda: ListNetLoss(depth=0), "depth to be a whole number from 1"),
+        (lambda: TopkListMLELoss(k=2.5), "k to be a whole number from 1"),
+        (lambda: LambdaRankLoss(k=0), "k to be a whole number from 1"),
+        (lambda: LambdaRankLoss(gain="rank"), "gain 'exp2' or 'linear'"),
+        (lambda: FocusedLoss(beta=1.5), "beta from 0 to 1"),
+        (lambda: FocusedLoss(k=True), "k to be a whole number from 1"),
+        (lambda: FocusedLoss(scale_pairs=1), "scale_pairs True or False, got 1"),
+        (lambda: FocusedLoss(list=PairHinge()), "expected a ListLoss in focused"),
+        (lambda: FocusedLoss(pair=ListNetLoss()), "expected a PairLoss in focused"),
     ],
 )
 def test_wrong_parameters_are_refused(build, message):
@@ -500,13 +506,13 @@ def test_wrong_parameters_are_refused(build, message):
 def test_what_does_not_exist_is_refused():
     data = problem()
     s = scores_of(data)
-    for loss in (PairHinge(power=1), Focused(pair=PairHinge(power=1))):
+    for loss in (PairHinge(power=1), FocusedLoss(pair=PairHinge(power=1))):
         with pytest.raises(UsageError, match="curvature, got PairHinge"):
             loss.bind(data).curvature(s)
         with pytest.raises(UsageError, match="Hessian product, got PairHinge"):
             loss.bind(data).product(s, s)
-    with pytest.raises(UsageError, match="Hessian product, got LambdaRank"):
-        LambdaRank().bind(data).product(s, s)
+    with pytest.raises(UsageError, match="Hessian product, got LambdaRankLoss"):
+        LambdaRankLoss().bind(data).product(s, s)
 
 
 @each_loss
@@ -523,7 +529,7 @@ def test_a_loss_is_abstract():
 
 @pytest.mark.parametrize("list_loss", [v for v in VARIANTS if isinstance(v, ListLoss)], ids=str)
 def test_a_truth_that_names_nobody_says_nothing(list_loss):
-    bound = Focused(list=list_loss, k=2).bind(single([0, 0, 0], topk=2))
+    bound = FocusedLoss(list=list_loss, k=2).bind(single([0, 0, 0], topk=2))
     values, gradient, curvature = bound.derivatives(np.array([1.0, 2.0, 3.0]))
     assert (values.tolist(), gradient.tolist()) == ([0.0], [0.0] * 3)
     assert curvature.tolist() == [0.0] * 3

@@ -17,7 +17,7 @@ from rankers import cheap, small
 
 from podium.data import archives
 from podium.errors import ModelFileError, UsageError
-from podium.losses import Focused, ListMLE, QueryLoss
+from podium.losses import FocusedLoss, ListMLELoss, QueryLoss
 from podium.rankers import FocusedSVM, LambdaMART, RankSVM, model_files
 from podium.rankers.lambdamart import Trees
 from podium.rankers.tree_text import DEEPEST, check_trees
@@ -577,7 +577,7 @@ def test_a_loss_of_your_own_is_kept_by_name(tmp_path):
             return gap @ gap, 2 * gap
 
     ranker = LambdaMART(loss=Mine(), trees=2, min_leaf=2, threads=1).fit(DATA)
-    for loss in (Mine(), Focused(list=Mine(), k=3)):
+    for loss in (Mine(), FocusedLoss(list=Mine(), k=3)):
         ranker.set_params(loss=loss).fit(DATA).save(tmp_path / "x.podium")
         again = load(tmp_path / "x.podium")
         np.testing.assert_array_equal(again.predict(DATA), ranker.predict(DATA))
@@ -588,7 +588,7 @@ def test_a_loss_of_your_own_is_kept_by_name(tmp_path):
 
 
 def test_parameters_of_every_kind_come_back(tmp_path):
-    loss = Focused(list=ListMLE(), k=3, beta=0.25)
+    loss = FocusedLoss(list=ListMLELoss(), k=3, beta=0.25)
     ranker = cheap("lambdamart", loss=loss, monotone={"f2": -1}, seed=np.int64(3)).fit(DATA)
     ranker.save(tmp_path / "x.podium")
     loaded = load(tmp_path / "x.podium")

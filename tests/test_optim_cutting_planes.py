@@ -13,7 +13,7 @@ from podium import kernels
 from podium.data import make_synthetic
 from podium.errors import DivergedError, PodiumError, UsageError
 from podium.kernels import reference
-from podium.losses import APHinge, Focused, OrderHinge
+from podium.losses import APHinge, FocusedLoss, OrderHinge
 from podium.optim import LinearProblem, cutting_planes
 from podium.optim.cutting_planes import IDLE
 from tests.backends import backends
@@ -210,8 +210,8 @@ def ranking_problem(loss, l2):
     "loss",
     [
         APHinge(),
-        Focused(list=OrderHinge("dcg"), k=5, beta=1.0),
-        Focused(list=OrderHinge("cuts"), k=4, beta=1.0),
+        FocusedLoss(list=OrderHinge("dcg"), k=5, beta=1.0),
+        FocusedLoss(list=OrderHinge("cuts"), k=4, beta=1.0),
     ],
 )
 @pytest.mark.parametrize("l2", [10.0, 0.1, 1e-3])

@@ -12,7 +12,7 @@ from podium import kernels
 from podium.data import RankingData, make_synthetic
 from podium.errors import LengthMismatchError, UsageError
 from podium.kernels import reference
-from podium.losses import LOSSES, APHinge, Focused, OrderHinge, PairHinge
+from podium.losses import LOSSES, APHinge, FocusedLoss, OrderHinge, PairHinge
 from tests.backends import BACKENDS, backends
 
 
@@ -276,7 +276,7 @@ DATA = make_synthetic(n_queries=12, seed=1)
 
 def order_hinge(reading="dcg", k=10):
     """The loss on the top k of the truth, as FocusedSVM has it (in units of its value at 0)."""
-    return Focused(list=OrderHinge(reading), pair=PairHinge(power=1), k=k, beta=1.0)
+    return FocusedLoss(list=OrderHinge(reading), pair=PairHinge(power=1), k=k, beta=1.0)
 
 
 BOUND = [

@@ -25,7 +25,7 @@ def objective(ranker, data, w, ideal=None):
     search = "margin" if isinstance(ranker, TopMargin) else "hull"
     loss = HeadHinge(ranker.measure, search).bind(data)
     scores = data.X @ w
-    values, _, _ = loss.against(loss.ideal_places(scores) if ideal is None else ideal, scores)
+    values, _, _ = loss.most_violated(loss.ideal_places(scores) if ideal is None else ideal, scores)
     return w @ w / 2 + ranker.C * values[loss.active].mean()
 
 

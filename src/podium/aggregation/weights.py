@@ -15,7 +15,7 @@ from podium.aggregation.positional import ReciprocalRank
 from podium.aggregation.rankings import Floats, Rankings
 from podium.data import Groups, Qrels, RankingData, Run
 from podium.errors import DataError, MissingDocidsError, UsageError
-from podium.losses import Judged, ListNet
+from podium.losses import LabelledLists, ListNetLoss
 from podium.metrics import Metric
 from podium.metrics.evaluation import mean_over_queries
 from podium.metrics.lists import Lists
@@ -206,7 +206,9 @@ def _values(rankings: Rankings, judge: _Judge) -> Floats:
 
 
 def _listnet(points: Floats, labels: Floats, groups: Groups) -> Floats:
-    loss = ListNet().on(Judged(groups, labels, lambda: np.argsort(-labels, kind="stable")))
+    loss = ListNetLoss().on(
+        LabelledLists(groups, labels, lambda: np.argsort(-labels, kind="stable"))
+    )
     n = max(int(loss.active.sum()), 1)
     if not loss.active.any():
         return np.zeros(points.shape[1])

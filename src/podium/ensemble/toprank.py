@@ -16,7 +16,7 @@ from podium.aggregation import Aggregator, SupervisedKemeny, make_aggregator
 from podium.data import RankingData
 from podium.ensemble.reranked import Member, Reranked, shares
 from podium.errors import NotConvergedWarning, UnknownNameError, UsageError
-from podium.losses.head import head_measure
+from podium.losses.head_hinge import head_measure
 from podium.metrics import Metric, evaluate
 from podium.rankers import RANKERS, Ranker, tune
 from podium.rankers.history import Watch

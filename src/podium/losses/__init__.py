@@ -16,30 +16,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
-from podium.losses.focused import Focused
-from podium.losses.head import HeadHinge
-from podium.losses.judged import Judged, Pairs
-from podium.losses.lambdarank import LambdaRank
-from podium.losses.listwise import ListMLE, ListNet, Squared, TopkListMLE
+from podium.losses.focused import FocusedLoss
+from podium.losses.head_hinge import HeadHinge
+from podium.losses.labelled_lists import LabelledLists, LabelledPairs
+from podium.losses.lambdarank import LambdaRankLoss
+from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
-from podium.losses.pairs import PairHinge, PairLogistic, PairLoss
+from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
 from podium.losses.structural import APHinge, OrderHinge
 from podium.plugins import Registry, subclasses_of
 
 LOSSES: Registry[type[Loss]] = Registry(
     "podium.losses",
     {
-        "focused": Focused,
+        "focused": FocusedLoss,
         "head": HeadHinge,
         "hinge": PairHinge,
-        "lambdarank": LambdaRank,
-        "listmle": ListMLE,
-        "listnet": ListNet,
+        "lambdarank": LambdaRankLoss,
+        "listmle": ListMLELoss,
+        "listnet": ListNetLoss,
         "ranknet": PairLogistic,
-        "squared": Squared,
+        "squared": SquaredLoss,
         "svm-map": APHinge,
         "svm-order": OrderHinge,
-        "topk-listmle": TopkListMLE,
+        "topk-listmle": TopkListMLELoss,
     },
     subclasses_of(Loss),
 )
@@ -52,9 +52,9 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
     Examples
     --------
     >>> make("topk-listmle")
-    TopkListMLE(k=10)
-    >>> make(Focused(list=ListMLE(), k=3).spec())
-    Focused(list=ListMLE(), pair=PairLogistic(pairs='mean'), k=3, beta=0.5)
+    TopkListMLELoss(k=10)
+    >>> make(FocusedLoss(list=ListMLELoss(), k=3).spec())
+    FocusedLoss(list=ListMLELoss(), pair=PairLogistic(pairs='mean'), k=3, beta=0.5)
     """
     if isinstance(loss, Loss):
         return loss
@@ -72,22 +72,22 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
 __all__ = [
     "APHinge",
     "BoundLoss",
-    "Focused",
+    "FocusedLoss",
     "HeadHinge",
-    "Judged",
+    "LabelledLists",
     "LOSSES",
-    "LambdaRank",
+    "LambdaRankLoss",
     "ListLoss",
-    "ListMLE",
-    "ListNet",
+    "ListMLELoss",
+    "ListNetLoss",
     "Loss",
     "OrderHinge",
     "PairHinge",
     "PairLogistic",
     "PairLoss",
-    "Pairs",
+    "LabelledPairs",
     "QueryLoss",
-    "Squared",
-    "TopkListMLE",
+    "SquaredLoss",
+    "TopkListMLELoss",
     "make",
 ]

@@ -1,4 +1,4 @@
-"""The Focused loss: a list loss on the top k of the truth, and pairs of the top against the rest."""
+"""FocusedRank's loss: a list loss on the top k of the truth, and pairs of the top against the rest."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
-from podium.losses.judged import Judged, Pairs, Rows
-from podium.losses.listwise import ListNet, check_count
-from podium.losses.loss import Bools, BoundLoss, Derivatives, Floats, ListLoss, Loss, Weighted
-from podium.losses.pairs import PairLogistic, PairLoss, ScaledPairs
+from podium.losses.labelled_lists import LabelledLists, LabelledPairs, Rows
+from podium.losses.listwise import ListNetLoss, check_count
+from podium.losses.loss import Bools, BoundLoss, Derivatives, Floats, ListLoss, Loss, WeightedLoss
+from podium.losses.pairwise import PairLogistic, PairLoss, ScaledPairs
 
 
 @dataclass(frozen=True)
-class Focused(Loss):
+class FocusedLoss(Loss):
     """beta L_list(T) + (1 - beta) L_pair(T x F), T the top k of the truth and F the rest.
 
     Niu, Guo, Lan, Cheng, Top-k learning to rank, SIGIR 2012, section 3.2 (FocusedNet: ListNet on T,
@@ -47,13 +47,13 @@ class Focused(Loss):
     Examples
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [2, 1, 0, 0], qid=[1] * 4, topk=2)
-    >>> Focused(k=2, beta=0.25).bind(data)(np.zeros(4))[0].tolist()  # 0.25 + 0.75
+    >>> FocusedLoss(k=2, beta=0.25).bind(data)(np.zeros(4))[0].tolist()  # 0.25 + 0.75
     [1.0]
     """
 
     name: ClassVar[str] = "focused"
 
-    list: ListLoss = field(default_factory=ListNet)
+    list: ListLoss = field(default_factory=ListNetLoss)
     pair: PairLoss = field(default_factory=PairLogistic)
     k: int = 10
     beta: float = 0.5
@@ -71,32 +71,32 @@ class Focused(Loss):
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
         """The loss on top-k truth, drawn from the labels where they are grades."""
-        truth = Judged.of(data, seed).truth(self.k)
+        truth = LabelledLists.of(data, seed).truth(self.k)
         top = truth.labels > 0
         terms = []
         if self.beta > 0:
-            members = OnMembers(self.list.on(truth.take(top)), data.groups, np.flatnonzero(top))
+            members = MembersLoss(self.list.on(truth.take(top)), data.groups, np.flatnonzero(top))
             terms.append(per_start(members, self.beta))
         if self.beta < 1:
             terms.append(per_start(self._pair_term(truth, top), 1 - self.beta))
-        return Sum(terms)
+        return SumOfLosses(terms)
 
-    def _pair_term(self, truth: Judged, top: Bools) -> BoundLoss:
+    def _pair_term(self, truth: LabelledLists, top: Bools) -> BoundLoss:
         """The loss of the pairs T x F; labels in F are 0, so y_u - y_v = y_u."""
         if self.scale_pairs:
             return ScaledPairs.of(self.pair, truth.groups, truth.labels)
-        return self.pair.on(Pairs.of(truth.groups, top.astype(np.float64)))
+        return self.pair.on(LabelledPairs.of(truth.groups, top.astype(np.float64)))
 
 
-def per_start(bound: BoundLoss, share: float) -> Weighted:
+def per_start(bound: BoundLoss, share: float) -> WeightedLoss:
     """A loss in units of its value at zero scores, times a share; 0 where that value is 0."""
     start, _ = bound(np.zeros(bound.groups.n_rows))
     weight = np.zeros(len(start))
-    return Weighted(bound, np.divide(share, start, out=weight, where=start > 0))
+    return WeightedLoss(bound, np.divide(share, start, out=weight, where=start > 0))
 
 
 @dataclass(frozen=True, eq=False)
-class OnMembers(BoundLoss):
+class MembersLoss(BoundLoss):
     """A loss that sees some rows only, as a loss of all of them."""
 
     bound: BoundLoss
@@ -139,7 +139,7 @@ class OnMembers(BoundLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(BoundLoss):
+class SumOfLosses(BoundLoss):
     """The sum of bound losses on the same queries."""
 
     terms: Sequence[BoundLoss]

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import kernels
 from podium.errors import UsageError
-from podium.losses.judged import Judged
+from podium.losses.labelled_lists import LabelledLists
 from podium.losses.listwise import check_count
 from podium.losses.loss import BoundLoss, Floats, ListLoss, OrderedLoss
 from podium.metrics.graded import discounts
@@ -17,7 +17,7 @@ from podium.metrics.lists import check_exponent
 
 
 @dataclass(frozen=True)
-class LambdaRank(ListLoss):
+class LambdaRankLoss(ListLoss):
     """sum over pairs y_u > y_v of |delta NDCG_uv| log(1 + exp(-(s_u - s_v))).
 
     Burges, Ragno, Le, NIPS 2006; Wang et al., The LambdaLoss framework, CIKM 2018. |delta NDCG| is
@@ -36,7 +36,7 @@ class LambdaRank(ListLoss):
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 2, [0, 1], qid=[1] * 2)
-    >>> value, _ = LambdaRank().bind(data)(np.zeros(2))  # (1 - 1 / log2 3) log 2
+    >>> value, _ = LambdaRankLoss().bind(data)(np.zeros(2))  # (1 - 1 / log2 3) log 2
     >>> value.round(6).tolist()
     [0.25582]
     """
@@ -52,7 +52,7 @@ class LambdaRank(ListLoss):
         if self.gain not in ("exp2", "linear"):
             raise UsageError(f"expected gain 'exp2' or 'linear' in {self.name}, got {self.gain!r}")
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         longest = int(judged.groups.sizes.max(initial=0))
         discount = discounts("log2", max(longest, 1))
@@ -67,7 +67,7 @@ class LambdaRank(ListLoss):
             {"gains": gains, "discount": discount, "truncation": truncation},
         )
 
-    def _gains(self, judged: Judged, discount: Floats) -> Floats:
+    def _gains(self, judged: LabelledLists, discount: Floats) -> Floats:
         """Gains in units of the query's ideal DCG."""
         gains = judged.labels
         if self.gain == "exp2":

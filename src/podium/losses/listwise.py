@@ -1,4 +1,4 @@
-"""Losses of whole lists: ListNet, ListMLE and its top-k form, and the squared error."""
+"""Losses of whole lists: ListNetLoss, ListMLELoss and its top-k form, and the squared error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from podium import kernels
 from podium.data import Groups
 from podium.errors import UsageError
-from podium.losses.judged import Judged, Rows
+from podium.losses.labelled_lists import LabelledLists, Rows
 from podium.losses.loss import BoundLoss, Derivatives, Floats, KernelLoss, ListLoss, Loss
 
 
@@ -33,7 +33,7 @@ def softmax(groups: Groups, values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class ListNet(ListLoss):
+class ListNetLoss(ListLoss):
     """The cross entropy of first choices: -sum_j P_y(j) log P_s(j), P_z = softmax(z).
 
     Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise to listwise approach, ICML 2007. At
@@ -49,7 +49,7 @@ class ListNet(ListLoss):
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 2, [1, 0], qid=[1] * 2)
-    >>> ListNet().bind(data)(np.zeros(2))[0].round(6).tolist()  # log 2
+    >>> ListNetLoss().bind(data)(np.zeros(2))[0].round(6).tolist()  # log 2
     [0.693147]
     """
 
@@ -60,7 +60,7 @@ class ListNet(ListLoss):
     def __post_init__(self) -> None:
         check_count(self.depth, "depth")
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         groups, contrast = judged.groups, judged.contrast
         if self.depth > 1:
@@ -82,7 +82,7 @@ class ListNet(ListLoss):
         )
 
 
-def _likelihood(loss: Loss, judged: Judged, k: int | None) -> BoundLoss:
+def _likelihood(loss: Loss, judged: LabelledLists, k: int | None) -> BoundLoss:
     """The first k choices (None: all) of Plackett-Luce, in the order of the labels."""
     sizes = judged.groups.sizes
     stages = (sizes if k is None else np.minimum(sizes, k)) * judged.contrast
@@ -97,7 +97,7 @@ def _likelihood(loss: Loss, judged: Judged, k: int | None) -> BoundLoss:
 
 
 @dataclass(frozen=True)
-class ListMLE(ListLoss):
+class ListMLELoss(ListLoss):
     """The negative log likelihood of the true order: -sum_i log P_s(pi_i among pi_i .. pi_n).
 
     Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008. Equal labels are
@@ -107,23 +107,23 @@ class ListMLE(ListLoss):
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
-    >>> ListMLE().bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3!
+    >>> ListMLELoss().bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3!
     [1.791759]
     """
 
     name: ClassVar[str] = "listmle"
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         return _likelihood(self, judged, None)
 
 
 @dataclass(frozen=True)
-class TopkListMLE(ListLoss):
+class TopkListMLELoss(ListLoss):
     """ListMLE's first k choices: -sum_{i <= k} log P_s(pi_i among pi_i .. pi_n).
 
     Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009. Equal labels and queries
-    without contrast as in ListMLE.
+    without contrast as in ListMLELoss.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class TopkListMLE(ListLoss):
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
-    >>> TopkListMLE(k=1).bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3
+    >>> TopkListMLELoss(k=1).bind(data)(np.zeros(3))[0].round(6).tolist()  # log 3
     [1.098612]
     """
 
@@ -145,26 +145,26 @@ class TopkListMLE(ListLoss):
     def __post_init__(self) -> None:
         check_count(self.k, "k")
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         return _likelihood(self, judged, self.k)
 
 
 @dataclass(frozen=True)
-class Squared(ListLoss):
+class SquaredLoss(ListLoss):
     """Regression on the labels: sum_j (s_j - y_j)^2. The one loss that minds a shift of the scores.
 
     Examples
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 2, [1, 3], qid=[1] * 2)
-    >>> Squared().bind(data)(np.zeros(2))[0].tolist()
+    >>> SquaredLoss().bind(data)(np.zeros(2))[0].tolist()
     [10.0]
     """
 
     name: ClassVar[str] = "squared"
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         nonempty = judged.groups.sizes > 0
         return KernelLoss(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
-from podium.losses.judged import Judged
+from podium.losses.labelled_lists import LabelledLists
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -111,7 +111,7 @@ class KernelLoss(BoundLoss):
         scores -> values, gradient, curvature.
     multiply
         scores, direction -> Hessian times direction; None where there is none.
-    given
+    bound
         What else both take beside the queries' offsets, by name: all that was bound.
     flat
         That there is no curvature.
@@ -124,7 +124,7 @@ class KernelLoss(BoundLoss):
     mask: Bools
     evaluate: Callable[..., Derivatives]
     multiply: Callable[..., Floats] | None
-    given: Mapping[str, Any]
+    bound: Mapping[str, Any]
     flat: bool = False
     multiply_many: Callable[..., Floats] | None = None
 
@@ -140,7 +140,7 @@ class KernelLoss(BoundLoss):
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
         """What the kernels take beside scores and direction."""
-        return {**self.given, "offsets": self.groups.offsets}
+        return {**self.bound, "offsets": self.groups.offsets}
 
     def _evaluate(self, scores: Floats) -> Derivatives:
         scores = self.vector(scores)
@@ -190,7 +190,7 @@ class OrderedLoss(KernelLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(BoundLoss):
+class WeightedLoss(BoundLoss):
     """A bound loss with a weight, 0 or more, on each query."""
 
     bound: BoundLoss
@@ -244,10 +244,10 @@ class ListLoss(Loss):
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
         """The loss on all documents."""
-        return self.on(Judged.of(data, seed))
+        return self.on(LabelledLists.of(data, seed))
 
     @abstractmethod
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
 
 
@@ -289,7 +289,7 @@ class QueryLoss(ListLoss):
         """The diagonal of the Hessian of one query."""
         raise UsageError(f"expected a loss with a curvature: give {self.name} a query_curvature")
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         return BoundQueryLoss(self, judged)
 
@@ -303,7 +303,7 @@ class BoundQueryLoss(BoundLoss):
     """The loop over the queries of a QueryLoss."""
 
     loss: QueryLoss
-    judged: Judged
+    judged: LabelledLists
 
     @property
     def groups(self) -> Groups:  # type: ignore[override]
@@ -325,14 +325,14 @@ class BoundQueryLoss(BoundLoss):
         scores = self.vector(scores)
         values, gradient = np.zeros(len(self.groups)), np.zeros(len(scores))
         for q, rows in self._queries():
-            found = self.loss.query(scores[rows], self.judged.labels[rows])
-            if not isinstance(found, tuple) or len(found) != 2:
+            answer = self.loss.query(scores[rows], self.judged.labels[rows])
+            if not isinstance(answer, tuple) or len(answer) != 2:
                 raise UsageError(
                     f"expected (value, gradient) of a query from {self.loss.name}, "
-                    f"got {type(found).__name__}"
+                    f"got {type(answer).__name__}"
                 )
-            values[q] = found[0]
-            gradient[rows] = self._checked(found[1], rows, "gradient")
+            values[q] = answer[0]
+            gradient[rows] = self._checked(answer[1], rows, "gradient")
         return values, gradient
 
     def curvature(self, scores: Floats) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.data import Groups
 from podium.errors import UsageError
-from podium.losses.judged import Judged
+from podium.losses.labelled_lists import LabelledLists
 from podium.losses.loss import BoundLoss, ListLoss
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class APHinge(ListLoss):
 
     rel: float = 1.0
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         return _BoundAPHinge(judged.groups, judged.labels >= self.rel)
 
@@ -112,7 +112,7 @@ class OrderHinge(ListLoss):
         if self.reading not in ("dcg", "cuts"):
             raise UsageError(f"expected reading 'dcg' or 'cuts', got {self.reading!r}")
 
-    def on(self, judged: Judged) -> BoundLoss:
+    def on(self, judged: LabelledLists) -> BoundLoss:
         """The loss on these documents."""
         largest = int(judged.groups.sizes.max(initial=0))
         if self.reading == "cuts" and largest > MOST_CUT:
@@ -125,7 +125,7 @@ class OrderHinge(ListLoss):
 
 @dataclass(frozen=True, eq=False)
 class _BoundOrderHinge(BoundLoss):
-    judged: Judged
+    judged: LabelledLists
     reading: Reading
 
     @property

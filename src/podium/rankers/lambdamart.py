@@ -221,7 +221,7 @@ class LambdaMART(Ranker):
                 f"{train.groups.sizes.max():,}; lambdarank takes any number"
             )
         if loss == "lambdarank":
-            ours: Loss = losses.LambdaRank(k=self.k)
+            ours: Loss = losses.LambdaRankLoss(k=self.k)
         elif loss in LOSSES:
             ours = LOSSES[loss]()
         else:

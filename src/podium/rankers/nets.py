@@ -159,7 +159,7 @@ class ListNet(GradientRanker):
 
     def loss(self) -> Loss:
         """Cross entropy of the heads."""
-        return losses.ListNet(depth=self.depth)
+        return losses.ListNetLoss(depth=self.depth)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,7 +182,7 @@ class ListMLE(GradientRanker):
 
     def loss(self) -> Loss:
         """Likelihood of the whole order."""
-        return losses.ListMLE()
+        return losses.ListMLELoss()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -211,7 +211,7 @@ class TopkListMLE(GradientRanker):
 
     def loss(self) -> Loss:
         """Likelihood of the head."""
-        return losses.TopkListMLE(k=self.k)
+        return losses.TopkListMLELoss(k=self.k)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -250,8 +250,8 @@ class FocusedNet(GradientRanker):
 
     def loss(self) -> Loss:
         """Both terms."""
-        return losses.Focused(
-            list=losses.ListNet(depth=self.depth),
+        return losses.FocusedLoss(
+            list=losses.ListNetLoss(depth=self.depth),
             pair=losses.PairLogistic(),
             k=self.k,
             beta=self.beta,

@@ -204,7 +204,7 @@ class FocusedSVM(SVM):
 
     def loss(self) -> Loss:
         """Both terms."""
-        return losses.Focused(
+        return losses.FocusedLoss(
             list=losses.OrderHinge(reading=self.reading), pair=losses.PairHinge(power=1),
             k=self.k, beta=self.beta, scale_pairs=self.scale_pairs,
         )  # fmt: skip

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data import RankingData
-from podium.losses import Judged
-from podium.losses.head import BoundHead, HeadHinge, Search
+from podium.losses import LabelledLists
+from podium.losses.head_hinge import BoundHead, HeadHinge, Search
 from podium.metrics import NDCG
 from podium.optim import BlockProblem, Planes, block_planes
 from podium.optim.linear import norm2
@@ -144,7 +144,7 @@ class HeadProblem:
         objective.check(ranker.name)
         telling = train.subset(objective.bound.active)
         weight = objective.weight[objective.bound.active]
-        return cls(telling.X, loss.on(Judged.of(telling)), ranker.C * weight)
+        return cls(telling.X, loss.on(LabelledLists.of(telling)), ranker.C * weight)
 
     def ideal(self, w: Floats) -> Floats:
         """The ideal rankings, their ties in the order of w.x."""
@@ -163,7 +163,7 @@ class HeadProblem:
         """The convex problem with this ideal."""
 
         def loss(scores: Floats, known: Floats) -> tuple[Floats, Floats]:
-            values, gradient, _ = self.loss.against(ideal, scores, known)
+            values, gradient, _ = self.loss.most_violated(ideal, scores, known)
             return values, gradient
 
         return BlockProblem(self.X, self.loss.groups.offsets, loss, self.totals)
@@ -171,7 +171,9 @@ class HeadProblem:
     def look(self, w: Floats, ideal: Floats) -> tuple[Floats, Floats]:
         """Losses, and what single rankings violate, by the search that proves them the largest."""
         proved: Search = "margin" if self.loss.search == "margin" else "hull"
-        losses, _, vertices = self.loss.against(ideal, kernels.matvec(self.X, w), search=proved)
+        losses, _, vertices = self.loss.most_violated(
+            ideal, kernels.matvec(self.X, w), search=proved
+        )
         return losses, vertices
 
     def value(self, w: Floats, ideal: Floats) -> float:

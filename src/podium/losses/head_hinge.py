@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.data import Groups
 from podium.errors import UsageError
-from podium.losses.judged import Judged
+from podium.losses.labelled_lists import LabelledLists
 from podium.losses.loss import BoundLoss, ListLoss
 from podium.metrics import NDCG, Metric, P
 from podium.metrics.graded import discounts
@@ -42,7 +42,7 @@ class HeadHinge(ListLoss):
     """How much the most violated ranking is preferred to the ideal one, by the head of the list.
 
     Labels have many ideal rankings. ``ideal="own"`` takes the one whose ties are in the order of
-    the scores themselves: not convex, but convex once that ideal is held (see `BoundHead.against`).
+    the scores themselves: not convex, but convex once that ideal is held (see `BoundHead.most_violated`).
     ``ideal="mean"`` averages over all of them with the cut at the number of relevant documents:
     convex, and too strict where most documents are relevant.
 
@@ -82,7 +82,7 @@ class HeadHinge(ListLoss):
             raise UsageError(f"expected ideal 'own' or 'mean', got {self.ideal!r}")
         head_measure(self.measure)
 
-    def on(self, judged: Judged) -> BoundHead:
+    def on(self, judged: LabelledLists) -> BoundHead:
         """The loss on these documents."""
         metric, groups = head_measure(self.measure), judged.groups
         gains = _gains(metric, judged.labels)
@@ -97,8 +97,8 @@ def head_measure(name: str) -> NDCG | P:
     """NDCG@n or P@n, as the equations (12) and (13) of the paper have them."""
     metric = parse(name)
     metric.check_cutoff()
-    known = type(metric) is P or (type(metric) is NDCG and metric.gain in ("exp2", "linear"))
-    if not known:
+    has_equation = type(metric) is P or (type(metric) is NDCG and metric.gain in ("exp2", "linear"))
+    if not has_equation:
         raise UsageError(
             f"expected NDCG@n (gain exp2 or linear) or P@n as the measure of a head, got {name}"
         )
@@ -197,25 +197,25 @@ class BoundHead(BoundLoss):
         out[order] = ties.spread(means)
         return out
 
-    def against(
+    def most_violated(
         self,
         ideal: Floats,
         scores: Floats,
-        known: Floats | None = None,
+        reached: Floats | None = None,
         search: Search | None = None,
     ) -> tuple[Floats, Floats, Floats]:
-        """Values, gradient, and what a single ranking is known to violate; the ideal is held.
+        """Return values, gradient and the violation of the best single ranking; the ideal is held.
 
-        `known` is a value that each query's loss is known to reach, for the golden section search.
+        `reached` is a value that each query's loss reaches at least, for the golden section search.
         """
         return kernels.violated_head(
             self.vector(scores), self.worth, ideal, self.groups.offsets,
             np.where(self.active, self.cuts, 0), self.discount,
             search or self.search,
-            np.zeros(len(self.groups)) if known is None else known,
+            np.zeros(len(self.groups)) if reached is None else reached,
         )  # fmt: skip
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Values and gradient against the ideal ranking whose ties are in the order of the scores."""
-        values, gradient, _ = self.against(self.ideal_places(scores), scores)
+        values, gradient, _ = self.most_violated(self.ideal_places(scores), scores)
         return values, gradient

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LabelledLists:
     """Labelled documents by query.
 
     Parameters
@@ -35,7 +35,7 @@ class Judged:
     Examples
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [3, 0, 2, 1], qid=[1, 1, 1, 2])
-    >>> judged = Judged.of(data)
+    >>> judged = LabelledLists.of(data)
     >>> judged.contrast.tolist(), judged.order().tolist()
     ([True, False], [0, 2, 1, 3])
     >>> judged.take(judged.labels > 0).groups.sizes.tolist()
@@ -48,7 +48,7 @@ class Judged:
     topk: int | None = None
 
     @classmethod
-    def of(cls, data: RankingData, seed: int = 0) -> Judged:
+    def of(cls, data: RankingData, seed: int = 0) -> LabelledLists:
         """All documents of the data."""
         return cls(data.groups, data.y, partial(draw_order, data, seed), data.topk)
 
@@ -62,15 +62,15 @@ class Judged:
         """Rows best first, query by query, equal labels in the drawn order."""
         return self.groups.order(-self.draw().astype(np.float64))
 
-    def take(self, member: Bools) -> Judged:
+    def take(self, member: Bools) -> LabelledLists:
         """These documents only."""
         rows = np.flatnonzero(member)
         sizes = np.bincount(self.groups.codes[rows], minlength=len(self.groups))
-        return Judged(
+        return LabelledLists(
             Groups.from_sizes(sizes), self.labels[rows], lambda: self.draw()[rows], self.topk
         )
 
-    def truth(self, k: int) -> Judged:
+    def truth(self, k: int) -> LabelledLists:
         """Top-k truth: position labels y = k + 1 - position, 0 below the top k.
 
         Graded labels get the drawn order (none where they are all equal). Truth of a larger k is
@@ -80,11 +80,11 @@ class Judged:
             return replace(self, labels=np.maximum(self.labels - max(self.topk - k, 0), 0))
         positions = self.draw()
         drawn = position_labels(positions, k) * self.groups.spread(self.contrast)
-        return Judged(self.groups, drawn, lambda: positions, k)
+        return LabelledLists(self.groups, drawn, lambda: positions, k)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class LabelledPairs:
     """The pairs of each query: every document with every one of a lower level.
 
     Parameters
@@ -100,7 +100,7 @@ class Pairs:
 
     Examples
     --------
-    >>> pairs = Pairs.of(Groups.from_sizes([4, 1]), np.array([0.5, 7.0, 0.5, -2.0, 1.0]))
+    >>> pairs = LabelledPairs.of(Groups.from_sizes([4, 1]), np.array([0.5, 7.0, 0.5, -2.0, 1.0]))
     >>> pairs.levels.tolist(), pairs.counts.tolist()
     ([1, 2, 1, 0, 0], [5.0, 0.0])
     """
@@ -111,8 +111,8 @@ class Pairs:
     counts: Floats
 
     @classmethod
-    def of(cls, groups: Groups, labels: Floats) -> Pairs:
-        """Pairs of documents with different labels."""
+    def of(cls, groups: Groups, labels: Floats) -> LabelledPairs:
+        """Return the pairs of documents with different labels."""
         order = groups.order(np.ascontiguousarray(labels, dtype=np.float64))
         starts = groups.run_starts(labels[order])
         run = np.cumsum(starts)

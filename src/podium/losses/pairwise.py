@@ -12,7 +12,7 @@ import numpy as np
 from podium import kernels
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
-from podium.losses.judged import Pairs, Rows
+from podium.losses.labelled_lists import LabelledPairs, Rows
 from podium.losses.loss import (
     Bools,
     BoundLoss,
@@ -21,7 +21,7 @@ from podium.losses.loss import (
     KernelLoss,
     Loss,
     OrderedLoss,
-    Weighted,
+    WeightedLoss,
 )
 
 
@@ -36,15 +36,17 @@ class PairLoss(Loss):
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
         """The loss on all pairs of documents with different labels."""
-        return self.on(Pairs.of(data.groups, data.y))
+        return self.on(LabelledPairs.of(data.groups, data.y))
 
-    def on(self, pairs: Pairs) -> BoundLoss:
+    def on(self, pairs: LabelledPairs) -> BoundLoss:
         """The loss on these pairs."""
         total = self.total(pairs)
-        return total if self.pairs == "sum" else Weighted(total, 1 / np.maximum(pairs.counts, 1))
+        return (
+            total if self.pairs == "sum" else WeightedLoss(total, 1 / np.maximum(pairs.counts, 1))
+        )
 
     @abstractmethod
-    def total(self, pairs: Pairs) -> BoundLoss:
+    def total(self, pairs: LabelledPairs) -> BoundLoss:
         """The sum over the pairs."""
 
 
@@ -79,7 +81,7 @@ class PairHinge(PairLoss):
         if self.power not in (1, 2):
             raise UsageError(f"expected power 1 or 2 in {self.name}, got {self.power!r}")
 
-    def total(self, pairs: Pairs) -> BoundLoss:
+    def total(self, pairs: LabelledPairs) -> BoundLoss:
         """The sum over the pairs."""
         smooth = self.power == 2
         return OrderedLoss(
@@ -116,7 +118,7 @@ class PairLogistic(PairLoss):
 
     pairs: Literal["mean", "sum"] = "mean"
 
-    def total(self, pairs: Pairs) -> BoundLoss:
+    def total(self, pairs: LabelledPairs) -> BoundLoss:
         """The sum over the pairs."""
         return KernelLoss(
             self,
@@ -176,7 +178,7 @@ class ScaledPairs(BoundLoss):
         rows = np.asarray(lists.spread(tops)).copy()
         rest_place = lists.spread(first_rest[query]) + place - 1
         rows[place > 0] = rest[rest_place[place > 0]]
-        bound = loss.on(Pairs.of(lists, (place == 0).astype(np.float64)))
+        bound = loss.on(LabelledPairs.of(lists, (place == 0).astype(np.float64)))
         return cls(groups, bound, query, rows, np.asarray(lists.spread(labels[tops])))
 
     @property
