@@ -414,3 +414,25 @@ def test_the_real_queries_are_proved(shared_data):
     assert exact.optimal.all()
     assert (exact.distance <= supervised.distance + 1e-9).all()
     assert supervised.distance.sum() <= 1.01 * exact.distance.sum()
+
+
+def test_supervised_kemeny_is_no_2_approximation():
+    """Three rankers of equal weight: 31 disagreements on pairs, and 11 of the best order."""
+    rankings = [list("abefdc"), list("bedcaf"), list("ecabfd")]
+    mu = list("fdcabe")
+    reached = aggregate(rankings, initial=mu)
+    best = aggregate(rankings, "kemeny")
+    assert reached.order == tuple(mu)  # each majority between neighbours is obeyed
+    assert best.optimal
+    assert reached.distance == pytest.approx(31 / 3)
+    assert best.distance == pytest.approx(11 / 3)
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_from_the_footrule_order_supervised_kemeny_is_a_2_approximation(data):
+    n, r = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 5))
+    rankings = [data.draw(st.permutations(range(n))) for _ in range(r)]
+    start = aggregate(rankings, "footrule").order
+    reached = aggregate(rankings, initial=start).distance
+    assert reached <= 2 * aggregate(rankings, "kemeny").distance + 1e-9

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
 
 from podium import kernels
 from podium.errors import UsageError
 from podium.kernels import reference
-from podium.postranking import Together, TopK, postrank
+from podium.postranking import NotTopK, Together, TopK, postrank
 from podium.postranking.binding import Listing
 from podium.postranking.methods.bradley_terry import (
     BradleyTerry,
@@ -421,7 +422,7 @@ def test_algorithm_1_depends_on_its_seed_and_on_nothing_else():
     assert scores(1).tobytes() != scores(2).tobytes()
 
 
-def test_as_printed_there_is_no_minimum():
+def test_as_printed_there_is_no_minimum_where_no_rule_leads_back_to_the_first():
     """f falls for ever as the scores spread."""
     n = 8
     problem, wish = posed(np.zeros(n), prior=0.0), wishes_of(n, [(5, 2, 8, 3.0)])
@@ -432,6 +433,61 @@ def test_as_printed_there_is_no_minimum():
     settled = [PaperDescent(max_iter=t).minimise([with_prior], [wish])[0] for t in (1000, 2000)]
     assert settled[0].converged
     assert settled[0].scores.tobytes() == settled[1].scores.tobytes()
+
+
+def test_as_printed_there_is_a_minimum_where_rules_lead_back_to_the_first():
+    """Six documents, not-top-5 on the first, top-1 on the last: every start ends in one point."""
+    rules = [NotTopK("a", 5), TopK("f", 1)]
+    found = [
+        postrank(
+            list("abcdef"), rules, prior=0, pairs="printed", scale=scale,
+            method=PaperDescent(seed=seed, max_iter=10_000, tol=1e-6),
+        )
+        for scale in ("pair", "rule")
+        for seed in (0, 1, 2)
+    ]  # fmt: skip
+    assert all(one.converged for one in found)
+    scores = np.array([one.scores for one in found])
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    assert np.ptp(centred[:3], axis=0).max() < 1e-5
+    assert np.ptp(centred[3:], axis=0).max() < 1e-5
+
+
+@pytest.mark.parametrize("rules", [[], [TopK("f", 3)], [TopK("f", 1)], [NotTopK("a", 5)]])
+def test_a_small_gradient_is_no_convergence_where_there_is_no_minimum(rules):
+    found = postrank(
+        list("abcdef"), rules, prior=0, pairs="printed", scale="pair",
+        method=PaperDescent(max_iter=20_000),
+    )  # fmt: skip
+    assert found.gradient_norm <= PaperDescent().tol
+    assert not found.converged
+
+
+def random_stars(rng, n):
+    """Up to four stars on random rows, and sometimes a spring."""
+    wish = Preferences(n)
+    for _ in range(rng.integers(5)):
+        lo, hi = sorted(rng.integers(0, n + 1, 2).tolist())
+        doc = int(rng.integers(n))
+        if not lo <= doc < hi:
+            wish._star(doc, lo, hi, float(rng.choice([-1.0, 1.0])))
+    if rng.random() < 0.3:
+        wish.spring(rng.choice(n, 2, replace=False).tolist(), 1.0)
+    return wish
+
+
+def test_strong_connection_is_that_of_the_graph():
+    rng = np.random.default_rng(0)
+    answers = []
+    for _ in range(500):
+        n = int(rng.integers(2, 8))
+        wish = random_stars(rng, n)
+        f = Objective(posed(np.zeros(n), prior=0.0), wish)
+        edges = (f.A > 0) | (f.Q < 0)
+        pieces, _ = connected_components(edges, connection="strong")
+        answers.append(wish.is_strongly_connected())
+        assert answers[-1] == (pieces == 1)
+    assert 50 < sum(answers) < 450
 
 
 def test_margin_weights_are_one_on_average():
@@ -453,9 +509,11 @@ def test_margins_of_any_size_weigh_alike(scores):
     assert found.order[0] == "c"
 
 
-def test_a_prior_of_0_has_no_minimum():
-    with pytest.raises(UsageError, match="prior above 0"):
+def test_a_prior_of_0_is_refused_for_the_reason_that_holds():
+    with pytest.raises(UsageError, match=r"prior above 0.*up to a constant"):
         postrank(list("abc"), [TopK("c", 1)], prior=0)
+    with pytest.raises(UsageError, match=r"prior above 0.*no minimum here"):
+        postrank(list("abc"), [TopK("c", 2)], prior=0)
     assert len(postrank(list("abc"), [TopK("c", 1)], prior=0, method="paper")) == 3
 
 

@@ -306,7 +306,7 @@ def test_the_shared_model_is_the_last_row(found):
 
 def test_every_claim_has_numbers(found):
     claims = found.claims()
-    assert len({c.text for c in claims}) == len(claims) == 12
+    assert len({c.text for c in claims}) == len(claims) == 14
     assert all(c.numbers for c in claims)
     counts, five = claims[:2]
     assert counts.holds
@@ -314,6 +314,34 @@ def test_every_claim_has_numbers(found):
     shared = next(c for c in claims if c.text.startswith("the shared-feature model, printed"))
     assert not shared.holds
     assert shared.numbers.startswith("its own row of Table 1 has 0.48, 0.52, 0.47")
+
+
+def test_the_blocks_mean_is_a_bound_only_where_no_composition_is_above_it(found):
+    def bound(combined):
+        rows = [replace(row, blocks=(0.5,) * 3, combined=combined) for row in found.table]
+        claims = replace(found, table=tuple(rows)).claims()
+        return next(c for c in claims if "upper bound" in c.text)
+
+    assert bound((0.5, 0.4, 0.5)).holds
+    above = bound((0.4, 0.55, 0.625))
+    assert not above.holds
+    n = sum(len(row.sizes) > 1 for row in found.table)
+    assert f"in 0, {n} and {n} of {n} cases" in above.numbers
+    assert above.numbers.endswith("up to -0.100, 0.050, 0.125")
+
+
+def test_seven_factors_are_eight_in_the_definition(found):
+    claim = next(c for c in found.claims() if "seven factors" in c.text)
+    assert not claim.holds
+    assert "Definition 4 say 8" in claim.numbers
+
+
+def test_claims_on_users_name_the_generated_population(found):
+    users = [
+        c for c in found.claims() if "subsets of the users" in c.text or "learning is" in c.text
+    ]
+    assert len(users) == 3
+    assert all("generated population: 4 classes" in c.text for c in users)
 
 
 def test_a_claim_of_a_better_ensemble_needs_a_real_difference(found):

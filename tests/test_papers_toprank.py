@@ -1,29 +1,43 @@
 """The TopRank paper's figures: the protocol, the tests, the claims, the pictures."""
 
+import itertools
 import json
+import math
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from podium.data import Fold, make_synthetic, rotate, split
+from podium.ensemble import TopRank
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.papers.figures import BarFigure, save_figure
 from podium.experiments.papers.outcomes import Outcome, compare
+from podium.experiments.papers.toprank.approximation import (
+    BOUND,
+    EQUAL_5,
+    EQUAL_6,
+    approximations,
+    blocks,
+)
 from podium.experiments.papers.toprank.claims import (
     FIGURES,
     MODES,
     NAMES,
     POINTS,
+    WEAK_BASES,
     Reproduction,
 )
-from podium.experiments.papers.toprank.experiments import (
+from podium.experiments.papers.toprank.experiments import reproduce
+from podium.experiments.papers.toprank.fits import (
     BASELINES,
     REPORTED,
     fit_rankers,
-    reproduce,
     run_fold,
+    weak_fold,
 )
+from podium.experiments.papers.toprank.page import sections
+from podium.experiments.papers.toprank.summary import Summary
 from podium.experiments.pieces import Progress
 from podium.metrics import correct, evaluate, paired_test
 from podium.rankers import RANKERS, TopMargin, TopSlack, tune
@@ -58,9 +72,9 @@ def test_every_ranker_has_a_value_for_each_query_in_each_measure(found):
 
 
 def test_progress_is_told_fold_by_fold(found):
-    assert [(s.done, s.total) for s in STEPS] == [(i, 6) for i in range(1, 7)]
+    assert [(s.done, s.total) for s in STEPS] == [(i, 12) for i in range(1, 13)]
     assert [s.what for s in STEPS[:3]] == [
-        "one, fold 1, P@10", "one, fold 1, NDCG@10", "one, fold 2, P@10",
+        "one, fold 1, P@10", "one, fold 1, P@10, weak base", "one, fold 1, NDCG@10",
     ]  # fmt: skip
 
 
@@ -77,6 +91,7 @@ def test_baselines_are_the_same_in_both_modes_and_the_others_are_not(found):
 def test_the_number_of_processes_does_not_matter(found):
     again = reproduce({"one": rotate(PARTS)}, modes=["paper"], quick=True, n_jobs=2)
     assert again.outcomes == tuple(found.of("paper"))
+    assert again.weak == found.weak
 
 
 @pytest.mark.filterwarnings("ignore::podium.errors.NotConvergedWarning")
@@ -224,3 +239,65 @@ def test_wrong_questions_are_refused(found):
         found.figure(5, "paper")
     with pytest.raises(UnknownNameError, match="mode of this reproduction"):
         made_up().figure(2, "best")
+
+
+# --- over a weak base ---
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.NotConvergedWarning")
+def test_a_weak_base_is_topslack_with_the_mean_ideal_and_the_papers_vote_over_it(found):
+    fold = rotate(PARTS)[0]
+    kept = {name: tested for _, name, tested in weak_fold(fold, "NDCG@10", False, 0)}
+    assert set(kept) == {name for base, (_, vote) in WEAK_BASES.items() for name in (base, vote)}
+    for base, (oracle, vote) in WEAK_BASES.items():
+        alone = TopSlack(oracle=oracle, ideal="cut").fit(fold.train, valid=fold.valid)
+        values = evaluate(fold.test, alone.predict(fold.test), "NDCG@10")["NDCG@10"].per_query
+        assert kept[base].values["NDCG@10"] == pytest.approx(values.tolist())
+        over = TopRank(mode="paper", base=alone, tuned=False).fit(fold.train, valid=fold.valid)
+        values = evaluate(fold.test, over.predict(fold.test), "NDCG@10")["NDCG@10"].per_query
+        assert kept[vote].values["NDCG@10"] == pytest.approx(values.tolist())
+    assert {o.ranker for o in found.weak} == set(kept)
+
+
+def test_the_page_has_the_vote_over_both_bases(found):
+    summary = Summary.of(found)
+    assert Summary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
+    text = "\n".join(sections(summary))
+    [line] = [one for one in text.splitlines() if one.startswith("- Figure 3:")]
+    for base in WEAK_BASES:
+        [test] = [t for t in summary.weak_tests if (t.other, t.measure) == (base, "NDCG@10")]
+        assert f"NDCG@10 {test.difference:+.4f} over a base" in line
+    assert text.count("Figure 3, over TopSlack with the mean ideal") == len(WEAK_BASES)
+
+
+# --- Supervised Kemeny ---
+
+
+def test_supervised_kemeny_is_no_2_approximation(found):
+    """The claim has counterexamples with three equal rankers, and one that grows without bound."""
+    for instance in (EQUAL_5, EQUAL_6, blocks(2)):
+        default, literal = approximations([instance])
+        n = len(instance.initial)
+        orders = [list(order) for order in itertools.permutations(sorted(instance.initial))]
+        least = min(distance(order, instance) for order in orders)
+        assert len(orders) == math.factorial(n)
+        assert default.least == pytest.approx(least)
+        assert default.ratio > BOUND
+        assert literal.least == default.least
+    growing = [approximations([blocks(m)])[0].ratio for m in (1, 2, 5, 10)]
+    assert growing == sorted(growing)
+    # By hand: B v A has m^2 pairs of weight .99 and 2m of .495 against it, A B v m^2 of .01 and m of 1.
+    for m, ratio in zip((2, 5, 10), growing[1:], strict=True):
+        assert ratio == pytest.approx((0.99 * m**2 + 2 * 0.495 * m) / (0.01 * m**2 + m))
+    assert not Summary.of(found).claims[-1]
+
+
+def distance(order, instance):
+    """The weighted share of rankers against each pair, pair by pair."""
+    total = sum(instance.weights)
+    return sum(
+        weight / total
+        for ranking, weight in zip(instance.rankings, instance.weights, strict=True)
+        for a, b in itertools.combinations(order, 2)
+        if ranking.index(a) > ranking.index(b)
+    )

@@ -30,7 +30,9 @@ from podium.experiments.papers.rankopt.claims import (
     Example,
     Reproduction,
     along,
+    convergence_claims,
 )
+from podium.experiments.papers.rankopt.convergence import RHOS, Convergence, count_converged
 from podium.experiments.papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
 from podium.experiments.papers.rankopt.figures import (
     combination_figure,
@@ -41,10 +43,12 @@ from podium.experiments.papers.rankopt.figures import (
     wrong_figure,
 )
 from podium.experiments.papers.rankopt.lists import MEASURES, Ranked
+from podium.experiments.papers.rankopt.page import number
 from podium.experiments.papers.rankopt.rules import NONE, Case, Draw
 from podium.experiments.pieces import Progress
 from podium.metrics import correct, evaluate, paired_test
 from podium.postranking import NotTopK, TopK, postrank
+from podium.postranking.methods.paper_descent import PaperDescent
 from podium.rankers import LambdaMART
 
 PARTS = split(make_synthetic(n_queries=30, n_docs=12, noise=0.5, seed=0), [1 / 3] * 3)
@@ -412,3 +416,36 @@ def test_wrong_questions_are_refused(found):
         reproduce({"one": rotate(PARTS)}, seed=-1)
     with pytest.raises(UsageError, match="outcome of this reproduction"):
         found.outcome("one", "top-2", "margin")
+
+
+# --- iterations ---
+
+
+def test_lists_are_counted_as_the_methods_solve_them():
+    """Ten steps of Algorithm 1 as printed, and of the default, on every list long enough for a rule."""
+    fold = rotate(PARTS)[0]
+    ranker = LambdaMART(seed=0).fit(fold.train, valid=fold.valid)
+    ranked = Ranked.of(fold.test, ranker.predict(fold.test))
+    found = count_converged(ranked)
+    assert [c.rho for c in found] == list(RHOS)
+    printed = list(ranked.problems(Case(5, 10), CONTENDERS["algorithm-1"], (1.0, 1.0)).values())
+    solved = PaperDescent(tol=0.0).solve(printed)
+    assert found[0].lists == len(printed) > 0
+    assert found[0].within["0.1"] == sum(s.gradient_norm <= 0.1 for s in solved)
+    assert found[0].newton == found[0].lists
+
+
+def test_convergence_is_a_claim_for_both_methods():
+    counts = [
+        Convergence("one", 1.0, 10, 2, {"0.1": 6, "0.01": 1}, 3, 10),
+        Convergence("one", 10.0, 10, 2, {"0.1": 5, "0.01": 1}, 3, 6),
+    ]
+    descent, newton = convergence_claims(counts)
+    assert (descent.form, descent.holds) == ("algorithm-1", False)  # 5 of 10 are not most
+    assert (newton.form, newton.holds) == ("uniform", True)
+    assert (
+        "gradient 0.1 on 6, gradient 0.01 on 1 of 10 lists; f has a minimum on 2" in descent.found
+    )
+    [better, _] = convergence_claims(counts[:1])
+    assert better.holds
+    assert number(descent.figure) == "Table 2"

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from podium.data import Fold, RankingData, make_opposed, rotate, split, write_le
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.experiments.papers.figures import save_figure
 from podium.experiments.papers.outcomes import Comparison, Score
+from podium.experiments.papers.pages import read_kept
 from podium.experiments.papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
     COMPARED,
@@ -36,6 +38,7 @@ from podium.experiments.papers.rpc_mtl.fits import (
     STUDIED_MIXES,
     Grid,
     Variant,
+    bands_tested,
     clusters_tested,
     joined,
     mixed,
@@ -44,6 +47,7 @@ from podium.experiments.papers.rpc_mtl.fits import (
     timed_fit,
 )
 from podium.experiments.papers.rpc_mtl.fits import Tested as Record  # no test of pytest's
+from podium.experiments.papers.rpc_mtl.page import equal_bands
 from podium.experiments.pieces import Progress
 from podium.metrics import evaluate
 from podium.multitask import RPCMTL
@@ -341,7 +345,7 @@ def test_rpc_mtl_is_above_listmle_where_the_top_is_opposed():
 
 def test_every_piece_is_told(found):
     assert [s.done for s in STEPS] == list(range(1, STEPS[-1].total + 1))
-    assert STEPS[-1].what == "table, 2"
+    assert STEPS[-1].what == "table, 2, equal bands"
 
 
 def test_everything_is_there(found):
@@ -355,6 +359,29 @@ def test_everything_is_there(found):
     wanted = {(*pair, m) for pair in ablation_pairs((2, 3, 5)) for m in ABLATED_MEASURES}
     assert {(t.ranker, t.other, t.measure) for t in found.left_out_tests} == wanted
     assert len(found.clusters) == 1
+
+
+def test_equal_bands_are_the_ranker_without_its_search():
+    [soft, hard] = bands_tested(FOLD, 3, QUICK, 0)
+    assert [soft.ranker, hard.ranker] == [
+        "RPC-MTL K = 3, soft, equal bands",
+        "RPC-MTL K = 3, hard, equal bands",
+    ]
+    alone = RPCMTL(n_clusters=3, lam=0.1, l2=0.01, combine="hard", max_sweeps=0).fit(FOLD.train)
+    wanted = evaluate(FOLD.test, alone.predict(FOLD.test), CHOICE)[CHOICE].per_query
+    assert hard.values[CHOICE] == pytest.approx(wanted.tolist())
+
+
+def test_the_loss_of_the_hard_form_is_told_with_and_without_the_search(found):
+    for data in ("opposed", "other", "table"):
+        for K in MAIN_KS:
+            bands = Variant(K, "hard", search=False)
+            less = found.mean(data, str(bands)) - found.mean(data, "listmle")
+            assert found.less_listmle(data, bands).difference == pytest.approx(less)
+            claim = next(c for c in found.claims() if c.data == data and "hard form" in c.text)
+            assert f"{less:+.4f}" in claim.numbers
+    assert found.median_lengths == {"opposed": 12.0, "other": 10.0, "table": 15.0}
+    assert any(line.startswith("| opposed, K = 3 | 12 |") for line in equal_bands(found))
 
 
 def test_tables_are_tested_by_repeats(found):
@@ -372,7 +399,7 @@ def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):
     data = {"opposed": [opposed_fold(10, 8)]}
     one = reproduce(data, quick=True, keep=tmp_path)
     kept = sorted(tmp_path.iterdir())
-    assert len(kept) == 1 + len(MAIN_KS)
+    assert len(kept) == 1 + 2 * len(MAIN_KS)
     assert reproduce(data, quick=True, n_jobs=2) == one
     # Kept pieces are taken as they are; the one that is missing is made again.
     kept[0].unlink()
@@ -550,3 +577,20 @@ def test_comparisons_are_paired_t_tests_by_data_set(found):
     several = reproduce({"folds": rotate(parts)}, quick=True)
     counts = {t.wins + t.ties + t.losses for t in several.tests}
     assert counts == {15}  # every list is tested once
+
+
+def test_the_docs_say_what_the_results_have():
+    """The time of a whole fit, and what the hard form loses, are those of the kept run."""
+    root = Path(__file__).parents[1]
+    record, made = read_kept("rpc-mtl", root / "benchmarks" / "results" / "papers")
+    text = (root / "docs" / "multitask.md").read_text()
+    seconds = next(t["seconds"] for t in made.times if t["n_lists"] * t["n_docs"] == 1_190_000)
+    assert f"1,190,000 documents takes {seconds:.0f} seconds" in text
+    for search in (True, False):
+        losses = [
+            record.found.less_listmle("MQ2008 orders", Variant(K, "hard", search=search)).difference
+            for K in MAIN_KS
+        ]
+        shown = [f"{loss:.4f}".replace("0.", ".", 1) for loss in losses]
+        assert f"{shown[0]} and {shown[1]}" in text
+    assert f"{record.found.median_lengths['MQ2008 orders']:g} documents in the median list" in text

@@ -100,7 +100,7 @@ PAPERS: dict[str, Paper] = {
         toprank_summary.Summary.from_dict,
         toprank_page.sections,
         toprank_page.draw,
-        lambda found: [c.holds for own in found.modes.values() for c in own.claims],
+        lambda found: found.claims,
         any_folds=graded,
     ),
     "topk": Paper(

@@ -57,9 +57,9 @@ class BradleyTerry(Minimiser):
     """The scores s that explain the original order and the soft rules best.
 
     f(s) = sum_{i before j} w_ij l(s_i - s_j) + sum_c rho_c sum_{(i,j) in P_c} l(s_i - s_j) +
-    (tau/2) |s|^2 with l(x) = log(1 + e^-x) and tau = prior * n. As printed (eq. 5, tau = 0) f has no
-    minimum; with tau there is one, the same from every start, and without rules it keeps the
-    original order.
+    (tau/2) |s|^2 with l(x) = log(1 + e^-x) and tau = prior * n. As printed (eq. 5, tau = 0) f has a
+    minimum only where preferences are strongly connected, and then up to a constant. With tau there is
+    always one, the same from every start, and without rules it keeps the original order.
 
     Parameters
     ----------
@@ -80,16 +80,13 @@ class BradleyTerry(Minimiser):
         """All lists in one call."""
         if not problems:
             return []
-        if any(problem.prior <= 0 for problem in problems):
-            raise UsageError(
-                "expected a prior above 0 for bradley-terry, got 0: without one there is no minimum; "
-                "method='paper' stops on the way there"
-            )
+        for problem, wish in zip(problems, wishes, strict=True):
+            _check_prior(problem, wish)
         limits = (self.tol, self.max_iter, seconds_left())
-        taken: tuple[Any, ...] = (*arguments(problems, wishes), *limits)
-        s, value, norm, iterations = kernels.bradley_terry(*taken)
+        everything: tuple[Any, ...] = (*arguments(problems, wishes), *limits)
+        s, value, norm, iterations = kernels.bradley_terry(*everything)
         check_time()
-        offsets = taken[1]
+        offsets = everything[1]
         return [
             Solution(
                 s[offsets[q] : offsets[q + 1]],
@@ -100,6 +97,23 @@ class BradleyTerry(Minimiser):
             )
             for q in range(len(problems))
         ]
+
+
+def _check_prior(problem: Problem, wish: Preferences) -> None:
+    """Raise if there is no prior, and say whether f has a minimum without one."""
+    if problem.prior > 0:
+        return
+    if wish.is_strongly_connected():
+        why = (
+            "without one f fixes the scores only up to a constant here; use a small prior, or "
+            "method='paper' with more steps, which finds one such minimum"
+        )
+    else:
+        why = (
+            "without one f has no minimum here, because no chain of rules leads from the last document "
+            "back to the first; method='paper' stops somewhere on the way"
+        )
+    raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}")
 
 
 def arguments(problems: Sequence[Problem], wishes: Sequence[Preferences]) -> tuple[Any, ...]:

@@ -18,8 +18,9 @@ class PaperDescent(Minimiser):
     """Gradient descent with backtracking, for comparison with `BradleyTerry`.
 
     S <- S - gamma grad f with gamma = 1, alpha, alpha^2, ... until f falls by at least
-    (gamma/2) |grad f|^2. As printed f has no minimum (``prior=0``): what comes out is where the
-    descent happened to stop.
+    (gamma/2) |grad f|^2. As printed (``prior=0``), f has a minimum only where the original order and
+    the rules make a strongly connected graph: see `Preferences.is_strongly_connected`. On other lists
+    the result is where the descent happened to stop, and it is never marked as converged.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class PaperDescent(Minimiser):
     max_iter
         Steps at most; "for most queries the algorithm converges within 10 iterations".
     tol
-        Converged where no element of the gradient is larger.
+        Converged where f has a minimum and no element of the gradient is larger.
 
     Examples
     --------
@@ -66,7 +67,8 @@ class PaperDescent(Minimiser):
             gradient = f.gradient(s)
             steps += 1
         norm = float(np.abs(gradient).max(initial=0.0))
-        return Solution(s, value, norm, steps, norm <= self.tol)
+        has_minimum = problem.prior > 0 or wish.is_strongly_connected()
+        return Solution(s, value, norm, steps, has_minimum and norm <= self.tol)
 
 
 class Objective:

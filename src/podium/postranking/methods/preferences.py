@@ -91,6 +91,33 @@ class Preferences:
             each = self._weight(weight, m * (m - 1) // 2)
             self.springs.append((rows, each * m))
 
+    def is_strongly_connected(self) -> bool:
+        """Return whether preferences lead from every document to every other one.
+
+        An edge goes from i to j where i before j has a positive weight, in the original order or by a
+        rule. A spring has edges both ways. Without a prior, f has a minimum exactly where the graph is
+        strongly connected; it is then unique up to a constant (Ford, *Solution of a ranking problem from
+        binary comparisons*, 1957).
+
+        Examples
+        --------
+        >>> last_to_the_top = Preferences(n=3)
+        >>> last_to_the_top.is_strongly_connected()
+        False
+        >>> last_to_the_top.promote([2], k=1, weight=1.0)
+        >>> last_to_the_top.is_strongly_connected()
+        True
+        """
+        # The original order leads downwards from every row. What is left is a way up over every border
+        # between neighbouring rows: an upward edge from row b to row a crosses borders a to b - 1.
+        upward = [
+            (lo, doc) if weight > 0 else (doc, hi - 1)
+            for doc, lo, hi, weight in zip(self.doc, self.lo, self.hi, self.weight, strict=True)
+        ]
+        upward += [(min(rows), max(rows)) for rows, _ in self.springs]
+        crossed = {border for top, bottom in upward for border in range(top, bottom)}
+        return len(crossed) >= self.n - 1
+
     def _weight(self, weight: float, size: int) -> float:
         return weight * (self.n - 1) / size if self.scale == "rule" else weight
 

@@ -34,6 +34,11 @@ from podium.experiments.papers.rankopt.claims import (
     Reproduction,
     along,
 )
+from podium.experiments.papers.rankopt.convergence import (
+    Convergence,
+    count_converged,
+    joined_counts,
+)
 from podium.experiments.papers.rankopt.examples import examples
 from podium.experiments.papers.rankopt.lists import MEASURES, Ranked, Weights
 from podium.experiments.papers.rankopt.rules import Case, Floats
@@ -130,6 +135,11 @@ def reproduce(
         seed,
         tuple(outcome for name, own in cells.items() for outcome in _outcomes(name, own)),
         tuple(e for name, own in cells.items() for e in _first_examples(name, own)),
+        tuple(
+            count
+            for name, own in cells.items()
+            for count in joined_counts(name, [cell.convergence for cell in own])
+        ),
     )
 
 
@@ -149,6 +159,7 @@ class Cell:
 
     tested: tuple[Tested, ...]
     examples: tuple[Example, ...]
+    convergence: tuple[Convergence, ...]
 
 
 def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> Cell:
@@ -173,7 +184,8 @@ def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> Cell:
     if not quick:
         for form in FORMS:
             tested += _sensitivity(test, form, chosen[STUDY, form])
-    return Cell(tuple(tested), tuple(examples(test, CONTENDERS, chosen)))
+    counts = count_converged(Ranked.of(*ranked[1], 1, seed), seed)
+    return Cell(tuple(tested), tuple(examples(test, CONTENDERS, chosen)), counts)
 
 
 def choose(valid: Ranked, case: Case, settings: Settings, grid: Sequence[float] = GRID) -> Weights:

@@ -123,7 +123,10 @@ def claims(found: Summary) -> list[str]:
         "the form is ahead; in brackets, at how many significantly, and at how many it is "
         "significantly behind. Significant: p < 0.05 in a paired t-test over queries, two-sided, by "
         "Holm's correction for the tests of a form in a combination, all data sets together. *As "
-        "good* allows 0.001, *similar* and *not sensitive* 0.01: the paper says no numbers.",
+        "good* allows 0.001, *similar* and *not sensitive* 0.01: the paper says no numbers. *Converges*: no "
+        "element of the gradient is larger than the number given (the paper gives no tolerance); most: more "
+        "than half of the lists, for Algorithm 1 at the widest tolerance. Where f has no minimum a "
+        "small gradient only says that the scores have drifted far apart.",
         "",
         *table(["claim", "form", "baselines", *found.data], rows),
         "",
@@ -131,7 +134,9 @@ def claims(found: Summary) -> list[str]:
 
 
 def number(figure: str) -> str:
-    """Figure or figures."""
+    """Figure, figures or table."""
+    if figure.startswith("Table"):
+        return figure
     return f"Figure{'s' if '-' in figure else ''} {figure}"
 
 

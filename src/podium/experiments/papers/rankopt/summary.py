@@ -15,6 +15,7 @@ from podium.experiments.papers.rankopt.claims import (
     Example,
     Reproduction,
 )
+from podium.experiments.papers.rankopt.convergence import Convergence
 from podium.experiments.papers.rankopt.rules import Case
 
 DIGITS = 6
@@ -39,6 +40,7 @@ class Summary:
     chosen: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
     claims: tuple[Claim, ...]
     examples: tuple[Example, ...]
+    convergence: tuple[Convergence, ...]
 
     @classmethod
     def of(cls, found: Reproduction) -> Self:
@@ -72,6 +74,7 @@ class Summary:
             },
             found.claims(),
             found.examples,
+            found.convergence,
         )
 
     @property
@@ -124,6 +127,7 @@ class Summary:
             },
             tuple(Claim(**claim) for claim in told["claims"]),
             tuple(Example.from_dict(example) for example in told["examples"]),
+            tuple(Convergence(**counts) for counts in told["convergence"]),
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from joblib import delayed
 
 from podium.data import Fold, RankingData, check_seed
@@ -28,9 +29,10 @@ from podium.experiments.papers.rpc_mtl.claims import (
     ablation_pairs,
 )
 from podium.experiments.papers.rpc_mtl.clusters import ClusterFigure, cluster_figure
-from podium.experiments.papers.rpc_mtl.data import Table, table_folds
+from podium.experiments.papers.rpc_mtl.data import LIST_DOCS, Table, table_folds
 from podium.experiments.papers.rpc_mtl.fits import (
     CHOICE,
+    COMBINES,
     MEASURES,
     OTHER_MEASURES,
     QUICK,
@@ -39,6 +41,7 @@ from podium.experiments.papers.rpc_mtl.fits import (
     Grid,
     Tested,
     Variant,
+    bands_tested,
     clusters_tested,
     joined,
     mixed,
@@ -68,7 +71,8 @@ def reproduce(
 
     Every setting (lambda, l2, c; of ListNet the scale of relevance) is chosen by NDCG@10 with linear gain
     of a fold's validation lists; test lists are looked at once. Without multi-task learning: lambda
-    is 0. Without metric learning: the features' Euclidean distance.
+    is 0. Without metric learning: the features' Euclidean distance. Without the cluster search: every
+    list is cut into K equal bands.
 
     Parameters
     ----------
@@ -113,6 +117,9 @@ def reproduce(
     for name, table in (tables or {}).items():
         for repeat in range(QUICK_REPEATS if quick else REPEATS):
             plan[_Cell(name, repeat)] = delayed(table_tested)(table, chosen, seed + repeat)
+            plan[_Cell(name, repeat, bands=True)] = delayed(table_bands_tested)(
+                table, chosen, seed + repeat
+            )
     items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
     prints = {
         name: made_of([own, asdict(chosen), name in ablated, seed])
@@ -138,10 +145,12 @@ class _Cell:
     number: int
     n_clusters: int = 0
     metric: bool = True
+    bands: bool = False
 
     def __str__(self) -> str:
         what = "" if not self.n_clusters else f", K = {self.n_clusters}"
-        return f"{self.data}, {self.number + 1}{what}{'' if self.metric else ', no metric'}"
+        what += ("" if self.metric else ", no metric") + (", equal bands" if self.bands else "")
+        return f"{self.data}, {self.number + 1}{what}"
 
 
 def _plan(
@@ -164,6 +173,10 @@ def _plan(
                 plan[_Cell(name, number, K, metric)] = delayed(clusters_tested)(
                     fold, K, metric, used, seed
                 )
+            for K in MAIN_KS:
+                plan[_Cell(name, number, K, bands=True)] = delayed(bands_tested)(
+                    fold, K, grid, seed
+                )
     return plan
 
 
@@ -176,6 +189,15 @@ def table_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
     pieces = [
         _rivals(fold, grid)
         + [t for K in MAIN_KS for t in clusters_tested(fold, K, True, grid, seed)]
+        for fold in table_folds(table, seed)
+    ]
+    return joined(pieces, means=True)
+
+
+def table_bands_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
+    """Return what `table_tested` does, for equal bands."""
+    pieces = [
+        [t for K in MAIN_KS for t in bands_tested(fold, K, grid, seed)]
         for fold in table_folds(table, seed)
     ]
     return joined(pieces, means=True)
@@ -199,14 +221,20 @@ def _assembled(
         for score in scores(_outcomes(name, own), [*MEASURES, *OTHER_MEASURES])
     ]  # fmt: skip
     ks = tuple(sorted({cell.n_clusters for cell in cells if cell.data in ablated} - {0}))
+    banded = set(map(str, _band_variants()))
     left_out: list[Score] = []
     left_out_tests: list[Comparison] = []
     for name in ablated:
-        outcomes = _outcomes(name, tested[name].values())
+        searched = [t for ranker, t in tested[name].items() if ranker not in banded]
+        outcomes = _outcomes(name, searched)
         left_out += scores(outcomes, ABLATED_MEASURES)
         left_out_tests += compare(
             outcomes, ablation_pairs(ks[1:]), ABLATED_MEASURES, method="t", seed=seed
         )
+    bands = {
+        name: _outcomes(name, [own["listmle"], *(own[str(v)] for v in _band_variants())])
+        for name, own in tested.items()
+    }
     mixes: list[Score] = []
     for name, own in tested.items():
         soft = [own[mixed(K, c)] for K in MAIN_KS for c in STUDIED_MIXES]
@@ -219,6 +247,10 @@ def _assembled(
         tests=tuple(tests),
         left_out=tuple(left_out),
         left_out_tests=tuple(left_out_tests),
+        bands=tuple(s for own in bands.values() for s in scores(own[1:], [CHOICE])),
+        bands_tests=tuple(t for own in bands.values() for t in _against_listmle(own, seed)),
+        median_lengths={name: _median_length(own) for name, own in folds.items()}
+        | dict.fromkeys(tables, float(LIST_DOCS)),
         mixes=tuple(mixes),
         chosen=tuple(Chosen(n, t.ranker, t.settings, t.reason) for n, own in main.items() for t in own),
         specials=specials,
@@ -238,6 +270,21 @@ def _by_ranker(cells: Mapping[_Cell, list[Tested]], data: str) -> dict[str, Test
 
 def _main_variants() -> list[Variant]:
     return [Variant(K, combine) for K in MAIN_KS for combine in ("soft", "hard")]
+
+
+def _band_variants() -> list[Variant]:
+    return [Variant(K, combine, search=False) for K in MAIN_KS for combine in COMBINES]
+
+
+def _against_listmle(outcomes: Sequence[Outcome], seed: int) -> tuple[Comparison, ...]:
+    """Compare every equal-band variant with ListMLE: tests of their own, so that others keep theirs."""
+    pairs = [(str(variant), "listmle") for variant in _band_variants()]
+    return compare(outcomes, pairs, [CHOICE], method="t", seed=seed)
+
+
+def _median_length(folds: Sequence[Fold]) -> float:
+    """Return the median number of documents in a training list."""
+    return float(np.median(np.concatenate([fold.train.groups.sizes for fold in folds])))
 
 
 def _outcomes(data: str, tested: Iterable[Tested]) -> list[Outcome]:

@@ -62,6 +62,7 @@ class Grid:
     mixes: tuple[float, ...] = MIXES
 
 
+MAX_SWEEPS: int = RPCMTL().max_sweeps
 QUICK = Grid((0.1,), (0.01,), (0.01,), (5.0,), (0.25,))
 
 
@@ -72,9 +73,13 @@ class Variant(NamedTuple):
     combine: Combine = "soft"
     metric: bool = True
     tasks: bool = True
+    search: bool = True
+    """Whether clusters are searched for; if not, every list is cut into K equal bands."""
 
     def __str__(self) -> str:
         """As tables name it."""
+        if not self.search:
+            return f"RPC-MTL K = {self.n_clusters}, {self.combine}, equal bands"
         left_out = [n for n, on in (("metric", self.metric), ("multi-task", self.tasks)) if not on]
         without = f" without {' and '.join(left_out)}" if left_out else ""
         return f"RPC-MTL K = {self.n_clusters}, {self.combine}{without}"
@@ -127,7 +132,7 @@ class _Best(NamedTuple):
 
 
 def clusters_tested(
-    fold: Fold, n_clusters: int, metric: bool, grid: Grid, seed: int
+    fold: Fold, n_clusters: int, metric: bool, grid: Grid, seed: int, *, search: bool = True
 ) -> list[Tested]:
     """RPC-MTL in every form that the same clusters have: soft and hard, with and without tasks.
 
@@ -135,7 +140,7 @@ def clusters_tested(
     """
     choice = parse(CHOICE).averaging_ties()
     best: dict[str, _Best] = {}
-    for ranker in _path(fold.train, n_clusters, metric, grid, seed):
+    for ranker in _path(fold.train, n_clusters, metric, grid, seed, search):
         for names, model, said in _forms(ranker, metric, grid):
             value = evaluate(fold.valid, model.predict(fold.valid.X), choice)[choice].mean
             reason = "" if ranker.converged_ else ranker.stopped_
@@ -153,10 +158,15 @@ def clusters_tested(
     ]
 
 
+def bands_tested(fold: Fold, n_clusters: int, grid: Grid, seed: int) -> list[Tested]:
+    """Return RPC-MTL's soft and hard form on equal bands, chosen and tested as `clusters_tested` does."""
+    return clusters_tested(fold, n_clusters, False, grid, seed, search=False)
+
+
 def _forms(ranker: RPCMTL, metric: bool, grid: Grid) -> Iterator[tuple[list[str], Model, str]]:
     """What a fit can be made of: the names it is known by, a model, and its settings."""
     said, model = f"lam={ranker.lam:g} l2={ranker.l2:g}", ranker.model_
-    variant = Variant(ranker.n_clusters, "soft", metric, ranker.lam > 0)
+    variant = Variant(ranker.n_clusters, "soft", metric, ranker.lam > 0, ranker.max_sweeps > 0)
     if not isinstance(model, Combined):
         yield [str(variant)], model, said
         return
@@ -174,7 +184,7 @@ def mixed(n_clusters: int, c: float) -> str:
 
 
 def _path(
-    train: RankingData, n_clusters: int, metric: bool, grid: Grid, seed: int
+    train: RankingData, n_clusters: int, metric: bool, grid: Grid, seed: int, search: bool
 ) -> Iterator[RPCMTL]:
     """A fit for each setting; all have the clusters of the first, and start where the last ended."""
     start = None
@@ -182,7 +192,7 @@ def _path(
         for lam in grid.lambdas:
             ranker = RPCMTL(
                 n_clusters=n_clusters, distance="diagonal" if metric else None, lam=lam, l2=l2,
-                clamp=True, seed=seed,
+                clamp=True, seed=seed, max_sweeps=MAX_SWEEPS if search else 0,
             )  # fmt: skip
             with _quiet():
                 ranker._fit(train, None, None, start)

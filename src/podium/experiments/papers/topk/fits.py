@@ -63,6 +63,8 @@ def entrants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> dict[
     given["adarank"] = {"reverse": False}
     for name in (*FAMILIES, "topk-listmle"):
         given[name] = {"k": k}
+    # The kept results were measured with this gap, which is coarser than today's default.
+    given["focused-svm"]["eps"] = 1e-3
     out = {}
     for name, settings in given.items():
         ranker = make_ranker(name, **settings)

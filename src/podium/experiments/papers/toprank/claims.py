@@ -27,6 +27,11 @@ NAMES = {
     "toprank": "TopRank",
 }
 """Every ranker, and what the paper calls it."""
+WEAK_BASES: dict[str, tuple[Literal["hull", "paper"], str]] = {
+    "topslack-cut": ("hull", "toprank-cut"),
+    "topslack-cut-paper": ("paper", "toprank-cut-paper"),
+}
+"""TopSlack with the mean ideal (``ideal="cut"``): its search, and the paper's vote over it."""
 COLOURS = dict(zip(NAMES, PALETTE, strict=True))
 """The same ranker has the same colour in all figures."""
 
@@ -108,6 +113,13 @@ class Reproduction:
     quick: bool
     seed: int
     outcomes: tuple[Outcome, ...]
+    weak: tuple[Outcome, ...] = ()
+    """TopSlack with ``ideal="cut"`` and the paper's vote over it; only with the paper's set-up."""
+
+    def weak_tests(self) -> tuple[Comparison, ...]:
+        """Return the vote less its weak base: tests of their own, so that Figure 3 keeps its p-values."""
+        pairs = [(vote, base) for base, (_, vote) in WEAK_BASES.items()]
+        return compare(self.weak, pairs, POINTS, seed=self.seed)
 
     def of(self, mode: str) -> list[Outcome]:
         """The outcomes of one mode."""
@@ -178,8 +190,11 @@ class Reproduction:
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        outcomes = tuple(Outcome.from_dict(outcome) for outcome in told["outcomes"])
-        return cls(tuple(told["modes"]), told["quick"], told["seed"], outcomes)
+        outcomes, weak = (
+            tuple(Outcome.from_dict(outcome) for outcome in told[name])
+            for name in ("outcomes", "weak")
+        )
+        return cls(tuple(told["modes"]), told["quick"], told["seed"], outcomes, weak)
 
 
 def bar_figure(

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from podium.experiments.papers.figures import BarFigure
-from podium.experiments.papers.outcomes import Comparison, Score
+from podium.experiments.papers.outcomes import Comparison, Score, scores
 from podium.experiments.papers.records import from_json
+from podium.experiments.papers.toprank.approximation import BOUND, Approximation, approximations
 from podium.experiments.papers.toprank.claims import (
     FIGURES,
+    POINTS,
     Claim,
     Reproduction,
     Standing,
@@ -46,11 +48,25 @@ class Summary:
     quick: bool
     seed: int
     modes: Mapping[str, ModeSummary]
+    weak_scores: tuple[Score, ...]
+    weak_tests: tuple[Comparison, ...]
+    """TopSlack with ``ideal="cut"``, and the paper's vote over it."""
+    approximations: tuple[Approximation, ...]
+    """Supervised Kemeny's distance against the least, on instances made for it."""
 
     @classmethod
     def of(cls, found: Reproduction) -> Self:
         """Of a reproduction."""
-        return cls(found.quick, found.seed, {mode: _summary(found, mode) for mode in found.modes})
+        return cls(
+            found.quick, found.seed, {mode: _summary(found, mode) for mode in found.modes},
+            scores(found.weak, POINTS), found.weak_tests(), approximations(),
+        )  # fmt: skip
+
+    @property
+    def claims(self) -> list[bool]:
+        """Return for each claim of the paper, in each case, whether it holds."""
+        own = [claim.holds for mode in self.modes.values() for claim in mode.claims]
+        return [*own, all(one.ratio <= BOUND for one in self.approximations)]
 
     @property
     def data(self) -> tuple[str, ...]:
