@@ -262,7 +262,8 @@ class RankingData:
         """Scores as a vector with one number a row, or an error that says what they are instead."""
         values = to_array(scores, "scores", np.float64)
         if values.ndim != 1:
-            raise DataError(f"expected one score a document, got an array of shape {values.shape}")
+            got = f"an array of shape {values.shape}"
+            raise LengthMismatchError(f"expected one score per document, got {got}")
         values = np.ascontiguousarray(values)
         self.groups.check(values, "scores")
         if np.isnan(values).any():

@@ -54,7 +54,7 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
     >>> make("topk-listmle")
     TopkListMLELoss(k=10)
     >>> make(FocusedLoss(list=ListMLELoss(), k=3).spec())
-    FocusedLoss(list=ListMLELoss(), pair=PairLogistic(pairs='mean'), k=3, beta=0.5)
+    FocusedLoss(list=ListMLELoss(), pair=PairLogistic(pairs='mean'), k=3, beta=0.5, scale_pairs=False)
     """
     if isinstance(loss, Loss):
         return loss
