@@ -40,7 +40,7 @@ from podium.rankers import (
     RankSVM,
     feature_weights,
 )
-from podium.rankers.inputs import telling
+from podium.rankers.inputs import contrasting_queries
 from podium.rankers.models import Linear
 from podium.registry import load
 
@@ -461,7 +461,7 @@ def boosted_by_hand(ranker, alpha, rounds):
     """Boosting composition by composition, each scored block by block; the weights of the blocks."""
     plan, composed = ranker.plan(), ensemble_of(ranker.model_)
     metric = "NDCG(ties='average')@10"
-    data = TRAIN.subset(telling(TRAIN))
+    data = TRAIN.subset(contrasting_queries(TRAIN))
     chance = evaluate(data, np.zeros(len(data)), metric)[metric].per_query
 
     def edge(scores):
@@ -541,7 +541,7 @@ def test_measured_weights():
     ranker = CFBRS(base="least-squares", min_block=3, weights="validation")
     composed = ensemble_of(ranker.fit(TRAIN, valid=VALID).model_)
     metric = "NDCG(ties='average')@10"
-    seen = VALID.subset(telling(VALID))
+    seen = VALID.subset(contrasting_queries(VALID))
     scores = composed.block_scores(seen.X, seen.groups, np.arange(len(composed.blocks)))
     values = [evaluate(seen, np.array(s), metric)[metric].mean for s in scores.T]
     T = composed.population.temperature

@@ -129,7 +129,7 @@ def test_a_run_that_is_stopped_or_killed_goes_on(folder, tmp_path, how):
     code = LISTENING + (
         "import time\nfrom podium.rankers import ListNet\n"
         "def wait(self, train, watch, start):\n    time.sleep(600)\n"
-        "ListNet._learn = wait\n"
+        "ListNet.learn = wait\n"
         "from podium.apps.cli import app\n"
         f"app(['compare', {str(folder)!r}, '--rankers', 'regression,listnet', '-m', 'NDCG@5',"
         f" '--no-tune', '--out', {str(out)!r}])"

@@ -258,7 +258,7 @@ def test_ctrl_c_before_the_first_iteration_writes_nothing(files, monkeypatch):
     def learn(self, train, watch, start):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RANKERS["rankboost"], "_learn", learn)
+    monkeypatch.setattr(RANKERS["rankboost"], "learn", learn)
     before = sorted(files.iterdir())
     for arguments in (["train"], ["tune", "--valid", "vali.txt"]):
         name, *rest = arguments

@@ -48,19 +48,19 @@ def small(rankers=("regression", "ranksvm"), data=DATA, **options):
 class Fails(RankSVM):
     """Fails where it is not trained on query q1."""
 
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         if "q1" not in train.qids.tolist():
             raise RuntimeError("no q1\nto learn from")
-        return super()._learn(train, watch, start)
+        return super().learn(train, watch, start)
 
 
 class Interrupted(RankSVM):
     """Ctrl-C comes while it learns from query q1 not."""
 
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         if "q1" not in train.qids.tolist():
             raise KeyboardInterrupt
-        return super()._learn(train, watch, start)
+        return super().learn(train, watch, start)
 
 
 # --- the protocol
@@ -90,9 +90,9 @@ def test_nothing_that_chooses_is_given_the_test_queries(monkeypatch):
     monkeypatch.setattr(cells_module, "tune", spy)
 
     class Spy(RankSVM):
-        def _fit(self, data, valid=None, callback=None, start=None):
+        def fit_data(self, data, valid=None, callback=None, start=None):
             seen.append((set(data.qids), set(valid.qids)))
-            return super()._fit(data, valid, callback, start)
+            return super().fit_data(data, valid, callback, start)
 
         def predict(self, X):
             predicted.append(set(X.qids))
@@ -600,12 +600,12 @@ def test_a_ranker_that_fails_in_a_fold_is_reported_there():
 class Killed(RankSVM):
     """Its process is killed where it is not trained on query q1; where it is, only the first time."""
 
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         spent = Path(os.environ["KILLED"])
         if "q1" not in train.qids.tolist() or not spent.exists():
             spent.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return super()._learn(train, watch, start)
+        return super().learn(train, watch, start)
 
 
 def test_a_killed_process_costs_its_cell_alone(tmp_path, monkeypatch):
@@ -632,11 +632,11 @@ class NoRoom(RankSVM):
     full = True
     fits = count()
 
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         next(self.fits)
         if self.full and "q1" not in train.qids.tolist():
             raise OSError("no room")
-        return super()._learn(train, watch, start)
+        return super().learn(train, watch, start)
 
 
 def test_what_failed_is_tried_again(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ HOSTILE = "<script>alert('$x$')</script>"
 
 
 class Fails(RankSVM):
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         raise RuntimeError(f"a & b {HOSTILE}")
 
 
@@ -112,7 +112,7 @@ def test_marks_follow_the_corrected_p_values(report):
 class Constant(RankSVM):
     """Ranks by the last feature, which is noise."""
 
-    def _learn(self, train, watch, start):
+    def learn(self, train, watch, start):
         from podium.rankers.models import Linear
         from podium.rankers.ranker import Learned
 

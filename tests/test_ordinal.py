@@ -400,7 +400,7 @@ def test_a_path_of_penalties_starts_warm():
     alone = Ordinal(tol=1e-9, **found.settings).fit(DATA)
     np.testing.assert_allclose(found.ranker.predict(DATA), alone.predict(DATA), atol=1e-6)
     start = Ordinal(l2=1.0).fit(DATA).model_
-    warm, cold = Ordinal(l2=0.9)._fit(DATA, start=start), Ordinal(l2=0.9).fit(DATA)
+    warm, cold = Ordinal(l2=0.9).fit_data(DATA, start=start), Ordinal(l2=0.9).fit(DATA)
     assert warm.history_.objective[0] < cold.history_.objective[0] - 1e-3
     np.testing.assert_allclose(warm.predict(DATA), cold.predict(DATA), atol=1e-5)
 

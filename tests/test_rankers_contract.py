@@ -73,7 +73,7 @@ def test_a_ranker_says_what_it_is(name):
     assert ranker.name == name
     assert ranker.paper
     assert set(ranker.grid) <= set(ranker.get_params())
-    assert ranker.path is None or ranker.path in ranker.get_params()
+    assert ranker.warm_start_along is None or ranker.warm_start_along in ranker.get_params()
     assert inspect.getdoc(type(ranker))
 
 
@@ -824,7 +824,7 @@ def test_queries_that_say_nothing_do_not_harm_a_network():
 
 
 def test_a_ranker_of_your_own_is_a_small_class():
-    """The contract is open: `_learn` is all a subclass writes."""
+    """The contract is open: `learn` is all a subclass writes."""
 
     @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
     class First(RankBoost):

@@ -77,7 +77,7 @@ def test_weakly_regularised_losses_do_not_see_the_order_of_rows(name):
     "name", ["listnet", "ranknet", "topk-listmle", "focused-net", "focused-boost"]
 )
 def test_every_trial_is_what_a_fit_of_its_own_gives(name):
-    path = make_ranker(name).path or "beta"
+    path = make_ranker(name).warm_start_along or "beta"
     values = [1.0, 0.1, 1e-3] if path == "l2" else [0.0, 0.5, 1.0]
     found = tune(cheap(name), TRAIN, VALID, grid={path: values})
     for trial, value in zip(found.trace, values, strict=True):
@@ -114,10 +114,10 @@ def test_ctrl_c_between_two_fits_keeps_what_tune_has_found():
             raise KeyboardInterrupt
 
     class Stubborn(Regression):
-        def _learn(self, train, watch, start):
+        def learn(self, train, watch, start):
             if self.l2 == 1.0:  # regression has no iteration at which it could end with a model
                 raise KeyboardInterrupt
-            return super()._learn(train, watch, start)
+            return super().learn(train, watch, start)
 
     found = tune(Stubborn(), TRAIN, VALID, grid={"l2": [1e-3, 1.0, 2.0]})
     assert not found.finished

@@ -344,8 +344,8 @@ def test_searches_and_pipelines():
 
 def test_along_a_path_of_t_members_are_fitted_once(monkeypatch):
     fits = []
-    learn = Regression._learn
-    monkeypatch.setattr(Regression, "_learn", lambda *a: (fits.append(1), learn(*a))[1])
+    learn = Regression.learn
+    monkeypatch.setattr(Regression, "learn", lambda *a: (fits.append(1), learn(*a))[1])
     found = tune(cheap("toprank"), TRAIN, VALID, grid={"t": [2, 4, 8]})
     assert len(fits) == 1
     for trial in found.trace:
@@ -386,9 +386,9 @@ def test_ctrl_c_keeps_the_members_that_are_done():
 
 def test_ctrl_c_within_a_member_ends_the_whole(monkeypatch):
     class Stubborn(RankBoost):
-        def _learn(self, train, watch, start):
+        def learn(self, train, watch, start):
             watch.callback = Impatient(2)
-            return super()._learn(train, watch, start)
+            return super().learn(train, watch, start)
 
     ranker = TopRank(base=RankSVM(), rankers=(Stubborn(rounds=9), Regression()))
     with pytest.warns(NotConvergedWarning, match="interrupted"):
@@ -399,7 +399,7 @@ def test_ctrl_c_within_a_member_ends_the_whole(monkeypatch):
     def never(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RankSVM, "_learn", never)
+    monkeypatch.setattr(RankSVM, "learn", never)
     with pytest.raises(KeyboardInterrupt):
         clone(ranker).fit(TRAIN, valid=VALID)
 

@@ -157,7 +157,7 @@ def test_warm_starts_take_fewer_passes():
     cold, start = 0, None
     warm = 0
     for C in (1.0, 3.0, 10.0, 30.0):
-        again = TopSlack(C=C)._fit(DATA, start=start)
+        again = TopSlack(C=C).fit_data(DATA, start=start)
         warm += again.certificate_.rounds
         start = again.model_
         cold += TopSlack(C=C).fit(DATA).certificate_.rounds

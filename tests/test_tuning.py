@@ -59,7 +59,7 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     for C, alone in zip(path, cold, strict=True):
         end = tune(RankSVM(tol=1e-9), train, valid, grid={"C": path[: path.index(C) + 1]})
         assert end.trace == found.trace[: len(end.trace)]
-        warm = RankSVM(tol=1e-9, C=C)._fit(train, None, None, cold[0].model_)
+        warm = RankSVM(tol=1e-9, C=C).fit_data(train, None, None, cold[0].model_)
         np.testing.assert_allclose(warm.model_.weights, alone.model_.weights, atol=1e-5, rtol=1e-5)
         value = alone.certificate_.value
         assert abs(warm.certificate_.value - value) <= 1e-5 * value
@@ -75,7 +75,7 @@ def test_warm_starts_of_smooth_losses_end_at_the_same_objective(ranker, path):
     (name, values), start = next(iter(path.items())), None
     for value in values:
         cold = type(ranker)(**{**ranker.get_params(), name: value}).fit(TRAIN)
-        warm = type(ranker)(**{**ranker.get_params(), name: value})._fit(TRAIN, start=start)
+        warm = type(ranker)(**{**ranker.get_params(), name: value}).fit_data(TRAIN, start=start)
         start = warm.model_
         np.testing.assert_allclose(warm.predict(VALID), cold.predict(VALID), atol=1e-5)
 
@@ -240,7 +240,7 @@ def test_ctrl_c_before_the_first_iteration_is_ctrl_c(name, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(ranker), "_learn", interrupted)
+    monkeypatch.setattr(type(ranker), "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(TRAIN)
     assert not hasattr(ranker, "model_")

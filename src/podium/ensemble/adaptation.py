@@ -78,17 +78,17 @@ def measure(ranker: CFBRS, batch: Batch) -> float:
     composed = ensemble_of(ranker.model_)
     total = mass = 0.0
     for name, own in (named or evidence).items():
-        standing, _ = ranker._serving(name)
+        standing, _ = ranker.class_weights(name)
         weights = standing.weights(composed.prior)
         serving = composed.serving(standing)
         scores = serving.scores_with(weights, own.data.X, own.data.groups)
         share = float(own.alpha.sum())
-        total += own.mean(scores, ranker._averaging()) * share
+        total += own.mean(scores, ranker.tie_averaged_metric()) * share
         mass += share
     return total / mass
 
 
 def _batch(ranker: CFBRS, given: Any) -> Batch:
-    batch = given if isinstance(given, Batch) else Batch(ranker._data(given))
-    ranker._check_fitted(batch.data)
+    batch = given if isinstance(given, Batch) else Batch(ranker.ranking_data(given))
+    ranker.check_fitted_on(batch.data)
     return batch

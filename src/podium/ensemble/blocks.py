@@ -15,8 +15,6 @@ from sklearn.base import clone
 from podium.data import RankingData
 from podium.ensemble.plan import Features, Plan
 from podium.errors import NotConvergedWarning, UsageError
-from podium.metrics.naming import parse
-from podium.rankers.history import Watch
 from podium.rankers.least_squares import LeastSquares, nested, pair_moments
 from podium.rankers.models import Linear, Model
 from podium.rankers.ranker import Ranker
@@ -58,7 +56,7 @@ def fit_blocks(
         chains = _solved(base, plan, train)
     else:
         lively = _lively(train)
-        keep = base.keeps_best or base._needs_validation()
+        keep = base.keeps_best or base.needs_validation()
         tasks = (
             delayed(_fit_chain)(
                 base, [plan.orders[number][start, end] for end in ends], lively, train,
@@ -123,13 +121,10 @@ def _part(data: RankingData, columns: NDArray[np.int64]) -> RankingData:
 def _fit(
     ranker: Ranker, train: RankingData, valid: RankingData | None, start: Model | None
 ) -> Fitted:
-    """As `Ranker.fit`, without what is kept of the data: only the model counts."""
-    train, valid = ranker._parts(train, valid)
-    metric = parse(ranker._metric()).averaging_ties()
-    watch = Watch(ranker.name, metric, valid, None, ranker._total(), ranker.keeps_best)
+    """Return the model of one block."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        learned = ranker._attempt(train, watch, start)
+        learned, _ = ranker.train_model(train, valid, start=start)
     if learned.reason == "interrupted":
         raise KeyboardInterrupt
     return Fitted(learned.model, "" if learned.converged else learned.reason or "not converged")

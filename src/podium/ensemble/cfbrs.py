@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -196,7 +197,7 @@ class CFBRS(Ranker):
             of their own by what they clicked. A log without user classes changes nothing (but the
             loss, where ``scale_loss`` is on), and a ``NothingLearnedWarning`` says so.
         """
-        data = self._data(X, y, qid, sample_weight)
+        data = self.ranking_data(X, y, qid, sample_weight)
         personal = user_class is not None or has_labels(feedback)
         evidence = Batch(data, feedback, user_class).evidence() if personal else {}
         if personal and not evidence:
@@ -204,11 +205,8 @@ class CFBRS(Ranker):
                 "expected feedback on queries and documents of the data that tells some of them "
                 "apart, got none; see podium.feedback.Feedback.labels"
             )
-        self._feedback = feedback
-        try:
-            super().fit(data, valid=valid, callback=callback)
-        finally:
-            del self._feedback
+        held_out = None if valid is None else self.ranking_data(valid, scaled=data.scaled)
+        self.fit_data(data, held_out, callback, learn=partial(self._learn_with, feedback))
         if evidence:
             self._learn_users(evidence, self._own_blocks(evidence, feedback))
             if has_labels(feedback):  # other labels are those that the blocks were fitted on
@@ -235,7 +233,8 @@ class CFBRS(Ranker):
             permutations=self.permutations, groups=self.groups, seed=self.seed,
         )  # fmt: skip
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise if settings do not fit together."""
         base = self._base()
         self._combination()
         if self.normalise is not None and self.combine != "score":
@@ -279,7 +278,8 @@ class CFBRS(Ranker):
             return Combination(given)
         return Combination(None if given == "score" else make_aggregator(given), self.normalise)
 
-    def _needs_validation(self) -> bool:
+    def needs_validation(self) -> bool:
+        """Whether queries are held out where no validation data is given."""
         return self.weights != "size"
 
     @property
@@ -287,15 +287,23 @@ class CFBRS(Ranker):
         """Of boosting the round that validates best; bagging has one step."""
         return self.ensemble == "boosting"
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
         return self.rounds if self.ensemble == "boosting" else 1
 
-    def _averaging(self) -> Metric:
+    def tie_averaged_metric(self) -> Metric:
+        """Return the metric, averaged over the orders of equal scores."""
         return parse(self.metric).averaging_ties()
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Fit the blocks, then weigh them by bagging or boosting."""
+        return self._learn_with(None, train, watch, start)
+
+    def _learn_with(
+        self, feedback: Any, train: RankingData, watch: Watch, start: Model | None
+    ) -> Learned:
         plan = self.plan(train.names())
-        alpha = Alpha(self.__dict__.get("_feedback"), plan)
+        alpha = Alpha(feedback, plan)
         prior = alpha.prior()
         strength = alpha.strength if self.scale_loss else None
         fits = fit_blocks(
@@ -334,14 +342,14 @@ class CFBRS(Ranker):
         self, evidence: Mapping[str | None, Evidence], models: Mapping[str, Models] | None = None
     ) -> None:
         composed = ensemble_of(self.model_)
-        composed = learn_classes(composed, evidence, self._averaging(), self.seed, models)
+        composed = learn_classes(composed, evidence, self.tie_averaged_metric(), self.seed, models)
         self.model_ = as_model(composed)
 
     def _learn_population(self, evidence: Mapping[str | None, Evidence]) -> None:
         """What speaks for all users, added to what was measured for them."""
         if None in evidence and self.weights == "validation":
             composed = ensemble_of(self.model_)
-            composed = add_to_population(composed, evidence[None], self._averaging())
+            composed = add_to_population(composed, evidence[None], self.tie_averaged_metric())
             self.model_ = as_model(composed)
 
     def _own_blocks(
@@ -378,7 +386,7 @@ class CFBRS(Ranker):
         """
         return ClassTable.of(ensemble_of(self.model_).classes, self.metric, self.max_error)
 
-    def _serving(self, user_class: str | None) -> tuple[Standing, str | None]:
+    def class_weights(self, user_class: str | None) -> tuple[Standing, str | None]:
         """Whose weights a class is served with, and why they are not its own, where they are not."""
         composed = ensemble_of(self.model_)
         found = composed.standing(user_class)
@@ -447,7 +455,7 @@ class CFBRS(Ranker):
     ) -> Floats:
         out, composed = population.copy(), ensemble_of(self.model_)
         for name in dict.fromkeys(names):
-            standing, reason = self._serving(name)
+            standing, reason = self.class_weights(name)
             if reason is not None:
                 warnings.warn(f"{reason}: served as all users are", UnknownClassWarning, 3)
             if standing.name is not None:
@@ -471,7 +479,7 @@ class CFBRS(Ranker):
         data = X if isinstance(X, RankingData) else self._documents(X, qid)
         asked = per_query_names(data, user_class)
         lists = self._lists(X, k, qid, lambda data: self.predict(data, user_class=asked))
-        served = {name: self._serving(name)[0].name for name in dict.fromkeys(asked)}
+        served = {name: self.class_weights(name)[0].name for name in dict.fromkeys(asked)}
         return [
             PersonalList.of(one, name, served[name]) for one, name in zip(lists, asked, strict=True)
         ]
@@ -493,8 +501,12 @@ class CFBRS(Ranker):
         feedback, user_class
             As in ``fit``; without feedback the data's labels count.
         """
-        batch = data if isinstance(data, Batch) else Batch(self._data(data), feedback, user_class)
-        self._check_fitted(batch.data)
+        batch = (
+            data
+            if isinstance(data, Batch)
+            else Batch(self.ranking_data(data), feedback, user_class)
+        )
+        self.check_fitted_on(batch.data)
         if batch.feedback is not None and not has_labels(batch.feedback):
             raise UsageError(
                 "expected a log as podium.feedback.read_ubi reads it to update by, got "
@@ -530,7 +542,8 @@ class CFBRS(Ranker):
         """
         return adapt(self, batches, valid, tol=tol, patience=patience)
 
-    def _check_fitted(self, data: RankingData) -> None:
+    def check_fitted_on(self, data: RankingData) -> None:
+        """Raise if the ranker is not fitted, or not on such features."""
         check_is_fitted(self, "model_")
         self._features(data)
 

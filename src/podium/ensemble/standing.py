@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium.data import RankingData, shuffled_queries
 from podium.ensemble.votes import Votes
 from podium.metrics import Metric, evaluate
-from podium.rankers.inputs import telling
+from podium.rankers.inputs import contrasting_queries
 from podium.rankers.models import Floats, Model
 
 TEMPERATURES = (np.inf, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -33,7 +33,7 @@ class Evidence:
         weight = np.ones(data.n_queries) if alpha is None else np.asarray(alpha, dtype=np.float64)
         if data.query_weight is not None:
             weight = weight * data.query_weight
-        speaks = telling(data) & (weight > 0)
+        speaks = contrasting_queries(data) & (weight > 0)
         return cls(data.subset(speaks), weight[speaks]) if speaks.any() else None
 
     def weighted(self) -> RankingData:

@@ -122,7 +122,7 @@ class TopRank(Ranker):
     name: ClassVar[str] = "toprank"
     paper: ClassVar[str] = "Cheng, Sun, Xie, TopRank"
     grid: ClassVar[dict[str, Any]] = {"t": (10, 20, 50, 100)}
-    path: ClassVar[str | None] = "t"
+    warm_start_along: ClassVar[str | None] = "t"
 
     # Heads are known by the query ids alone: predict asks for them, too.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
@@ -163,7 +163,8 @@ class TopRank(Ranker):
 
         return explain_head(self, data, query)
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise if settings do not fit together."""
         members = self._asked()
         self._aggregator()
         n_voters = len(members) - (not self._base_votes())
@@ -239,7 +240,8 @@ class TopRank(Ranker):
         given = OWN_AGGREGATOR[self.mode] if self.aggregator is None else self.aggregator
         return make_aggregator(given) if isinstance(given, str) else given
 
-    def _needs_validation(self) -> bool:
+    def needs_validation(self) -> bool:
+        """Whether queries are held out where no validation data is given."""
         return True
 
     @property
@@ -247,10 +249,12 @@ class TopRank(Ranker):
         """All members vote: the last step, not the one that validates best."""
         return False
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
         return len(self._asked())
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Fit the base and its voters."""
         # Along a path of t the members are those of the last fit: only the vote is another one.
         known = {m.asked: m for m in start.members} if isinstance(start, Reranked) else {}
         members: list[Member] = []
@@ -273,7 +277,7 @@ class TopRank(Ranker):
                 found = tune(asked.ranker, train, valid, self.metric, asked.grid)
                 ranker, reason = found.ranker, "" if found.finished else "interrupted"
             else:
-                ranker = clone(asked.ranker)._fit(train, valid)
+                ranker = clone(asked.ranker).fit_data(train, valid)
         return Member(
             name=asked.label or ranker.name,
             settings=repr(ranker),

@@ -204,7 +204,7 @@ def _of_class(ranker: Ranker, model: Model, name: str) -> Model:
     composed = model.composed if isinstance(model, LinearComposed) else model
     if not isinstance(composed, Composed) or not isinstance(ranker, CFBRS):
         raise UsageError(f"expected user_class= with a cfbrs, got {ranker.name}")
-    standing, reason = ranker._serving(name)
+    standing, reason = ranker.class_weights(name)
     if reason is not None:
         raise UsageError(f"expected a class of users with weights of its own, got {reason}")
     return replace(composed.serving(standing), population=standing)

@@ -68,7 +68,8 @@ class FirstStage(Ranker):
 
     feature: int = 0
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Learn nothing: the score is one feature."""
         return Learned(Linear(np.eye(train.n_features)[self.feature]))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from podium.data import Fold, RankingData
 from podium.experiments.cells import Cell, Floats, by_id
 from podium.experiments.pieces import readable
-from podium.rankers.inputs import telling
+from podium.rankers.inputs import contrasting_queries
 
 N_QUERIES, N_PLACES, N_LETTERS = 8, 5, 90
 
@@ -58,7 +58,7 @@ def _of_fold(cells: Sequence[Cell], fold: Fold, metric: str) -> list[tuple[float
     )
     known = ~np.isnan(values)
     mean = np.where(known, values, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    askable = telling(fold.test) & known.any(axis=0)
+    askable = contrasting_queries(fold.test) & known.any(axis=0)
     order = [q for q in np.argsort(mean, kind="stable").tolist() if askable[q]][:N_QUERIES]
     ties = by_id(fold.test)
     return [(float(mean[q]), _query(cells, fold.test, q, metric, ties)) for q in order]

@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [str(value.dtype), list(value.shape), _content(value)]
     if isinstance(value, Ranker):
-        return [_kind(value), plain(value._depends_on()), _code(type(value))]
+        return [_kind(value), plain(value.result_parameters()), _code(type(value))]
     if isinstance(value, BaseEstimator):
         return [_kind(value), plain(value.get_params(deep=False)), _code(type(value))]
     if dataclasses.is_dataclass(value):

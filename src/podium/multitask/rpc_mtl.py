@@ -20,7 +20,7 @@ from podium.multitask.metric import Metric
 from podium.multitask.orders import draw_orders
 from podium.rankers.degrees import OrdinalFit, fit_ordinal
 from podium.rankers.history import Watch
-from podium.rankers.inputs import telling, weighty
+from podium.rankers.inputs import contrasting_queries, drop_weightless_queries
 from podium.rankers.models import Floats, Linear, Model
 from podium.rankers.parameters import (
     Count,
@@ -114,9 +114,9 @@ class RPCMTL(Ranker):
         "lam": (2.0, 1.0, 0.1, 0.01, 0.001),
         "c": (0.05, 0.1, 0.25, 0.5),
     }
-    path: ClassVar[str | None] = "lam"
-    after: ClassVar[tuple[str, ...]] = ("combine", "c")
-    also: ClassVar[dict[str, str]] = {"K": "n_clusters", "lambda": "lam", "lambda_": "lam"}
+    warm_start_along: ClassVar[str | None] = "lam"
+    score_only: ClassVar[tuple[str, ...]] = ("combine", "c")
+    aliases: ClassVar[dict[str, str]] = {"K": "n_clusters", "lambda": "lam", "lambda_": "lam"}
 
     n_clusters: Count = 6
     distance: Distance | None = "diagonal"
@@ -161,14 +161,16 @@ class RPCMTL(Ranker):
         Lists that say nothing (of one label, of weight 0) are left out, as in a fit.
         """
         check_parameters(self, self.name)
-        self._check_settings()
+        self.check_settings()
         if not isinstance(data, RankingData):
             raise UsageError(f"expected RankingData to divide, got {type(data).__name__}")
         if self.n_clusters == 1:
             raise UsageError("expected n_clusters of 2 or more to divide lists, got 1")
-        self._check_training(weighty(data))
+        self.check_training(drop_weightless_queries(data))
         kept = (
-            telling(data) if data.query_weight is None else telling(data) & (data.query_weight > 0)
+            contrasting_queries(data)
+            if data.query_weight is None
+            else contrasting_queries(data) & (data.query_weight > 0)
         )
         queries = shuffled_queries(data, self.seed)
         queries = queries[kept[queries]]
@@ -219,23 +221,27 @@ class RPCMTL(Ranker):
         """The optimum is kept: validation data chooses lambda and K, by `tune`."""
         return False
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # the local search goes from list to list
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise if settings do not fit together."""
         if self.distance is not None:
             check_kappas(self.kappa_1, self.kappa_2)
 
-    def _check_training(self, data: RankingData) -> None:
-        super()._check_training(data)
+    def check_training(self, data: RankingData) -> None:
+        """Raise if nothing can be learned from the data."""
+        super().check_training(data)
         if self.n_clusters > 1:
-            self._divider().clusters_for(data.subset(telling(data)))
+            self._divider().clusters_for(data.subset(contrasting_queries(data)))
 
     def _divider(self) -> Divider:
         return Divider(**{field.name: getattr(self, field.name) for field in fields(Divider)})
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
-        lists = train.subset(telling(train))
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Divide the lists into clusters, then learn one task per cluster."""
+        lists = train.subset(contrasting_queries(train))
         if self.n_clusters == 1:
             return self._one_task(lists, watch, start)
         known = start if isinstance(start, Combined) else None

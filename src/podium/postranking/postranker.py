@@ -25,7 +25,7 @@ from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
 from podium.rankers.history import Callback, Watch
 from podium.rankers.models import Model
-from podium.rankers.ranker import Learned, RankedList, Ranker, check_top
+from podium.rankers.ranker import Learned, Learner, RankedList, Ranker, check_top
 
 
 @dataclass(eq=False, repr=False)
@@ -84,15 +84,17 @@ class PostRanker(Ranker):
         fitted: Ranker | None = self.__dict__.get("ranker_")
         return self.model if fitted is None else fitted
 
-    def _fit(
+    def fit_data(
         self,
         data: RankingData,
         valid: RankingData | None = None,
         callback: Callback | None = None,
         start: Model | None = None,
+        learn: Learner | None = None,
     ) -> Self:
-        self._check_settings()
-        ranker = clone(self.model)._fit(data, valid, callback, start)
+        """Fit the model under the rules."""
+        self.check_settings()
+        ranker = clone(self.model).fit_data(data, valid, callback, start, learn)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         # What the ranker has learned is what this one has.
@@ -102,10 +104,12 @@ class PostRanker(Ranker):
         self.ranker_ = ranker
         return self
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Never called: the model under the rules learns."""
         raise AssertionError("its ranker learns")
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise if settings do not fit together."""
         if not isinstance(self.model, Ranker):
             raise UsageError(f"expected a ranker to put rules on, got {self.model!r}")
         check_rules(self.rules)
@@ -115,15 +119,17 @@ class PostRanker(Ranker):
             self.conflicts, self.limit,
         )  # fmt: skip
 
-    def _depends_on(self) -> dict[str, Any]:
-        return {**super()._depends_on(), "today": self.today or datetime.date.today()}
+    def result_parameters(self) -> dict[str, Any]:
+        """Return what the result depends on besides the data."""
+        return {**super().result_parameters(), "today": self.today or datetime.date.today()}
 
-    def _data(self, X: Any, *given: Any, **options: Any) -> RankingData:
-        return self.model._data(X, *given, **options)
+    def ranking_data(self, X: Any, *given: Any, **options: Any) -> RankingData:
+        """Return ranking data as the model takes it."""
+        return self.model.ranking_data(X, *given, **options)
 
     def postrank(self, data: RankingData) -> PostRankedRun:
         """The lists of ranking data after their rules, with what became of each rule."""
-        self._check_settings()
+        self.check_settings()
         if not isinstance(data, RankingData):
             raise MissingDocidsError(
                 "expected RankingData with document ids, which rules name documents by, got "

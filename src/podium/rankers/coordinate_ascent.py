@@ -63,14 +63,16 @@ class CoordinateAscent(Ranker):
     l2: NonNegative = 0.0
     seed: Seed = 0
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Search along one weight at a time, from several starts."""
         for first in self._starts(train, start):
             for value, weights in self._ascend(train, first):
                 watch(1 - value, Linear(weights))
         assert watch.model is not None
         return Learned(watch.model)
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # equal scores are ranked by place
 
     def _starts(self, train: RankingData, start: Model | None) -> Iterator[Floats]:

@@ -167,7 +167,7 @@ def permutation_importance(
     """
     if repeats < 1:
         raise UsageError(f"expected 1 repeat or more, got {repeats}")
-    data, wanted = ranker._data(data), resolve(metric)
+    data, wanted = ranker.ranking_data(data), resolve(metric)
     value = evaluate(data, ranker.predict(data), wanted)[wanted].mean
     rng = np.random.default_rng(seed)
     falls = np.empty((repeats, data.n_features))

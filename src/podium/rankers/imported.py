@@ -52,10 +52,12 @@ class Imported(Ranker):
             made.feature_names_in_ = np.array(names, dtype=object)
         return made
 
-    def _depends_on(self) -> dict[str, Any]:
+    def result_parameters(self) -> dict[str, Any]:
+        """Return what the result depends on besides the data."""
         return {"source": self.source, **self.model_.parts()}
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Raise: an imported model does not learn."""
         raise UsageError(
             f"expected a ranker that learns, got a model imported from {self.source or 'elsewhere'}"
         )

@@ -16,13 +16,13 @@ from podium.data.ranking_data import Missing
 from podium.errors import DataError, ScalingWarning, UsageError
 
 
-def telling(data: RankingData) -> NDArray[np.bool_]:
+def contrasting_queries(data: RankingData) -> NDArray[np.bool_]:
     """Queries with documents of different labels; the others say nothing about an order."""
     lowest = data.groups.reduce(np.minimum, data.y)
     return np.asarray(lowest < data.groups.reduce(np.maximum, data.y))
 
 
-def weighty(data: RankingData) -> RankingData:
+def drop_weightless_queries(data: RankingData) -> RankingData:
     """The queries that count; one of weight 0 must not even move a threshold or a scale."""
     if data.query_weight is None or data.query_weight.all():
         return data
@@ -30,12 +30,12 @@ def weighty(data: RankingData) -> RankingData:
 
 
 def hold_out(data: RankingData, share: float, seed: int) -> tuple[RankingData, RankingData | None]:
-    """Queries to train on and to validate on, at least one telling query each, or no validation.
+    """Queries to train on and to validate on, at least one with different labels each, or no validation.
 
-    Only telling queries are held out: the others validate nothing.
+    Only queries with different labels are held out: the others validate nothing.
     """
     order = shuffled_queries(data, seed)
-    order = order[telling(data)[order]]
+    order = order[contrasting_queries(data)[order]]
     n = min(max(round(share * len(order)), 1), len(order) - 1)
     if n < 1:
         return data, None

@@ -167,16 +167,20 @@ class LambdaMART(Ranker):
     threads: Annotated[int, Range(0)] = 0
     seed: Seed = 0
 
-    def _needs_validation(self) -> bool:
+    def needs_validation(self) -> bool:
+        """Whether queries are held out where no validation data is given."""
         return True
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # ties of the first round's scores are broken by place
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
         return int(self.trees)
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Grow trees along the gradient of the loss."""
         lightgbm()
         with openmp_after_fork():
             return self._boost(train, watch)

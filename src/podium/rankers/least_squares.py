@@ -48,7 +48,8 @@ class LeastSquares(Ranker):
 
     C: Positive = 1e-3
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Solve the normal equations of all pairs."""
         gram, moment = pair_moments(train)
         everything = np.arange(train.n_features)
         weights = nested(gram, moment, self.C, everything, [train.n_features])[0]

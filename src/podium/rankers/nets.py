@@ -45,7 +45,7 @@ class GradientRanker(Ranker):
     """
 
     grid: ClassVar[dict[str, Any]] = {"l2": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
-    path: ClassVar[str | None] = "l2"
+    warm_start_along: ClassVar[str | None] = "l2"
 
     l2: NonNegative = 1e-3
     scorer: Literal["linear", "mlp"] | MLP = "linear"
@@ -69,7 +69,8 @@ class GradientRanker(Ranker):
         """Held out for the network's early stopping."""
         return (self._mlp() or MLP()).validation_fraction
 
-    def _needs_validation(self) -> bool:
+    def needs_validation(self) -> bool:
+        """Whether queries are held out where no validation data is given."""
         return self._mlp() is not None
 
     @property
@@ -77,14 +78,17 @@ class GradientRanker(Ranker):
         """As told, for a linear scorer; a network has no optimum to keep."""
         return self.early_stopping or self._mlp() is not None
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # L-BFGS makes much of the last bits of a sum
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
         mlp = self._mlp()
         return None if mlp is None else mlp.epochs
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Minimise the loss: by L-BFGS over weights, or by Adam over a network."""
         if (mlp := self._mlp()) is not None:
             mlp.check()
             return Learned(train_mlp(mlp, self.loss(), train, watch, l2=self.l2, seed=self.seed))
@@ -242,7 +246,7 @@ class FocusedNet(GradientRanker):
     name: ClassVar[str] = "focused-net"
     paper: ClassVar[str] = "Niu, Guo, Lan, Cheng, SIGIR 2012"
     grid: ClassVar[dict[str, Any]] = {"beta": tuple(i / 20 for i in range(21))}
-    path: ClassVar[str | None] = "beta"
+    warm_start_along: ClassVar[str | None] = "beta"
 
     k: Count = 10
     beta: Share = 0.5

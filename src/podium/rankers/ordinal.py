@@ -108,7 +108,7 @@ class Ordinal(Ranker):
     name: ClassVar[str] = "ordinal"
     paper: ClassVar[str] = "Rennie and Srebro, 2005; McCullagh, JRSS B 1980"
     grid: ClassVar[dict[str, Any]] = {"l2": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
-    path: ClassVar[str | None] = "l2"
+    warm_start_along: ClassVar[str | None] = "l2"
 
     loss: OrdinalLoss = "all-threshold"
     l2: NonNegative = 1e-3
@@ -120,14 +120,17 @@ class Ordinal(Ranker):
         """The optimum is kept, or probabilities would not be what the loss makes of them."""
         return False
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # L-BFGS makes much of the last bits of a sum
 
-    def _check_training(self, data: RankingData) -> None:
+    def check_training(self, data: RankingData) -> None:
+        """Raise if nothing can be learned from the data."""
         self._check_missing(data)
         check_labels_differ(data, self.name)
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Fit the score and its thresholds."""
         labels, degrees = np.unique(train.y, return_inverse=True)
         weight = None if train.query_weight is None else train.groups.spread(train.query_weight)
         if self.loss == "all-threshold" and len(labels) > MANY_LABELS:
@@ -135,7 +138,7 @@ class Ordinal(Ranker):
                 f"ordinal: {len(labels)} different labels, each a degree, take all-threshold long: its "
                 "time grows with them; loss='proportional-odds' does not mind, or round the labels",
                 SlowWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
         def model(fit: OrdinalFit) -> OrdinalModel:

@@ -38,9 +38,9 @@ from podium.rankers.inputs import (
     check_names,
     check_scaling,
     column_names,
+    contrasting_queries,
+    drop_weightless_queries,
     hold_out,
-    telling,
-    weighty,
 )
 from podium.rankers.models import Model
 from podium.rankers.parameters import check_parameters
@@ -59,6 +59,10 @@ class Learned:
     converged: bool = True
     reason: str = ""
     certificate: Certificate | None = None
+
+
+Learner = Callable[[RankingData, Watch, Model | None], Learned]
+"""Turns training data into a model; each iteration is reported to the watch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,18 +113,18 @@ def check_top(k: int | None) -> None:
 class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """A ranker: ``fit`` on labelled queries, ``predict`` one score a row, ``rank`` the top k.
 
-    Subclasses are dataclasses: parameters are fields, and `_learn` turns data into a model.
+    Subclasses are dataclasses: parameters are fields, and `learn` turns data into a model.
     """
 
     name: ClassVar[str]
     paper: ClassVar[str]
     grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """What `tune` tries by default: the paper's own grid."""
-    path: ClassVar[str | None] = None
+    warm_start_along: ClassVar[str | None] = None
     """The parameter along which `tune` starts each fit from the last one."""
-    after: ClassVar[tuple[str, ...]] = ()
+    score_only: ClassVar[tuple[str, ...]] = ()
     """Parameters of the scores alone: from fits that differ in these `tune` has nothing to learn."""
-    also: ClassVar[Mapping[str, str]] = {}
+    aliases: ClassVar[Mapping[str, str]] = {}
     """The paper's names of parameters, for who asks by them."""
     accepts_missing: ClassVar[bool] = False
 
@@ -159,27 +163,25 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         A fit that is interrupted (ctrl-C) ends with the best model so far, marked as not converged.
         """
-        train = self._data(X, y, qid, sample_weight)
-        held_out = None if valid is None else self._data(valid, scaled=train.scaled)
-        return self._fit(train, held_out, callback)
+        train = self.ranking_data(X, y, qid, sample_weight)
+        held_out = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
+        return self.fit_data(train, held_out, callback)
 
-    def _fit(
+    def fit_data(
         self,
         data: RankingData,
         valid: RankingData | None = None,
         callback: Callback | None = None,
         start: Model | None = None,
+        learn: Learner | None = None,
     ) -> Self:
+        """Fit to ranking data: from the model `start`, and by `learn` in place of the ranker's own."""
         check_parameters(self, self.name)
-        self._check_settings()
-        train, valid = self._parts(data, valid)
-        # Equal scores are averaged over: the order of the validation rows must not choose.
-        metric = parse(self._metric()).averaging_ties()
-        watch = Watch(self.name, metric, valid, callback, self._total(), self.keeps_best)
+        self.check_settings()
         # Hashing data takes as long as some passes over it: it is done beside the learning.
         hashing = Thread(target=lambda: data.fingerprint, daemon=True)
         hashing.start()
-        learned = self._attempt(train, watch, start)
+        learned, watch = self.train_model(data, valid, callback, start, learn)
         hashing.join()
         if not learned.converged:
             warnings.warn(
@@ -194,32 +196,49 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         self._remember(data)
         return self
 
-    def _parts(
+    def train_model(
+        self,
+        data: RankingData,
+        valid: RankingData | None = None,
+        callback: Callback | None = None,
+        start: Model | None = None,
+        learn: Learner | None = None,
+    ) -> tuple[Learned, Watch]:
+        """Learn a model and keep nothing of it in the ranker: the model, and what was watched."""
+        train, valid = self.training_parts(data, valid)
+        # Equal scores are averaged over: the order of the validation rows must not choose.
+        metric = parse(self.validation_metric()).averaging_ties()
+        watch = Watch(self.name, metric, valid, callback, self.total_iterations(), self.keeps_best)
+        return self._attempt(learn or self.learn, train, watch, start), watch
+
+    def training_parts(
         self, data: RankingData, valid: RankingData | None
     ) -> tuple[RankingData, RankingData | None]:
         """The queries to train on and those to validate on, checked."""
-        train = weighty(data)
-        self._check_training(train)
+        train = drop_weightless_queries(data)
+        self.check_training(train)
         if valid is not None:
             self._check_missing(valid)
             check_names(valid.feature_names, train.feature_names, "the validation data")
             check_count(valid.n_features, train.n_features, "the validation data")
             check_scaling(valid.scaled, train.scaled, "the validation data")
-            if not telling(valid).any():
+            if not contrasting_queries(valid).any():
                 raise DataError(
                     "expected a validation query with documents of different labels, got none: "
                     "nothing could be chosen by them"
                 )
-        elif self._needs_validation():
+        elif self.needs_validation():
             train, valid = hold_out(train, self.validation_fraction, self._seed())
-        return (shuffled(train, self._seed()) if self._row_order_matters() else train), valid
+        return (shuffled(train, self._seed()) if self.row_order_matters() else train), valid
 
-    def _attempt(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def _attempt(
+        self, learn: Learner, train: RankingData, watch: Watch, start: Model | None
+    ) -> Learned:
         """Learn; interrupted, end with the best model so far."""
         try:
             # What overflows ends in a DivergedError that says more than NumPy's warnings.
             with np.errstate(over="ignore", invalid="ignore"):
-                return self._learn(train, watch, start)
+                return learn(train, watch, start)
         except DivergedError as error:
             raise DivergedError(f"{self.name}: {error}; settings: {self._settings()}") from error
         except KeyboardInterrupt:
@@ -227,7 +246,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
                 raise
             return Learned(watch.model, False, "interrupted")
 
-    def _data(
+    def ranking_data(
         self,
         X: Any,
         y: ArrayLike | None = None,
@@ -243,7 +262,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
         """The rows of an array or a frame, to be scored."""
         shape = X.shape if hasattr(X, "shape") else to_array(X, "X").shape
-        return self._data(X, np.zeros(shape[:1]), qid, scaled=self._scaled)
+        return self.ranking_data(X, np.zeros(shape[:1]), qid, scaled=self._scaled)
 
     @property
     def _scaled(self) -> str | None:
@@ -251,37 +270,37 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         return self.trained_.scaled if "trained_" in self.__dict__ else None
 
     @abstractmethod
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
-        """The model that fits the data; each iteration is told to the watch."""
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Return the model that fits the data; report each iteration to the watch."""
 
     @property
     def keeps_best(self) -> bool:
         """Whether validation data chooses the iteration that is kept, not the optimiser the last."""
         return True
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
         """Whether what is learned could depend on the order of rows, which must mean nothing."""
         return False
 
-    def _needs_validation(self) -> bool:
+    def needs_validation(self) -> bool:
         """Whether queries are held out where no validation data is given."""
         return False
 
-    def _metric(self) -> str:
+    def validation_metric(self) -> str:
         """What is measured on the validation queries."""
         return str(getattr(self, "metric", "NDCG@10"))
 
     def _seed(self) -> int:
         return int(getattr(self, "seed", 0))
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
         """Iterations to come, where the number is known (for progress bars)."""
         return None
 
     def _settings(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
-    def _depends_on(self) -> dict[str, Any]:
+    def result_parameters(self) -> dict[str, Any]:
         """What the results depend on besides the data: the parameters, unless a ranker knows more."""
         found: dict[str, Any] = self.get_params(deep=False)
         return found
@@ -290,21 +309,22 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def unknown_parameter(cls, parameter: str) -> UnknownNameError:
         """The error for a parameter that there is not."""
         known = [own.name for own in fields(cls)]
-        meant = cls.also.get(parameter, "")
+        meant = cls.aliases.get(parameter, "")
         return UnknownNameError(f"parameter of {cls.name}", parameter, known, meant=meant)
 
     def _check(self, train: RankingData) -> None:
         """Raise what a fit to this data would raise before it learns anything."""
         check_parameters(self, self.name)
-        self._check_settings()
-        self._check_training(weighty(train))
+        self.check_settings()
+        self.check_training(drop_weightless_queries(train))
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
         """Raise a UsageError on parameters that their types alone do not tell to be wrong."""
 
-    def _check_training(self, data: RankingData) -> None:
+    def check_training(self, data: RankingData) -> None:
+        """Raise if nothing can be learned from the data."""
         self._check_missing(data)
-        if not telling(data).any():
+        if not contrasting_queries(data).any():
             raise DataError(
                 f"expected at least one query with documents of different labels to train "
                 f"{self.name}, got one label only in each of {data.n_queries} queries"
@@ -394,7 +414,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean NDCG@10; `sample_weight` is one a query, or one a row that is equal within a query."""
-        data = self._data(X, y, qid, sample_weight, scaled=self._scaled)
+        data = self.ranking_data(X, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
     def explain(self, data: RankingData, query: str | int) -> Explanation:

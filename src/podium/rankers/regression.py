@@ -43,11 +43,13 @@ class Regression(Ranker):
 
     l2: NonNegative = 1e-3
 
-    def _check_training(self, data: RankingData) -> None:
+    def check_training(self, data: RankingData) -> None:
+        """Raise if nothing can be learned from the data."""
         self._check_missing(data)
         check_labels_differ(data, self.name)
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Solve the ridge equations."""
         weight = np.ones(train.n_queries) if train.query_weight is None else train.query_weight
         gram, moment = _moments(train, np.asarray(train.groups.spread(weight)))
         if not np.isfinite(gram).all():

@@ -30,7 +30,7 @@ class SVM(Ranker):
         Iterations at most.
     """
 
-    path: ClassVar[str | None] = "C"
+    warm_start_along: ClassVar[str | None] = "C"
 
     C: Positive = 1.0
     max_iter: Count = 2000
@@ -55,12 +55,14 @@ class SVM(Ranker):
         """The solution of a convex problem is kept, not the way to it."""
         return False
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         # The way to the optimum, and so the point within the gap where it ends, turns on which of
         # many equal rankings is taken.
         return True
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Minimise the hinge losses."""
         found = self._minimise(self._problem(train), first_weights(train.n_features, start), watch)
         return Learned(Linear(found.x), found.converged, found.reason, Certificate.of(found))
 
@@ -105,7 +107,8 @@ class RankSVM(SVM):
         """Hinge of pairs."""
         return losses.PairHinge(power=self.power)
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return self.power == 1
 
     def _minimise(self, problem: LinearProblem, start: Floats, watch: Watch) -> Minimum:
@@ -192,7 +195,7 @@ class FocusedSVM(SVM):
     name: ClassVar[str] = "focused-svm"
     paper: ClassVar[str] = "Niu, Guo, Lan, Cheng, SIGIR 2012"
     grid: ClassVar[dict[str, Any]] = {"beta": tuple(i / 20 for i in range(21))}
-    path: ClassVar[str | None] = "beta"
+    warm_start_along: ClassVar[str | None] = "beta"
 
     C: Positive = 0.1
     k: Count = 10

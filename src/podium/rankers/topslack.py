@@ -56,7 +56,7 @@ class HeadSVM(Ranker):
         Of the order of rows, which must not matter.
     """
 
-    path: ClassVar[str | None] = "C"
+    warm_start_along: ClassVar[str | None] = "C"
     grid: ClassVar[dict[str, Any]] = {
         "measure": ("NDCG@10", "NDCG@100", "NDCG"),
         "C": tuple(10.0**e for e in range(-2, 4)),
@@ -84,10 +84,12 @@ class HeadSVM(Ranker):
         """The solution is kept, not the way to it."""
         return False
 
-    def _row_order_matters(self) -> bool:
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows changes what is learned."""
         return True  # which of many equal rankings is taken turns on it
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Solve convex problems in rounds, each for the ideal that the last weights make."""
         problem = HeadProblem.of(self, train)
         w = np.zeros(train.n_features)
         if self.ideal == "rounds":
@@ -123,7 +125,7 @@ def first_order(train: RankingData, seed: int, start: Model | None) -> Floats:
     if isinstance(start, Linear) and start.weights.any():
         return start.weights
     unwatched = Watch("listnet", NDCG() @ 10)
-    model = ListNet(seed=seed, early_stopping=False)._learn(train, unwatched, None).model
+    model = ListNet(seed=seed, early_stopping=False).learn(train, unwatched, None).model
     assert isinstance(model, Linear)
     return model.weights
 

@@ -96,7 +96,7 @@ def tune(
     """
     if not isinstance(ranker, Ranker):
         raise UsageError(f"expected a ranker to tune, as in tune(RankSVM(), ...), got {ranker!r}")
-    train, valid, asked = ranker._data(train), ranker._data(valid), resolve(metric)
+    train, valid, asked = ranker.ranking_data(train), ranker.ranking_data(valid), resolve(metric)
     wanted = asked.averaging_ties()
     grid = ranker.grid if grid is None else grid
     known = ranker.get_params(deep=False)
@@ -108,12 +108,12 @@ def tune(
         if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
             raise UsageError(f"expected values to try for {name}, got {values!r}")
         total *= len(values)
-    for path in _paths(grid, ranker.path, ranker.after):
+    for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
         for settings in path:  # before the first fit, not after an hour
             _set(clone(ranker), settings, asked)._check(train)
     best: tuple[Trial, Ranker] | None = None
     trace: list[Trial] = []
-    for path in _paths(grid, ranker.path, ranker.after):
+    for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
         start = None
         for settings in path:
             candidate = _set(clone(ranker), settings, asked)
@@ -146,7 +146,7 @@ def _fit(
 ) -> None:
     """A fit along a path; a `fit` of one's own is called as it stands, and knows nothing of paths."""
     if type(ranker).fit.__module__.partition(".")[0] == "podium":
-        ranker._fit(train, valid, callback, start)
+        ranker.fit_data(train, valid, callback, start)
     else:
         ranker.fit(train, valid=valid)
 

@@ -104,7 +104,7 @@ def build_ranker(name: str, settings: Mapping[str, Any]) -> Ranker:
     types = types_of(name)
     ranker = make_ranker(name, **{key: _shaped(value, types[key]) for key, value in plain.items()})
     check_parameters(ranker, name)
-    ranker._check_settings()
+    ranker.check_settings()
     for value in plain.values():
         if isinstance(value, MLP):
             value.check()

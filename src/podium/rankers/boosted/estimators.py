@@ -13,7 +13,7 @@ from podium.data import RankingData, cut_truth, draw_truth
 from podium.errors import DataError
 from podium.rankers.boosted import Round, adarank, focused_boost, rankboost
 from podium.rankers.history import Watch
-from podium.rankers.inputs import telling
+from podium.rankers.inputs import contrasting_queries
 from podium.rankers.models import Floats, Linear, Model, Stumps
 from podium.rankers.parameters import Count, Range, Seed, Share
 from podium.rankers.ranker import Learned, Ranker
@@ -31,14 +31,16 @@ class Boosted(Ranker):
 
     rounds: Count = 300
 
-    def _total(self) -> int | None:
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
         return int(self.rounds)
 
     @abstractmethod
     def _rounds(self, train: RankingData) -> Iterator[Round]:
         """The rounds, one after another."""
 
-    def _learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+        """Add one weak ranker per round."""
         taken: list[Round] = []
         scores = None if watch.valid is None else np.zeros(len(watch.valid))
         for found in self._rounds(train):
@@ -208,4 +210,6 @@ class FocusedBoost(Boosted):
         if train.topk is not None:
             return cut_truth(train, self.k)
         drawn = draw_truth(train, self.k, self.seed)
-        return drawn.with_labels(drawn.y * train.groups.spread(telling(train)), topk=self.k)
+        return drawn.with_labels(
+            drawn.y * train.groups.spread(contrasting_queries(train)), topk=self.k
+        )

@@ -195,7 +195,7 @@ def _path(
                 clamp=True, seed=seed, max_sweeps=MAX_SWEEPS if search else 0,
             )  # fmt: skip
             with _quiet():
-                ranker._fit(train, None, None, start)
+                ranker.fit_data(train, None, None, start)
             start = ranker.model_
             yield ranker
 
