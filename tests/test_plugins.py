@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -58,6 +60,8 @@ broken = strangers:Nothing
 stiff-svm = strangers:StiffSVM
 wrong = strangers:LastIsFirst
 missing = no_such_module:Ranker
+imported = strangers:StiffSVM
+quits = quitter:Ranker
 [podium.metrics]
 Always = strangers:Always
 [podium.losses]
@@ -71,6 +75,7 @@ shout = strangers:shout
 def strangers(tmp_path):
     """A folder with an installed package, as pip leaves one."""
     (tmp_path / "strangers.py").write_text(MODULE)
+    (tmp_path / "quitter.py").write_text("import sys\nsys.exit(3)\n")
     info = tmp_path / "strangers-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
@@ -106,11 +111,13 @@ def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
     assert borda == "podium.aggregation.positional"
     assert set(kinds) == {"PluginWarning"}
     problems = {message.split("'")[1]: message for message in messages}
-    assert set(problems) == {"borda", "broken", "wrong", "missing"}
+    assert set(problems) == {"borda", "broken", "wrong", "missing", "imported", "quits"}
     assert problems["borda"] == (
         "left out the plug-in 'borda' of strangers (podium.aggregators, strangers:LastIsFirst): "
         "the name is taken"
     )
+    assert problems["imported"].endswith("the name is taken")
+    assert problems["quits"].endswith("SystemExit: 3")
     assert "AttributeError" in problems["broken"]
     assert "expected a subclass of podium.rankers.ranker.Ranker" in problems["wrong"]
     assert "ModuleNotFoundError: No module named 'no_such_module'" in problems["missing"]
@@ -165,3 +172,37 @@ def test_what_is_no_class_or_function_is_left_out(monkeypatch):
         registry = Registry("podium.nothing", {"a": max}, check)
         with pytest.warns(PluginWarning, match="of an unnamed package .*: expected"):
             assert list(registry) == ["a"]
+
+
+def test_two_threads_that_load_at_once_do_not_wait_for_each_other(monkeypatch):
+    """One thread imports a plug-in that lists the registry, while another lists it."""
+    both_load = threading.Barrier(2, timeout=30)
+
+    class Entry:
+        name, value, dist = "b", "x:y", None
+
+        def load(self):
+            both_load.wait()
+            assert "a" in list(registry)
+            return abs
+
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: [Entry()])
+    registry = Registry("podium.nothing", {"a": max}, functions)
+    with ThreadPoolExecutor(2) as threads:
+        lists = [threads.submit(list, registry) for _ in range(2)]
+        assert [one.result(timeout=60) for one in lists] == [["a", "b"]] * 2
+
+
+def test_a_warning_that_is_an_error_leaves_the_other_plugins(monkeypatch):
+    class Entry:
+        value, dist = "x:y", None
+
+        def __init__(self, name, target):
+            self.name, self.load = name, lambda: target
+
+    entries = [Entry("bad", 3), Entry("good", abs)]
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: entries)
+    registry = Registry("podium.nothing", {}, functions)
+    with pytest.raises(PluginWarning, match="'bad'"):  # the tests turn warnings into errors
+        list(registry)
+    assert list(registry) == ["good"]

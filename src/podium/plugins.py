@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from threading import RLock
+from threading import local
 from typing import TypeVar
 
 from podium.errors import PluginWarning
@@ -30,6 +30,8 @@ class Registry(Mapping[str, T]):
         Podium's own entries; a plug-in cannot take one of their names.
     check
         Says what is wrong with a plug-in.
+    reserved
+        Further names that no plug-in can take.
 
     Examples
     --------
@@ -38,11 +40,13 @@ class Registry(Mapping[str, T]):
     (1, ['red', 'green'])
     """
 
-    def __init__(self, group: str, own: Mapping[str, T], check: Check) -> None:
-        self.group = group
+    def __init__(
+        self, group: str, own: Mapping[str, T], check: Check, reserved: Collection[str] = ()
+    ) -> None:
+        self.group, self.reserved = group, reserved
         self.own, self._check = dict(own), check
         self._plugins: dict[str, T] | None = None
-        self._lock = RLock()
+        self._thread = local()
 
     def __getitem__(self, name: str) -> T:
         return self.own[name] if name in self.own else self.plugins[name]
@@ -62,32 +66,44 @@ class Registry(Mapping[str, T]):
     @property
     def plugins(self) -> Mapping[str, T]:
         """What installed packages add, by name."""
-        with self._lock:
-            if self._plugins is None:
-                # A plug-in that asks for all names while it is loaded gets podium's own.
-                self._plugins = {}
-                for entry_point in sorted(entry_points(group=self.group), key=lambda p: p.name):
-                    self._add(entry_point, self._plugins)
+        # No lock is held: an import may wait for another thread's, which may ask for these names.
+        # Two threads that load at once import the same objects.
+        if self._plugins is not None:
             return self._plugins
-
-    def _add(self, entry_point: EntryPoint, plugins: dict[str, T]) -> None:
-        name = entry_point.name
+        if getattr(self._thread, "is_loading", False):
+            return {}  # a plug-in that asks for all names while it is loaded gets podium's own
+        self._thread.is_loading = True
         try:
-            value = entry_point.load()
-            taken = name in self.own or name in plugins
-            problem = "the name is taken" if taken else self._check(name, value)
-        except Exception as error:  # whatever a stranger's module raises must not break podium
-            problem = f"{type(error).__name__}: {error}"
-        if problem:
-            package = "an unnamed package" if entry_point.dist is None else entry_point.dist.name
-            warnings.warn(
-                f"left out the plug-in {name!r} of {package} ({self.group}, {entry_point.value}): "
-                f"{problem}",
-                PluginWarning,
-                stacklevel=4,
-            )
-        else:
-            plugins[name] = value
+            plugins, problems = self._load()
+        finally:
+            self._thread.is_loading = False
+        self._plugins = plugins
+        for problem in problems:
+            warnings.warn(problem, PluginWarning, stacklevel=3)
+        return plugins
+
+    def _load(self) -> tuple[dict[str, T], list[str]]:
+        """Load every plug-in: those that can be used, and what is wrong with the others."""
+        plugins: dict[str, T] = {}
+        problems = []
+        for entry_point in sorted(entry_points(group=self.group), key=lambda point: point.name):
+            name = entry_point.name
+            try:
+                value = entry_point.load()
+                is_taken = name in self.own or name in plugins or name in self.reserved
+                problem = "the name is taken" if is_taken else self._check(name, value)
+            except (Exception, SystemExit) as error:  # a stranger's module must not break podium
+                problem = f"{type(error).__name__}: {error}"
+            if problem:
+                problems.append(self._described(entry_point, problem))
+            else:
+                plugins[name] = value
+        return plugins, problems
+
+    def _described(self, entry_point: EntryPoint, problem: str) -> str:
+        package = "an unnamed package" if entry_point.dist is None else entry_point.dist.name
+        plugin = f"{entry_point.name!r} of {package} ({self.group}, {entry_point.value})"
+        return f"left out the plug-in {plugin}: {problem}"
 
 
 def subclasses_of(base: type, attribute: str = "name") -> Check:

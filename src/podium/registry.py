@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from typing import Any
 
 from podium import ensemble, multitask, rankers
@@ -14,7 +15,9 @@ from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 _OWN = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
-RANKERS: Registry[type[Ranker]] = Registry("podium.rankers", _OWN, subclasses_of(Ranker))
+RANKERS: Registry[type[Ranker]] = Registry(
+    "podium.rankers", _OWN, subclasses_of(Ranker), reserved=(Imported.name,)
+)
 """Every ranker by name."""
 MODELS: Registry[type[Model]] = Registry(
     "podium.models",
@@ -22,9 +25,7 @@ MODELS: Registry[type[Model]] = Registry(
     subclasses_of(Model, "kind"),
 )
 """Every kind of model, as model files name them."""
-_IN_FILES: Registry[type[Ranker]] = Registry(
-    RANKERS.group, {**_OWN, Imported.name: Imported}, subclasses_of(Ranker)
-)
+_IN_FILES = ChainMap[str, type[Ranker]]({Imported.name: Imported}, RANKERS)  # type: ignore[arg-type]
 """Imported models are in files, too, but nothing that is trained."""
 
 

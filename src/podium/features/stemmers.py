@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from threading import local
+from typing import Any
 
 import snowballstemmer
+
+_thread = local()
 
 
 def keep(word: str) -> str:
@@ -54,8 +58,11 @@ def snowball_stem(algorithm: str, word: str) -> str:
     >>> snowball_stem("german", "flügel"), snowball_stem("french", "avions")
     ('flugel', 'avion')
     """
-    # A stemmer keeps the word it works on: one per call, so that threads do not share it.
-    return str(snowballstemmer.stemmer(algorithm).stemWord(word))
+    # A stemmer keeps the word it works on, so each thread has its own.
+    stemmers: dict[str, Any] = _thread.__dict__
+    if algorithm not in stemmers:
+        stemmers[algorithm] = snowballstemmer.stemmer(algorithm)
+    return str(stemmers[algorithm].stemWord(word))
 
 
 STEMMERS: dict[str, Callable[[str], str]] = {

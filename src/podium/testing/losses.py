@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from podium.data import RankingData
+from podium.errors import UsageError
 from podium.losses import BoundLoss, Loss
 from podium.testing.contract import Contract, Floats, reordered
 
@@ -75,6 +76,16 @@ def _check_curvature(contract: Contract, bound: BoundLoss, scores: Floats) -> No
     hessian = jacobian(lambda at: bound(at)[1], scores)
     clause = "the curvature must be the diagonal of the Hessian (finite differences)"
     contract.equal(curvature, np.maximum(np.diag(hessian), 0), clause, 1e-5)
+    together, apart = bound.derivatives(scores), (*bound(scores), curvature)
+    for one, other in zip(together, apart, strict=True):
+        contract.equal(one, other, "derivatives must be values, gradient and curvature", 1e-9)
+    direction = np.random.default_rng(2).normal(size=len(scores))
+    try:
+        product = bound.product(scores, direction)
+    except UsageError:  # not every loss has one
+        return
+    clause = "the product must be the Hessian times the direction (finite differences)"
+    contract.equal(product, hessian @ direction, clause, 1e-4)
 
 
 def _check_row_order(contract: Contract, loss: Loss, data: RankingData, scores: Floats) -> None:

@@ -84,6 +84,8 @@ def _check_predictions(contract: Contract, fitted: Ranker, data: RankingData) ->
     contract.require(scores.dtype == np.float64, "scores must be float64")
     contract.require(bool(np.isfinite(scores).all()), "scores must be finite")
     contract.require(float(np.ptp(scores)) > 0, "scores must differ")
+    unlabelled = data.with_labels(np.zeros(len(data)))
+    contract.equal(fitted.predict(unlabelled), scores, "scores must not depend on labels")
     single = data.with_features(data.X.astype(np.float32))
     clause = "float32 features must give nearly the scores of float64 ones"
     contract.equal(fitted.predict(single), scores, clause, 1e-3 * max(1.0, float(np.ptp(scores))))

@@ -6,6 +6,7 @@ import dataclasses
 from itertools import permutations
 from typing import Any
 
+from podium.errors import ConflictError, ContractError
 from podium.postranking import postrank
 from podium.postranking.binding import Bound, bind
 from podium.postranking.lists import read_list
@@ -26,7 +27,7 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     Examples
     --------
     >>> from podium.postranking import Together
-    >>> check_rule(Together(["a", "c"]), list("abcde"))
+    >>> check_rule(Together(["a", "e"]), list("abcdef"))
     """
     contract = Contract(type(rule).__name__)
     contract.require(bool(getattr(rule, "kind", "")), "kind must say what rule files call it")
@@ -38,8 +39,9 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     )
     for bound in bounds:
         _check_slack(contract, bound)
-    _check_soft(contract, rule, documents)
     _check_hard(contract, rule, documents)
+    original = max(bound.slack(range(1, bound.n + 1)) for bound in bounds)
+    _check_soft(contract, rule, documents, original)
 
 
 def _check_slack(contract: Contract, bound: Bound) -> None:
@@ -54,13 +56,22 @@ def _check_slack(contract: Contract, bound: Bound) -> None:
         contract.require((slack == 0) == met, clause)
 
 
-def _check_soft(contract: Contract, rule: Rule, documents: list[Any]) -> None:
-    light = postrank(documents, [dataclasses.replace(rule, hard=False, weight=0.1)]).rules[0]
-    heavy = postrank(documents, [dataclasses.replace(rule, hard=False, weight=100.0)]).rules[0]
+def _check_soft(contract: Contract, rule: Rule, documents: list[Any], original: int) -> None:
+    light, heavy = (
+        postrank(documents, [dataclasses.replace(rule, hard=False, weight=weight)]).rules[0].slack
+        for weight in (0.1, 100.0)
+    )
     clause = "a soft rule must not be violated more when it weighs more"
-    contract.require(heavy.slack <= light.slack, clause)
+    contract.require(heavy <= light, clause)
+    clause = "a heavy soft rule must be violated less than in the original list"
+    contract.require(heavy < original or original == 0, clause)
 
 
 def _check_hard(contract: Contract, rule: Rule, documents: list[Any]) -> None:
-    result = postrank(documents, [dataclasses.replace(rule, hard=True)])
+    try:
+        result = postrank(documents, [dataclasses.replace(rule, hard=True)])
+    except ConflictError as error:
+        raise ContractError(
+            f"{contract.subject}: expected a list that allows it; {error}"
+        ) from error
     contract.require(result.rules[0].satisfied, "a hard rule that can hold must hold")
