@@ -55,7 +55,7 @@ def _run_python(block: str, session: dict[str, Any]) -> str:
     out = []
     for example in doctest.DocTestParser().get_examples(block):
         first, *rest = example.source.rstrip("\n").split("\n")
-        out.append("\n".join([f">>> {first}", *(f"... {line}" for line in rest)]) + "\n")
+        out.append("\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)]) + "\n")
         out.append(_execute(example.source, session))
     return "".join(out)
 

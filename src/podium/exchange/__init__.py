@@ -10,6 +10,7 @@ from podium.exchange.normalizers import (
     fit_normalizers,
     normalize,
 )
+from podium.exchange.portable import Portable, WeightedSum
 from podium.exchange.targets.content import Exported
 
 __all__ = [
@@ -19,7 +20,9 @@ __all__ = [
     "IMPORTERS",
     "MinMax",
     "NORMALIZERS",
+    "Portable",
     "Standard",
+    "WeightedSum",
     "emulate",
     "export_model",
     "fit_normalizers",

@@ -12,13 +12,14 @@ from podium.rankers.explanation import (
     feature_weights,
     permutation_importance,
 )
-from podium.rankers.history import Callback, History, Step
+from podium.rankers.history import Callback, History, Step, Watch
 from podium.rankers.lambdamart import LambdaMART
 from podium.rankers.least_squares import LeastSquares
 from podium.rankers.mlp import MLP
+from podium.rankers.models import Linear, Model
 from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
 from podium.rankers.ordinal import Ordinal
-from podium.rankers.ranker import RankedList, Ranker
+from podium.rankers.ranker import Learned, RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
 from podium.rankers.topslack import TopMargin, TopSlack
@@ -59,10 +60,13 @@ __all__ = [
     "History",
     "Importance",
     "LambdaMART",
+    "Learned",
     "LeastSquares",
+    "Linear",
     "ListMLE",
     "ListNet",
     "MLP",
+    "Model",
     "Ordinal",
     "OrdinalFit",
     "RANKERS",
@@ -79,6 +83,7 @@ __all__ = [
     "TopkListMLE",
     "Trial",
     "Tuning",
+    "Watch",
     "explain",
     "feature_importance",
     "feature_weights",
