@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
-from podium.postranking.checking import Finding, examine_rules
+from podium.postranking.checking import examine_rules
+from podium.postranking.findings import Finding
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.postrank import METHODS, postrank
-from podium.postranking.result import Move, Outcome, PostRanking
-from podium.postranking.rulebook import Tally
+from podium.postranking.result import Move, PostRanking, RuleOutcome
+from podium.postranking.rule_index import RuleTally
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
 from podium.postranking.rules.kinds import (
     RULES,
@@ -48,7 +49,7 @@ __all__ = [
     "Moderate",
     "Move",
     "NotTopK",
-    "Outcome",
+    "RuleOutcome",
     "PaperDescent",
     "Pin",
     "PostRankedRun",
@@ -57,7 +58,7 @@ __all__ = [
     "Proportional",
     "Radical",
     "Rule",
-    "Tally",
+    "RuleTally",
     "Together",
     "TopK",
     "Where",

@@ -11,7 +11,7 @@ from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.rules.conditions import Fields, read_condition, short
 from podium.postranking.rules.rule import Rule, ids
 from podium.postranking.rules.selectors import BY_FIELD, Document, Selector, Where
-from podium.postranking.work import spend
+from podium.postranking.work_budget import spend
 
 STEPS_OF_A_COMPARISON = 4
 """What a comparison of a condition takes, in steps of `spend`."""
@@ -131,7 +131,7 @@ def _number(doc: Document) -> Document:
     return int(doc) if isinstance(doc, str) and doc.isdecimal() and len(doc) < 20 else doc
 
 
-class Bound(NamedTuple):
+class BoundRule(NamedTuple):
     """A rule on a list of n documents: the rows it names, one part for each of its roles.
 
     `absent` are documents it names by id that are not in the list; `hidden` says whether another
@@ -153,7 +153,7 @@ class Bound(NamedTuple):
         """What tells it from every rule that acts otherwise."""
         return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
 
-    def among(self, shown: Mapping[int, int]) -> Bound:
+    def among(self, shown: Mapping[int, int]) -> BoundRule:
         """The rule on the documents that are shown, by their new rows."""
         parts = tuple(tuple(shown[row] for row in rows if row in shown) for rows in self.parts)
         by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
@@ -172,16 +172,16 @@ class Bound(NamedTuple):
         return self.rule.slack(self, place)
 
 
-Acting = tuple[int, Bound]
+Acting = tuple[int, BoundRule]
 """A rule by its number, on a list."""
 
 
-def bind(rule: Rule, listing: Listing) -> list[Bound]:
+def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """A rule on a list; with `Each` one for each value."""
     n = len(listing.docs)
     # An empty list has no fields that a condition could be on.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple([doc for doc in rule.named if doc not in listing.row])
     if len(groups) == 1:
-        return [Bound(rule, (rows,), n, absent) for rows in groups[0]]
-    return [Bound(rule, tuple(rows for (rows,) in groups), n, absent)]
+        return [BoundRule(rule, (rows,), n, absent) for rows in groups[0]]
+    return [BoundRule(rule, tuple(rows for (rows,) in groups), n, absent)]

@@ -19,10 +19,10 @@ from podium.postranking.lists import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Floats, Method
 from podium.postranking.places.placement import LIMIT
-from podium.postranking.posing import Conflicts, Missing, Settings, check_day, check_rules
 from podium.postranking.postrank import make_method
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
+from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
 from podium.rankers.history import Callback, Watch
 from podium.rankers.models import Model
 from podium.rankers.ranker import Learned, RankedList, Ranker, check_top

@@ -130,7 +130,7 @@ def postrank(
     from podium.data.trec import run_lines
     from podium.errors import ConflictError, UnknownNameError
     from podium.postranking import postrank_batch
-    from podium.postranking.posing import Settings
+    from podium.postranking.settings import Settings
 
     options: dict[str, Any] = {
         "prior": prior, "base": base, "pairs": pairs, "scale": scale,
@@ -222,7 +222,7 @@ class Book:
 
     def unknown(self, error: UnknownNameError) -> str:
         """An unknown field with the line of the rule that names it."""
-        from podium.postranking.rulebook import field_names
+        from podium.postranking.rule_index import field_names
 
         named = zip(self.rules, self.lines, strict=True)
         line = next((f":{line}" for rule, line in named if error.name in field_names(rule)), "")

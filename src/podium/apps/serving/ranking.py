@@ -12,12 +12,12 @@ from podium.apps.serving.bodies import RankAnswer, RankDocument, RankRequest
 from podium.apps.serving.errors import Refusal
 from podium.apps.serving.models import Floats, LoadedModel
 from podium.apps.serving.rules import (
-    RuleBook,
+    ServedRules,
     apply_rules,
     check_documents,
     check_ids,
 )
-from podium.postranking.work import check_time
+from podium.postranking.work_budget import check_time
 
 SHOWN = 20
 """Names that an error lists."""
@@ -25,7 +25,7 @@ ROWS_EXPLAINED = 1_000
 """Documents whose scores are explained between two looks at the clock."""
 
 
-def rank_answer(request: RankRequest, model: LoadedModel, book: RuleBook) -> RankAnswer:
+def rank_answer(request: RankRequest, model: LoadedModel, book: ServedRules) -> RankAnswer:
     """The answer to one query: the model's order, or the rules' where they are asked for."""
     X, ids = features_of(request, model), ids_of(request)
     scores, served = model.scores(X, request.user_class)
@@ -160,7 +160,7 @@ def _under_rules(
     order: NDArray[np.int64],
     scores: Floats,
     ids: list[str] | None,
-    book: RuleBook,
+    book: ServedRules,
     answer: RankAnswer,
 ) -> NDArray[np.int64]:
     """The order under rules; what they did is put into the answer."""

@@ -17,10 +17,8 @@ from podium.apps.serving.bodies import (
 )
 from podium.apps.serving.errors import Refusal, refusal_of
 from podium.errors import ConflictError
-from podium.postranking import Hide, PostRanking, Rule, rules_from
-from podium.postranking.posing import Posed, Settings, check_day, pose
-from podium.postranking.postrank import describe, settled
-from podium.postranking.work import bounded_steps
+from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
+from podium.postranking.work_budget import bounded_steps
 
 Fields = Mapping[str, Any]
 
@@ -39,7 +37,7 @@ MAX_STEPS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class RuleBook:
+class ServedRules:
     """The service's rules, and the fields of documents by their ids; None where it has none."""
 
     rules: tuple[Rule, ...] | None = None
@@ -146,29 +144,27 @@ def apply_rules(
             f"got {len(documents):,} times {len(rules):,}"
         )
         raise Refusal(413, "too_many", said)
-    settings = Settings(missing="report", conflicts=request.conflicts, **options)
     try:
         with bounded_steps(MAX_STEPS):
-            day = check_day(request.today)
-            posed = pose(documents, rules, scores, settings, request.query, day)
-            found = settled(posed, settings)
+            result = postrank(
+                documents, rules, scores, query=request.query, today=request.today, missing="report",
+                conflicts=request.conflicts, explain=bool(request.explain), **options,
+            )  # fmt: skip
     except ConflictError as error:
         raise _conflict(error, rules) from error
-    ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
-    yielded = yielded_rules(found.posed)
+    ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
+    yielded = yielded_rules(result)
     if not request.explain:
         return Ruled(ids, hidden, yielded)
-    told = describe(found, settings)
-    return Ruled(ids, hidden, yielded, moves_of(told, rules), outcomes_of(told))
+    return Ruled(ids, hidden, yielded, moves_of(result, rules), outcomes_of(result))
 
 
-def yielded_rules(posed: Posed) -> list[YieldedRule]:
-    """The hard rules that gave way, by their numbers."""
+def yielded_rules(result: PostRanking) -> list[YieldedRule]:
+    """Return the hard rules that gave way, by their numbers."""
     return [
-        YieldedRule(
-            number=number, rule=posed.rules[number].label, undecided=number in posed.undecided
-        )
-        for number in sorted(posed.yielded)
+        YieldedRule(number=number, rule=outcome.rule.label, undecided=outcome.undecided)
+        for number, outcome in enumerate(result.rules)
+        if outcome.yielded
     ]
 
 
@@ -185,7 +181,7 @@ def _numbers(rules: Sequence[Rule]) -> dict[int, int]:
     return {id(rule): at for at, rule in enumerate(rules)}
 
 
-def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
+def moves_of(result: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
     """The documents that rules moved or hid, and because of which rules."""
     numbers = _numbers(rules)
     return [
@@ -195,11 +191,11 @@ def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
             to=move.to,
             because=[numbers[id(rule)] for rule in move.because],
         )
-        for move in found.moved
+        for move in result.moved
     ]
 
 
-def outcomes_of(found: PostRanking) -> list[RuleTold]:
+def outcomes_of(result: PostRanking) -> list[RuleTold]:
     """What became of each rule."""
     return [
         RuleTold(
@@ -209,11 +205,11 @@ def outcomes_of(found: PostRanking) -> list[RuleTold]:
             note=outcome.note,
             yielded=outcome.yielded,
         )
-        for outcome in found.rules
+        for outcome in result.rules
     ]
 
 
-def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
+def postrank_answer(request: PostrankRequest, book: ServedRules) -> PostrankAnswer:
     """The answer to a list and rules."""
     rules, documents = book.chosen(request.rules), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]

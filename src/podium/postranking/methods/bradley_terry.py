@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.errors import UsageError
-from podium.postranking.binding import Bound
+from podium.postranking.binding import BoundRule
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import KNOWN, Floats, Method, Problem, Solution
-from podium.postranking.work import check_time, seconds_left
+from podium.postranking.methods.problem import KNOWN, Floats, Method, PostRankingProblem, Solution
+from podium.postranking.work_budget import check_time, seconds_left
 
 FLOOR = 0.1
 """What a base pair of equal scores weighs where the model's margins count."""
@@ -26,11 +26,11 @@ EPS = float(np.finfo(np.float64).eps)
 class Minimiser(Method):
     """A method that minimises f over the scores."""
 
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """The minimum for every list; rules that choose documents do so from that without them."""
         wishes = [Preferences(p.n, p.pairs, p.scale) for p in problems]
         # Sums depend on the order of their terms in the last bit: rules in any order, the same order.
-        rules = [sorted(p.rules, key=Bound.sort_key) for p in problems]
+        rules = [sorted(p.rules, key=BoundRule.sort_key) for p in problems]
         for own, wish in zip(rules, wishes, strict=True):
             for bound in own:
                 bound.rule.prefer(bound, wish)
@@ -47,7 +47,7 @@ class Minimiser(Method):
 
     @abstractmethod
     def minimise(
-        self, problems: Sequence[Problem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
     ) -> list[Solution]:
         """The scores of every list under these pairs and springs."""
 
@@ -75,7 +75,7 @@ class BradleyTerry(Minimiser):
     max_iter: int = 100
 
     def minimise(
-        self, problems: Sequence[Problem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
     ) -> list[Solution]:
         """All lists in one call."""
         if not problems:
@@ -99,7 +99,7 @@ class BradleyTerry(Minimiser):
         ]
 
 
-def _check_prior(problem: Problem, wish: Preferences) -> None:
+def _check_prior(problem: PostRankingProblem, wish: Preferences) -> None:
     """Raise if there is no prior, and say whether f has a minimum without one."""
     if problem.prior > 0:
         return
@@ -116,7 +116,9 @@ def _check_prior(problem: Problem, wish: Preferences) -> None:
     raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}")
 
 
-def arguments(problems: Sequence[Problem], wishes: Sequence[Preferences]) -> tuple[Any, ...]:
+def arguments(
+    problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+) -> tuple[Any, ...]:
     """Lists as the kernel takes them, one behind the other."""
     offsets = _offsets(p.n for p in problems)
     b = np.zeros(offsets[-1])
@@ -167,7 +169,7 @@ def margin_weights(scores: Floats) -> tuple[float, float]:
     return FLOOR, (1 - FLOOR) * (n * (n - 1) / 2) / total
 
 
-def _heaviest(problem: Problem, wish: Preferences) -> float:
+def _heaviest(problem: PostRankingProblem, wish: Preferences) -> float:
     """The largest weight of pairs and springs on one document, of the original order about one a pair."""
     total: dict[int, float] = {}
     for doc, lo, hi, weight in zip(wish.doc, wish.lo, wish.hi, wish.weight, strict=True):

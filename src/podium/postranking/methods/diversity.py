@@ -19,7 +19,7 @@ from podium.postranking.binding import Listing
 from podium.postranking.methods.problem import (
     Floats,
     Method,
-    Problem,
+    PostRankingProblem,
     Solution,
     descending,
     floats,
@@ -43,7 +43,7 @@ Rows = Callable[[int], Floats]
 class Greedy(Method):
     """One document after another, from the top."""
 
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """Each list, chosen from the top."""
         return [Solution(descending(self._chosen(p) if p.n else [])) for p in problems]
 
@@ -52,7 +52,7 @@ class Greedy(Method):
         return False
 
     @abstractmethod
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         """Its rows, best first."""
 
 
@@ -92,7 +92,7 @@ class MMR(Greedy):
     def __post_init__(self) -> None:
         _check(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         gain = self.trade_off * relevance(problem)
         alike = _similarity(self.similarity, problem.listing)
         nearest: Floats | None = None
@@ -149,7 +149,7 @@ class XQuAD(Greedy):
             raise UsageError("expected aspects, as in XQuAD('brand'), got none")
         _check(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         covers, uncovered = self._covers(
             problem.listing
         )  # P(d|a), and P(a) times what is left of a
@@ -188,14 +188,14 @@ class XQuAD(Greedy):
         return covers, weights / total if total > 0 else weights
 
 
-def relevance(problem: Problem) -> Floats:
+def relevance(problem: PostRankingProblem) -> Floats:
     """The model's scores from 0 to 1; without them, ranks. All the same: 1.
 
     Examples
     --------
-    >>> relevance(Problem(Listing.of("abc"), np.array([5.0, 4.0, 1.0]), ()))
+    >>> relevance(PostRankingProblem(Listing.of("abc"), np.array([5.0, 4.0, 1.0]), ()))
     array([1.  , 0.75, 0.  ])
-    >>> relevance(Problem(Listing.of("abc"), None, ()))
+    >>> relevance(PostRankingProblem(Listing.of("abc"), None, ()))
     array([1. , 0.5, 0. ])
     """
     scores = problem.scores
@@ -209,7 +209,7 @@ def relevance(problem: Problem) -> Floats:
 
 
 def _greedy(
-    problem: Problem, name: str, value: Callable[[int | None], Floats], k: int | None
+    problem: PostRankingProblem, name: str, value: Callable[[int | None], Floats], k: int | None
 ) -> list[int]:
     """Rows, each the best after the last; after k of them the others in order."""
     if problem.rules:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 
 from podium.errors import DataError, UsageError
-from podium.postranking.work import check_time, spend
+from podium.postranking.work_budget import check_time, spend
 
 Fields = Mapping[str, Any]
 Term = Callable[[Fields], Any]
@@ -65,10 +65,10 @@ def read_condition(text: str) -> Condition:
     >>> cheap.names, cheap.meets({"brand": "acme", "price": 8}), cheap.meets({"brand": "acme"})
     (('brand', 'price'), True, False)
     """
-    return _Reader(text).condition()
+    return _ConditionParser(text).condition()
 
 
-class _Reader:
+class _ConditionParser:
     """One condition, from its text to functions of a document's fields."""
 
     def __init__(self, text: str) -> None:

@@ -13,13 +13,19 @@ import yaml
 
 from podium.data.files import Path_, atomic_writer, read_blocks
 from podium.errors import DataError, PodiumError, UnknownNameError, UsageError
-from podium.postranking.posing import check_rules
 from podium.postranking.rules.conditions import cut, short
 from podium.postranking.rules.kinds import RULES
-from podium.postranking.rules.plain_yaml import LARGEST, Items, Plain, Record, parse_yaml
+from podium.postranking.rules.plain_yaml import (
+    LARGEST,
+    UnquotedScalar,
+    YamlList,
+    YamlMapping,
+    parse_yaml,
+)
 from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import Document, Each, Selector, Where
-from podium.postranking.work import check_time
+from podium.postranking.settings import check_rules
+from podium.postranking.work_budget import check_time
 
 VERSION = 1
 PARTS = ("first", "second")
@@ -160,9 +166,9 @@ def _read(tree: Any, ids: Ids, path: str | None) -> RuleFile:
     rules, lines, errors = [], [], []
     for number, entry in enumerate(entries):
         check_time()
-        line = entry.line if isinstance(entry, Record) else _line(entries, number)
+        line = entry.line if isinstance(entry, YamlMapping) else _line(entries, number)
         try:
-            rules.append(_Reader(entry, ids).rule())
+            rules.append(_RuleEntryReader(entry, ids).rule())
             lines.append(line or 0)
         except _Wrong as wrong:
             where = "" if path is not None else f"rules[{number}]: "
@@ -171,7 +177,7 @@ def _read(tree: Any, ids: Ids, path: str | None) -> RuleFile:
 
 
 def _line(items: Sequence[Any], number: int) -> int | None:
-    return items.lines[number] if isinstance(items, Items) else None
+    return items.lines[number] if isinstance(items, YamlList) else None
 
 
 def _entries(tree: Any, path: str | None) -> Sequence[Any]:
@@ -180,7 +186,7 @@ def _entries(tree: Any, path: str | None) -> Sequence[Any]:
         raise DataError(
             "expected version: 1 and a list of rules, got something else", path=path, line=1
         )
-    lines = tree.lines if isinstance(tree, Record) else {}
+    lines = tree.lines if isinstance(tree, YamlMapping) else {}
     for key in tree:
         if key not in ("version", "rules"):
             text = str(UnknownNameError("key", str(key), ("version", "rules")))
@@ -206,7 +212,7 @@ class _Wrong(Exception):  # noqa: N818 - becomes a DataError with file and line
         super().__init__(message)
 
 
-class _Reader:
+class _RuleEntryReader:
     """One entry of a rule file, from keys to a rule."""
 
     def __init__(self, entry: Any, ids: Ids) -> None:
@@ -215,7 +221,7 @@ class _Reader:
                 "expected a rule, such as {rule: top-k, docs: a, k: 3}, got " + _shown(entry)
             )
         self.entry, self.ids = entry, ids
-        self.lines = entry.lines if isinstance(entry, Record) else {}
+        self.lines = entry.lines if isinstance(entry, YamlMapping) else {}
 
     def rule(self) -> Rule:
         kind = self.kind()
@@ -309,7 +315,7 @@ class _Reader:
 
     def text(self, key: str, value: Any, what: str = "text") -> str:
         """Text as it is written; a number or a truth value of a mapping as YAML writes it."""
-        if isinstance(value, Plain):
+        if isinstance(value, UnquotedScalar):
             if value in ("", "~", "null", "Null", "NULL"):
                 self.refuse(
                     f"expected {what} as {key}, got nothing; put a word like this in quotes", key
@@ -322,18 +328,20 @@ class _Reader:
         return self.refuse(f"expected {what} as {key}, got {_shown(value)}", key)
 
     def number(self, key: str, value: Any) -> float:
-        if isinstance(value, Plain) and _NUMBER.fullmatch(value):
+        if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):
             return float(value) if set(value) & set(".eE") or len(value) > 20 else int(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value
         quoted = (
-            isinstance(value, str) and not isinstance(value, Plain) and _NUMBER.fullmatch(value)
+            isinstance(value, str)
+            and not isinstance(value, UnquotedScalar)
+            and _NUMBER.fullmatch(value)
         )
         hint = "; numbers stand without quotes" if quoted else ""
         return self.refuse(f"expected a number as {key}, got {_shown(value)}{hint}", key)
 
     def whole(self, key: str, value: Any) -> int:
-        huge = isinstance(value, Plain) and len(value) > 20
+        huge = isinstance(value, UnquotedScalar) and len(value) > 20
         found = None if huge else self.number(key, value)
         if isinstance(found, int):
             return found
@@ -342,7 +350,7 @@ class _Reader:
     def truth(self, key: str, value: Any) -> bool:
         if isinstance(value, bool):
             return value
-        if isinstance(value, Plain) and value in _TRUTHS:
+        if isinstance(value, UnquotedScalar) and value in _TRUTHS:
             return _TRUTHS[value]
         return self.refuse(f"expected true or false as {key}, got {_shown(value)}", key)
 
@@ -373,9 +381,9 @@ def keys_of(kind: type[Rule]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    if value is None or (isinstance(value, Plain) and not value):
+    if value is None or (isinstance(value, UnquotedScalar) and not value):
         return "nothing"
-    if isinstance(value, Plain) and _NUMBER.fullmatch(value):
+    if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):
         return cut(str(value))
     return short(str(value) if isinstance(value, str) else value)
 
