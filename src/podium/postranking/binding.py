@@ -109,12 +109,12 @@ class Listing:
 
 
 def unknown_field(
-    name: str, known: Iterable[str], selectors: Iterable[Selector] = ()
+    name: str, field_names: Iterable[str], selectors: Iterable[Selector] = ()
 ) -> UnknownNameError:
     """The error of a field that no document has, which these selectors speak of."""
     wheres = [selector for selector in selectors if isinstance(selector, Where)]
     is_text = any(name in read_condition(where.condition).compared for where in wheres)
-    names = sorted(known)[:NAMES_COMPARED]
+    names = sorted(field_names)[:NAMES_COMPARED]
     spend(STEPS_OF_A_NAME * len(names))
     return UnknownNameError(
         "field", name, names, f'text stands in quotes: "{name}"' if is_text else ""
@@ -153,12 +153,12 @@ class BoundRule(NamedTuple):
         """What tells it from every rule that acts otherwise."""
         return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
 
-    def among(self, shown: Mapping[int, int]) -> BoundRule:
-        """The rule on the documents that are shown, by their new rows."""
-        parts = tuple(tuple(shown[row] for row in rows if row in shown) for rows in self.parts)
+    def among(self, new_row: Mapping[int, int]) -> BoundRule:
+        """Return the rule on the documents that have a new row, by that row."""
+        parts = tuple(tuple(new_row[row] for row in rows if row in new_row) for rows in self.parts)
         by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
         lost = sum(map(len, parts)) < sum(map(len, self.parts))
-        return self._replace(parts=parts, n=len(shown), hidden=by_id and lost)
+        return self._replace(parts=parts, n=len(new_row), hidden=by_id and lost)
 
     def places(self, place: Sequence[int]) -> list[int]:
         """The places of its documents; those it names by id and which are not there are behind all."""

@@ -118,11 +118,14 @@ class PostRanker(Ranker):
     def _depends_on(self) -> dict[str, Any]:
         return {**super()._depends_on(), "today": self.today or datetime.date.today()}
 
-    def _data(self, X: Any, *given: Any, **options: Any) -> RankingData:
-        return self.model._data(X, *given, **options)
+    def _data(self, X: Any, *columns: Any, **options: Any) -> RankingData:
+        return self.model._data(X, *columns, **options)
 
     def postrank(self, data: RankingData) -> PostRankedRun:
-        """The lists of ranking data after their rules, with what became of each rule."""
+        """Return the lists of ranking data after their rules, with what became of each rule."""
+        return self._postrank(data, explain=True)
+
+    def _postrank(self, data: RankingData, *, explain: bool) -> PostRankedRun:
         self._check_settings()
         if not isinstance(data, RankingData):
             raise MissingDocidsError(
@@ -134,11 +137,12 @@ class PostRanker(Ranker):
             data, self.rules, self.ranker.predict(data), self.prior, self.base, self.pairs,
             scale=self.scale, method=self.method, queries=self.queries, fields=self.fields,
             today=self.today, missing=self.missing, conflicts=self.conflicts, limit=self.limit,
+            explain=explain,
         )  # fmt: skip
 
     def predict(self, X: Any) -> Floats:
         """Minus the place of each row in its query after the rules, hidden documents last."""
-        return self._places(X, self.postrank(X))
+        return self._places(X, self._postrank(X, explain=False))
 
     def _places(self, data: RankingData, ruled: PostRankedRun) -> Floats:
         docids, scores = list(data.require_docids("post-ranking")), np.empty(len(data))
@@ -152,7 +156,7 @@ class PostRanker(Ranker):
     ) -> list[RankedList]:
         """The top k of each query after the rules, best first; hidden documents are not there."""
         check_top(k)
-        ruled = self.postrank(X)
+        ruled = self._postrank(X, explain=False)
         scores, docids = self._places(X, ruled), X.docids
         order, lists = X.groups.order(scores), []
         for query, places in X.queries():

@@ -43,7 +43,7 @@ class RuleTrial:
     settings: Settings
     progress: Progress
     total: int = 0
-    done: int = 0
+    n_done: int = 0
     work: int = field(default_factory=lambda: MAX_WORK)
     """Rules and documents that may still be tried."""
     untried: int = 0
@@ -126,8 +126,8 @@ class RuleTrial:
 
     def _step(self) -> None:
         check_time()
-        self.done += 1
-        self.progress(self.done, self.total)
+        self.n_done += 1
+        self.progress(self.n_done, self.total)
 
     def _spend(self, work: int) -> bool:
         """Whether there is still time for so much work."""

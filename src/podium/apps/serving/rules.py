@@ -1,4 +1,4 @@
-"""Lists under rules: what a request asks for, and what is said of the result."""
+"""Lists under rules: what a request asks for, and what the answer says of the result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from podium.postranking.work_budget import bounded_steps
 
 Fields = Mapping[str, Any]
 
-SMALL_FIELDS = 20_000
+MAX_QUICK_FIELD_VALUES = 20_000
 """Values of lists and characters of texts that rules look at in no time."""
-SHORT = 200
+MAX_QUICK_DOCUMENTS = 200
 """Documents of a list that soft rules order in no time."""
-MOST_TERMS = 5_000_000
+MAX_TERMS = 5_000_000
 """Documents of a list times its rules: more would keep a thread for long."""
 MAX_DOCUMENTS = 100_000
 """Documents of a list under rules."""
@@ -43,35 +43,39 @@ class ServedRules:
     rules: tuple[Rule, ...] | None = None
     fields: Mapping[str, Fields] | None = None
 
-    def chosen(self, asked: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
+    def choose(self, requested: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
         """The rules of a request: its own, or those of the service."""
-        if isinstance(asked, bool) or asked is None:
+        if isinstance(requested, bool) or requested is None:
             if self.rules is None:
-                said = "expected rules in the request: the service was started without --rules"
-                raise Refusal(422, "no_rules", said)
+                message = "expected rules in the request: the service was started without --rules"
+                raise Refusal(422, "no_rules", message)
             return self.rules
-        return rules_from({"version": 1, "rules": asked})
+        return rules_from({"version": 1, "rules": requested})
 
-    def records(self, ids: Sequence[str], given: Sequence[Fields | None]) -> list[dict[str, Any]]:
+    def records(
+        self, ids: Sequence[str], request_fields: Sequence[Fields | None]
+    ) -> list[dict[str, Any]]:
         """The documents as rules see them: the catalogue's fields, and the request's before those.
 
         They are records also without any field: a rule on one then says so, and the list is served.
         """
-        known = self.fields
-        if known is None:
+        catalogue = self.fields
+        if catalogue is None:
             return [
                 {**own, "id": id_} if own else {"id": id_}
-                for id_, own in zip(ids, given, strict=True)
+                for id_, own in zip(ids, request_fields, strict=True)
             ]
         return [
-            {**known.get(id_, {}), **(own or {}), "id": id_}
-            for id_, own in zip(ids, given, strict=True)
+            {**catalogue.get(id_, {}), **(own or {}), "id": id_}
+            for id_, own in zip(ids, request_fields, strict=True)
         ]
 
 
 def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
     """Whether rules take no time: places under hard rules are searched for."""
-    return n_documents <= SHORT and not any(r.hard and not isinstance(r, Hide) for r in rules)
+    return n_documents <= MAX_QUICK_DOCUMENTS and not any(
+        r.hard and not isinstance(r, Hide) for r in rules
+    )
 
 
 def has_small_fields(documents: Sequence[Any]) -> bool:
@@ -80,32 +84,32 @@ def has_small_fields(documents: Sequence[Any]) -> bool:
     many = (
         value for own in fields for value in own.values() if isinstance(value, str | list | dict)
     )
-    return sum(map(len, many)) <= SMALL_FIELDS
+    return sum(map(len, many)) <= MAX_QUICK_FIELD_VALUES
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:
     """Raise 413 where a request has too many documents, or a field too many values."""
     if len(fields) > MAX_DOCUMENTS:
-        said = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
-        raise Refusal(413, "too_many", said)
+        message = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
+        raise Refusal(413, "too_many", message)
     for at, own in enumerate(fields):
         for name, value in own.items() if own else ():
             if isinstance(value, list | dict) and _has_many_values(value):
                 place = f"documents[{at}].fields.{name:.100}"
-                said = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
-                raise Refusal(413, "too_many", said, at=place)
+                message = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
+                raise Refusal(413, "too_many", message, at=place)
 
 
 def _has_many_values(value: list[Any] | dict[str, Any]) -> bool:
     """Whether lists and mappings in each other have more values than a field may have."""
-    todo, seen = [value], 0
-    while todo and seen <= MAX_FIELD_VALUES:
+    todo, n_values = [value], 0
+    while todo and n_values <= MAX_FIELD_VALUES:
         one = todo.pop()
-        seen += len(one)
-        if seen <= MAX_FIELD_VALUES:
+        n_values += len(one)
+        if n_values <= MAX_FIELD_VALUES:
             values = one.values() if isinstance(one, dict) else one
             todo += [part for part in values if isinstance(part, list | dict)]
-    return seen > MAX_FIELD_VALUES
+    return n_values > MAX_FIELD_VALUES
 
 
 def check_ids(ids: Sequence[str]) -> None:
@@ -138,12 +142,12 @@ def apply_rules(
     **options: Any,
 ) -> Ruled:
     """A list under rules; documents that are not in it do no harm."""
-    if len(documents) * len(rules) > MOST_TERMS:
-        said = (
-            f"expected at most {MOST_TERMS:,} documents times rules, "
+    if len(documents) * len(rules) > MAX_TERMS:
+        message = (
+            f"expected at most {MAX_TERMS:,} documents times rules, "
             f"got {len(documents):,} times {len(rules):,}"
         )
-        raise Refusal(413, "too_many", said)
+        raise Refusal(413, "too_many", message)
     try:
         with bounded_steps(MAX_STEPS):
             result = postrank(
@@ -209,36 +213,36 @@ def outcomes_of(result: PostRanking) -> list[RuleTold]:
     ]
 
 
-def postrank_answer(request: PostrankRequest, book: ServedRules) -> PostrankAnswer:
+def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> PostrankAnswer:
     """The answer to a list and rules."""
-    rules, documents = book.chosen(request.rules), request.documents
+    rules, documents = served_rules.choose(request.rules), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
     check_ids(ids)
     fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
     check_documents(fields)
-    records = book.records(ids, fields)
-    found = apply_rules(
+    records = served_rules.records(ids, fields)
+    ruled = apply_rules(
         records, rules, request, _scores(documents), base=request.base, prior=request.prior
     )
     row = {id_: at for at, id_ in enumerate(ids)}
-    order = found.ids[: request.k]
+    order = ruled.ids[: request.k]
     return PostrankAnswer(
         ids=order,
         order=[row[id_] for id_ in order],
         id=request.id,
-        hidden=found.hidden or None,
-        yielded=found.yielded or None,
-        moves=found.moves,
-        rules=found.rules,
+        hidden=ruled.hidden or None,
+        yielded=ruled.yielded or None,
+        moves=ruled.moves,
+        rules=ruled.rules,
     )
 
 
 def _scores(documents: Sequence[str | ListedDocument]) -> list[float] | None:
     """Scores of all documents, or of none."""
     scores = [None if isinstance(doc, str) else doc.score for doc in documents]
-    known = [score for score in scores if score is not None]
-    if known and len(known) < len(scores):
+    present = [score for score in scores if score is not None]
+    if present and len(present) < len(scores):
         at = scores.index(None)
-        said = f"expected a score for every document, or for none, got none at documents[{at}]"
-        raise Refusal(422, "missing_score", said, at=f"documents[{at}]")
-    return known or None
+        message = f"expected a score for every document, or for none, got none at documents[{at}]"
+        raise Refusal(422, "missing_score", message, at=f"documents[{at}]")
+    return present or None

@@ -62,13 +62,13 @@ class Heuristic(Method):
 
     def _targets(self, problem: PostRankingProblem) -> dict[int, int]:
         """The place that each moved row goes to."""
-        wanted: dict[int, list[int]] = {}
+        targets: dict[int, list[int]] = {}
         for bound in problem.rules:
             if bound.rule.weight > 0:
                 for row, target in self._moves(bound, problem.n):
-                    wanted.setdefault(row, []).append(target)
+                    targets.setdefault(row, []).append(target)
         # Halves go down.
-        return {row: (2 * sum(t) + len(t)) // (2 * len(t)) for row, t in wanted.items()}
+        return {row: (2 * sum(t) + len(t)) // (2 * len(t)) for row, t in targets.items()}
 
     def _moves(self, bound: BoundRule, n: int) -> list[tuple[int, int]]:
         rule = bound.rule
@@ -193,9 +193,9 @@ def filled(targets: Mapping[int, int], n: int) -> list[int]:
         slots.append(free.pop(at))
     # Places are found one after another, and given out in order: nobody overtakes on the way.
     movers = sorted(targets, key=lambda row: (targets[row], row))
-    taken = dict(zip(sorted(slots), movers, strict=True))
+    mover_at = dict(zip(sorted(slots), movers, strict=True))
     others = (row for row in range(n) if row not in targets)
-    return [taken[slot] if slot in taken else next(others) for slot in range(1, n + 1)]
+    return [mover_at[slot] if slot in mover_at else next(others) for slot in range(1, n + 1)]
 
 
 def _ceil(a: int, b: int) -> int:

@@ -15,7 +15,13 @@ from podium import kernels
 from podium.errors import UsageError
 from podium.postranking.binding import BoundRule
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import KNOWN, Floats, Method, PostRankingProblem, Solution
+from podium.postranking.methods.problem import (
+    SCORE_DIGITS,
+    Floats,
+    Method,
+    PostRankingProblem,
+    Solution,
+)
 from podium.postranking.work_budget import check_time, seconds_left
 
 FLOOR = 0.1
@@ -34,16 +40,16 @@ class Minimiser(Method):
         for own, wish in zip(rules, wishes, strict=True):
             for bound in own:
                 bound.rule.prefer(bound, wish)
-        found = self.minimise(problems, wishes)
+        solutions = self.minimise(problems, wishes)
         choosers = [q for q, own in enumerate(rules) if any(b.rule.chooses for b in own)]
         for q in choosers:
-            order = by_score(found[q].scores).tolist()
+            order = by_score(solutions[q].scores).tolist()
             for bound in rules[q]:
                 bound.rule.choose(bound, order, wishes[q])
         again = self.minimise([problems[q] for q in choosers], [wishes[q] for q in choosers])
         for q, solution in zip(choosers, again, strict=True):
-            found[q] = solution
-        return found
+            solutions[q] = solution
+        return solutions
 
     @abstractmethod
     def minimise(
@@ -182,7 +188,7 @@ def _heaviest(problem: PostRankingProblem, wish: Preferences) -> float:
 
 def by_score(scores: Floats) -> NDArray[np.int64]:
     """Rows best first; scores that differ by less than they are known to keep the original order."""
-    return np.argsort(-np.round(scores, KNOWN), kind="stable")
+    return np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
 
 
 def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:

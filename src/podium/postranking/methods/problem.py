@@ -19,8 +19,8 @@ from podium.postranking.rules.rule import Rule
 Floats = NDArray[np.float64]
 Base = Literal["uniform", "margin"]
 
-KNOWN = 8
-"""Digits to which scores are known; documents that differ by less keep the original order."""
+SCORE_DIGITS = 8
+"""Digits to which scores are compared; documents that differ by less keep the original order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,8 @@ class Method(ABC):
 
 def is_number(value: object) -> bool:
     """Whether a value is a real number; truth values are not."""
-    known = int | float | np.integer | np.floating
-    return isinstance(value, known) and not isinstance(value, bool)
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and not isinstance(value, bool)
 
 
 def floats(values: object, what: str) -> Floats:

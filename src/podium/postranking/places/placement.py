@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import KNOWN, Floats
+from podium.postranking.methods.problem import SCORE_DIGITS, Floats
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demands import demands_of
 from podium.postranking.places.search import Search, in_order
@@ -50,7 +50,7 @@ def place(
     for at, row in enumerate(rows):
         rank[row] = at
     # Scores rounded as `by_score` compares them, so that they fall from rank to rank.
-    falling = np.round(scores, KNOWN)[rows]
+    falling = np.round(scores, SCORE_DIGITS)[rows]
     try:
         demands = demands_of(constraints, rank, falling.tolist())
     except NoRoom:

@@ -261,10 +261,10 @@ class Narrowing:
         """How much was looked at so far."""
         self.trouble = [0] * len(demands)
         """How often each demand had no room."""
-        self.asked: list[list[int]] = [[] for _ in range(m)]
+        self.demands_of: list[list[int]] = [[] for _ in range(m)]
         for number, demand in enumerate(demands):
             for i in demand.rows:
-                self.asked[i].append(number)
+                self.demands_of[i].append(number)
 
     def start(self, windows: Windows) -> None:
         """Everything that follows from all demands."""
@@ -291,7 +291,7 @@ class Narrowing:
             )
 
     def _of(self, windows: Windows) -> list[int]:
-        numbers = sorted({number for i in windows.moved for number in self.asked[i]})
+        numbers = sorted({number for i in windows.moved for number in self.demands_of[i]})
         windows.moved.clear()
         return numbers
 

@@ -157,8 +157,8 @@ class _ConditionParser:
     def name(self, name: str) -> str:
         """A field's name, as it stood in backquotes."""
         number = name.removeprefix("quoted_field_")
-        known = number != name and number.isdecimal() and int(number) < len(self.quoted)
-        return self.quoted[int(number)] if known else name
+        is_quoted = number != name and number.isdecimal() and int(number) < len(self.quoted)
+        return self.quoted[int(number)] if is_quoted else name
 
     def constant(self, node: ast.expr) -> Any:
         match node:
@@ -167,8 +167,8 @@ class _ConditionParser:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
         part = ast.get_source_segment(self.source, node) or type(node).__name__
-        known = "fields, constants, comparisons, and, or, not, lists of constants"
-        return self.refuse(known, repr(part[:40]))
+        grammar = "fields, constants, comparisons, and, or, not, lists of constants"
+        return self.refuse(grammar, repr(part[:40]))
 
     def below(self, depth: int) -> int:
         if depth == 0:

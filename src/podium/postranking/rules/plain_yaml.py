@@ -84,7 +84,7 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-        hint = next((f"; {hint}" for said, hint in HINTS.items() if said in problem), "")
+        hint = next((f"; {hint}" for message, hint in HINTS.items() if message in problem), "")
         raise MalformedLineError(
             f"expected YAML, got something else ({problem}){hint}",
             path=path,

@@ -156,8 +156,8 @@ class Rule(ABC):
             self._refuse("an end after the start", f"{self.starts} to {self.ends}")
 
     def _refuse(self, expected: str, got: object, hint: str = "") -> NoReturn:
-        shown = got if isinstance(got, str) and not hint else short(got)
-        raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {shown}")
+        got_text = got if isinstance(got, str) and not hint else short(got)
+        raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {got_text}")
 
     def reason_off(self, query: str | None, today: datetime.date) -> str:
         """Return why the rule is off for this query on this day; empty if it is on."""
@@ -203,9 +203,9 @@ class Rule(ABC):
         return f"{type(self).__name__}({', '.join(own)})"
 
     def __repr__(self) -> str:
-        said = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self)
+        options = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self)
                 if f.kw_only and getattr(self, f.name) != f.default]  # fmt: skip
-        return f"{str(self)[:-1]}{''.join(f', {text}' for text in said)})"
+        return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
     def idle(self, bound: BoundRule) -> str:
         """Why it changes nothing on this list, whatever its order; nothing where it may."""

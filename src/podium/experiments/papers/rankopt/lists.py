@@ -12,7 +12,7 @@ from podium.experiments.papers.rankopt.rules import NONE, Case, Draw, Floats, In
 from podium.metrics import Lists, evaluate_lists
 from podium.postranking import NotTopK, TopK
 from podium.postranking.binding import BoundRule, Listing
-from podium.postranking.methods.problem import KNOWN, PostRankingProblem
+from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings
 
@@ -86,7 +86,7 @@ class Ranked:
         if problems:
             rows = groups.take(list(problems))[1]
             solved = settings.method.solve(list(problems.values()))
-            out[rows] = np.round(np.concatenate([s.scores for s in solved]), KNOWN)
+            out[rows] = np.round(np.concatenate([s.scores for s in solved]), SCORE_DIGITS)
         return out
 
     def values(self, scores: Floats | None = None) -> dict[str, Floats]:
