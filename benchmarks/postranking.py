@@ -32,9 +32,9 @@ from podium.postranking import (
 )
 from podium.postranking.binding import Listing
 from podium.postranking.methods.bradley_terry import arguments
-from podium.postranking.methods.paper_descent import Objective
+from podium.postranking.methods.paper_descent import PaperObjective
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Base, Problem
+from podium.postranking.methods.problem import Base, PostRankingProblem
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def run(quick: bool = False) -> Report:
 class Lists:
     """Lists with random soft rules, as problems and as the kernel takes them, each by itself."""
 
-    problems: list[Problem]
+    problems: list[PostRankingProblem]
     wishes: list[Preferences]
     taken: list[tuple[Any, ...]]
 
@@ -82,7 +82,7 @@ class Lists:
         problems, wishes = [], []
         for _ in range(count):
             scores = np.sort(rng.normal(size=n))[::-1]
-            problems.append(Problem(Listing.of(range(n)), scores, (), base=base))
+            problems.append(PostRankingProblem(Listing.of(range(n)), scores, (), base=base))
             wish = Preferences(n)
             for _ in range(N_RULES):
                 send = wish.promote if rng.random() < 0.5 else wish.demote
@@ -95,9 +95,9 @@ class Lists:
         """One call a list."""
         return [kernels.bradley_terry(*taken, TOL, MAX_ITER) for taken in self.taken]
 
-    def dense(self) -> list[Objective]:
+    def dense(self) -> list[PaperObjective]:
         """All pairs written out."""
-        return [Objective(p, w) for p, w in zip(self.problems, self.wishes, strict=True)]
+        return [PaperObjective(p, w) for p, w in zip(self.problems, self.wishes, strict=True)]
 
 
 def _solve(report: Report, base: Base, n_lists: int) -> None:
@@ -178,7 +178,7 @@ def _peers(report: Report, n_lists: int, longest: int) -> None:
     )
 
 
-def lbfgs_of(f: Objective) -> Floats:
+def lbfgs_of(f: PaperObjective) -> Floats:
     """SciPy's quasi-Newton method."""
     total, wins = f.A + f.A.T, f.A.sum(axis=1)
 
@@ -196,7 +196,7 @@ def lbfgs_of(f: Objective) -> Floats:
     return result
 
 
-def newton_of(f: Objective) -> Floats:
+def newton_of(f: PaperObjective) -> Floats:
     """Newton's method with LAPACK, steps halved until f falls."""
     total, wins, s = f.A + f.A.T, f.A.sum(axis=1), np.zeros(len(f.A))
     while True:
@@ -228,7 +228,7 @@ def _paper(report: Report, train: RankingData) -> None:
             wish.promote((int(rng.choice(perfect[:5])),), 5, 10.0)
         if n > 10:
             wish.demote((int(rng.choice(perfect[10:])),), 10, 10.0)
-        problems.append(Problem(Listing.of(range(n)), scores, ()))
+        problems.append(PostRankingProblem(Listing.of(range(n)), scores, ()))
         wishes.append(wish)
     taken = arguments(problems, wishes)
     name = f"{len(problems)} queries, top-5 and not-top-10"

@@ -18,7 +18,13 @@ from podium.postranking import (
 )
 from podium.postranking.binding import Listing, bind
 from podium.postranking.methods.problem import Method, Solution
-from podium.postranking.places.constraints import Apartness, Block, Count, Order, Window
+from podium.postranking.places.constraints import (
+    ApartConstraint,
+    BeforeConstraint,
+    CountConstraint,
+    TogetherConstraint,
+    WindowConstraint,
+)
 
 
 class AsGiven(Method):
@@ -48,20 +54,22 @@ def any_constraint(rng, n):
     row = int(rng.integers(n))
     if kind == 0:
         first, last = sorted(rng.integers(1, n + 1, 2).tolist())
-        return Window(row, first if rng.random() < 0.6 else 1, last if rng.random() < 0.6 else n)
+        return WindowConstraint(
+            row, first if rng.random() < 0.6 else 1, last if rng.random() < 0.6 else n
+        )
     if kind == 1:
         at = int(rng.integers(1, n + 1))
-        return Window(row, at, at)
+        return WindowConstraint(row, at, at)
     if kind == 2:
         rows, k = some(rng, n, 1, n), int(rng.integers(1, n + 2))
         if rng.random() < 0.5:
-            return Count(rows, k, 0, int(rng.integers(0, len(rows) + 1)))
-        return Count(rows, k, int(rng.integers(1, len(rows) + 1)), k)
+            return CountConstraint(rows, k, 0, int(rng.integers(0, len(rows) + 1)))
+        return CountConstraint(rows, k, int(rng.integers(1, len(rows) + 1)), k)
     rows = some(rng, n, 2, min(n, 4))
     if kind == 3:
         cut = int(rng.integers(1, len(rows)))
-        return Order(rows[:cut], rows[cut:])
-    return Block(rows) if kind == 4 else Apartness(rows, int(rng.integers(1, 3)))
+        return BeforeConstraint(rows[:cut], rows[cut:])
+    return TogetherConstraint(rows) if kind == 4 else ApartConstraint(rows, int(rng.integers(1, 3)))
 
 
 def meeting(constraints, n):
@@ -69,13 +77,13 @@ def meeting(constraints, n):
     P = permutations(n)
     good = np.ones(len(P), dtype=bool)
     for c in constraints:
-        if isinstance(c, Window):
+        if isinstance(c, WindowConstraint):
             good &= (P[:, c.row] >= c.first) & (P[:, c.row] <= c.last)
-        elif isinstance(c, Order):
+        elif isinstance(c, BeforeConstraint):
             good &= P[:, c.a].max(axis=1) < P[:, c.b].min(axis=1)
-        elif isinstance(c, Block):
+        elif isinstance(c, TogetherConstraint):
             good &= np.ptp(P[:, c.rows], axis=1) == len(c.rows) - 1
-        elif isinstance(c, Apartness):
+        elif isinstance(c, ApartConstraint):
             good &= (np.diff(np.sort(P[:, c.rows], axis=1), axis=1) > c.gap).all(axis=1)
         else:
             inside = (P[:, c.rows] <= c.k).sum(axis=1)

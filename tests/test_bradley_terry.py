@@ -25,9 +25,9 @@ from podium.postranking.methods.bradley_terry import (
     by_score,
     margin_weights,
 )
-from podium.postranking.methods.paper_descent import Objective, PaperDescent
+from podium.postranking.methods.paper_descent import PaperDescent, PaperObjective
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Problem
+from podium.postranking.methods.problem import PostRankingProblem
 
 TOL = 1e-8
 
@@ -35,7 +35,7 @@ TOL = 1e-8
 def posed(scores, base="uniform", prior=0.1):
     """A list without rules, by its scores, best first."""
     scores = np.sort(np.asarray(scores, dtype=np.float64))[::-1]
-    return Problem(Listing.of(range(len(scores))), scores, (), prior, base)
+    return PostRankingProblem(Listing.of(range(len(scores))), scores, (), prior, base)
 
 
 def wishes_of(n, stars=(), springs=()):
@@ -109,7 +109,7 @@ def test_twins(native, drawn):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
     for q, (problem, wish) in enumerate(zip(problems, wishes, strict=True)):
         rows = slice(given_[1][q], given_[1][q + 1])
-        f = Objective(problem, wish)
+        f = PaperObjective(problem, wish)
         s, other = ours[0][rows], twin[0][rows]
         assert np.linalg.norm(s - other) <= off(f, s) + off(f, other)
         assert ours[1][q] == pytest.approx(f.value(s), rel=1e-11, abs=1e-11)
@@ -163,7 +163,7 @@ def test_long_lists_have_the_gradient_of_all_pairs(native, n, base):
     rng = np.random.default_rng(n)
     problem, wish = posed(rng.normal(size=n), base), random_wish(rng, n, 5)
     s, value, norm, _ = native.bradley_terry(*arguments([problem], [wish]), TOL, 100)
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     assert norm[0] <= TOL
     assert np.abs(f.gradient(s)).max() == pytest.approx(norm[0], abs=1e-10)
     assert value[0] == pytest.approx(f.value(s), rel=1e-13)
@@ -186,7 +186,7 @@ def test_huge_weights_and_tiny_priors(native, n, base, prior, high):
     assert np.isfinite(solution.scores).all()
     assert np.isfinite(solution.value)
     assert solution.converged
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     rounding = 1e-15 * n * (f.A.sum() + 1)
     assert solution.gradient_norm == pytest.approx(
         np.abs(f.gradient(solution.scores)).max(), abs=rounding
@@ -202,7 +202,7 @@ def test_scores_further_apart_than_exponentials_reach(native, n, base):
         wishes_of(n, [(7, 20, n, 1.0), (9, 0, 2, -1.0)]),
     )
     s, value, norm, _ = native.bradley_terry(*arguments([problem], [wish]), 1e-12, 500)
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     assert np.ptp(s) > 700
     assert by_score(s).tolist() == list(range(n))
     assert norm[0] <= 1e-9
@@ -227,7 +227,7 @@ def test_not_converged_says_so():
 def test_gradient_by_differences(drawn, seed):
     rng = np.random.default_rng(seed)
     for problem, wish in zip(*drawn, strict=True):
-        f, s, h = Objective(problem, wish), rng.normal(size=problem.n), 1e-5
+        f, s, h = PaperObjective(problem, wish), rng.normal(size=problem.n), 1e-5
         i = int(rng.integers(problem.n))
         step = h * np.eye(problem.n)[i]
         slope = (f.value(s + step) - f.value(s - step)) / (2 * h)
@@ -254,7 +254,7 @@ def test_two_hundred_problems_as_scipy():
     for problem, wish, ours in zip(
         problems, wishes, BradleyTerry().minimise(problems, wishes), strict=True
     ):
-        f = Objective(problem, wish)
+        f = PaperObjective(problem, wish)
         theirs = best_of_scipy(f, np.zeros(problem.n))
         assert ours.converged
         assert abs(ours.value - theirs.fun) <= 1e-8 * theirs.fun
@@ -267,7 +267,7 @@ def test_the_same_minimum_from_twenty_starts(base):
     n = 30
     problem, wish = posed(rng.normal(size=n), base), random_wish(rng, n, 5)
     (ours,) = BradleyTerry().minimise([problem], [wish])
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     assert off(f, ours.scores) < 1e-6
     for _ in range(20):
         other = best_of_scipy(f, 5 * rng.normal(size=n)).x
@@ -334,7 +334,7 @@ def test_rules_of_one_document_add_up(native):
         native.bradley_terry(*arguments([problem], [w]), TOL, 100)
         for w in (one, wishes_of(n, parts))
     )
-    f = Objective(problem, one)
+    f = PaperObjective(problem, one)
     assert np.linalg.norm(a[0] - b[0]) <= off(f, a[0]) + off(f, b[0])
     assert a[1] == pytest.approx(b[1], rel=1e-13)
 
@@ -347,7 +347,7 @@ def test_ten_thousand_rules(native, base):
     assert len(wish.doc) >= 10_000
     s, _, norm, steps = native.bradley_terry(*arguments([problem], [wish]), TOL, 100)
     assert steps[0] < 50
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     # All of the ten thousand weights lie on documents of 200: what rounding leaves.
     assert norm[0] <= max(TOL, 1e-14 * f.A.sum(axis=1).max())
     assert np.abs(f.gradient(s)).max() <= max(TOL, 1e-13 * f.A.sum(axis=1).max())
@@ -371,7 +371,7 @@ import numpy as np
 from podium.postranking.binding import Listing
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Problem
+from podium.postranking.methods.problem import PostRankingProblem
 {inspect.getsource(posed)}
 {inspect.getsource(random_wish)}
 {inspect.getsource(many_lists)}
@@ -399,7 +399,7 @@ def test_algorithm_1_falls_as_printed():
     rng = np.random.default_rng(0)
     n = 19
     problem, wish = posed(rng.normal(size=n), prior=0.0), random_wish(rng, n, 2)
-    f = Objective(problem, wish)
+    f = PaperObjective(problem, wish)
     found = [PaperDescent(max_iter=t).minimise([problem], [wish])[0] for t in range(12)]
     for now, then in itertools.pairwise(found):
         gradient = f.gradient(now.scores)
@@ -482,7 +482,7 @@ def test_strong_connection_is_that_of_the_graph():
     for _ in range(500):
         n = int(rng.integers(2, 8))
         wish = random_stars(rng, n)
-        f = Objective(posed(np.zeros(n), prior=0.0), wish)
+        f = PaperObjective(posed(np.zeros(n), prior=0.0), wish)
         edges = (f.A > 0) | (f.Q < 0)
         pieces, _ = connected_components(edges, connection="strong")
         answers.append(wish.is_strongly_connected())
@@ -527,7 +527,7 @@ def test_the_heaviest_springs_converge_to_rounding(weight):
 
 def test_without_time_left_the_scores_so_far_are_returned(native):
     """No Newton step is done, and the norm says that it is not the minimum."""
-    problem = Problem(Listing.of(list(range(20))), None, ())
+    problem = PostRankingProblem(Listing.of(list(range(20))), None, ())
     wish = Preferences(20)
     wish.promote([19], 1, 1000.0)
     for backend in (native, reference):

@@ -15,7 +15,7 @@ from podium.errors import (
 from podium.postranking import METHODS, MMR, Hide, TopK, XQuAD, postrank
 from podium.postranking.binding import Listing
 from podium.postranking.methods.diversity import relevance
-from podium.postranking.methods.problem import Problem
+from podium.postranking.methods.problem import PostRankingProblem
 
 SHOES = [
     {"id": "a", "brand": "x", "colour": ["red", "blue"]},
@@ -84,7 +84,7 @@ def test_mmr_is_its_formula(case):
     sim = (sim + sim.T) / 2
     got = postrank(list(range(n)), [], scores=scores, method=MMR(sim, trade_off, k))
     order = np.argsort(-np.array(scores), kind="stable")
-    rel = relevance(Problem(Listing.of(range(n)), np.array(scores)[order], ()))
+    rel = relevance(PostRankingProblem(Listing.of(range(n)), np.array(scores)[order], ()))
     rows = mmr_twin(rel, sim[np.ix_(order, order)], trade_off, k)
     assert list(got) == order[rows].tolist()
 
@@ -98,7 +98,7 @@ def test_xquad_is_its_formula(case):
     method = XQuAD(covers, trade_off, k, weights)
     got = postrank(list(range(n)), [], scores=scores, method=method)
     order = np.argsort(-np.array(scores), kind="stable")
-    rel = relevance(Problem(Listing.of(range(n)), np.array(scores)[order], ()))
+    rel = relevance(PostRankingProblem(Listing.of(range(n)), np.array(scores)[order], ()))
     assert list(got) == order[xquad_twin(rel, covers[order], share, trade_off, k)].tolist()
 
 
@@ -196,7 +196,7 @@ def test_documents_without_the_field_are_like_none_and_cover_nothing():
 
 
 def test_relevance_of_huge_scores():
-    found = relevance(Problem(Listing.of("abc"), np.array([1e308, 0.0, -1e308]), ()))
+    found = relevance(PostRankingProblem(Listing.of("abc"), np.array([1e308, 0.0, -1e308]), ()))
     assert found.tolist() == [1.0, 0.5, 0.0]
 
 

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from podium.errors import UndecidedError
 from podium.kernels import reference
-from podium.postranking.places.constraints import Apartness, Block, Count, Never, Order, Window
+from podium.postranking.places.constraints import (
+    ApartConstraint,
+    BeforeConstraint,
+    CountConstraint,
+    ImpossibleConstraint,
+    TogetherConstraint,
+    WindowConstraint,
+)
 from podium.postranking.places.placement import meets, place
 
 CASES = 4000
@@ -56,7 +63,7 @@ def test_fill_windows_is_best_where_windows_are_open_on_one_side():
         scores = np.sort(rng.normal(size=n))[::-1].copy()
         place_of_rows, cost = reference.fill_windows(scores, rows, first, last)
         bounds = zip(rows.tolist(), first.tolist(), last.tolist(), strict=True)
-        good = meeting([Window(*bound) for bound in bounds], n)
+        good = meeting([WindowConstraint(*bound) for bound in bounds], n)
         assert np.isinf(cost) == (len(good) == 0)
         if len(good):
             assert cost == pytest.approx((good @ scores).min(), abs=1e-9)
@@ -94,7 +101,10 @@ def test_brute_force(chunk):
 
 def test_no_constraint_that_bites_keeps_the_order_of_the_scores():
     scores = np.array([1.0, 3.0, 3.0, 2.0])
-    found = place(scores, [Window(0, 1, 9), Count((0, 1), 4, 0, 2), Order((1,), (0,))])
+    found = place(
+        scores,
+        [WindowConstraint(0, 1, 9), CountConstraint((0, 1), 4, 0, 2), BeforeConstraint((1,), (0,))],
+    )
     assert found is not None
     assert (found.order, found.proved_optimal) == ([1, 2, 3, 0], True)
 
@@ -102,25 +112,25 @@ def test_no_constraint_that_bites_keeps_the_order_of_the_scores():
 @pytest.mark.parametrize(
     "constraints",
     [
-        [Never()],
-        [Window(0, 6, 6)],
-        [Window(0, 1, 1), Window(1, 1, 1)],
-        [Window(0, 1, 1), Window(0, 2, 2)],
-        [Window(row, 1, 2) for row in range(3)],
-        [Window(row, 2, 3) for row in range(3)],
-        [Order((0,), (0,))],
-        [Order((0,), (1,)), Order((1,), (2,)), Order((2,), (0,))],
-        [Order((0, 1, 2), (3,)), Window(3, 1, 3)],
-        [Block((0, 1)), Block((0, 2)), Block((0, 3))],
-        [Block((0, 1)), Block((1, 2)), Block((2, 0))],
-        [Block((0, 1, 2)), Window(0, 1, 1), Window(3, 2, 2)],
-        [Block((0, 1, 2)), Apartness((0, 1), 2)],
-        [Block((0, 2)), Order((0,), (1,)), Order((1,), (2,))],
-        [Apartness((0, 1, 2), 2)],
-        [Count((0, 1), 3, 3, 3)],
-        [Count((0, 1), 5, 0, 1)],
-        [Count((0, 1, 2), 3, 0, 1), Count((3, 4), 3, 0, 1)],
-        [Count((0, 1), 1, 1, 1), Count((2, 3), 1, 1, 1)],
+        [ImpossibleConstraint()],
+        [WindowConstraint(0, 6, 6)],
+        [WindowConstraint(0, 1, 1), WindowConstraint(1, 1, 1)],
+        [WindowConstraint(0, 1, 1), WindowConstraint(0, 2, 2)],
+        [WindowConstraint(row, 1, 2) for row in range(3)],
+        [WindowConstraint(row, 2, 3) for row in range(3)],
+        [BeforeConstraint((0,), (0,))],
+        [BeforeConstraint((0,), (1,)), BeforeConstraint((1,), (2,)), BeforeConstraint((2,), (0,))],
+        [BeforeConstraint((0, 1, 2), (3,)), WindowConstraint(3, 1, 3)],
+        [TogetherConstraint((0, 1)), TogetherConstraint((0, 2)), TogetherConstraint((0, 3))],
+        [TogetherConstraint((0, 1)), TogetherConstraint((1, 2)), TogetherConstraint((2, 0))],
+        [TogetherConstraint((0, 1, 2)), WindowConstraint(0, 1, 1), WindowConstraint(3, 2, 2)],
+        [TogetherConstraint((0, 1, 2)), ApartConstraint((0, 1), 2)],
+        [TogetherConstraint((0, 2)), BeforeConstraint((0,), (1,)), BeforeConstraint((1,), (2,))],
+        [ApartConstraint((0, 1, 2), 2)],
+        [CountConstraint((0, 1), 3, 3, 3)],
+        [CountConstraint((0, 1), 5, 0, 1)],
+        [CountConstraint((0, 1, 2), 3, 0, 1), CountConstraint((3, 4), 3, 0, 1)],
+        [CountConstraint((0, 1), 1, 1, 1), CountConstraint((2, 3), 1, 1, 1)],
     ],
     ids=str,
 )
@@ -129,7 +139,7 @@ def test_impossible(constraints):
 
 
 def test_a_count_holds_exactly_at_its_place():
-    found = place(-np.arange(6.0), [Count((4, 5), 3, 2, 3)])
+    found = place(-np.arange(6.0), [CountConstraint((4, 5), 3, 2, 3)])
     assert found is not None
     assert (found.order, found.proved_optimal) == ([0, 4, 5, 1, 2, 3], True)
 
@@ -140,7 +150,8 @@ def test_alike_documents_of_a_large_group_are_few_choices():
     group = tuple(rng.permutation(n)[:500].tolist())
     start = time.process_time()
     found = place(
-        -np.arange(n, dtype=np.float64), [Count(group, 10, 0, 3), Count(group, 20, 5, 20)]
+        -np.arange(n, dtype=np.float64),
+        [CountConstraint(group, 10, 0, 3), CountConstraint(group, 20, 5, 20)],
     )
     assert time.process_time() - start < 10
     assert found is not None
@@ -160,22 +171,22 @@ def test_the_order_of_constraints_does_not_matter():
 
 def test_undecided_at_a_limit_is_said():
     rng = np.random.default_rng(0)
-    constraints = [Apartness(tuple(rng.permutation(60)[:2].tolist()), 2) for _ in range(700)]
+    constraints = [ApartConstraint(tuple(rng.permutation(60)[:2].tolist()), 2) for _ in range(700)]
     with pytest.raises(UndecidedError, match="limit of 2000 steps"):
         place(-np.arange(60.0), constraints, limit=2000)
 
 
 def hamiltonian(rng, n, share):
     """A path through a random graph: strangers stand apart."""
-    return [Apartness((i, j), 1) for i in range(n) for j in range(i) if rng.random() > share]
+    return [ApartConstraint((i, j), 1) for i in range(n) for j in range(i) if rng.random() > share]
 
 
 def bins(rng, n):
     """Blocks to be packed between pinned documents."""
     rows = iter(rng.permutation(n).tolist())
-    pins = [Window(next(rows), at, at) for at in range(10, n + 1, 10)]
+    pins = [WindowConstraint(next(rows), at, at) for at in range(10, n + 1, 10)]
     sizes = [4, 5] * len(pins)
-    return pins + [Block(tuple(next(rows) for _ in range(size))) for size in sizes]
+    return pins + [TogetherConstraint(tuple(next(rows) for _ in range(size))) for size in sizes]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -189,7 +200,7 @@ def test_hard_instances_end(kind, seed):
         if (
             kind == "cut bins"
         ):  # a block of five in the middle of a gap of nine leaves no room for four
-            constraints.append(Block((*constraints[-1].rows, *constraints[-3].rows)))
+            constraints.append(TogetherConstraint((*constraints[-1].rows, *constraints[-3].rows)))
     start = time.process_time()
     try:
         found = place(rng.normal(size=n), constraints, limit=100_000)

@@ -5,6 +5,7 @@ import itertools
 import math
 import random
 import string
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -25,6 +26,7 @@ from podium.postranking import (
     TopK,
     Where,
     postrank,
+    postrank_batch,
 )
 from podium.postranking.binding import Listing, bind
 from podium.postranking.methods.preferences import Preferences
@@ -391,3 +393,30 @@ def test_one_document_moves_monotonically_with_its_weight(n, data):
     assert down == sorted(down)
     assert up[-1] < k
     assert down[-1] >= min(k, n - 1)
+
+
+# --- without reasons ---
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_without_reasons_the_list_is_the_same(hard):
+    docs, scores = list("abcdef"), [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    rules = [TopK("e", 2, weight=30, hard=hard), Hide("b", hard=True), NotTopK("a", 2, weight=30)]
+    explained = postrank(docs, rules, scores)
+    bare = postrank(docs, rules, scores, explain=False)
+    assert bare.moves == tuple(move._replace(because=()) for move in explained.moves)
+    assert any(move.because for move in explained.moves)
+    assert replace(bare, moves=explained.moves) == explained
+    assert bare.hidden == explained.hidden == ("b",)
+    assert [*bare] == [*explained]
+
+
+def test_a_batch_without_reasons_has_the_same_lists():
+    lists = {"q1": list("abc"), "q2": list("cab")}
+    rules = [TopK("c", 1, weight=30), Hide("b", hard=True)]
+    explained, bare = (postrank_batch(lists, rules, explain=explain) for explain in (True, False))
+    assert explained.rules == bare.rules
+    for qid, result in bare.items():
+        assert replace(result, moves=explained[qid].moves) == explained[qid]
+        assert not any(move.because for move in result.moves)
+    assert any(move.because for move in explained["q1"].moves)

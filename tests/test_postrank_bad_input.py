@@ -29,7 +29,8 @@ from podium.postranking import (
     postrank,
 )
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.posing import Settings, pose
+from podium.postranking.preparation import prepare
+from podium.postranking.settings import Settings
 
 ABC = ["a", "b", "c", "d", "e"]
 DAY = datetime.date(2026, 11, 15)
@@ -358,8 +359,8 @@ def test_ten_thousand_rules_on_one_list():
         TopK(f"d{rng.integers(100)}", int(rng.integers(1, 50)), weight=0.01) for _ in range(10_000)
     ]
     started = time.process_time()
-    posed = pose(docs, tuple(rules), None, Settings(), None, DAY)
-    assert len(posed.acting) == 10_000
+    prepared = prepare(docs, tuple(rules), None, Settings(), None, DAY)
+    assert len(prepared.acting) == 10_000
     found = postrank(docs, rules)
     assert time.process_time() - started < 30
     assert sorted(found) == sorted(docs)

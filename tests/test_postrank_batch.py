@@ -161,7 +161,7 @@ def test_blocks_and_progress(monkeypatch):
     data = podium.make_synthetic(n_queries=30, seed=1)
     rules = [TopK(doc, 2, weight=5) for doc in list(data.docids)[::7]]
     whole = postrank_batch(data, rules, data.X[:, 0])
-    monkeypatch.setattr(batch, "BLOCK", 40)
+    monkeypatch.setattr(batch, "DOCUMENTS_PER_BLOCK", 40)
     done = []
     parts = postrank_batch(data, rules, data.X[:, 0], progress=done.append)
     assert sum(done) == 30
@@ -170,7 +170,7 @@ def test_blocks_and_progress(monkeypatch):
 
 
 @given(st.data())
-def test_a_rule_book_finds_every_rule_that_can_act(data):
+def test_a_rule_index_finds_every_rule_that_can_act(data):
     docs = list("abcdef")
     queries = st.sampled_from(["chess", "Chess ", "go", "go board", "chess go"])
     kinds = st.sampled_from(
@@ -182,16 +182,16 @@ def test_a_rule_book_finds_every_rule_that_can_act(data):
     ]
     query = data.draw(queries)
     listed = data.draw(st.lists(st.sampled_from(docs), unique=True, min_size=1))
-    book = batch.RuleBook(tuple(rules), DAY)
-    met = book.meeting(query, listed)
+    index = batch.RuleIndex(tuple(rules), DAY)
+    acting = index.acting_on(query, listed)
     can_act = {
         number
         for number, rule in enumerate(rules)
-        if not rule.holds(query, DAY) and rule.doc in listed
+        if not rule.reason_off(query, DAY) and rule.doc in listed
     }
-    assert can_act <= set(met)
-    assert all(not rules[number].holds(query, DAY) for number in met)
-    assert met == sorted(set(met))
+    assert can_act <= set(acting)
+    assert all(not rules[number].reason_off(query, DAY) for number in acting)
+    assert acting == sorted(set(acting))
 
 
 def test_many_rules_for_many_queries_take_time_for_their_own_lists_only():
@@ -200,10 +200,10 @@ def test_many_rules_for_many_queries_take_time_for_their_own_lists_only():
     rules = [TopK(f"d{at}-2", 1, weight=30, query=f"q{at}") for at in range(n)]
     rules += [NotTopK(f"d{at}-0", 1, weight=30) for at in range(n)]
     started = time.process_time()
-    book = batch.RuleBook(tuple(rules), DAY)
-    met = [book.meeting(qid, docs) for qid, docs in lists.items()]
+    index = batch.RuleIndex(tuple(rules), DAY)
+    acting = [index.acting_on(qid, docs) for qid, docs in lists.items()]
     assert time.process_time() - started < 5
-    assert [len(numbers) for numbers in met] == [2] * n
+    assert [len(numbers) for numbers in acting] == [2] * n
 
 
 # --- what is wrong ---

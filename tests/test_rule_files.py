@@ -30,7 +30,8 @@ from podium.postranking import (
     schema,
     write_rules,
 )
-from podium.postranking.rules.files import COMMON, keys_of, read_rule_file
+from podium.postranking.rules.entries import COMMON, keys_of
+from podium.postranking.rules.files import read_rule_file
 from podium.postranking.rules.plain_yaml import LARGEST, parse_yaml
 
 EXAMPLE = """\

@@ -16,9 +16,9 @@ from podium.postranking import (
     Together,
     TopK,
     Where,
-    checking,
     examine_rules,
     postrank,
+    rule_trial,
 )
 from podium.postranking.binding import Listing
 
@@ -64,7 +64,7 @@ def test_ten_thousand_rules_on_the_same_lists_take_seconds():
     started = time.process_time()
     found = examine_rules(rules, podium.Run.from_scores(data, scores))
     assert time.process_time() - started < 60
-    assert checking.MOST <= len(conflicts(found)) <= 2 * checking.MOST
+    assert rule_trial.MAX_CONFLICTS <= len(conflicts(found)) <= 2 * rule_trial.MAX_CONFLICTS
     notes = [one.message for one in found if not one.rules]
     assert notes[0].startswith("20 conflicts of hard rules were found and no more looked for")
     for numbers in conflicts(found):
@@ -77,9 +77,11 @@ def test_ten_thousand_rules_on_the_same_lists_take_seconds():
 
 def test_sets_that_are_alike_are_tried_once(monkeypatch):
     tried = []
-    real = checking.find_conflict
+    real = rule_trial.find_conflict
     monkeypatch.setattr(
-        checking, "find_conflict", lambda posed, settings: tried.append(1) or real(posed, settings)
+        rule_trial,
+        "find_conflict",
+        lambda prepared, settings: tried.append(1) or real(prepared, settings),
     )
     pairs = [(Pin(f"a{q}", 1, hard=True, query=f"q{q}"), Pin(f"b{q}", 1, hard=True, query=f"q{q}"))
              for q in range(15)]  # fmt: skip
@@ -100,12 +102,12 @@ def test_what_is_remembered_changes_no_answer(seed, monkeypatch):
         }.get(kind, (doc, rng.randint(1, 4)))  # fmt: skip
         rules.append(kind(*given, hard=True, query=f"q{rng.randrange(12)}"))
     found = conflicts(examine_rules(rules))
-    monkeypatch.setattr(checking, "_renamed", lambda told: (object(),))
+    monkeypatch.setattr(rule_trial, "_rename_documents", lambda meanings: (object(),))
     assert found == conflicts(examine_rules(rules))
 
 
 def test_work_ends_and_says_so(monkeypatch):
-    monkeypatch.setattr(checking, "WORK", 40)  # 1 rule, 2 + 2 (k + 1) documents: 9 + 11 + 13
+    monkeypatch.setattr(rule_trial, "MAX_WORK", 40)  # 1 rule, 2 + 2 (k + 1) documents: 9 + 11 + 13
     rules = [TopK([f"a{q}", "b"], q + 2, hard=True, query=f"q{q}") for q in range(20)]
     (note,) = examine_rules(rules)
     assert note.rules == ()

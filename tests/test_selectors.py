@@ -20,7 +20,7 @@ from podium.errors import (
 from podium.postranking import AtMost, Each, Hide, TopK, Where, postrank
 from podium.postranking.binding import Listing
 from podium.postranking.rules.conditions import DEEPEST, LONGEST, read_condition
-from podium.postranking.work import bounded_steps, bounded_time
+from podium.postranking.work_budget import bounded_steps, bounded_time
 
 DOC = {
     "brand": "acme", "price": 12, "stock": 0, "tags": ["chess", "go"], "title": "Chess set",

@@ -153,7 +153,7 @@ def test_no_thread_works_beyond_the_deadline(path, name):
 
 
 def test_a_search_that_takes_its_share_of_the_time_answers_a_list(path, monkeypatch):
-    monkeypatch.setattr("podium.postranking.work.SEARCH_SHARE", 0.01)
+    monkeypatch.setattr("podium.postranking.work_budget.SEARCH_SHARE", 0.01)
     where, request = slow_requests()["search"]
     app = service(path, seconds=100)
     answer = post(app, where, {**request, "conflicts": "yield"})

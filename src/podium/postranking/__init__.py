@@ -4,14 +4,22 @@ from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
-from podium.postranking.checking import Finding, examine_rules
+from podium.postranking.checking import examine_rules
+from podium.postranking.findings import Finding
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
+from podium.postranking.places.constraints import (
+    ApartConstraint,
+    BeforeConstraint,
+    CountConstraint,
+    TogetherConstraint,
+    WindowConstraint,
+)
 from podium.postranking.postrank import METHODS, postrank
-from podium.postranking.result import Move, Outcome, PostRanking
-from podium.postranking.rulebook import Tally
+from podium.postranking.result import Move, PostRanking, RuleOutcome
+from podium.postranking.rule_index import RuleTally
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
 from podium.postranking.rules.kinds import (
     RULES,
@@ -33,36 +41,41 @@ if TYPE_CHECKING:
     from podium.postranking.postranker import PostRanker
 
 __all__ = [
-    "METHODS",
-    "MMR",
-    "RULES",
     "Apart",
+    "ApartConstraint",
     "AtLeast",
     "AtMost",
     "Before",
+    "BeforeConstraint",
     "BradleyTerry",
     "Conservative",
+    "CountConstraint",
     "Each",
     "Finding",
     "Hide",
+    "METHODS",
+    "MMR",
     "Moderate",
     "Move",
     "NotTopK",
-    "Outcome",
     "PaperDescent",
     "Pin",
     "PostRankedRun",
     "PostRanker",
     "PostRanking",
     "Proportional",
+    "RULES",
     "Radical",
     "Rule",
-    "Tally",
+    "RuleOutcome",
+    "RuleTally",
     "Together",
+    "TogetherConstraint",
     "TopK",
     "Where",
-    "examine_rules",
+    "WindowConstraint",
     "XQuAD",
+    "examine_rules",
     "postrank",
     "postrank_batch",
     "read_fields",

@@ -14,26 +14,21 @@ from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData
 from podium.data.strings import Strings
 from podium.data.trec import Run
+from podium.postranking.explanation import explain_list
 from podium.postranking.lists import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
+from podium.postranking.ordering import place_documents, solve
 from podium.postranking.places.placement import LIMIT
-from podium.postranking.posing import (
-    Conflicts,
-    Missing,
-    Posed,
-    Settings,
-    check_day,
-    check_rules,
-    meet,
-)
-from podium.postranking.postrank import finish, make_method
+from podium.postranking.postrank import make_method
+from podium.postranking.preparation import PreparedList, prepare_listing
+from podium.postranking.query_lists import Lists, QueryList, errors_naming, lists_of, own_fields
 from podium.postranking.result import PostRanking
-from podium.postranking.rulebook import RuleBook, Tally
+from podium.postranking.rule_index import RuleIndex, RuleTally
 from podium.postranking.rules.rule import Rule
-from podium.postranking.runs import Lists, OneList, lists_of, naming, own_fields
+from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
 
-BLOCK = 100_000
+DOCUMENTS_PER_BLOCK = 100_000
 """Documents that are solved together: enough for all threads, little memory."""
 
 
@@ -52,7 +47,7 @@ class PostRankedRun(Mapping[str, PostRanking]):
     """
 
     lists: Mapping[str, PostRanking]
-    rules: tuple[Tally, ...]
+    rules: tuple[RuleTally, ...]
 
     def __getitem__(self, qid: str) -> PostRanking:
         return self.lists[qid]
@@ -100,9 +95,10 @@ def postrank_batch(
     missing: Missing = "report",
     conflicts: Conflicts = "error",
     limit: int = LIMIT,
+    explain: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> PostRankedRun:
-    """Every list of a run under the same rules; the settings are those of `postrank`.
+    """Put every list of a run under the same rules; the settings are those of `postrank`.
 
     Parameters
     ----------
@@ -127,41 +123,47 @@ def postrank_batch(
     >>> from podium.data import make_synthetic
     >>> from podium.postranking import AtMost, Each, TopK
     >>> data = make_synthetic(n_queries=20, seed=0)
-    >>> found = postrank_batch(data, [TopK("q3-d7", 1, weight=30)], data.truth(data.X))
-    >>> found["q3"][0], found.rules[0].lists
+    >>> ruled = postrank_batch(data, [TopK("q3-d7", 1, weight=30)], data.truth(data.X))
+    >>> ruled["q3"][0], ruled.rules[0].lists
     ('q3-d7', 1)
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    book = RuleBook(check_rules(rules), check_day(today), every=missing == "error")
-    book.check_fields(own_fields(run) if fields is None else fields)
+    index = RuleIndex(check_rules(rules), check_day(today), every=missing == "error")
+    index.check_fields(own_fields(run) if fields is None else fields)
     results: dict[str, PostRanking] = {}
     for block in _blocks(lists_of(run, scores, queries, fields)):
-        posed = [_posed(one, book, settings) for one in block]
-        solutions = settings.method.solve([p.problem(settings) for _, p in posed])
-        for one, (numbers, p), solution in zip(block, posed, solutions, strict=True):
-            with naming(one.qid):
-                result = finish(p, solution, settings)
-            results[one.qid] = result
-            book.count(numbers, result)
+        prepared = [_prepare(query_list, index, settings) for query_list in block]
+        solutions = solve([own for _, own in prepared], settings)
+        for query_list, (numbers, own), solution in zip(block, prepared, solutions, strict=True):
+            with errors_naming(query_list.qid):
+                placed = place_documents(own, solution, settings)
+            result = explain_list(placed, settings, reasons=explain)
+            results[query_list.qid] = result
+            index.count(numbers, result)
             if progress is not None:
                 progress(1)
-    return PostRankedRun(results, book.tallies())
+    return PostRankedRun(results, index.tallies())
 
 
-def _posed(one: OneList, book: RuleBook, settings: Settings) -> tuple[list[int], Posed]:
-    numbers = book.meeting(one.text, one.listing.docs)
-    with naming(one.qid):
-        rules = tuple(book.rules[number] for number in numbers)
-        return numbers, meet(one.listing, one.scores, rules, {}, settings)
+def _prepare(
+    query_list: QueryList, index: RuleIndex, settings: Settings
+) -> tuple[list[int], PreparedList]:
+    """Return the numbers of the rules that can act on a list, and the list prepared with them."""
+    listing = query_list.listing
+    numbers = index.acting_on(query_list.text, listing.docs)
+    rules = tuple(index.rules[number] for number in numbers)
+    with errors_naming(query_list.qid):
+        return numbers, prepare_listing(listing, query_list.scores, rules, settings)
 
 
-def _blocks(lists: Iterable[OneList]) -> Iterator[list[OneList]]:
-    block: list[OneList] = []
+def _blocks(lists: Iterable[QueryList]) -> Iterator[list[QueryList]]:
+    """Yield lists in blocks that are solved together."""
+    block: list[QueryList] = []
     n = 0
-    for one in lists:
-        block.append(one)
-        n += len(one.listing.docs)
-        if n >= BLOCK:
+    for query_list in lists:
+        block.append(query_list)
+        n += len(query_list.listing.docs)
+        if n >= DOCUMENTS_PER_BLOCK:
             yield block
             block, n = [], 0
     if block:

@@ -11,7 +11,7 @@ from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.rules.conditions import Fields, read_condition, short
 from podium.postranking.rules.rule import Rule, ids
 from podium.postranking.rules.selectors import BY_FIELD, Document, Selector, Where
-from podium.postranking.work import spend
+from podium.postranking.work_budget import spend
 
 STEPS_OF_A_COMPARISON = 4
 """What a comparison of a condition takes, in steps of `spend`."""
@@ -109,12 +109,12 @@ class Listing:
 
 
 def unknown_field(
-    name: str, known: Iterable[str], selectors: Iterable[Selector] = ()
+    name: str, field_names: Iterable[str], selectors: Iterable[Selector] = ()
 ) -> UnknownNameError:
     """The error of a field that no document has, which these selectors speak of."""
     wheres = [selector for selector in selectors if isinstance(selector, Where)]
     is_text = any(name in read_condition(where.condition).compared for where in wheres)
-    names = sorted(known)[:NAMES_COMPARED]
+    names = sorted(field_names)[:NAMES_COMPARED]
     spend(STEPS_OF_A_NAME * len(names))
     return UnknownNameError(
         "field", name, names, f'text stands in quotes: "{name}"' if is_text else ""
@@ -131,7 +131,7 @@ def _number(doc: Document) -> Document:
     return int(doc) if isinstance(doc, str) and doc.isdecimal() and len(doc) < 20 else doc
 
 
-class Bound(NamedTuple):
+class BoundRule(NamedTuple):
     """A rule on a list of n documents: the rows it names, one part for each of its roles.
 
     `absent` are documents it names by id that are not in the list; `hidden` says whether another
@@ -153,12 +153,12 @@ class Bound(NamedTuple):
         """What tells it from every rule that acts otherwise."""
         return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
 
-    def among(self, shown: Mapping[int, int]) -> Bound:
-        """The rule on the documents that are shown, by their new rows."""
-        parts = tuple(tuple(shown[row] for row in rows if row in shown) for rows in self.parts)
+    def among(self, new_row: Mapping[int, int]) -> BoundRule:
+        """Return the rule on the documents that have a new row, by that row."""
+        parts = tuple(tuple(new_row[row] for row in rows if row in new_row) for rows in self.parts)
         by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
         lost = sum(map(len, parts)) < sum(map(len, self.parts))
-        return self._replace(parts=parts, n=len(shown), hidden=by_id and lost)
+        return self._replace(parts=parts, n=len(new_row), hidden=by_id and lost)
 
     def places(self, place: Sequence[int]) -> list[int]:
         """The places of its documents; those it names by id and which are not there are behind all."""
@@ -172,16 +172,16 @@ class Bound(NamedTuple):
         return self.rule.slack(self, place)
 
 
-Acting = tuple[int, Bound]
+Acting = tuple[int, BoundRule]
 """A rule by its number, on a list."""
 
 
-def bind(rule: Rule, listing: Listing) -> list[Bound]:
+def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """A rule on a list; with `Each` one for each value."""
     n = len(listing.docs)
     # An empty list has no fields that a condition could be on.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple([doc for doc in rule.named if doc not in listing.row])
     if len(groups) == 1:
-        return [Bound(rule, (rows,), n, absent) for rows in groups[0]]
-    return [Bound(rule, tuple(rows for (rows,) in groups), n, absent)]
+        return [BoundRule(rule, (rows,), n, absent) for rows in groups[0]]
+    return [BoundRule(rule, tuple(rows for (rows,) in groups), n, absent)]

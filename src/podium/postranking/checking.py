@@ -1,48 +1,21 @@
-"""What is wrong with rules before anything is served: unknown names, conflicts, rules without effect."""
+"""Check rules before they serve: unknown names, conflicts, rules without effect."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from podium.data.trec import Run
-from podium.errors import UndecidedError
-from podium.postranking.binding import Listing, unknown_field
+from podium.postranking.binding import unknown_field
+from podium.postranking.findings import Finding
 from podium.postranking.lists import Catalogue
 from podium.postranking.places.placement import LIMIT
-from podium.postranking.posing import Posed, Settings, check_day, check_rules, meet
-from podium.postranking.rulebook import RuleBook, by_fields, field_names
+from podium.postranking.rule_index import by_fields, field_names
+from podium.postranking.rule_trial import Progress, RuleTrial
 from podium.postranking.rules.files import RuleFile
-from podium.postranking.rules.rule import Rule, counts, ids, plain
-from podium.postranking.runs import lists_of, naming
-from podium.postranking.work import check_time
-from podium.postranking.yielding import find_conflict
-
-LONGEST = 5000
-"""Documents of the list on which rules are tried where there is no run."""
-MOST = 20
-"""Conflicts that are looked for among hard rules, and among all."""
-WORK = 2_000_000
-"""Rules and documents that are tried for conflicts; then the search ends and says so."""
-LIGHT = 8
-"""To tell whether a set of rules is like another costs this part of trying it."""
-
-Progress = Callable[[int, int], object]
-"""Called with how much is done, and of how much."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about rules, given by their numbers: an error, or only a warning.
-
-    Without rules it is about the check itself.
-    """
-
-    level: Literal["error", "warning"]
-    rules: tuple[int, ...]
-    message: str
+from podium.postranking.rules.rule import Rule, plain
+from podium.postranking.settings import Settings, check_day, check_rules
 
 
 def locate_finding(finding: Finding, file: RuleFile) -> tuple[int | None, str]:
@@ -91,14 +64,14 @@ def examine_rules(
     >>> examine_rules([TopK("a", 3, ends=datetime.date(2026, 11, 30))], today=day)
     (Finding(level='warning', rules=(0,), message='never acts: ended on 2026-11-30'),)
     """
-    given, day = check_rules(rules), check_day(today)
-    findings = [*_ended(given, day), *_twice(given), *_unknown(given, fields)]
+    checked, day = check_rules(rules), check_day(today)
+    findings = [*_ended(checked, day), *_twice(checked), *_unknown(checked, fields)]
     strangers = {
         number for finding in findings for number in finding.rules if finding.level == "error"
     }
     settings = Settings(missing="report", limit=limit)
-    trial = Trial(given, settings, progress)
-    trial.run_over(_days(given, day), run, queries, fields, strangers)
+    trial = RuleTrial(checked, settings, progress)
+    trial.run_over(_days(checked, day), run, queries, fields, strangers)
     return tuple(findings + trial.findings())
 
 
@@ -129,15 +102,15 @@ def _unknown(rules: Sequence[Rule], fields: Catalogue | None) -> Iterator[Findin
                     "chooses by fields, and no fields are given to check it by",
                 )
         return
-    known = {name for values in fields.values() for name in values}
+    names = {name for values in fields.values() for name in values}
     for number, rule in enumerate(rules):
         strangers = [doc for doc in rule.named if doc not in fields]
         if strangers:
-            names = ", ".join(map(repr, strangers[:3])) + (", ..." if len(strangers) > 3 else "")
-            yield Finding("error", (number,), f"names unknown documents: {names}")
+            listed = ", ".join(map(repr, strangers[:3])) + (", ..." if len(strangers) > 3 else "")
+            yield Finding("error", (number,), f"names unknown documents: {listed}")
         for name in field_names(rule):
-            if name not in known:
-                text = str(unknown_field(name, known, rule.selectors))
+            if name not in names:
+                text = str(unknown_field(name, names, rule.selectors))
                 yield Finding("error", (number,), text)
 
 
@@ -145,254 +118,3 @@ def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:
     """Today, and the days on which more rules start."""
     later = {rule.starts for rule in rules if rule.starts is not None and rule.starts > day}
     return [day, *sorted(later)]
-
-
-Numbers = tuple[int, ...]
-Shape = tuple[object, ...]
-"""What tells sets of rules on lists apart, whatever their documents are called."""
-
-
-@dataclass
-class Trial:
-    """Rules tried on lists, and what came of it."""
-
-    rules: tuple[Rule, ...]
-    settings: Settings
-    progress: Progress
-    total: int = 0
-    done: int = 0
-    work: int = field(default_factory=lambda: WORK)
-    """Rules and documents that may still be tried."""
-    untried: int = 0
-    """Lists and queries that were not tried any more."""
-    known: dict[Shape, list[Numbers]] = field(default_factory=dict)
-    conflicts: dict[tuple[Numbers, bool], list[str]] = field(default_factory=dict)
-    """Rules that cannot hold together, whether all are hard, and the queries it is so for."""
-    undecided: dict[Numbers, str] = field(default_factory=dict)
-    idle: dict[int, str] = field(default_factory=dict)
-    """Why a rule acted on no list."""
-
-    def run_over(
-        self,
-        days: Sequence[datetime.date],
-        run: Run | None,
-        queries: Mapping[str, str] | None,
-        fields: Catalogue | None,
-        strangers: Collection[int],
-    ) -> None:
-        """The rules on every list of a run, and on ideal lists, on each of these days."""
-        samples = self._sample_queries()
-        self.total = len(days) * (len(samples) + (0 if run is None else len(run.groups)))
-        for number, day in enumerate(days):
-            if run is not None and (number == 0 or self._spend(len(run.docids))):
-                self.on_run(run, queries, fields, day, strangers)
-            self.on_ideal_lists(samples, day, run is None)
-
-    def on_run(
-        self,
-        run: Run,
-        queries: Mapping[str, str] | None,
-        fields: Catalogue | None,
-        day: datetime.date,
-        strangers: Collection[int],
-    ) -> None:
-        """The rules on every list of a run."""
-        kept = [
-            number
-            for number, rule in enumerate(self.rules)
-            if number not in strangers and not (fields is None and by_fields(rule))
-        ]
-        book = RuleBook(tuple(self.rules[number] for number in kept), day)
-        for one in lists_of(run, None, queries, fields):
-            met = book.meeting(one.text, one.listing.docs)
-            with naming(one.qid):
-                rules = tuple(book.rules[number] for number in met)
-                posed = meet(one.listing, one.scores, rules, {}, self.settings)
-            book.note(met, posed)
-            if posed.hard:
-                numbers = tuple(kept[number] for number in met)
-                self._try(posed, _met(posed), numbers, one.qid, hard=True)
-            self._step()
-        for number, tally in zip(kept, book.tallies(), strict=True):
-            if tally.lists:
-                self.idle[number] = ""
-            elif not tally.rule.closed(day):
-                self.idle.setdefault(number, tally.note)
-
-    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date, hard: bool) -> None:
-        """The rules that name documents by id, on lists in which they are and that are long enough."""
-        book = RuleBook(self.rules, day, every=True)
-        simple = [self._is_simple(rule) for rule in self.rules]
-        done: set[Numbers] = set()
-        for query in samples:
-            self._step()
-            numbers = tuple(number for number in book.meeting(query, ()) if simple[number])
-            if numbers in done:
-                continue
-            done.add(numbers)
-            must = tuple(number for number in numbers if self.rules[number].hard)
-            if not self._spend(len(numbers) // LIGHT):
-                self.untried += 1
-                continue
-            if hard and must:
-                self._try_ideal(must, query, hard=True)
-            if len(must) < len(numbers):
-                self._try_ideal(numbers, query, hard=False)
-
-    def _step(self) -> None:
-        check_time()
-        self.done += 1
-        self.progress(self.done, self.total)
-
-    def _spend(self, work: int) -> bool:
-        """Whether there is still time for so much work."""
-        self.work -= work
-        return self.work >= 0
-
-    def _sample_queries(self) -> list[str]:
-        """A query that no rule names, and one for every query and every pattern."""
-        named = [plain(rule.query or rule.pattern or "") for rule in self.rules]
-        return ["", *dict.fromkeys(name for name in named if name)]
-
-    def _is_simple(self, rule: Rule) -> bool:
-        small = all(getattr(rule, what) <= LONGEST // 2 for what in counts(type(rule)))
-        return small and not by_fields(rule) and (rule.hard or rule.weight > 0)
-
-    def _try_ideal(self, numbers: Numbers, query: str, *, hard: bool) -> None:
-        told = [self.rules[number] for number in numbers]
-        named = [(rule.kind, tuple(map(ids, rule.selectors)), rule.numbers) for rule in told]
-        self._try(
-            lambda: self._ideal(numbers), ("ideal", *_renamed(named)), numbers, query, hard=hard
-        )
-
-    def _ideal(self, numbers: Sequence[int]) -> Posed:
-        """All of them hard, on their documents and as many others as their numbers ask for."""
-        rules = tuple(replace(self.rules[number], hard=True) for number in numbers)
-        docs = dict.fromkeys(doc for rule in rules for doc in rule.named)
-        room = max(
-            (getattr(rule, what) for rule in rules for what in counts(type(rule))), default=0
-        )
-        others = min((room + 1) * 2 + sum(_width(rule) for rule in rules), LONGEST)
-        listing = Listing.of([*docs, *(("filler", at) for at in range(others))])
-        return meet(listing, None, rules, {}, self.settings)
-
-    def _try(
-        self,
-        pose: Posed | Callable[[], Posed],
-        shape: Shape,
-        numbers: Numbers,
-        query: str,
-        *,
-        hard: bool,
-    ) -> None:
-        """Every conflict of rules; rules alike but for their documents' names are tried once."""
-        found = self.known.get(shape)
-        if found is None:
-            if self._is_full(hard):
-                return
-            posed = pose if isinstance(pose, Posed) else pose()
-            if not self._spend(len(numbers) + len(posed.listing.docs)):
-                self.untried += 1
-                return
-            found = self.known[shape] = self._conflicts(posed, numbers, query, hard)
-        for conflict in found:
-            at = tuple(numbers[number] for number in conflict)
-            if hard or (at, True) not in self.conflicts:
-                self.conflicts.setdefault((at, hard), []).append(query)
-
-    def _conflicts(self, posed: Posed, numbers: Numbers, query: str, hard: bool) -> list[Numbers]:
-        """Conflicts by their rules' numbers here, each without the last rule of those before it."""
-        check_time()
-        found: list[Numbers] = []
-        room = MOST - sum(level == hard for _, level in self.conflicts)
-        while len(found) < room:
-            last = {conflict[-1] for conflict in found}
-            acting = tuple(pair for pair in posed.acting if pair[0] not in last)
-            try:
-                conflict = find_conflict(replace(posed, acting=acting), self.settings)
-            except UndecidedError as error:
-                self._spend(WORK // MOST)
-                self.undecided.setdefault(numbers, f"query {query!r}: {error}")
-                break
-            if not conflict:
-                break
-            found.append(tuple(conflict))
-        return found
-
-    def _is_full(self, hard: bool) -> bool:
-        """Whether enough conflicts are known."""
-        return sum(level == hard for _, level in self.conflicts) >= MOST
-
-    def findings(self) -> list[Finding]:
-        """What came of it."""
-        found = [
-            Finding(
-                "error" if all(self.rules[number].hard for number in numbers) else "warning",
-                numbers,
-                ("cannot hold on this list" if len(numbers) == 1 else "cannot hold together")
-                + _for_queries(queries),
-            )
-            for (numbers, _), queries in self.conflicts.items()
-        ]
-        found += [
-            Finding("warning", numbers, f"not decided whether they can hold together: {why}")
-            for numbers, why in self.undecided.items()
-        ]
-        found += self._ended_early()
-        return found + [
-            Finding("warning", (number,), f"never acts: {why}")
-            for number, why in self.idle.items()
-            if why and (self.rules[number].hard or self.rules[number].weight > 0)
-        ]
-
-    def _ended_early(self) -> Iterator[Finding]:
-        for hard, what in ((True, "hard"), (False, "soft")):
-            if self._is_full(hard):
-                yield Finding(
-                    "warning",
-                    (),
-                    f"{MOST} conflicts of {what} rules were found and no more looked for: there may "
-                    "be others; correct these and check again",
-                )
-        if self.work < 0:
-            yield Finding(
-                "warning",
-                (),
-                f"too many rules to try all: on {self.untried:,} lists and queries it is not known "
-                "whether they can hold together; check fewer rules at a time",
-            )
-
-
-def _renamed(rules: Iterable[tuple[str, Sequence[Sequence[object]], Numbers]]) -> Shape:
-    """Rules with their documents numbered as they come."""
-    name: dict[object, int] = {}
-    return tuple(
-        (
-            kind,
-            tuple(tuple(name.setdefault(doc, len(name)) for doc in part) for part in parts),
-            said,
-        )
-        for kind, parts, said in rules
-    )
-
-
-def _met(posed: Posed) -> Shape:
-    """The hard rules of a list as they count for conflicts: the order of its documents does not."""
-    hard = [(number, bound) for number, bound in posed.acting if posed.is_hard(number)]
-    told = _renamed((bound.rule.kind, bound.parts, bound.rule.numbers) for _, bound in hard)
-    kinds = tuple((number, by_fields(bound.rule)) for number, bound in hard)
-    return len(posed.listing.docs), kinds, told
-
-
-def _width(rule: Rule) -> int:
-    """How many others a rule may need between its documents."""
-    gap: int = getattr(rule, "gap", 0)
-    return gap * len(rule.named)
-
-
-def _for_queries(queries: Sequence[str]) -> str:
-    named = list(dict.fromkeys(queries))
-    if "" in named:  # for every query
-        return ""
-    more = f" and {len(named) - 1} more" if len(named) > 1 else ""
-    return f", for query {named[0]!r}{more}"

@@ -1,16 +1,27 @@
-"""Hard rules that cannot hold together."""
+"""Conflicts of hard rules: a smallest set of rules that cannot hold together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from podium.errors import UndecidedError
+import numpy as np
+
+from podium.errors import ConflictError, UndecidedError
+from podium.postranking.places.placement import place
+from podium.postranking.preparation import PreparedList
+from podium.postranking.rules.kinds import Hide
+from podium.postranking.rules.rule import Rule
+from podium.postranking.settings import Settings
 
 T = TypeVar("T")
 
-UNDECIDED = 20
+MAX_UNDECIDED_PARTS = 20
 """How many parts may be undecided before the search for a minimal one gives up."""
+SEARCH_SHARES = 10
+"""Each step of the search for a minimal conflict has this part of the limit: one tenth."""
+MAX_RULES_IN_ERROR = 20
+"""Rules that the text of an error lists; the error has them all."""
 
 
 def minimal_conflict(
@@ -40,19 +51,19 @@ def minimal_conflict(
     >>> minimal_conflict([3, 5, 8, 2], lambda numbers: sum(numbers) < 10)
     [3, 8]
     """
-    part, proved = _grown(list(rules), possible)
+    part, proved = _grow_conflict(list(rules), possible)
     while not (proved and monotone):
         for at in range(len(part)):
             rest = part[:at] + part[at + 1 :]
             if not possible(rest):
-                part, proved = _grown(rest, possible)
+                part, proved = _grow_conflict(rest, possible)
                 break
         else:
             break
     return part
 
 
-def _grown(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list[T], bool]:
+def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list[T], bool]:
     """A small impossible part of impossible rules, and whether nothing on the way was undecided."""
     undecided = 0
 
@@ -62,7 +73,7 @@ def _grown(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list
             return possible(rules)
         except UndecidedError:
             undecided += 1
-            if undecided > UNDECIDED:
+            if undecided > MAX_UNDECIDED_PARTS:
                 raise
             return True
 
@@ -80,3 +91,87 @@ def _grown(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list
         part.insert(0, rest[low])
         rest = rest[:low]
     return part, undecided == 0
+
+
+def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
+    """Return the error that names hard rules that cannot hold together."""
+    rules = [prepared.rules[number] for number in find_conflict(prepared, settings)]
+    return ConflictError(_conflict_message(rules), rules)
+
+
+def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
+    """Return the numbers of hard rules that cannot hold together but can without any one; or none."""
+
+    def possible(numbers: Sequence[int], limit: int = settings.limit // SEARCH_SHARES) -> bool:
+        n, constraints = prepared.constraints(numbers)
+        return not constraints or place(np.zeros(n), constraints, limit) is not None
+
+    if possible(prepared.hard_numbers, settings.limit):
+        return []
+    try:
+        return _shrink_conflict(prepared, possible)
+    except UndecidedError as error:
+        raise UndecidedError(
+            f"the {len(prepared.hard_numbers)} hard rules cannot hold together, but which of them cannot was "
+            f"not found within the limit of {settings.limit} steps; raise the limit, or make rules "
+            "soft"
+        ) from error
+
+
+def _shrink_conflict(
+    prepared: PreparedList, possible: Callable[[Sequence[int]], bool]
+) -> list[int]:
+    """A conflict with few rules: first of those that hide nothing, then of those that hide.
+
+    To hide a document can make other rules possible: the rest is tried once more by itself.
+    """
+    numbers = _distinct_rules(prepared)
+    hides = [number for number in numbers if isinstance(prepared.rules[number], Hide)]
+    others = [number for number in numbers if not isinstance(prepared.rules[number], Hide)]
+    part = minimal_conflict(others, lambda some: possible([*hides, *some]), monotone=True)
+    if not hides:
+        return sorted(part)
+    needed: list[int] = []
+    if possible(part):
+        needed = minimal_conflict(hides, lambda some: possible([*some, *part]))
+    core = [*needed, *part]
+    if any(not possible([rule for rule in core if rule != omitted]) for omitted in core):
+        core = minimal_conflict(core, possible)
+    return sorted(core)
+
+
+def _distinct_rules(prepared: PreparedList) -> list[int]:
+    """The hard rules, of highest priority first, and of those that say the same only one.
+
+    What gives way does not depend on the order in which rules were given.
+    """
+    strongest: dict[tuple[object, ...], int] = {}
+    for number in prepared.hard_numbers:
+        rule = prepared.rules[number]
+        meaning = (rule.kind, rule.selectors, rule.numbers)
+        other = strongest.setdefault(meaning, number)
+        if rule.priority > prepared.rules[other].priority:
+            strongest[meaning] = number
+    return sorted(strongest.values(), key=lambda number: rule_sort_key(prepared.rules[number]))
+
+
+def rule_sort_key(rule: Rule) -> tuple[object, ...]:
+    """Return what sorts rules by priority, then by what they say."""
+    return -rule.priority, rule.kind, repr(rule.selectors), rule.numbers
+
+
+def _conflict_message(rules: Sequence[Rule]) -> str:
+    """What is wrong with a minimal conflict, and what to do."""
+    names = [rule.label for rule in rules[:MAX_RULES_IN_ERROR]]
+    if len(rules) > MAX_RULES_IN_ERROR:
+        names.append(f"and {len(rules) - MAX_RULES_IN_ERROR} more")
+    if len(rules) == 1:
+        return (
+            f"expected a hard rule that can hold in this list, got {names[0]}, which no order meets; "
+            "remove it or make it soft"
+        )
+    return (
+        f"expected hard rules that can hold together, got {len(rules)} that cannot: "
+        f"{'; '.join(names)}; without any one of them the others can: remove one, make one soft, or "
+        "give them priorities and conflicts='yield', by which the least priority gives way"
+    )

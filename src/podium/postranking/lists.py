@@ -55,11 +55,11 @@ def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:
         raise UsageError(
             f"expected fields as a mapping of ids to fields, got {type(fields).__name__}"
         )
-    found = [fields.get(doc, {}) for doc in ids]
-    if not all(isinstance(values, Mapping) for values in found):
-        at = next(i for i, values in enumerate(found) if not isinstance(values, Mapping))
-        raise UsageError(f"expected a mapping of fields for {ids[at]!r}, got {short(found[at])}")
-    return found
+    records = [fields.get(doc, {}) for doc in ids]
+    if not all(isinstance(values, Mapping) for values in records):
+        at = next(i for i, values in enumerate(records) if not isinstance(values, Mapping))
+        raise UsageError(f"expected a mapping of fields for {ids[at]!r}, got {short(records[at])}")
+    return records
 
 
 def _documents(docs: Any) -> tuple[list[Document], list[Fields] | None]:

@@ -19,10 +19,10 @@ from podium.postranking.lists import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Floats, Method
 from podium.postranking.places.placement import LIMIT
-from podium.postranking.posing import Conflicts, Missing, Settings, check_day, check_rules
 from podium.postranking.postrank import make_method
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
+from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
 from podium.rankers.history import Callback, Watch
 from podium.rankers.models import Model
 from podium.rankers.ranker import Learned, Learner, RankedList, Ranker, check_top
@@ -123,12 +123,15 @@ class PostRanker(Ranker):
         """Return what the result depends on besides the data."""
         return {**super().result_parameters(), "today": self.today or datetime.date.today()}
 
-    def ranking_data(self, X: Any, *given: Any, **options: Any) -> RankingData:
+    def ranking_data(self, X: Any, *columns: Any, **options: Any) -> RankingData:
         """Return ranking data as the model takes it."""
-        return self.model.ranking_data(X, *given, **options)
+        return self.model.ranking_data(X, *columns, **options)
 
     def postrank(self, data: RankingData) -> PostRankedRun:
-        """The lists of ranking data after their rules, with what became of each rule."""
+        """Return the lists of ranking data after their rules, with what became of each rule."""
+        return self._postrank(data, explain=True)
+
+    def _postrank(self, data: RankingData, *, explain: bool) -> PostRankedRun:
         self.check_settings()
         if not isinstance(data, RankingData):
             raise MissingDocidsError(
@@ -140,11 +143,12 @@ class PostRanker(Ranker):
             data, self.rules, self.ranker.predict(data), self.prior, self.base, self.pairs,
             scale=self.scale, method=self.method, queries=self.queries, fields=self.fields,
             today=self.today, missing=self.missing, conflicts=self.conflicts, limit=self.limit,
+            explain=explain,
         )  # fmt: skip
 
     def predict(self, X: Any) -> Floats:
         """Minus the place of each row in its query after the rules, hidden documents last."""
-        return self._places(X, self.postrank(X))
+        return self._places(X, self._postrank(X, explain=False))
 
     def _places(self, data: RankingData, ruled: PostRankedRun) -> Floats:
         docids, scores = list(data.require_docids("post-ranking")), np.empty(len(data))
@@ -158,7 +162,7 @@ class PostRanker(Ranker):
     ) -> list[RankedList]:
         """The top k of each query after the rules, best first; hidden documents are not there."""
         check_top(k)
-        ruled = self.postrank(X)
+        ruled = self._postrank(X, explain=False)
         scores, docids = self._places(X, ruled), X.docids
         order, lists = X.groups.order(scores), []
         for query, places in X.queries():

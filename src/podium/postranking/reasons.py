@@ -14,11 +14,11 @@ from podium.postranking.rules.rule import Rule
 Places = NDArray[np.int64]
 Reasons = tuple[Rule, ...]
 
-WORD = 63
-"""Rules to a word, which keeps its sign."""
+RULES_PER_WORD = 63
+"""Rules per word of 64 bits; the sign bit stays free."""
 
 
-class Story:
+class MoveReasons:
     """The rules behind each row's way through the stages of post-ranking: hidden, soft, hard.
 
     A stage takes rows from places before to places after. A rule that acts in it moves a document it
@@ -31,10 +31,10 @@ class Story:
         self.rules = rules
         self.start = self.end = np.arange(1, n + 1)
         # A set of rules is a bit for each, in as many words as it takes.
-        self.sets = np.zeros((len(rules) // WORD + 1, n), dtype=np.int64)
+        self.sets = np.zeros((len(rules) // RULES_PER_WORD + 1, n), dtype=np.int64)
 
-    def stage(self, acting: Iterable[Acting], before: Places, after: Places) -> None:
-        """Rules took every row from one place to another; hidden rows stand beyond the last place."""
+    def add_stage(self, acting: Iterable[Acting], before: Places, after: Places) -> None:
+        """Add the rules that took rows from one place to another; hidden rows stand beyond the last."""
         hidden = after > len(after)
         if (hidden & (before <= len(before))).any():
             self.start = after
@@ -50,24 +50,31 @@ class Story:
         if movers:
             rows = np.array(list(movers))
             for word, sets in enumerate(self.sets):
-                own = np.array([its >> WORD * word & 2**WORD - 1 for its in movers.values()])
-                shown = ~hidden[rows]
-                sets |= kernels.sets_of_movers(before, after, rows[shown], own[shown])
-                sets[rows[~shown]] |= own[~shown]
+                own = np.array(
+                    [
+                        its >> RULES_PER_WORD * word & 2**RULES_PER_WORD - 1
+                        for its in movers.values()
+                    ]
+                )
+                visible = ~hidden[rows]
+                sets |= kernels.sets_of_movers(before, after, rows[visible], own[visible])
+                sets[rows[~visible]] |= own[~visible]
 
-    def told(self, rows: NDArray[np.int64], moved: NDArray[np.bool_]) -> Iterator[Reasons]:
-        """The rules of each of these rows, where it is not where it was, nor merely closed up."""
+    def rules_of(self, rows: NDArray[np.int64], moved: NDArray[np.bool_]) -> Iterator[Reasons]:
+        """Return the rules that moved each of these rows; none if it stays or only closed up."""
         n = len(moved)
         moved = moved & ((self.start != self.end) | (self.end > n))
         sets, *more = np.where(moved, self.sets, 0).take(rows, axis=1).tolist()
         for word, its in enumerate(more, start=1):
-            sets = [low | high << WORD * word for low, high in zip(sets, its, strict=True)]
-        return map({its: self._named(its) for its in set(sets)}.__getitem__, sets)
+            sets = [
+                low | high << RULES_PER_WORD * word for low, high in zip(sets, its, strict=True)
+            ]
+        return map({its: self._rules_in(its) for its in set(sets)}.__getitem__, sets)
 
-    def _named(self, bits: int) -> Reasons:
-        """The rules of a set, as given."""
-        named = []
+    def _rules_in(self, bits: int) -> Reasons:
+        """Return the rules of a set of bits, in their own order."""
+        rules = []
         while bits:
-            named.append(self.rules[(bits & -bits).bit_length() - 1])
+            rules.append(self.rules[(bits & -bits).bit_length() - 1])
             bits &= bits - 1
-        return tuple(named)
+        return tuple(rules)

@@ -1,4 +1,4 @@
-"""What post-ranking came to: the new order, and why."""
+"""The result of post-ranking: the new order, the moves, and the outcome of each rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Document
 
 
-class Outcome(NamedTuple):
+class RuleOutcome(NamedTuple):
     """What became of a rule.
 
     `slack` is by how much it is violated: places, or documents for AtMost and AtLeast; 0 where it
@@ -39,7 +39,7 @@ class Move(NamedTuple):
     """Where a document came from and went to, both from 1, and the rules that moved it.
 
     `to` is None for a hidden document. A document that only closed up, because documents above it are
-    hidden, has no rules in `because`.
+    hidden, has no rules in `because`; nor has any with ``explain=False``.
     """
 
     doc: Document
@@ -50,7 +50,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class PostRanking(Sequence[Any]):
-    """A list after its rules: the documents best first, and what is known of it.
+    """A list after its rules: the documents best first, their moves, and the outcome of each rule.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class PostRanking(Sequence[Any]):
 
     order: tuple[Document, ...]
     scores: tuple[float, ...]
-    rules: tuple[Outcome, ...]
+    rules: tuple[RuleOutcome, ...]
     moves: tuple[Move, ...]
     kendall: int
     method: str
@@ -98,17 +98,22 @@ class PostRanking(Sequence[Any]):
         )
 
     @property
-    def violated(self) -> tuple[Outcome, ...]:
+    def hidden(self) -> tuple[Document, ...]:
+        """The documents that hard rules hide, in their original order."""
+        return tuple(move.doc for move in self.moves[len(self.order) :])
+
+    @property
+    def violated(self) -> tuple[RuleOutcome, ...]:
         """The rules that do not hold."""
         return tuple(outcome for outcome in self.rules if not outcome.satisfied)
 
     def __repr__(self) -> str:
-        shown = [repr(document) for document in self.order[:10]]
+        names = [repr(document) for document in self.order[:10]]
         more = [] if len(self.order) <= 10 else [f"... {len(self.order)} documents"]
-        on = sum(outcome.acted or not outcome.satisfied for outcome in self.rules)
-        held = on - len(self.violated)
-        known = f"{held} of {on} rules hold, {self.kendall} pairs turned"
-        return f"PostRanking([{', '.join(shown + more)}], {known})"
+        n_on = sum(outcome.acted or not outcome.satisfied for outcome in self.rules)
+        n_satisfied = n_on - len(self.violated)
+        summary = f"{n_satisfied} of {n_on} rules hold, {self.kendall} pairs turned"
+        return f"PostRanking([{', '.join(names + more)}], {summary})"
 
     def __len__(self) -> int:
         return len(self.order)

@@ -7,9 +7,9 @@ from itertools import permutations
 from typing import Any
 
 from podium.errors import ConflictError, ContractError
-from podium.postranking import postrank
-from podium.postranking.binding import Bound, bind
+from podium.postranking.binding import BoundRule, bind
 from podium.postranking.lists import read_list
+from podium.postranking.postrank import postrank
 from podium.postranking.rules.rule import Rule
 from podium.testing.contract import Contract
 
@@ -44,12 +44,12 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     _check_soft(contract, rule, documents, original)
 
 
-def _check_slack(contract: Contract, bound: Bound) -> None:
-    demands = list(bound.rule.constraints(bound))
+def _check_slack(contract: Contract, bound: BoundRule) -> None:
+    constraints = list(bound.rule.constraints(bound))
     for place in permutations(range(1, bound.n + 1)):
         slack = bound.slack(place)
         contract.require(slack >= 0, "slack must be 0 or more")
-        met = all(demand.holds(place) for demand in demands)
+        met = all(constraint.is_met(place) for constraint in constraints)
         clause = (
             f"slack must be 0 where the constraints hold and only there; at {place} it is {slack}"
         )

@@ -125,12 +125,10 @@ def postrank(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Put the lists of a run under rules."""
-    from podium.data import write_run
     from podium.data.files import check_target
-    from podium.data.trec import run_lines
     from podium.errors import ConflictError, UnknownNameError
     from podium.postranking import postrank_batch
-    from podium.postranking.posing import Settings
+    from podium.postranking.settings import Settings
 
     options: dict[str, Any] = {
         "prior": prior, "base": base, "pairs": pairs, "scale": scale,
@@ -148,29 +146,38 @@ def postrank(
     started = time.perf_counter()
     try:
         with advancing("post-ranking") as progress:
-            done = itertools.count(1)
-            found = postrank_batch(
+            n_done = itertools.count(1)
+            ruled = postrank_batch(
                 lists, book.rules, queries=texts, fields=fields, today=today,
-                progress=lambda n: progress(next(done), len(lists.groups)), **options,
+                progress=lambda n: progress(next(n_done), len(lists.groups)), **options,
             )  # fmt: skip
     except ConflictError as error:  # of the rules, not of the command line
         fail(book.conflict(error), 1)
     except UnknownNameError as error:
         fail(book.unknown(error), 1)
     seconds = time.perf_counter() - started
-    unsolved = sum(not one.converged for one in found.values())
+    unsolved = sum(not result.converged for result in ruled.values())
     if unsolved:
         typer.echo(f"podium: {unsolved:,} lists were not solved to the end", err=True)
-    if out is not None and explain is None:
-        write_run(found.run, out)
     if explain is not None:
-        _explain(found[explain], explain, book, json)
-    elif json:
-        print_json({"file": None if out is None else str(out), **_facts(found, book, seconds)})
-    elif out is None:
-        typer.echo("".join(run_lines(found.run)), nl=False)
+        _explain(ruled[explain], explain, book, json)
     else:
-        _summary(str(out), found, book, seconds)
+        _write(ruled, out, book, seconds, json)
+
+
+def _write(ruled: PostRankedRun, out: Path | None, book: Book, seconds: float, json: bool) -> None:
+    """Write the run to a file with a summary of its rules, or to stdout."""
+    from podium.data import write_run
+    from podium.data.trec import run_lines
+
+    if out is not None:
+        write_run(ruled.run, out)
+    if json:
+        print_json({"file": None if out is None else str(out), **_facts(ruled, book, seconds)})
+    elif out is None:
+        typer.echo("".join(run_lines(ruled.run)), nl=False)
+    else:
+        _summary(str(out), ruled, book, seconds)
 
 
 def method_of(name: str, field: str | None, trade_off: float | None, docs: Path | None) -> Method:
@@ -222,7 +229,7 @@ class Book:
 
     def unknown(self, error: UnknownNameError) -> str:
         """An unknown field with the line of the rule that names it."""
-        from podium.postranking.rulebook import field_names
+        from podium.postranking.rule_index import field_names
 
         named = zip(self.rules, self.lines, strict=True)
         line = next((f":{line}" for rule, line in named if error.name in field_names(rule)), "")
@@ -259,23 +266,25 @@ def read_one_run(path: Path) -> Run:
         return read_run(path, progress)
 
 
-def query_of(run: Run, given: str, texts: Mapping[str, str] | None) -> str:
+def query_of(run: Run, wording: str, texts: Mapping[str, str] | None) -> str:
     """The id of a query that is given by its id or its text."""
     from podium.errors import DataError
     from podium.postranking.rules.rule import plain
 
     qids = run.qids.tolist()
-    if given in qids:
-        return given
+    if wording in qids:
+        return wording
     texts = {} if texts is None else texts
-    found = [qid for qid in qids if qid in texts and plain(texts[qid]) == plain(given)]
-    if len(found) == 1:
-        return str(found[0])
-    if found:
-        raise DataError(f"expected one query, got {given!r}, the text of {', '.join(found[:20])}")
-    known = ", ".join(qids[:5]) + (", ..." if len(qids) > 5 else "")
+    matches = [qid for qid in qids if qid in texts and plain(texts[qid]) == plain(wording)]
+    if len(matches) == 1:
+        return str(matches[0])
+    if matches:
+        raise DataError(
+            f"expected one query, got {wording!r}, the text of {', '.join(matches[:20])}"
+        )
+    examples = ", ".join(qids[:5]) + (", ..." if len(qids) > 5 else "")
     hint = "" if texts else "; with --queries it may be the text of one"
-    raise DataError(f"expected a query of the run (its id: {known}), got {given!r}{hint}")
+    raise DataError(f"expected a query of the run (its id: {examples}), got {wording!r}{hint}")
 
 
 def only(run: Run, query: str) -> Run:
@@ -284,15 +293,15 @@ def only(run: Run, query: str) -> Run:
 
     from podium.data import Run
 
-    found = np.flatnonzero(run.qids == query)
-    groups, rows = run.groups.take(found)
-    return Run(run.qids[found], groups, run.docids.take(rows), run.values[rows])
+    numbers = np.flatnonzero(run.qids == query)
+    groups, rows = run.groups.take(numbers)
+    return Run(run.qids[numbers], groups, run.docids.take(rows), run.values[rows])
 
 
-def _facts(found: PostRankedRun, book: Book, seconds: float) -> dict[str, Any]:
-    lists = found.values()
+def _facts(ruled: PostRankedRun, book: Book, seconds: float) -> dict[str, Any]:
+    lists = ruled.values()
     return {
-        "queries": len(found),
+        "queries": len(ruled),
         "changed": sum(len(one.moved) > 0 for one in lists),
         "hidden": sum(len(one.moves) - len(one) for one in lists),
         "not_converged": sum(not one.converged for one in lists),
@@ -302,23 +311,23 @@ def _facts(found: PostRankedRun, book: Book, seconds: float) -> dict[str, Any]:
                 "held": tally.held, "violated": tally.violated, "yielded": tally.yielded,
                 "note": tally.note,
             }
-            for at, (tally, line) in enumerate(zip(found.rules, book.lines, strict=True))
+            for at, (tally, line) in enumerate(zip(ruled.rules, book.lines, strict=True))
         ],
         "seconds": round(seconds, 3),
     }  # fmt: skip
 
 
-def _summary(title: str, found: PostRankedRun, book: Book, seconds: float) -> None:
-    facts = _facts(found, book, seconds)
+def _summary(title: str, ruled: PostRankedRun, book: Book, seconds: float) -> None:
+    facts = _facts(ruled, book, seconds)
     rows = [
         [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")), _note(rule)]
         for rule in facts["rules"]
     ]
-    told = f"queries: {facts['queries']:,}, changed: {facts['changed']:,}"
+    counts = f"queries: {facts['queries']:,}, changed: {facts['changed']:,}"
     if facts["hidden"]:
-        told += f", documents hidden: {facts['hidden']:,}"
+        counts += f", documents hidden: {facts['hidden']:,}"
     print_table(
-        f"{title}, {told}", ["rule", "lists", "held", "violated", "note"], rows, text_last=True
+        f"{title}, {counts}", ["rule", "lists", "held", "violated", "note"], rows, text_last=True
     )
 
 
@@ -327,16 +336,16 @@ def _note(rule: Mapping[str, Any]) -> str:
     return rule["note"] or (f"gave way on {rule['yielded']:,}" if rule["yielded"] else "")
 
 
-def _explain(found: PostRanking, query: str, book: Book, json: bool) -> None:
+def _explain(result: PostRanking, query: str, book: Book, json: bool) -> None:
     if json:
-        print_json(_told(found, query, book))
+        print_json(_json_explanation(result, query, book))
         return
     rows = [
         [str(move.doc), str(move.origin), "hidden" if move.to is None else str(move.to),
          _why(move.because)]
-        for move in found.moves
+        for move in result.moves
     ]  # fmt: skip
-    changed = f"documents: {len(found.moves):,}, moved: {len(found.moved):,}"
+    changed = f"documents: {len(result.moves):,}, moved: {len(result.moved):,}"
     print_table(
         f"Query {query}, {changed}", ["document", "from", "to", "why"], rows, text_last=True
     )
@@ -344,7 +353,7 @@ def _explain(found: PostRanking, query: str, book: Book, json: bool) -> None:
         [outcome.rule.label, "-" if not outcome.acted else "yes" if outcome.satisfied else "no",
          str(outcome.slack) if outcome.acted else "-",
          outcome.note or ("gave way" if outcome.yielded else "")]
-        for outcome in found.rules
+        for outcome in result.rules
     ]  # fmt: skip
     if outcomes:
         print_table("Its rules", ["rule", "held", "slack", "note"], outcomes, text_last=True)
@@ -356,22 +365,22 @@ def _why(rules: Sequence[Rule]) -> str:
     return "; ".join(names) + (f"; and {len(rules) - REASONS} more" if rules[REASONS:] else "")
 
 
-def _told(found: PostRanking, query: str, book: Book) -> dict[str, Any]:
+def _json_explanation(result: PostRanking, query: str, book: Book) -> dict[str, Any]:
     return {
         "query": query,
         "documents": [
             {"document": str(move.doc), "from": move.origin, "to": move.to,
              "because": [{"rule": rule.label, **book.place(rule)} for rule in move.because]}
-            for move in found.moves
+            for move in result.moves
         ],
         "rules": [
             {"rule": outcome.rule.label, **book.place(outcome.rule),
              "satisfied": outcome.satisfied, "slack": outcome.slack,
              "note": outcome.note, "yielded": outcome.yielded,
              "undecided": outcome.undecided}
-            for outcome in found.rules
+            for outcome in result.rules
         ],
-        "kendall": found.kendall,
-        "converged": found.converged,
-        "proved_optimal": found.proved_optimal,
+        "kendall": result.kendall,
+        "converged": result.converged,
+        "proved_optimal": result.proved_optimal,
     }  # fmt: skip

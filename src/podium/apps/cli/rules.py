@@ -39,7 +39,7 @@ enough."""
 def list_rules(json: Json = False) -> None:
     """List the kinds of rules and what can be said in each."""
     from podium.postranking import RULES
-    from podium.postranking.rules.files import COMMON, keys_of
+    from podium.postranking.rules.entries import COMMON, keys_of
 
     common = list(COMMON)
     kinds = {
@@ -52,7 +52,7 @@ def list_rules(json: Json = False) -> None:
     if json:
         print_json({"rules": kinds, "common": common})
         return
-    rows = [[name, str(told["summary"]), ", ".join(told["keys"])] for name, told in kinds.items()]
+    rows = [[name, str(kind["summary"]), ", ".join(kind["keys"])] for name, kind in kinds.items()]
     print_table("Rules", ["rule", "what it says", "keys"], rows, text_columns=3)
     typer.echo(f"Every rule: {', '.join(common)}")
 
@@ -98,16 +98,16 @@ def check(
         findings = examine_rules(
             file.rules, lists, queries=texts, fields=fields, today=today, progress=progress
         )
-    told = [*_of_form(file), *(_told(finding, file) for finding in findings)]
-    told.sort(key=lambda entry: (entry["line"] or LAST, entry["level"]))
-    n_errors = sum(entry["level"] == "error" for entry in told)
+    entries = [*_of_form(file), *(_finding_entry(finding, file) for finding in findings)]
+    entries.sort(key=lambda entry: (entry["line"] or LAST, entry["level"]))
+    n_errors = sum(entry["level"] == "error" for entry in entries)
     if json:
-        print_json({"file": str(rules), "rules": n_rules, "findings": told})
+        print_json({"file": str(rules), "rules": n_rules, "findings": entries})
     else:
-        for entry in told:
+        for entry in entries:
             at = f"{rules}:{entry['line']}" if entry["line"] else f"{rules}"
             typer.echo(printable(f"{at}: {entry['level']}: {entry['message']}"))
-        n_warnings = len(told) - n_errors
+        n_warnings = len(entries) - n_errors
         typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
     if n_errors:
         raise typer.Exit(1)
@@ -127,7 +127,7 @@ def _of_form(file: RuleFile) -> list[dict[str, Any]]:
     ]
 
 
-def _told(finding: Finding, file: RuleFile) -> dict[str, Any]:
+def _finding_entry(finding: Finding, file: RuleFile) -> dict[str, Any]:
     from podium.postranking.checking import locate_finding
 
     line, message = locate_finding(finding, file)

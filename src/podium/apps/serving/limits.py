@@ -15,7 +15,7 @@ import numpy as np
 from podium.apps.http.client_limits import AdmittedClients, retry_seconds, wrong_try_allowance
 from podium.apps.serving.errors import Refusal
 from podium.apps.serving.settings import ServingSettings
-from podium.postranking.work import bounded_time
+from podium.postranking.work_budget import bounded_time
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -166,9 +166,9 @@ async def linger(receive: Receive) -> None:
 class Bench:
     """Threads for what takes longer, so many at a time, and no longer than it may.
 
-    Long loops end at the deadline by themselves (`podium.postranking.work`). What does not ask goes on in
-    its thread, and keeps its place until it is done; where all places are taken the service says that
-    it is busy.
+    Long loops end at the deadline by themselves (`podium.postranking.work_budget`). What does not ask
+    goes on in its thread, and keeps its place until it is done. Where all places are taken the service
+    says that it is busy.
     """
 
     def __init__(self, seconds: float, threads: int = 4, waiting: int = 64) -> None:

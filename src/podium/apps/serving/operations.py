@@ -34,7 +34,7 @@ from podium.apps.serving.rulefiles import check_answer, known_answer, known_is_q
 from podium.apps.serving.rules import postrank_answer
 from podium.apps.serving.shelf import State
 from podium.errors import DeadlineError, PodiumError
-from podium.postranking.work import check_time
+from podium.postranking.work_budget import check_time
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,13 @@ from podium.apps.serving.bodies import RankAnswer, RankDocument, RankRequest
 from podium.apps.serving.errors import Refusal
 from podium.apps.serving.models import Floats, LoadedModel
 from podium.apps.serving.rules import (
-    RuleBook,
+    Ruled,
+    ServedRules,
     apply_rules,
     check_documents,
     check_ids,
 )
-from podium.postranking.work import check_time
+from podium.postranking.work_budget import check_time
 
 SHOWN = 20
 """Names that an error lists."""
@@ -25,24 +26,35 @@ ROWS_EXPLAINED = 1_000
 """Documents whose scores are explained between two looks at the clock."""
 
 
-def rank_answer(request: RankRequest, model: LoadedModel, book: RuleBook) -> RankAnswer:
+def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRules) -> RankAnswer:
     """The answer to one query: the model's order, or the rules' where they are asked for."""
     X, ids = features_of(request, model), ids_of(request)
     scores, served = model.scores(X, request.user_class)
     order = np.argsort(-scores, kind="stable")
-    answer = RankAnswer(model=model.name, version=model.version, order=[], scores=[])
+    ruled = None
     if request.rules is not False:
-        order = _under_rules(request, order, scores, ids, book, answer)
+        ruled = _apply_rules(request, order, scores, ids, served_rules)
+        row = {id_: at for at, id_ in enumerate(ids or ())}
+        order = np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
     order = order[: request.k]
-    answer.order, answer.scores = order.tolist(), scores[order].tolist()
-    answer.ids = None if ids is None else [ids[row] for row in answer.order]
-    answer.id, answer.user_class = request.id, served
-    if request.explain:
-        answer.contributions = _contributions(model, X[order], served)
-        if answer.contributions:
-            # What trees give a document of which nothing is known; 0 of a weighted sum.
-            answer.base = answer.scores[0] - sum(answer.contributions[0].values())
-    return answer
+    top_scores: list[float] = scores[order].tolist()
+    contributions = _contributions(model, X[order], served) if request.explain else None
+    return RankAnswer(
+        model=model.name,
+        version=model.version,
+        order=order.tolist(),
+        scores=top_scores,
+        ids=None if ids is None else [ids[row] for row in order.tolist()],
+        id=request.id,
+        user_class=served,
+        hidden=(ruled.hidden or None) if ruled else None,
+        yielded=(ruled.yielded or None) if ruled else None,
+        moves=ruled.moves if ruled else None,
+        rules=ruled.rules if ruled else None,
+        contributions=contributions,
+        # What trees give a document of which nothing is known; 0 of a weighted sum.
+        base=top_scores[0] - sum(contributions[0].values()) if contributions else None,
+    )
 
 
 def features_of(request: RankRequest, model: LoadedModel) -> Floats:
@@ -155,30 +167,25 @@ def ids_of(request: RankRequest) -> list[str] | None:
     return found or None
 
 
-def _under_rules(
+def _apply_rules(
     request: RankRequest,
     order: NDArray[np.int64],
     scores: Floats,
     ids: list[str] | None,
-    book: RuleBook,
-    answer: RankAnswer,
-) -> NDArray[np.int64]:
-    """The order under rules; what they did is put into the answer."""
-    rules = book.chosen(request.rules)
+    served_rules: ServedRules,
+) -> Ruled:
+    """Put the model's order under the rules of the request or of the service."""
+    rules = served_rules.choose(request.rules)
     if ids is None:
         if len(order):
-            said = "expected ids of documents, which rules name them by, got none"
-            raise Refusal(422, "wrong_ids", said)
+            message = "expected ids of documents, which rules name them by, got none"
+            raise Refusal(422, "wrong_ids", message)
         ids = []
     check_ids(ids)
-    given = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
-    check_documents(given)
-    records = book.records([ids[row] for row in order], [given[row] for row in order])
-    found = apply_rules(records, rules, request, scores[order].tolist())
-    answer.hidden, answer.yielded = found.hidden or None, found.yielded or None
-    answer.moves, answer.rules = found.moves, found.rules
-    row = {id_: at for at, id_ in enumerate(ids)}
-    return np.array([row[id_] for id_ in found.ids], dtype=np.int64)
+    fields = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
+    check_documents(fields)
+    records = served_rules.records([ids[row] for row in order], [fields[row] for row in order])
+    return apply_rules(records, rules, request, scores[order].tolist())
 
 
 def _contributions(model: LoadedModel, X: Floats, served: str | None) -> list[dict[str, float]]:

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from podium.apps.serving.bodies import FindingTold, RulesAnswer, RulesCheck
 from podium.apps.serving.errors import Refusal
-from podium.apps.serving.rules import RuleBook
+from podium.apps.serving.rules import ServedRules
 from podium.postranking import Rule, examine_rules, rules_from
 from podium.postranking.rules.files import parse_rules, rule_records, rules_text
 
@@ -15,10 +15,10 @@ FEW = 50
 """Rules whose file is written in no time."""
 MAX_RULES = 20_000
 """Rules of a request."""
-_known: WeakKeyDictionary[RuleBook, RulesAnswer] = WeakKeyDictionary()
+_known: WeakKeyDictionary[ServedRules, RulesAnswer] = WeakKeyDictionary()
 
 
-def known_answer(book: RuleBook) -> RulesAnswer:
+def known_answer(book: ServedRules) -> RulesAnswer:
     """The service's rules; they are written once, until they are others."""
     answer = _known.get(book)
     if answer is None:
@@ -26,7 +26,7 @@ def known_answer(book: RuleBook) -> RulesAnswer:
     return answer
 
 
-def known_is_quick(book: RuleBook) -> bool:
+def known_is_quick(book: ServedRules) -> bool:
     """Whether the service's rules are told in no time: few of them, or written before."""
     return len(book.rules or ()) <= FEW or book in _known
 
@@ -36,7 +36,7 @@ def rules_answer(rules: Sequence[Rule], findings: list[FindingTold] | None = Non
     return RulesAnswer(rules=rule_records(rules), yaml=rules_text(rules), findings=findings)
 
 
-def check_answer(request: RulesCheck, book: RuleBook) -> RulesAnswer:
+def check_answer(request: RulesCheck, book: ServedRules) -> RulesAnswer:
     """Rules of either form in both forms, and what `podium rules check` finds, if asked for."""
     if (request.rules is None) == (request.yaml is None):
         got = "neither" if request.rules is None else "both"

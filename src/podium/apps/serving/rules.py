@@ -1,4 +1,4 @@
-"""Lists under rules: what a request asks for, and what is said of the result."""
+"""Lists under rules: what a request asks for, and what the answer says of the result."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ from podium.apps.serving.bodies import (
 )
 from podium.apps.serving.errors import Refusal, refusal_of
 from podium.errors import ConflictError
-from podium.postranking import Hide, PostRanking, Rule, rules_from
-from podium.postranking.posing import Posed, Settings, check_day, pose
-from podium.postranking.postrank import describe, settled
-from podium.postranking.work import bounded_steps
+from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
+from podium.postranking.work_budget import bounded_steps
 
 Fields = Mapping[str, Any]
 
-SMALL_FIELDS = 20_000
+MAX_QUICK_FIELD_VALUES = 20_000
 """Values of lists and characters of texts that rules look at in no time."""
-SHORT = 200
+MAX_QUICK_DOCUMENTS = 200
 """Documents of a list that soft rules order in no time."""
-MOST_TERMS = 5_000_000
+MAX_TERMS = 5_000_000
 """Documents of a list times its rules: more would keep a thread for long."""
 MAX_DOCUMENTS = 100_000
 """Documents of a list under rules."""
@@ -39,41 +37,45 @@ MAX_STEPS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class RuleBook:
+class ServedRules:
     """The service's rules, and the fields of documents by their ids; None where it has none."""
 
     rules: tuple[Rule, ...] | None = None
     fields: Mapping[str, Fields] | None = None
 
-    def chosen(self, asked: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
+    def choose(self, requested: bool | Sequence[Mapping[str, Any]] | None) -> tuple[Rule, ...]:
         """The rules of a request: its own, or those of the service."""
-        if isinstance(asked, bool) or asked is None:
+        if isinstance(requested, bool) or requested is None:
             if self.rules is None:
-                said = "expected rules in the request: the service was started without --rules"
-                raise Refusal(422, "no_rules", said)
+                message = "expected rules in the request: the service was started without --rules"
+                raise Refusal(422, "no_rules", message)
             return self.rules
-        return rules_from({"version": 1, "rules": asked})
+        return rules_from({"version": 1, "rules": requested})
 
-    def records(self, ids: Sequence[str], given: Sequence[Fields | None]) -> list[dict[str, Any]]:
+    def records(
+        self, ids: Sequence[str], request_fields: Sequence[Fields | None]
+    ) -> list[dict[str, Any]]:
         """The documents as rules see them: the catalogue's fields, and the request's before those.
 
         They are records also without any field: a rule on one then says so, and the list is served.
         """
-        known = self.fields
-        if known is None:
+        catalogue = self.fields
+        if catalogue is None:
             return [
                 {**own, "id": id_} if own else {"id": id_}
-                for id_, own in zip(ids, given, strict=True)
+                for id_, own in zip(ids, request_fields, strict=True)
             ]
         return [
-            {**known.get(id_, {}), **(own or {}), "id": id_}
-            for id_, own in zip(ids, given, strict=True)
+            {**catalogue.get(id_, {}), **(own or {}), "id": id_}
+            for id_, own in zip(ids, request_fields, strict=True)
         ]
 
 
 def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
     """Whether rules take no time: places under hard rules are searched for."""
-    return n_documents <= SHORT and not any(r.hard and not isinstance(r, Hide) for r in rules)
+    return n_documents <= MAX_QUICK_DOCUMENTS and not any(
+        r.hard and not isinstance(r, Hide) for r in rules
+    )
 
 
 def has_small_fields(documents: Sequence[Any]) -> bool:
@@ -82,32 +84,32 @@ def has_small_fields(documents: Sequence[Any]) -> bool:
     many = (
         value for own in fields for value in own.values() if isinstance(value, str | list | dict)
     )
-    return sum(map(len, many)) <= SMALL_FIELDS
+    return sum(map(len, many)) <= MAX_QUICK_FIELD_VALUES
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:
     """Raise 413 where a request has too many documents, or a field too many values."""
     if len(fields) > MAX_DOCUMENTS:
-        said = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
-        raise Refusal(413, "too_many", said)
+        message = f"expected at most {MAX_DOCUMENTS:,} documents under rules, got {len(fields):,}"
+        raise Refusal(413, "too_many", message)
     for at, own in enumerate(fields):
         for name, value in own.items() if own else ():
             if isinstance(value, list | dict) and _has_many_values(value):
                 place = f"documents[{at}].fields.{name:.100}"
-                said = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
-                raise Refusal(413, "too_many", said, at=place)
+                message = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
+                raise Refusal(413, "too_many", message, at=place)
 
 
 def _has_many_values(value: list[Any] | dict[str, Any]) -> bool:
     """Whether lists and mappings in each other have more values than a field may have."""
-    todo, seen = [value], 0
-    while todo and seen <= MAX_FIELD_VALUES:
+    todo, n_values = [value], 0
+    while todo and n_values <= MAX_FIELD_VALUES:
         one = todo.pop()
-        seen += len(one)
-        if seen <= MAX_FIELD_VALUES:
+        n_values += len(one)
+        if n_values <= MAX_FIELD_VALUES:
             values = one.values() if isinstance(one, dict) else one
             todo += [part for part in values if isinstance(part, list | dict)]
-    return seen > MAX_FIELD_VALUES
+    return n_values > MAX_FIELD_VALUES
 
 
 def check_ids(ids: Sequence[str]) -> None:
@@ -140,35 +142,33 @@ def apply_rules(
     **options: Any,
 ) -> Ruled:
     """A list under rules; documents that are not in it do no harm."""
-    if len(documents) * len(rules) > MOST_TERMS:
-        said = (
-            f"expected at most {MOST_TERMS:,} documents times rules, "
+    if len(documents) * len(rules) > MAX_TERMS:
+        message = (
+            f"expected at most {MAX_TERMS:,} documents times rules, "
             f"got {len(documents):,} times {len(rules):,}"
         )
-        raise Refusal(413, "too_many", said)
-    settings = Settings(missing="report", conflicts=request.conflicts, **options)
+        raise Refusal(413, "too_many", message)
     try:
         with bounded_steps(MAX_STEPS):
-            day = check_day(request.today)
-            posed = pose(documents, rules, scores, settings, request.query, day)
-            found = settled(posed, settings)
+            result = postrank(
+                documents, rules, scores, query=request.query, today=request.today, missing="report",
+                conflicts=request.conflicts, explain=bool(request.explain), **options,
+            )  # fmt: skip
     except ConflictError as error:
         raise _conflict(error, rules) from error
-    ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
-    yielded = yielded_rules(found.posed)
+    ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
+    yielded = yielded_rules(result)
     if not request.explain:
         return Ruled(ids, hidden, yielded)
-    told = describe(found, settings)
-    return Ruled(ids, hidden, yielded, moves_of(told, rules), outcomes_of(told))
+    return Ruled(ids, hidden, yielded, moves_of(result, rules), outcomes_of(result))
 
 
-def yielded_rules(posed: Posed) -> list[YieldedRule]:
-    """The hard rules that gave way, by their numbers."""
+def yielded_rules(result: PostRanking) -> list[YieldedRule]:
+    """Return the hard rules that gave way, by their numbers."""
     return [
-        YieldedRule(
-            number=number, rule=posed.rules[number].label, undecided=number in posed.undecided
-        )
-        for number in sorted(posed.yielded)
+        YieldedRule(number=number, rule=outcome.rule.label, undecided=outcome.undecided)
+        for number, outcome in enumerate(result.rules)
+        if outcome.yielded
     ]
 
 
@@ -185,7 +185,7 @@ def _numbers(rules: Sequence[Rule]) -> dict[int, int]:
     return {id(rule): at for at, rule in enumerate(rules)}
 
 
-def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
+def moves_of(result: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
     """The documents that rules moved or hid, and because of which rules."""
     numbers = _numbers(rules)
     return [
@@ -195,11 +195,11 @@ def moves_of(found: PostRanking, rules: Sequence[Rule]) -> list[Moved]:
             to=move.to,
             because=[numbers[id(rule)] for rule in move.because],
         )
-        for move in found.moved
+        for move in result.moved
     ]
 
 
-def outcomes_of(found: PostRanking) -> list[RuleTold]:
+def outcomes_of(result: PostRanking) -> list[RuleTold]:
     """What became of each rule."""
     return [
         RuleTold(
@@ -209,40 +209,40 @@ def outcomes_of(found: PostRanking) -> list[RuleTold]:
             note=outcome.note,
             yielded=outcome.yielded,
         )
-        for outcome in found.rules
+        for outcome in result.rules
     ]
 
 
-def postrank_answer(request: PostrankRequest, book: RuleBook) -> PostrankAnswer:
+def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> PostrankAnswer:
     """The answer to a list and rules."""
-    rules, documents = book.chosen(request.rules), request.documents
+    rules, documents = served_rules.choose(request.rules), request.documents
     ids = [doc if isinstance(doc, str) else doc.id for doc in documents]
     check_ids(ids)
     fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
     check_documents(fields)
-    records = book.records(ids, fields)
-    found = apply_rules(
+    records = served_rules.records(ids, fields)
+    ruled = apply_rules(
         records, rules, request, _scores(documents), base=request.base, prior=request.prior
     )
     row = {id_: at for at, id_ in enumerate(ids)}
-    order = found.ids[: request.k]
+    order = ruled.ids[: request.k]
     return PostrankAnswer(
         ids=order,
         order=[row[id_] for id_ in order],
         id=request.id,
-        hidden=found.hidden or None,
-        yielded=found.yielded or None,
-        moves=found.moves,
-        rules=found.rules,
+        hidden=ruled.hidden or None,
+        yielded=ruled.yielded or None,
+        moves=ruled.moves,
+        rules=ruled.rules,
     )
 
 
 def _scores(documents: Sequence[str | ListedDocument]) -> list[float] | None:
     """Scores of all documents, or of none."""
     scores = [None if isinstance(doc, str) else doc.score for doc in documents]
-    known = [score for score in scores if score is not None]
-    if known and len(known) < len(scores):
+    present = [score for score in scores if score is not None]
+    if present and len(present) < len(scores):
         at = scores.index(None)
-        said = f"expected a score for every document, or for none, got none at documents[{at}]"
-        raise Refusal(422, "missing_score", said, at=f"documents[{at}]")
-    return known or None
+        message = f"expected a score for every document, or for none, got none at documents[{at}]"
+        raise Refusal(422, "missing_score", message, at=f"documents[{at}]")
+    return present or None

@@ -19,7 +19,7 @@ from podium.apps.serving.bodies import (
     SampleTold,
 )
 from podium.apps.serving.errors import Refusal, told_of_shape
-from podium.apps.serving.rules import RuleBook
+from podium.apps.serving.rules import ServedRules
 from podium.data.files import Path_
 from podium.data.records import read_json_lines
 from podium.errors import DataError, EmptyDataError
@@ -45,7 +45,7 @@ class Samples:
         ]
         return SamplesAnswer(demo=self.is_demo, queries=listed)
 
-    def find(self, id_: str, book: RuleBook) -> SampleAnswer:
+    def find(self, id_: str, book: ServedRules) -> SampleAnswer:
         """One query's documents with all their fields, as rules see them; 404 without it."""
         line = self.queries.get(id_)
         if line is None:

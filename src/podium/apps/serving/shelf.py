@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 from podium.apps.serving.models import ModelFile, Models, model_files
-from podium.apps.serving.rules import RuleBook
+from podium.apps.serving.rules import ServedRules
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, DataError, PodiumError
@@ -31,7 +31,7 @@ class State:
     """All that requests are answered from; replaced as a whole, so that each request sees one of them."""
 
     models: Models
-    book: RuleBook
+    book: ServedRules
     samples: Samples
     reasons: tuple[str, ...] = ()
     """Why files as they are now could not be taken."""
@@ -149,7 +149,7 @@ class Shelf:
         )
         reasons = (source.reason for source in self.sources)
         samples = demo_samples() if self._samples is None else self._samples.value
-        return State(models, RuleBook(rules, fields), samples, tuple(filter(None, reasons)))
+        return State(models, ServedRules(rules, fields), samples, tuple(filter(None, reasons)))
 
 
 def served_rules(path: str) -> tuple[Rule, ...]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from podium.errors import UnknownNameError, UsageError
-from podium.postranking.binding import Bound
-from podium.postranking.methods.problem import Method, Problem, Solution, descending
+from podium.postranking.binding import BoundRule
+from podium.postranking.methods.problem import Method, PostRankingProblem, Solution, descending
 from podium.postranking.rules.kinds import NotTopK, TopK
 from podium.postranking.rules.rule import Rule
 
@@ -50,7 +50,7 @@ class Heuristic(Method):
     def demoted(self, place: int, k: int, n: int) -> int:
         """Where a document from this place goes that does not belong in the top k of n."""
 
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """Each list with its documents moved."""
         return [
             Solution(descending(filled(self._targets(problem), problem.n))) for problem in problems
@@ -60,17 +60,17 @@ class Heuristic(Method):
         """TopK and NotTopK alone."""
         return isinstance(rule, TopK | NotTopK)
 
-    def _targets(self, problem: Problem) -> dict[int, int]:
+    def _targets(self, problem: PostRankingProblem) -> dict[int, int]:
         """The place that each moved row goes to."""
-        wanted: dict[int, list[int]] = {}
+        targets: dict[int, list[int]] = {}
         for bound in problem.rules:
             if bound.rule.weight > 0:
                 for row, target in self._moves(bound, problem.n):
-                    wanted.setdefault(row, []).append(target)
+                    targets.setdefault(row, []).append(target)
         # Halves go down.
-        return {row: (2 * sum(t) + len(t)) // (2 * len(t)) for row, t in wanted.items()}
+        return {row: (2 * sum(t) + len(t)) // (2 * len(t)) for row, t in targets.items()}
 
-    def _moves(self, bound: Bound, n: int) -> list[tuple[int, int]]:
+    def _moves(self, bound: BoundRule, n: int) -> list[tuple[int, int]]:
         rule = bound.rule
         if not isinstance(rule, TopK | NotTopK):
             raise UsageError(f"expected soft TopK and NotTopK alone for {self.name}, got {rule}")
@@ -193,9 +193,9 @@ def filled(targets: Mapping[int, int], n: int) -> list[int]:
         slots.append(free.pop(at))
     # Places are found one after another, and given out in order: nobody overtakes on the way.
     movers = sorted(targets, key=lambda row: (targets[row], row))
-    taken = dict(zip(sorted(slots), movers, strict=True))
+    mover_at = dict(zip(sorted(slots), movers, strict=True))
     others = (row for row in range(n) if row not in targets)
-    return [taken[slot] if slot in taken else next(others) for slot in range(1, n + 1)]
+    return [mover_at[slot] if slot in mover_at else next(others) for slot in range(1, n + 1)]
 
 
 def _ceil(a: int, b: int) -> int:

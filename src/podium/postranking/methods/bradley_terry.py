@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.errors import UsageError
-from podium.postranking.binding import Bound
+from podium.postranking.binding import BoundRule
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import KNOWN, Floats, Method, Problem, Solution
-from podium.postranking.work import check_time, seconds_left
+from podium.postranking.methods.problem import (
+    SCORE_DIGITS,
+    Floats,
+    Method,
+    PostRankingProblem,
+    Solution,
+)
+from podium.postranking.work_budget import check_time, seconds_left
 
 FLOOR = 0.1
 """What a base pair of equal scores weighs where the model's margins count."""
@@ -26,28 +32,28 @@ EPS = float(np.finfo(np.float64).eps)
 class Minimiser(Method):
     """A method that minimises f over the scores."""
 
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """The minimum for every list; rules that choose documents do so from that without them."""
         wishes = [Preferences(p.n, p.pairs, p.scale) for p in problems]
         # Sums depend on the order of their terms in the last bit: rules in any order, the same order.
-        rules = [sorted(p.rules, key=Bound.sort_key) for p in problems]
+        rules = [sorted(p.rules, key=BoundRule.sort_key) for p in problems]
         for own, wish in zip(rules, wishes, strict=True):
             for bound in own:
                 bound.rule.prefer(bound, wish)
-        found = self.minimise(problems, wishes)
+        solutions = self.minimise(problems, wishes)
         choosers = [q for q, own in enumerate(rules) if any(b.rule.chooses for b in own)]
         for q in choosers:
-            order = by_score(found[q].scores).tolist()
+            order = by_score(solutions[q].scores).tolist()
             for bound in rules[q]:
                 bound.rule.choose(bound, order, wishes[q])
         again = self.minimise([problems[q] for q in choosers], [wishes[q] for q in choosers])
         for q, solution in zip(choosers, again, strict=True):
-            found[q] = solution
-        return found
+            solutions[q] = solution
+        return solutions
 
     @abstractmethod
     def minimise(
-        self, problems: Sequence[Problem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
     ) -> list[Solution]:
         """The scores of every list under these pairs and springs."""
 
@@ -75,7 +81,7 @@ class BradleyTerry(Minimiser):
     max_iter: int = 100
 
     def minimise(
-        self, problems: Sequence[Problem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
     ) -> list[Solution]:
         """All lists in one call."""
         if not problems:
@@ -99,7 +105,7 @@ class BradleyTerry(Minimiser):
         ]
 
 
-def _check_prior(problem: Problem, wish: Preferences) -> None:
+def _check_prior(problem: PostRankingProblem, wish: Preferences) -> None:
     """Raise if there is no prior, and say whether f has a minimum without one."""
     if problem.prior > 0:
         return
@@ -116,7 +122,9 @@ def _check_prior(problem: Problem, wish: Preferences) -> None:
     raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}")
 
 
-def arguments(problems: Sequence[Problem], wishes: Sequence[Preferences]) -> tuple[Any, ...]:
+def arguments(
+    problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+) -> tuple[Any, ...]:
     """Lists as the kernel takes them, one behind the other."""
     offsets = _offsets(p.n for p in problems)
     b = np.zeros(offsets[-1])
@@ -167,7 +175,7 @@ def margin_weights(scores: Floats) -> tuple[float, float]:
     return FLOOR, (1 - FLOOR) * (n * (n - 1) / 2) / total
 
 
-def _heaviest(problem: Problem, wish: Preferences) -> float:
+def _heaviest(problem: PostRankingProblem, wish: Preferences) -> float:
     """The largest weight of pairs and springs on one document, of the original order about one a pair."""
     total: dict[int, float] = {}
     for doc, lo, hi, weight in zip(wish.doc, wish.lo, wish.hi, wish.weight, strict=True):
@@ -180,7 +188,7 @@ def _heaviest(problem: Problem, wish: Preferences) -> float:
 
 def by_score(scores: Floats) -> NDArray[np.int64]:
     """Rows best first; scores that differ by less than they are known to keep the original order."""
-    return np.argsort(-np.round(scores, KNOWN), kind="stable")
+    return np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
 
 
 def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from podium.postranking.binding import Listing
 from podium.postranking.methods.problem import (
     Floats,
     Method,
-    Problem,
+    PostRankingProblem,
     Solution,
     descending,
     floats,
@@ -43,7 +43,7 @@ Rows = Callable[[int], Floats]
 class Greedy(Method):
     """One document after another, from the top."""
 
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """Each list, chosen from the top."""
         return [Solution(descending(self._chosen(p) if p.n else [])) for p in problems]
 
@@ -52,7 +52,7 @@ class Greedy(Method):
         return False
 
     @abstractmethod
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         """Its rows, best first."""
 
 
@@ -92,7 +92,7 @@ class MMR(Greedy):
     def __post_init__(self) -> None:
         _check(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         gain = self.trade_off * relevance(problem)
         alike = _similarity(self.similarity, problem.listing)
         nearest: Floats | None = None
@@ -149,7 +149,7 @@ class XQuAD(Greedy):
             raise UsageError("expected aspects, as in XQuAD('brand'), got none")
         _check(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: Problem) -> list[int]:
+    def _chosen(self, problem: PostRankingProblem) -> list[int]:
         covers, uncovered = self._covers(
             problem.listing
         )  # P(d|a), and P(a) times what is left of a
@@ -170,16 +170,18 @@ class XQuAD(Greedy):
             covers = np.zeros((len(listing.docs), len(index)))
             for column, rows in enumerate(index.values()):
                 covers[rows, column] = 1
-            given = self.weights
-            if given is not None and not isinstance(given, Mapping):
+            by_value = self.weights
+            if by_value is not None and not isinstance(by_value, Mapping):
                 raise UsageError("expected weights by value of the field, as a mapping")
-            wanted: Any = [1.0 if given is None else given.get(value, 0.0) for value in index]
+            aspect_weights: Any = [
+                1.0 if by_value is None else by_value.get(value, 0.0) for value in index
+            ]
         else:
             covers = _given_rows(floats(self.aspects, "aspects"), listing, "aspects")
             if ((covers < 0) | (covers > 1)).any():
                 raise UsageError("expected probabilities from 0 to 1 as aspects")
-            wanted = np.ones(covers.shape[1]) if self.weights is None else self.weights
-        weights = None if isinstance(wanted, Mapping) else floats(wanted, "weights")
+            aspect_weights = np.ones(covers.shape[1]) if self.weights is None else self.weights
+        weights = None if isinstance(aspect_weights, Mapping) else floats(aspect_weights, "weights")
         if weights is None or weights.shape != covers.shape[1:]:
             raise UsageError(f"expected a weight for each of {covers.shape[1]} aspects")
         if not np.isfinite(weights).all() or (weights < 0).any():
@@ -188,14 +190,14 @@ class XQuAD(Greedy):
         return covers, weights / total if total > 0 else weights
 
 
-def relevance(problem: Problem) -> Floats:
+def relevance(problem: PostRankingProblem) -> Floats:
     """The model's scores from 0 to 1; without them, ranks. All the same: 1.
 
     Examples
     --------
-    >>> relevance(Problem(Listing.of("abc"), np.array([5.0, 4.0, 1.0]), ()))
+    >>> relevance(PostRankingProblem(Listing.of("abc"), np.array([5.0, 4.0, 1.0]), ()))
     array([1.  , 0.75, 0.  ])
-    >>> relevance(Problem(Listing.of("abc"), None, ()))
+    >>> relevance(PostRankingProblem(Listing.of("abc"), None, ()))
     array([1. , 0.5, 0. ])
     """
     scores = problem.scores
@@ -209,7 +211,7 @@ def relevance(problem: Problem) -> Floats:
 
 
 def _greedy(
-    problem: Problem, name: str, value: Callable[[int | None], Floats], k: int | None
+    problem: PostRankingProblem, name: str, value: Callable[[int | None], Floats], k: int | None
 ) -> list[int]:
     """Rows, each the best after the last; after k of them the others in order."""
     if problem.rules:
@@ -226,8 +228,8 @@ def _greedy(
 
 def _similarity(similarity: Similarity | None, listing: Listing) -> Rows:
     if similarity is None:
-        known = {name for fields in listing.fields or () for name in fields}
-        similarity = tuple(sorted(known - {"id"}))
+        names = {name for fields in listing.fields or () for name in fields}
+        similarity = tuple(sorted(names - {"id"}))
     if isinstance(similarity, str):
         similarity = (similarity,)
     if callable(similarity):
@@ -245,11 +247,13 @@ def _by_function(function: Callable[[Any, Any], float], listing: Listing) -> Row
     docs: Sequence[Any] = listing.docs if listing.fields is None else listing.fields
 
     def alike(row: int) -> Floats:
-        found = floats([function(docs[row], other) for other in docs], "similarities")
-        if found.ndim != 1:
-            raise UsageError(f"expected a number as similarity, got {short(found[0].tolist())}")
-        _check_finite(found, "similarities")
-        return found
+        similarities = floats([function(docs[row], other) for other in docs], "similarities")
+        if similarities.ndim != 1:
+            raise UsageError(
+                f"expected a number as similarity, got {short(similarities[0].tolist())}"
+            )
+        _check_finite(similarities, "similarities")
+        return similarities
 
     return alike
 
@@ -266,10 +270,10 @@ def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> Rows:
     for doc in listing.docs:
         if doc not in vectors:
             raise UsageError(f"expected a vector for each document, got none for {doc!r}")
-    known = [floats(vectors[doc], "vectors") for doc in listing.docs]
-    if len({vector.shape for vector in known}) > 1 or known[0].ndim != 1:
+    rows = [floats(vectors[doc], "vectors") for doc in listing.docs]
+    if len({vector.shape for vector in rows}) > 1 or rows[0].ndim != 1:
         raise LengthMismatchError("expected vectors of the same length for all documents")
-    own = np.array(known)
+    own = np.array(rows)
     _check_finite(own, "vectors")
     # The largest element first: squares of huge or tiny numbers are not numbers any more.
     size = np.abs(own).max(axis=1, initial=0.0, keepdims=True)

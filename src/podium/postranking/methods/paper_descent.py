@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.postranking.methods.bradley_terry import Minimiser, margin_weights
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Floats, Problem, Solution
+from podium.postranking.methods.problem import Floats, PostRankingProblem, Solution
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class PaperDescent(Minimiser):
     tol: float = 1e-3
 
     def minimise(
-        self, problems: Sequence[Problem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
     ) -> list[Solution]:
         """Each list by itself, all from the same seed."""
         return [self._descend(p, w) for p, w in zip(problems, wishes, strict=True)]
 
-    def _descend(self, problem: Problem, wish: Preferences) -> Solution:
-        f = Objective(problem, wish)
+    def _descend(self, problem: PostRankingProblem, wish: Preferences) -> Solution:
+        f = PaperObjective(problem, wish)
         s = np.random.default_rng(self.seed).normal(size=problem.n)
         value, gradient = f.value(s), f.gradient(s)
         steps = 0
@@ -71,13 +71,13 @@ class PaperDescent(Minimiser):
         return Solution(s, value, norm, steps, has_minimum and norm <= self.tol)
 
 
-class Objective:
+class PaperObjective:
     """f(s) = sum_ij A_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2 of a list, all pairs written out.
 
     A_ij is what i before j weighs, in the original order and by rules; Q holds springs and the prior.
     """
 
-    def __init__(self, problem: Problem, wish: Preferences) -> None:
+    def __init__(self, problem: PostRankingProblem, wish: Preferences) -> None:
         n = problem.n
         self.A = np.triu(_base(problem), 1)
         self.Q = problem.prior * n * np.eye(n)
@@ -106,7 +106,7 @@ class Objective:
         return gradient
 
 
-def _base(problem: Problem) -> Floats:
+def _base(problem: PostRankingProblem) -> Floats:
     """w_ij of the original order."""
     if problem.base == "uniform" or problem.scores is None:
         return np.ones((problem.n, problem.n))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from podium.postranking.work import spend
+from podium.postranking.work_budget import spend
 
 STEPS_OF_A_STAR = 10
 """What a star, or a row of a spring, takes here and in the solver, in steps of `spend`."""

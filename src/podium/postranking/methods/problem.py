@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import NonFiniteError, UsageError
-from podium.postranking.binding import Bound, Listing
+from podium.postranking.binding import BoundRule, Listing
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.rules.conditions import short
 from podium.postranking.rules.rule import Rule
@@ -19,17 +19,17 @@ from podium.postranking.rules.rule import Rule
 Floats = NDArray[np.float64]
 Base = Literal["uniform", "margin"]
 
-KNOWN = 8
-"""Digits to which scores are known; documents that differ by less keep the original order."""
+SCORE_DIGITS = 8
+"""Digits to which scores are compared; documents that differ by less keep the original order."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PostRankingProblem:
     """The documents in their original order, the model's scores of them, and soft rules."""
 
     listing: Listing
     scores: Floats | None
-    rules: tuple[Bound, ...]
+    rules: tuple[BoundRule, ...]
     prior: float = 0.1
     base: Base = "uniform"
     pairs: Pairs = "without"
@@ -58,7 +58,7 @@ class Method(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def solve(self, problems: Sequence[Problem]) -> list[Solution]:
+    def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """The scores of every list."""
 
     def takes(self, rule: Rule) -> bool:
@@ -68,8 +68,8 @@ class Method(ABC):
 
 def is_number(value: object) -> bool:
     """Whether a value is a real number; truth values are not."""
-    known = int | float | np.integer | np.floating
-    return isinstance(value, known) and not isinstance(value, bool)
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and not isinstance(value, bool)
 
 
 def floats(values: object, what: str) -> Floats:

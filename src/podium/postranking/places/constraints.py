@@ -11,57 +11,57 @@ from itertools import pairwise
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowConstraint:
     """first <= place(row) <= last."""
 
     row: int
     first: int
     last: int
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """Whether it is met where row i stands at place[i]."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """Whether the constraint is met if row i stands at place[i]."""
         return self.first <= place[self.row] <= self.last
 
 
 @dataclass(frozen=True)
-class Order:
+class BeforeConstraint:
     """place(a) < place(b) for every a of the first rows and b of the second."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """Whether it is met where row i stands at place[i]."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """Whether the constraint is met if row i stands at place[i]."""
         return max(place[row] for row in self.a) < min(place[row] for row in self.b)
 
 
 @dataclass(frozen=True)
-class Block:
+class TogetherConstraint:
     """The rows stand side by side, in any order."""
 
     rows: tuple[int, ...]
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """Whether it is met where row i stands at place[i]."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """Whether the constraint is met if row i stands at place[i]."""
         places = [place[row] for row in self.rows]
         return max(places) - min(places) == len(places) - 1
 
 
 @dataclass(frozen=True)
-class Apartness:
+class ApartConstraint:
     """|place(a) - place(b)| > gap for every two of the rows."""
 
     rows: tuple[int, ...]
     gap: int
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """Whether it is met where row i stands at place[i]."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """Whether the constraint is met if row i stands at place[i]."""
         places = sorted([place[row] for row in self.rows])
         return all(b - a > self.gap for a, b in pairwise(places))
 
 
 @dataclass(frozen=True)
-class Count:
+class CountConstraint:
     """least <= #{row: place(row) <= k} <= most."""
 
     rows: tuple[int, ...]
@@ -69,19 +69,26 @@ class Count:
     least: int
     most: int
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """Whether it is met where row i stands at place[i]."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """Whether the constraint is met if row i stands at place[i]."""
         k = self.k
         return self.least <= len([row for row in self.rows if place[row] <= k]) <= self.most
 
 
 @dataclass(frozen=True)
-class Never:
+class ImpossibleConstraint:
     """Nothing meets it: a document that must be high up is hidden."""
 
-    def holds(self, place: Sequence[int]) -> bool:
-        """It is not."""
+    def is_met(self, place: Sequence[int]) -> bool:
+        """It never is."""
         return False
 
 
-Constraint = Window | Order | Block | Apartness | Count | Never
+Constraint = (
+    WindowConstraint
+    | BeforeConstraint
+    | TogetherConstraint
+    | ApartConstraint
+    | CountConstraint
+    | ImpossibleConstraint
+)

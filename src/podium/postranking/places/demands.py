@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.postranking.places.constraints import (
-    Apartness,
-    Block,
+    ApartConstraint,
+    BeforeConstraint,
     Constraint,
-    Count,
-    Never,
-    Order,
-    Window,
+    CountConstraint,
+    ImpossibleConstraint,
+    TogetherConstraint,
+    WindowConstraint,
 )
 from podium.postranking.places.windows import (
-    Adjacency,
+    ApartDemand,
+    BeforeDemand,
+    CountDemand,
     Demand,
-    Distance,
-    Likeness,
     NoRoom,
-    Precedence,
-    Quota,
+    SymmetryDemand,
+    TogetherDemand,
     Windows,
     Worth,
 )
@@ -42,7 +42,7 @@ def demands_of(
 ) -> Demands:
     """The demands of constraints on rows of these ranks; scores are best first.
 
-    Raises `NoRoom` where a constraint alone cannot be met, or precedences go round in a circle.
+    Raises `NoRoom` if a constraint alone cannot be met, or `Before` demands go round in a circle.
     """
     n = len(scores)
     binding = [constraint for constraint in constraints if not _is_idle(constraint, n)]
@@ -57,90 +57,92 @@ def demands_of(
         return tuple(sorted([index[row] for row in rows]))
 
     for c in binding:
-        if isinstance(c, Window):
+        if isinstance(c, WindowConstraint):
             windows.at_least(index[c.row], c.first)
             windows.at_most(index[c.row], c.last)
-        elif isinstance(c, Count):
+        elif isinstance(c, CountConstraint):
             rows = numbers(c.rows)
-            kinds[0][c.k, c.least, c.most, rows] = Quota(rows, c.k, c.least, c.most)
-        elif isinstance(c, Block):
+            kinds[0][c.k, c.least, c.most, rows] = CountDemand(rows, c.k, c.least, c.most)
+        elif isinstance(c, TogetherConstraint):
             rows = numbers(c.rows)
-            kinds[1][rows] = Adjacency(rows, worth)
-        elif isinstance(c, Apartness):
+            kinds[1][rows] = TogetherDemand(rows, worth)
+        elif isinstance(c, ApartConstraint):
             rows = numbers(c.rows)
-            kinds[2][c.gap, rows] = Distance(rows, c.gap)
-        elif isinstance(c, Order):
+            kinds[2][c.gap, rows] = ApartDemand(rows, c.gap)
+        elif isinstance(c, BeforeConstraint):
             above, below = numbers(c.a), numbers(c.b)
-            kinds[3][above, below] = Precedence(above, below, worth)
+            kinds[3][above, below] = BeforeDemand(above, below, worth)
         else:
             raise NoRoom
-    # Counts leave the most orders to choose from and are settled first, precedences the fewest; the
+    # Counts leave the most orders to choose from and are decided first, `Before` the fewest; the
     # order in which constraints were given does not matter, nor does one given twice.
     demands = [kind[key] for kind in kinds for key in sorted(kind)]
-    _no_circles([d for d in demands if isinstance(d, Precedence)], len(named))
-    _no_third_neighbour([d.rows for d in demands if isinstance(d, Adjacency) and len(d.rows) == 2])
-    return Demands(named, demands + _likenesses(demands, windows), windows)
+    _check_no_circle([d for d in demands if isinstance(d, BeforeDemand)], len(named))
+    _check_neighbours(
+        [d.rows for d in demands if isinstance(d, TogetherDemand) and len(d.rows) == 2]
+    )
+    return Demands(named, demands + _symmetries(demands, windows), windows)
 
 
 def _rows(constraint: Constraint) -> tuple[int, ...]:
-    if isinstance(constraint, Window):
+    if isinstance(constraint, WindowConstraint):
         return (constraint.row,)
-    if isinstance(constraint, Order):
+    if isinstance(constraint, BeforeConstraint):
         return constraint.a + constraint.b
-    return () if isinstance(constraint, Never) else constraint.rows
+    return () if isinstance(constraint, ImpossibleConstraint) else constraint.rows
 
 
 def _is_idle(constraint: Constraint, n: int) -> bool:
     """Whether every order meets it."""
-    if isinstance(constraint, Window):
+    if isinstance(constraint, WindowConstraint):
         return constraint.first <= 1 and constraint.last >= n
-    if isinstance(constraint, Count):
+    if isinstance(constraint, CountConstraint):
         size, k = len(constraint.rows), constraint.k
         fewest, most = max(size - max(n - k, 0), 0), min(size, k)
         return constraint.least <= fewest and constraint.most >= most
     return False
 
 
-def _likenesses(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
+def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
     """Groups of documents with one window that the same demands name in the same role."""
     roles: list[list[int]] = [[] for _ in windows.first]
     for number, demand in enumerate(demands):
         for at, i in enumerate(demand.rows):
-            below = isinstance(demand, Precedence) and at >= len(demand.above)
+            below = isinstance(demand, BeforeDemand) and at >= len(demand.above)
             roles[i].append(2 * number + below)
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, (first, last) in enumerate(zip(windows.first, windows.last, strict=True)):
         if roles[i]:
             groups.setdefault((first, last, *roles[i]), []).append(i)
     return [
-        Likeness(group, _step([demands[role // 2] for role in key[2:]]))
+        SymmetryDemand(group, _step([demands[role // 2] for role in key[2:]]))
         for key, group in groups.items()
         if len(group) > 1
     ]
 
 
 def _step(demands: Sequence[Demand]) -> int:
-    return max([demand.step for demand in demands if isinstance(demand, Distance)], default=0)
+    return max([demand.step for demand in demands if isinstance(demand, ApartDemand)], default=0)
 
 
-def _no_circles(precedences: Sequence[Precedence], m: int) -> None:
-    """Take away what nothing stands above, until nothing is left (Kahn)."""
-    if not precedences:
+def _check_no_circle(befores: Sequence[BeforeDemand], m: int) -> None:
+    """Raise `NoRoom` if documents stand before each other in a circle (Kahn's algorithm)."""
+    if not befores:
         return
     opened: list[list[int]] = [[] for _ in range(m)]
-    waits = [0] * m  # for how many precedences a document waits
-    for number, precedence in enumerate(precedences):
-        for i in precedence.above:
+    waits = [0] * m  # for how many `Before` demands a document waits
+    for number, before in enumerate(befores):
+        for i in before.above:
             opened[i].append(number)
-        for i in precedence.below:
+        for i in before.below:
             waits[i] += 1
-    missing = [len(precedence.above) for precedence in precedences]
+    missing = [len(before.above) for before in befores]
     ready = [i for i in range(m) if not waits[i]]
     for i in ready:
         for number in opened[i]:
             missing[number] -= 1
             if not missing[number]:
-                for j in precedences[number].below:
+                for j in befores[number].below:
                     waits[j] -= 1
                     if not waits[j]:
                         ready.append(j)
@@ -148,7 +150,7 @@ def _no_circles(precedences: Sequence[Precedence], m: int) -> None:
         raise NoRoom
 
 
-def _no_third_neighbour(pairs: Sequence[Sequence[int]]) -> None:
+def _check_neighbours(pairs: Sequence[Sequence[int]]) -> None:
     """Pairs side by side are chains: nobody has three neighbours, and no chain closes."""
     neighbours: dict[int, int] = {}
     end: dict[int, int] = {}  # of the chain that a document ends, its other end

@@ -1,4 +1,4 @@
-"""Hard rules restrict the places: the order of least sum_i s_i place_i that meets them all."""
+"""Placement: the order of least sum_i s_i place_i that meets all constraints of hard rules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import KNOWN, Floats
+from podium.postranking.methods.problem import SCORE_DIGITS, Floats
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demands import demands_of
 from podium.postranking.places.search import Search, in_order
 from podium.postranking.places.windows import NoRoom
-from podium.postranking.work import check_time
+from podium.postranking.work_budget import check_time
 
 LIMIT = 1_000_000
 """Steps of the search before it gives up."""
@@ -31,16 +31,16 @@ class Placement:
 def place(
     scores: Floats, constraints: Sequence[Constraint], limit: int = LIMIT
 ) -> Placement | None:
-    """An order that meets the constraints; None where there is none.
+    """Return an order that meets the constraints; None if there is none.
 
     Raises `UndecidedError` where the search ends at its limit and knows neither.
 
     Examples
     --------
-    >>> from podium.postranking.places.constraints import Order, Window
-    >>> place(np.array([3.0, 2.0, 1.0]), [Window(2, 1, 2), Order((1,), (0,))])
+    >>> from podium.postranking.places.constraints import BeforeConstraint, WindowConstraint
+    >>> place(np.array([3.0, 2.0, 1.0]), [WindowConstraint(2, 1, 2), BeforeConstraint((1,), (0,))])
     Placement(order=[1, 2, 0], proved_optimal=True)
-    >>> place(np.array([3.0, 2.0, 1.0]), [Window(2, 1, 1), Order((1,), (2,))])
+    >>> place(np.array([3.0, 2.0, 1.0]), [WindowConstraint(2, 1, 1), BeforeConstraint((1,), (2,))])
     """
     check_time()
     rows = by_score(scores).tolist()
@@ -49,22 +49,22 @@ def place(
     rank = [0] * len(rows)
     for at, row in enumerate(rows):
         rank[row] = at
-    # Scores as they are told apart: so they fall from rank to rank.
-    falling = np.round(scores, KNOWN)[rows]
+    # Scores rounded as `by_score` compares them, so that they fall from rank to rank.
+    falling = np.round(scores, SCORE_DIGITS)[rows]
     try:
         demands = demands_of(constraints, rank, falling.tolist())
     except NoRoom:
         return None
     search = Search(falling, demands, limit)
-    found = search.run()
-    if found.place is None:
+    best = search.run()
+    if best.place is None:
         return None
-    order = [rows[at] for at in in_order(demands.named, found.place, len(rows))]
+    order = [rows[at] for at in in_order(demands.named, best.place, len(rows))]
     if not meets(order, constraints):
         raise AssertionError(
             "expected an order that meets the constraints; this is a bug of podium"
         )
-    return Placement(order, found.cost <= found.bound + search.close)
+    return Placement(order, best.cost <= best.bound + search.close)
 
 
 def meets(order: Sequence[int], constraints: Sequence[Constraint]) -> bool:
@@ -72,4 +72,4 @@ def meets(order: Sequence[int], constraints: Sequence[Constraint]) -> bool:
     place = [0] * len(order)
     for at, row in enumerate(order, start=1):
         place[row] = at
-    return all(constraint.holds(place) for constraint in constraints)
+    return all(constraint.is_met(place) for constraint in constraints)

@@ -1,4 +1,4 @@
-"""The search for an order: windows alone are easy, and what they break is decided step by step."""
+"""The search for an order under constraints: branch and bound on the windows of documents."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from scipy.optimize import linear_sum_assignment
 
 from podium import kernels
 from podium.errors import UndecidedError
+from podium.postranking.places.deadline_scheduling import schedule
 from podium.postranking.places.demands import Demands
-from podium.postranking.places.precedences import fill_precedences
-from podium.postranking.places.segments import settle
+from podium.postranking.places.segments import solve_segments
 from podium.postranking.places.windows import (
+    BeforeDemand,
     Choice,
-    Likeness,
+    CountDemand,
     Narrowing,
     NoRoom,
-    Precedence,
-    Quota,
+    SymmetryDemand,
     Windows,
 )
 
 Floats = NDArray[np.float64]
 
-ASSIGNED = 50
-"""Up to so many documents an assignment is cheap enough to be exact about windows."""
-PATIENCE = 2000
+MAX_ASSIGNED_DOCUMENTS = 50
+"""Up to so many documents, an exact assignment of places within windows is cheap."""
+FIRST_RESTART_STEPS = 2000
 """Steps before the search starts anew; doubled each time."""
-FEW = 10
-"""With more precedences than these they are met all at once."""
-BETTERED = 3000
+MAX_BEFORES_ONE_BY_ONE = 10
+"""With more `Before` rules than these, the search tries to meet them all at once by deadlines."""
+IMPROVEMENT_STEPS = 3000
 """Steps for a better order once there is one, divided by the length of the list."""
 
 Branch = tuple[Windows, Choice, float]
@@ -40,7 +40,7 @@ Branch = tuple[Windows, Choice, float]
 
 
 @dataclass
-class Found:
+class BestPlaces:
     """Places of the documents that rules name, what the order costs, and a bound of every order."""
 
     place: list[int] | None = None
@@ -61,80 +61,96 @@ class Search:
     scores: Floats
     demands: Demands
     limit: int
-    found: Found = field(default_factory=Found)
+    best: BestPlaces = field(default_factory=BestPlaces)
 
     def __post_init__(self) -> None:
         self.n, m = len(self.scores), len(self.demands.named)
         self.rows = np.array(self.demands.named, dtype=np.int64)
         self.narrowing = Narrowing(self.demands.demands, m, self.limit)
-        self.turn = list(range(len(self.demands.demands)))
-        precedences = sum(isinstance(d, Precedence) for d in self.demands.demands)
-        self.in_trouble = precedences > FEW
+        self.demand_order = list(range(len(self.demands.demands)))
+        n_befores = sum(isinstance(d, BeforeDemand) for d in self.demands.demands)
+        # Whether to try deadline scheduling: from the start, or after the first restart.
+        self.uses_deadlines = n_befores > MAX_BEFORES_ONE_BY_ONE
         # Sums of n products carry this much rounding.
         self.close = 1e-12 * (1.0 + float(np.abs(self.scores).sum()) * self.n)
 
-    def run(self) -> Found:
-        """The best order found and what is known of it; without places where there is none.
+    def run(self) -> BestPlaces:
+        """Return the best order and a bound of every order; without places if there is none.
 
-        A search that gets lost among early choices starts anew, each time for longer, with the
-        demands that were in the way settled first.
+        A search that gets lost among early choices starts anew, each time for longer. It then decides
+        the demands first that were in the way most often.
         """
         windows = self.demands.windows
         try:
             self.narrowing.start(windows)
         except NoRoom:
-            return self.found
-        patience = PATIENCE
+            return self.best
+        max_steps = FIRST_RESTART_STEPS
         try:
-            while not self._descend(windows, [], patience):
-                if patience in (PATIENCE, 16 * PATIENCE):
-                    self._settle(windows, by_place=patience > PATIENCE)
-                if self.found.place is not None:
+            while not self._descend(windows, [], max_steps):
+                # An integer programme decides counts that a search by single documents gets lost in:
+                # with coarse segments first, place by place when the search is long.
+                if max_steps in (FIRST_RESTART_STEPS, 16 * FIRST_RESTART_STEPS):
+                    by_place = max_steps > FIRST_RESTART_STEPS
+                    self._descend_by_segments(windows, by_place)
+                if self.best.place is not None:
                     break
-                patience *= 2
-                self.in_trouble = True
+                max_steps *= 2
+                self.uses_deadlines = True
                 trouble = self.narrowing.trouble
-                self.turn = sorted(self.turn, key=lambda number: -trouble[number])
+                self.demand_order = sorted(self.demand_order, key=lambda number: -trouble[number])
         except NoRoom:
-            pass
+            pass  # the programme has no solution, so no order meets the constraints
         except UndecidedError:
-            if self.found.place is None:
+            if self.best.place is None:
                 raise
-            self.found.bound = -np.inf
-        return self.found
+            self.best.bound = -np.inf  # an order, but no proof that it is the best
+        return self.best
 
-    def _settle(self, windows: Windows, by_place: bool) -> None:
-        """Depth first where a programme settled counts: for all, or those that only counts name."""
+    def _descend_by_segments(self, windows: Windows, by_place: bool) -> None:
+        """Search within the segments that an integer programme gives documents.
+
+        First all documents stay in their segments, then only those that no rule but counts names: the
+        programme is exact for counts and only necessary for other rules.
+        """
         scores = self.scores.tolist()
-        settled = settle(self.demands, windows, scores, self.narrowing, by_place)
-        named = {
-            i for d in self.demands.demands if not isinstance(d, Quota | Likeness) for i in d.rows
+        segments = solve_segments(self.demands, windows, scores, self.narrowing, by_place)
+        named_by_others = {
+            i
+            for demand in self.demands.demands
+            if not isinstance(demand, CountDemand | SymmetryDemand)
+            for i in demand.rows
         }
-        for choice in (settled, [one for one in settled if one[0] not in named]):
-            if choice and self.found.place is None:
-                self._descend(windows, choice, PATIENCE)
-        if self.found.place is not None:
-            self.found.bound = -np.inf  # there may be better orders elsewhere
+        counted_only = [window for window in segments if window[0] not in named_by_others]
+        for choice in (segments, counted_only):
+            if choice and self.best.place is None:
+                self._descend(windows, choice, FIRST_RESTART_STEPS)
+        if self.best.place is not None:
+            self.best.bound = -np.inf  # there may be better orders elsewhere
 
-    def _descend(self, windows: Windows, choice: Choice, patience: int) -> bool:
-        """Depth first from a choice; whether it came to an end."""
-        todo: list[Branch] = [(windows, choice, -np.inf)]
-        stop = self.narrowing.steps + patience
-        while todo and self.narrowing.steps < stop:
-            had = self.found.place is not None
-            branch = todo.pop()
-            if branch[2] < self.found.cost - self.close:
-                todo += reversed(self._open(*branch))
-            if not had and self.found.place is not None:
-                stop = self.narrowing.steps + max(BETTERED // self.n, self.n // 4, 40)
-        if todo and self.found.place is None:
+    def _descend(self, windows: Windows, choice: Choice, max_steps: int) -> bool:
+        """Search depth first below a choice; whether the search came to an end."""
+        stack: list[Branch] = [(windows, choice, -np.inf)]
+        stop = self.narrowing.steps + max_steps
+        while stack and self.narrowing.steps < stop:
+            had_order = self.best.place is not None
+            branch = stack.pop()
+            # A branch whose orders all cost as much as the best one is cut.
+            if branch[2] < self.best.cost - self.close:
+                stack += reversed(self._open(*branch))  # the likeliest choice on top
+            if not had_order and self.best.place is not None:
+                # Now there is an order: spend a little more on a better one.
+                stop = self.narrowing.steps + max(IMPROVEMENT_STEPS // self.n, self.n // 4, 40)
+        if stack and self.best.place is None:
             return False
-        self.found.bound = min([self.found.bound, *(bound for _, _, bound in todo)])
+        # Orders in branches that were not opened cost at least the least of their bounds.
+        self.best.bound = min([self.best.bound, *(bound for _, _, bound in stack)])
         return True
 
     def _open(self, windows: Windows, choice: Choice, bound: float) -> list[Branch]:
-        """The branches below a choice; none where it leaves no order, or one is found."""
+        """Return the branches below a choice; none if it leaves no order or gives one."""
         windows = Windows(windows.first, windows.last)
+        # 1. Narrow windows to the choice and to all that follows from it.
         try:
             for i, first, last in choice:
                 windows.at_least(i, first)
@@ -143,44 +159,49 @@ class Search:
         except NoRoom:
             return []
         self.narrowing.spend(1 + (self.n + len(self.rows)) // 64)
-        place, cost, below = self._fill(windows)
-        bound = max(bound, below)
-        if cost == np.inf or bound >= self.found.cost - self.close:
+        # 2. Place documents by windows alone. That costs no more than any order within them.
+        place, cost, lower_bound = self._fill(windows)
+        bound = max(bound, lower_bound)
+        if cost == np.inf or bound >= self.best.cost - self.close:
             return []
-        for number in self.turn:
+        # 3. Branch on the first demand that these places break.
+        for number in self.demand_order:
             demand = self.demands.demands[number]
             choices = demand.choices(place, windows)
             if choices:
-                if self.in_trouble and isinstance(demand, Precedence):
-                    self._try(fill_precedences(self.demands, windows, self.n), windows)
+                if self.uses_deadlines and isinstance(demand, BeforeDemand):
+                    self._keep_better(schedule(self.demands, windows, self.n), windows)
                 return [(windows, choice, bound) for choice in choices]
+        # 4. They break none: an order. If it costs more than the bound, a better one may exist here.
         if cost > bound + self.close:
-            self.found.bound = min(self.found.bound, bound)
-        if cost < self.found.cost:
-            self.found.place, self.found.cost = place, cost
+            self.best.bound = min(self.best.bound, bound)
+        if cost < self.best.cost:
+            self.best.place, self.best.cost = place, cost
         return []
 
-    def _try(self, place: list[int] | None, windows: Windows) -> None:
-        """Keep places that meet all demands, if they are better."""
+    def _keep_better(self, place: list[int] | None, windows: Windows) -> None:
+        """Keep places that meet all demands, if they are better than the best so far."""
         if place and not any(demand.choices(place, windows) for demand in self.demands.demands):
             at = np.array(place)
             _, cost = kernels.fill_windows(self.scores, self.rows, at, at)
-            if cost < self.found.cost:
-                self.found.place, self.found.cost = place, cost
+            if cost < self.best.cost:
+                self.best.place, self.best.cost = place, cost
 
     def _fill(self, windows: Windows) -> tuple[list[int], float, float]:
-        """Places within windows, what they cost, and what all such places cost at least."""
+        """Return places within windows, their cost, and a lower bound of the cost of all such places."""
         first, last = np.array(windows.first), np.array(windows.last)
         place, cost = kernels.fill_windows(self.scores, self.rows, first, last)
         if cost == np.inf:
             return [], cost, cost
         free = first != last
+        # The kernel is exact if free windows have only starts, or only ends.
         if not (free & (first > 1)).any() or not (free & (last < self.n)).any():
             return place.tolist(), cost, cost
-        if self.n <= ASSIGNED:
+        if self.n <= MAX_ASSIGNED_DOCUMENTS:
             place = self._assign(first, last)
             _, cost = kernels.fill_windows(self.scores, self.rows, place, place)
             return place.tolist(), cost, cost
+        # Else each kind of limit forgotten in turn gives an exact cost, which bounds the true one.
         late = np.where(free, self.n, last)
         soon = np.where(free, 1, first)
         _, without_last = kernels.fill_windows(self.scores, self.rows, first, late)
@@ -188,20 +209,20 @@ class Search:
         return place.tolist(), cost, max(without_last, without_first)
 
     def _assign(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cheapest places within windows."""
-        ladder = np.arange(1, self.n + 1)
-        cost = self.scores[:, None] * ladder
+        """Return the cheapest places within windows, by the assignment of documents to places."""
+        places = np.arange(1, self.n + 1)
+        cost = self.scores[:, None] * places
         cost[self.rows] = np.where(
-            (ladder >= first[:, None]) & (ladder <= last[:, None]), cost[self.rows], np.inf
+            (places >= first[:, None]) & (places <= last[:, None]), cost[self.rows], np.inf
         )
         return np.asarray(linear_sum_assignment(cost)[1])[self.rows] + 1
 
 
 def in_order(named: Sequence[int], place: Sequence[int], n: int) -> list[int]:
-    """Ranks best first: the named at their places, the others by rank in the places left."""
+    """Return ranks best first: the named at their places, the others by rank in the free places."""
     order = [-1] * n
     for rank, at in zip(named, place, strict=True):
         order[at - 1] = rank
-    taken = set(named)
-    rest = (rank for rank in range(n) if rank not in taken)
+    is_named = set(named)
+    rest = (rank for rank in range(n) if rank not in is_named)
     return [next(rest) if rank < 0 else rank for rank in order]

@@ -18,43 +18,43 @@ from scipy.sparse import csr_array
 
 from podium.postranking.places.demands import Demands
 from podium.postranking.places.windows import (
-    Adjacency,
+    ApartDemand,
+    BeforeDemand,
     Choice,
-    Distance,
-    Likeness,
+    CountDemand,
     Narrowing,
     NoRoom,
-    Precedence,
-    Quota,
+    SymmetryDemand,
+    TogetherDemand,
     Windows,
 )
-from podium.postranking.work import check_time, search_seconds
+from podium.postranking.work_budget import check_time, search_seconds
 
-LARGE = 20_000
+MAX_VARIABLES = 20_000
 """Beyond so many numbers y_cs the programme is not worth its time."""
 MOST_TERMS = 5_000_000
 """Nor is it beyond so many terms in its rows."""
-ANY = 1e6
+ANY_GAP = 1e6
 """A gap that every solution closes: the first will do."""
-NODES_A_STEP = 2e-4
-SECONDS_A_STEP = 5e-6
+NODES_PER_STEP = 2e-4
+SECONDS_PER_STEP = 5e-6
 """How far HiGHS may go for each step of the limit. The seconds are a guard: mostly the nodes end first,
 so that what is found does not depend on the machine."""
 
 
-def settle(
+def solve_segments(
     demands: Demands,
     windows: Windows,
     scores: Sequence[float],
     narrowing: Narrowing,
     by_place: bool,
 ) -> Choice:
-    """The segment of each named document; nothing where the programme is too large or too hard.
+    """Return the segment of each named document; nothing if the programme is too large or too hard.
 
-    `by_place` makes every place a segment. Raises `NoRoom` where it has no solution.
+    `by_place` makes every place a segment. Raises `NoRoom` if it has no solution.
     """
-    programme = _Programme(demands, windows, scores, by_place)
-    if len(programme.cost) > LARGE:
+    programme = _SegmentProgramme(demands, windows, scores, by_place)
+    if len(programme.cost) > MAX_VARIABLES:
         return []
     narrowing.spend(len(programme.cost))
     try:
@@ -67,7 +67,7 @@ class _TooLarge(Exception):  # noqa: N818 - an answer, not an error
     """The programme has too many terms."""
 
 
-class _Programme:
+class _SegmentProgramme:
     """Rows lower <= A y <= upper, collected one by one."""
 
     def __init__(
@@ -98,9 +98,9 @@ class _Programme:
 
     def _ends(self) -> list[int]:
         """The last place of every segment."""
-        quotas = [d.k for d in self.demands.demands if isinstance(d, Quota)]
+        count_ends = [d.k for d in self.demands.demands if isinstance(d, CountDemand)]
         opens = [first - 1 for first in self.windows.first]
-        ends = {end for end in (*quotas, *opens, *self.windows.last) if 0 < end < self.n}
+        ends = {end for end in (*count_ends, *opens, *self.windows.last) if 0 < end < self.n}
         return [*sorted(ends), self.n]
 
     def _start(self, s: int) -> int:
@@ -113,7 +113,7 @@ class _Programme:
         """Documents that are alike in all constraints and windows, best first."""
         like = list(range(len(self.demands.named)))
         for demand in self.demands.demands:
-            if isinstance(demand, Likeness):
+            if isinstance(demand, SymmetryDemand):
                 for i in demand.rows:
                     like[i] = demand.rows[0]
         kinds: dict[tuple[int, int, int], list[int]] = {}
@@ -125,7 +125,7 @@ class _Programme:
         """Scores; those of documents that stand side by side are their mean."""
         worth = [scores[rank] for rank in self.demands.named]
         for demand in self.demands.demands:
-            if isinstance(demand, Adjacency):
+            if isinstance(demand, TogetherDemand):
                 mean = sum(worth[i] for i in demand.rows) / len(demand.rows)
                 for i in demand.rows:
                     worth[i] = mean
@@ -155,42 +155,40 @@ class _Programme:
             self._row(terms, 0, self.ends[s] - self._start(s) + 1)
         for demand in self.demands.demands:
             kinds = {self.kind[i] for i in demand.rows}
-            if isinstance(demand, Quota):
+            if isinstance(demand, CountDemand):
                 self._row(self._up_to(kinds, demand.k), demand.least, demand.most)
-            elif isinstance(demand, Adjacency):
-                self._block(demand, kinds)
-            elif isinstance(demand, Distance):
-                self._distance(demand, kinds)
-            elif isinstance(demand, Precedence):
-                self._precedence(demand)
+            elif isinstance(demand, TogetherDemand):
+                self._add_together(demand, kinds)
+            elif isinstance(demand, ApartDemand):
+                self._add_apart(demand, kinds)
+            elif isinstance(demand, BeforeDemand):
+                self._add_before(demand)
 
-    def _distance(self, distance: Distance, kinds: set[int]) -> None:
+    def _add_apart(self, apart: ApartDemand, kinds: set[int]) -> None:
         """As many as fit in every segment, and one in neighbours that are short together."""
         for s in range(len(self.ends)):
             length = self.ends[s] - self._start(s) + 1
-            near = bisect_left(self.ends, self._start(s) + distance.step) - 1
+            near = bisect_left(self.ends, self._start(s) + apart.step) - 1
             segments = range(s, max(near, s) + 1)
             ours = {self.at[c][e]: 1.0 for c in kinds for e in segments if e in self.at[c]}
             if len(ours) > 1:
-                self._row(ours, 0, -(-length // distance.step) if near <= s else 1)
+                self._row(ours, 0, -(-length // apart.step) if near <= s else 1)
 
-    def _precedence(self, precedence: Precedence) -> None:
+    def _add_before(self, before: BeforeDemand) -> None:
         """Up to every place as many of a as of b, where there is one of each."""
-        above, below = (
-            {self.kind[i] for i in side} for side in (precedence.above, precedence.below)
-        )
+        above, below = ({self.kind[i] for i in side} for side in (before.above, before.below))
         for a in above:
             for b in below:
                 if len(self.kinds[a]) == len(self.kinds[b]) == 1:
                     for end in self.ends[:-1]:
                         self._row(self._up_to({a}, end) | self._up_to({b}, end, -1.0), 0, 1)
 
-    def _block(self, block: Adjacency, kinds: set[int]) -> None:
+    def _add_together(self, together: TogetherDemand, kinds: set[int]) -> None:
         """Exactly one u_t says where it starts: it has one number in each segment, which is that of
         its documents there. Starts with the same numbers are one."""
-        size = len(block.rows)
+        size = len(together.rows)
         numbers: dict[tuple[tuple[int, int], ...], int] = {}
-        earliest, latest = block.starts(self.windows)
+        earliest, latest = together.starts(self.windows)
         for start in range(earliest, latest + 1):
             end = start + size - 1
             numbers.setdefault(
@@ -203,14 +201,14 @@ class _Programme:
         self.cost += [0.0] * len(numbers)
         self.sizes += [1] * len(numbers)
         self._row(dict.fromkeys(numbers.values(), 1.0), 1, 1)
-        taken: dict[int, dict[int, float]] = {}
+        occupied: dict[int, dict[int, float]] = {}
         for pattern, u in numbers.items():
             for s, number in pattern:
-                taken.setdefault(s, {})[u] = -float(number)
+                occupied.setdefault(s, {})[u] = -float(number)
         for s in range(len(self.ends)):
             ours = {self.at[c][s]: 1.0 for c in kinds if s in self.at[c]}
-            if ours or s in taken:
-                self._row(ours | taken.get(s, {}), 0, 0)
+            if ours or s in occupied:
+                self._row(ours | occupied.get(s, {}), 0, 0)
 
     def solve(self, limit: int) -> Choice:
         """HiGHS, for some nodes and seconds at most."""
@@ -225,9 +223,9 @@ class _Programme:
             np.array(self.cost), integrality=np.ones(shape[1], dtype=np.int64), bounds=Bounds(0, self.sizes),
             constraints=LinearConstraint(A, self.lower, self.upper),
             options={
-                "node_limit": max(int(limit * NODES_A_STEP), 1),
-                "time_limit": min(limit * SECONDS_A_STEP, search_seconds()),
-                "mip_rel_gap": ANY,
+                "node_limit": max(int(limit * NODES_PER_STEP), 1),
+                "time_limit": min(limit * SECONDS_PER_STEP, search_seconds()),
+                "mip_rel_gap": ANY_GAP,
             },
         )  # fmt: skip
         if result.status == 2:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from podium.errors import UndecidedError
-from podium.postranking.work import check_time, search_seconds
+from podium.postranking.work_budget import check_time, search_seconds
 
 
 class NoRoom(Exception):  # noqa: N818 an answer, not an error
@@ -78,7 +78,7 @@ class Demand(ABC):
         """What to try where these places break it; nothing where they meet it."""
 
 
-class Precedence(Demand):
+class BeforeDemand(Demand):
     """Every one of `above` before every one of `below`."""
 
     def __init__(self, above: Sequence[int], below: Sequence[int], worth: Worth) -> None:
@@ -109,7 +109,7 @@ class Precedence(Demand):
         return [[(a, windows.first[a], meet)], [(a, meet + 1, windows.last[a])]]
 
 
-class Adjacency(Demand):
+class TogetherDemand(Demand):
     """The rows side by side."""
 
     def __init__(self, rows: Sequence[int], worth: Worth) -> None:
@@ -149,7 +149,7 @@ class Adjacency(Demand):
         return [[(i, a, b + size - 1) for i in self.rows] for a, b in spans if a <= b]
 
 
-class Distance(Demand):
+class ApartDemand(Demand):
     """At least `step` places from any of the rows to any other."""
 
     def __init__(self, rows: Sequence[int], gap: int) -> None:
@@ -194,7 +194,7 @@ class Distance(Demand):
         return [[(i, at, at)], [(i, at + 1, last[i])], [(i, first[i], at - 1)]]
 
 
-class Quota(Demand):
+class CountDemand(Demand):
     """From `least` to `most` of the rows in the top k."""
 
     def __init__(self, rows: Sequence[int], k: int, least: int, most: int) -> None:
@@ -228,7 +228,7 @@ class Quota(Demand):
         return []
 
 
-class Likeness(Demand):
+class SymmetryDemand(Demand):
     """Documents that the same constraints name: they may as well stand from the best to the worst.
 
     No order is better than the one with two of them exchanged, and so no answer is lost.
@@ -261,10 +261,10 @@ class Narrowing:
         """How much was looked at so far."""
         self.trouble = [0] * len(demands)
         """How often each demand had no room."""
-        self.asked: list[list[int]] = [[] for _ in range(m)]
+        self.demands_of: list[list[int]] = [[] for _ in range(m)]
         for number, demand in enumerate(demands):
             for i in demand.rows:
-                self.asked[i].append(number)
+                self.demands_of[i].append(number)
 
     def start(self, windows: Windows) -> None:
         """Everything that follows from all demands."""
@@ -291,7 +291,7 @@ class Narrowing:
             )
 
     def _of(self, windows: Windows) -> list[int]:
-        numbers = sorted({number for i in windows.moved for number in self.asked[i]})
+        numbers = sorted({number for i in windows.moved for number in self.demands_of[i]})
         windows.moved.clear()
         return numbers
 

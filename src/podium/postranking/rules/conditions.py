@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 
 from podium.errors import DataError, UsageError
-from podium.postranking.work import check_time, spend
+from podium.postranking.work_budget import check_time, spend
 
 Fields = Mapping[str, Any]
 Term = Callable[[Fields], Any]
@@ -65,10 +65,10 @@ def read_condition(text: str) -> Condition:
     >>> cheap.names, cheap.meets({"brand": "acme", "price": 8}), cheap.meets({"brand": "acme"})
     (('brand', 'price'), True, False)
     """
-    return _Reader(text).condition()
+    return _ConditionParser(text).condition()
 
 
-class _Reader:
+class _ConditionParser:
     """One condition, from its text to functions of a document's fields."""
 
     def __init__(self, text: str) -> None:
@@ -157,8 +157,8 @@ class _Reader:
     def name(self, name: str) -> str:
         """A field's name, as it stood in backquotes."""
         number = name.removeprefix("quoted_field_")
-        known = number != name and number.isdecimal() and int(number) < len(self.quoted)
-        return self.quoted[int(number)] if known else name
+        is_quoted = number != name and number.isdecimal() and int(number) < len(self.quoted)
+        return self.quoted[int(number)] if is_quoted else name
 
     def constant(self, node: ast.expr) -> Any:
         match node:
@@ -167,8 +167,8 @@ class _Reader:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
         part = ast.get_source_segment(self.source, node) or type(node).__name__
-        known = "fields, constants, comparisons, and, or, not, lists of constants"
-        return self.refuse(known, repr(part[:40]))
+        grammar = "fields, constants, comparisons, and, or, not, lists of constants"
+        return self.refuse(grammar, repr(part[:40]))
 
     def below(self, depth: int) -> int:
         if depth == 0:

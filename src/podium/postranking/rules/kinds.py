@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from podium.plugins import Registry, subclasses_of
 from podium.postranking.places.constraints import (
-    Apartness,
-    Block,
+    ApartConstraint,
+    BeforeConstraint,
     Constraint,
-    Count,
-    Never,
-    Order,
-    Window,
+    CountConstraint,
+    ImpossibleConstraint,
+    TogetherConstraint,
+    WindowConstraint,
 )
 from podium.postranking.rules.rule import FromOne, FromZero, Rule, ids
 from podium.postranking.rules.selectors import Selector, show
 
 if TYPE_CHECKING:
-    from podium.postranking.binding import Bound
+    from podium.postranking.binding import BoundRule
     from podium.postranking.methods.preferences import Preferences
 
 
@@ -43,22 +43,22 @@ class TopK(Rule):
     doc: Selector
     k: FromOne
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """All documents are in the top n."""
         return super().idle(bound) or _all_top(self.k, bound)
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places below k of the lowest."""
         return max((max(at - self.k, 0) for at in bound.places(place)), default=0)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """Each from 1 to k."""
         if bound.hidden:
-            yield Never()
+            yield ImpossibleConstraint()
         for row in bound.rows:
-            yield Window(row, 1, self.k)
+            yield WindowConstraint(row, 1, self.k)
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """Above those at ranks k and below."""
         preferences.promote(bound.rows, self.k, self.weight)
 
@@ -76,16 +76,16 @@ class NotTopK(Rule):
     doc: Selector
     k: FromOne
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places short of k + 1 of the highest."""
         return max((max(self.k + 1 - place[row], 0) for row in bound.rows), default=0)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """Each below k."""
         for row in bound.rows:
-            yield Window(row, self.k + 1, bound.n)
+            yield WindowConstraint(row, self.k + 1, bound.n)
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """Below those at ranks up to k."""
         preferences.demote(bound.rows, self.k, self.weight)
 
@@ -102,18 +102,18 @@ class Pin(Rule):
     doc: Selector
     position: FromOne
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places from the position."""
         return max((abs(at - self.position) for at in bound.places(place)), default=0)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """The position."""
         if bound.hidden:
-            yield Never()
+            yield ImpossibleConstraint()
         for row in bound.rows:
-            yield Window(row, self.position, self.position)
+            yield WindowConstraint(row, self.position, self.position)
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """Both ways to the position."""
         preferences.pin(bound.rows, self.position, self.weight)
 
@@ -134,7 +134,7 @@ class Before(Rule):
         if both:
             self._refuse("different documents", show(min(both, key=show)) + " on both sides")
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places from the lowest a up to the highest b."""
         first, second = bound.parts
         if not first or not second:
@@ -143,13 +143,13 @@ class Before(Rule):
         # No document is before itself.
         return max(lowest - highest, int(lowest == highest))
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """All of the first above all of the second."""
         first, second = bound.parts
         if first and second:
-            yield Order(first, second)
+            yield BeforeConstraint(first, second)
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """A pair of its own for each two."""
         first, second = bound.parts
         preferences.before(first, second, self.weight)
@@ -164,21 +164,21 @@ class Together(Rule):
     grouped: ClassVar[bool] = True
     docs: Selector
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """One document is beside itself."""
         return super().idle(bound) or _alone(bound)
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Strangers among them."""
         places = [place[row] for row in bound.rows]
         return max(places) - min(places) + 1 - len(places) if places else 0
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """Side by side."""
         if len(bound.rows) > 1:
-            yield Block(bound.rows)
+            yield TogetherConstraint(bound.rows)
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """A spring."""
         preferences.spring(bound.rows, self.weight)
 
@@ -198,22 +198,22 @@ class Apart(Rule):
     docs: Selector
     gap: FromOne = 1
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """One document is near nothing."""
         return super().idle(bound) or _alone(bound)
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places missing between the nearest two."""
         places = sorted(place[row] for row in bound.rows)
         nearest = min((b - a for a, b in pairwise(places)), default=self.gap + 1)
         return max(self.gap + 1 - nearest, 0)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """Every two of them."""
         if len(bound.rows) > 1:
-            yield Apartness(bound.rows, self.gap)
+            yield ApartConstraint(bound.rows, self.gap)
 
-    def choose(self, bound: Bound, order: Sequence[int], preferences: Preferences) -> None:
+    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
         """Up or down to places far enough apart."""
         place = {row: at for at, row in enumerate(order, start=1)}
         rows = sorted(bound.rows, key=place.__getitem__)
@@ -253,25 +253,25 @@ class AtMost(Rule):
     m: FromZero
     k: FromOne
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """More than m cannot be there."""
         most = min(self.k, len(bound.rows))
         few = f"no more than {most} of the group can be in the top {self.k}"
         return super().idle(bound) or (few if most <= self.m else "")
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Documents too many."""
         return max(sum(place[row] <= self.k for row in bound.rows) - self.m, 0)
 
-    def movable(self, bound: Bound, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """All but the first m."""
         return (tuple(sorted(bound.rows, key=place.__getitem__)[self.m :]),)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """A count."""
-        yield Count(bound.rows, self.k, 0, self.m)
+        yield CountConstraint(bound.rows, self.k, 0, self.m)
 
-    def choose(self, bound: Bound, order: Sequence[int], preferences: Preferences) -> None:
+    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
         """All but the first m are not top-k."""
         rows = set(bound.rows)
         rest = [row for row in order if row in rows][self.m :]
@@ -294,28 +294,28 @@ class AtLeast(Rule):
     m: FromOne
     k: FromOne
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """All are in the top n."""
         enough = len(bound.rows) >= self.m
         return super().idle(bound) or (_all_top(self.k, bound) if enough else "")
 
-    def lacks(self, bound: Bound) -> bool:
+    def lacks(self, bound: BoundRule) -> bool:
         """There are fewer than m."""
         return len(bound.rows) < self.m
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Documents too few."""
         return max(self.m - sum(place[row] <= self.k for row in bound.rows), 0)
 
-    def movable(self, bound: Bound, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """The first m."""
         return (tuple(sorted(bound.rows, key=place.__getitem__)[: self.m]),)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """A count."""
-        yield Count(bound.rows, self.k, self.m, self.k)
+        yield CountConstraint(bound.rows, self.k, self.m, self.k)
 
-    def choose(self, bound: Bound, order: Sequence[int], preferences: Preferences) -> None:
+    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
         """The first m are top-k."""
         rows = set(bound.rows)
         first = [row for row in order if row in rows][: self.m]
@@ -331,25 +331,25 @@ class Hide(Rule):
     wishes: ClassVar[tuple[int, ...]] = (1,)
     doc: Selector
 
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """Places short of the end, where it is soft."""
         last = bound.n - len(bound.rows) + 1
         return max((max(last - place[row], 0) for row in bound.rows), default=0)
 
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """None: a hidden document is taken out before the others are placed."""
         return iter(())
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """Below all others."""
         preferences.demote(bound.rows, bound.n, self.weight)
 
 
-def _all_top(k: int, bound: Bound) -> str:
+def _all_top(k: int, bound: BoundRule) -> str:
     return f"all {bound.n} documents of the list are in the top {k}" if k >= bound.n else ""
 
 
-def _alone(bound: Bound) -> str:
+def _alone(bound: BoundRule) -> str:
     return "it names one document of the list only" if len(bound.rows) == 1 else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from podium.errors import DataError, MalformedLineError
-from podium.postranking.work import check_time
+from podium.postranking.work_budget import check_time
 
 LARGEST, DEEPEST = 8 << 20, 6
 """Bytes and levels of a file; more is taken for a mistake."""
@@ -33,13 +33,13 @@ HINTS = {
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Plain(str):
+class UnquotedScalar(str):
     """A scalar without quotes: text, a number, a date, true or false."""
 
     __slots__ = ()
 
 
-class Record(dict[str, Any]):
+class YamlMapping(dict[str, Any]):
     """A mapping, the line it starts on, and the line of each key."""
 
     def __init__(self, line: int) -> None:
@@ -48,7 +48,7 @@ class Record(dict[str, Any]):
         self.lines: dict[str, int] = {}
 
 
-class Items(list[Any]):
+class YamlList(list[Any]):
     """A list, and the line of each entry."""
 
     def __init__(self, line: int) -> None:
@@ -80,11 +80,11 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
             "expected UTF-8 text, got other bytes", path=path, line=line
         ) from None
     try:
-        return _Builder(path).build(text)
+        return _YamlBuilder(path).build(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-        hint = next((f"; {hint}" for said, hint in HINTS.items() if said in problem), "")
+        hint = next((f"; {hint}" for message, hint in HINTS.items() if message in problem), "")
         raise MalformedLineError(
             f"expected YAML, got something else ({problem}){hint}",
             path=path,
@@ -98,12 +98,12 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
         ) from None
 
 
-class _Builder:
+class _YamlBuilder:
     """Events to records, without recursion: no text is too deep to be refused."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
-        self.open: list[Record | Items] = []
+        self.open: list[YamlMapping | YamlList] = []
         self.keys: list[str | None] = []
         self.roots: list[Any] = []
 
@@ -122,11 +122,11 @@ class _Builder:
         if tag not in (None, "!"):
             raise self.error("no tags", tag, line)
         if isinstance(event, yaml.ScalarEvent):
-            self.put(Plain(event.value) if event.implicit[0] else event.value, line)
+            self.put(UnquotedScalar(event.value) if event.implicit[0] else event.value, line)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(self.open) == DEEPEST:
                 raise self.error(f"at most {DEEPEST} levels", "more", line)
-            kind = Record if isinstance(event, yaml.MappingStartEvent) else Items
+            kind = YamlMapping if isinstance(event, yaml.MappingStartEvent) else YamlList
             opened = kind(line)
             self.put(opened, line)
             self.open.append(opened)
@@ -143,7 +143,7 @@ class _Builder:
             self.roots.append(value)
             return
         holder, key = self.open[-1], self.keys[-1]
-        if isinstance(holder, Items):
+        if isinstance(holder, YamlList):
             holder.append(value)
             holder.lines.append(line)
         elif key is not None:

@@ -25,7 +25,7 @@ from podium.postranking.rules.selectors import (
 )
 
 if TYPE_CHECKING:
-    from podium.postranking.binding import Bound
+    from podium.postranking.binding import BoundRule
     from podium.postranking.methods.preferences import Preferences
 
 
@@ -156,22 +156,22 @@ class Rule(ABC):
             self._refuse("an end after the start", f"{self.starts} to {self.ends}")
 
     def _refuse(self, expected: str, got: object, hint: str = "") -> NoReturn:
-        shown = got if isinstance(got, str) and not hint else short(got)
-        raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {shown}")
+        got_text = got if isinstance(got, str) and not hint else short(got)
+        raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {got_text}")
 
-    def holds(self, query: str | None, today: datetime.date) -> str:
-        """Why the rule is off for this query on this day; nothing where it is on."""
-        closed = self.closed(today)
-        if closed:
-            return closed
+    def reason_off(self, query: str | None, today: datetime.date) -> str:
+        """Return why the rule is off for this query on this day; empty if it is on."""
+        reason = self.reason_off_today(today)
+        if reason:
+            return reason
         if self.query is not None and (query is None or plain(query) != plain(self.query)):
             return f"is for the query {self.query!r}"
         if self.pattern is not None and (query is None or not matches(self.pattern, query)):
             return f"is for queries like {self.pattern!r}"
         return ""
 
-    def closed(self, today: datetime.date) -> str:
-        """Why the rule is off for every query on this day."""
+    def reason_off_today(self, today: datetime.date) -> str:
+        """Return why the rule is off for every query on this day; empty if it is not."""
         if self.starts is not None and today < self.starts:
             return f"starts on {self.starts}"
         if self.ends is not None and today > self.ends:
@@ -203,35 +203,35 @@ class Rule(ABC):
         return f"{type(self).__name__}({', '.join(own)})"
 
     def __repr__(self) -> str:
-        said = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self)
+        options = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self)
                 if f.kw_only and getattr(self, f.name) != f.default]  # fmt: skip
-        return f"{str(self)[:-1]}{''.join(f', {text}' for text in said)})"
+        return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
-    def idle(self, bound: Bound) -> str:
+    def idle(self, bound: BoundRule) -> str:
         """Why it changes nothing on this list, whatever its order; nothing where it may."""
         return "" if self.hard or self.weight > 0 else "its weight is 0"
 
-    def lacks(self, bound: Bound) -> bool:
+    def lacks(self, bound: BoundRule) -> bool:
         """Whether the list has too few of its documents for it to hold, whatever their order."""
         return False
 
     @abstractmethod
-    def slack(self, bound: Bound, place: Sequence[int]) -> int:
+    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
         """By how much it is violated, 0 where it holds; place[row] counts from 1."""
 
-    def movable(self, bound: Bound, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """The rows it may have moved, one part for each role, where row i went to place[i]."""
         return bound.parts
 
     @abstractmethod
-    def constraints(self, bound: Bound) -> Iterator[Constraint]:
+    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
         """What it demands of places when it is hard."""
 
-    def prefer(self, bound: Bound, preferences: Preferences) -> None:
+    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
         """Add what it wishes when it is soft, from the original order."""
         return
 
-    def choose(self, bound: Bound, order: Sequence[int], preferences: Preferences) -> None:
+    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
         """Add what it wishes when it is soft, of documents chosen from the order so far."""
         return
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from podium.postranking.rules.files import DATES, PARTS, VERSION, choosers_of
+from podium.postranking.rules.entries import DATES, PARTS, choosers_of
+from podium.postranking.rules.files import VERSION
 from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.rule import HEAVIEST, LARGEST, Rule, counts
 
@@ -104,10 +105,10 @@ def _rule(kind: type[Rule]) -> Schema:
     two = len(kind.roles) == 2
     choosers = PARTS if two else choosers_of(kind)
     documents = dict.fromkeys(PARTS, _PART) if two else {key: _CHOOSERS[key] for key in choosers}
-    found: Schema = {
+    entry: Schema = {
         "description": (kind.__doc__ or "").partition("\n")[0],
         "properties": {"rule": {"const": kind.kind}, **documents, **own, **_COMMON},
         "required": ["rule", *(PARTS if two else ()), *needed],
         "additionalProperties": False,
     }
-    return found if two else found | {"oneOf": [{"required": [key]} for key in choosers]}
+    return entry if two else entry | {"oneOf": [{"required": [key]} for key in choosers]}

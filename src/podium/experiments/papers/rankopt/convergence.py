@@ -16,8 +16,8 @@ from podium.experiments.papers.rankopt.rules import Case
 from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Problem
-from podium.postranking.posing import Settings
+from podium.postranking.methods.problem import PostRankingProblem
+from podium.postranking.settings import Settings
 
 CASE = Case(5, 10)
 STEPS, MORE_STEPS = 10, 50
@@ -80,7 +80,7 @@ def _counted(ranked: Ranked, rho: float, seed: int) -> Convergence:
     )  # fmt: skip
 
 
-def _has_minimum(problem: Problem) -> bool:
+def _has_minimum(problem: PostRankingProblem) -> bool:
     wish = Preferences(problem.n, problem.pairs, problem.scale)
     for bound in problem.rules:
         bound.rule.prefer(bound, wish)

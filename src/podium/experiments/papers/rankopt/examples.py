@@ -11,7 +11,7 @@ from podium.experiments.papers.rankopt.claims import BASE, HEURISTICS, STUDY, Ex
 from podium.experiments.papers.rankopt.lists import Ranked, Weights
 from podium.experiments.papers.rankopt.rules import NONE, Case, Floats
 from podium.metrics import evaluate_lists
-from podium.postranking.posing import Settings
+from podium.postranking.settings import Settings
 
 SHOWN = (*HEURISTICS, "uniform", "margin")
 LENGTHS = range(8, 17)

@@ -45,7 +45,7 @@ from podium.experiments.papers.rankopt.rules import Case, Floats
 from podium.experiments.pieces import Shelf, Told, finished, made_of
 from podium.postranking import METHODS
 from podium.postranking.methods.paper_descent import PaperDescent
-from podium.postranking.posing import Settings
+from podium.postranking.settings import Settings
 from podium.rankers import LambdaMART, tune
 
 DRAWS = 5

@@ -11,10 +11,10 @@ from podium.data import Groups, RankingData
 from podium.experiments.papers.rankopt.rules import NONE, Case, Draw, Floats, Ints
 from podium.metrics import Lists, evaluate_lists
 from podium.postranking import NotTopK, TopK
-from podium.postranking.binding import Bound, Listing
-from podium.postranking.methods.problem import KNOWN, Problem
-from podium.postranking.posing import Settings
+from podium.postranking.binding import BoundRule, Listing
+from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem
 from podium.postranking.rules.rule import Rule
+from podium.postranking.settings import Settings
 
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5")
 
@@ -57,7 +57,7 @@ class Ranked:
 
     def problems(
         self, case: Case, settings: Settings, weights: Weights = (None, None)
-    ) -> dict[int, Problem]:
+    ) -> dict[int, PostRankingProblem]:
         """The lists that have a rule, by number."""
         promote, demote = _rules(case, weights)
         top, rest = (rows.tolist() for rows in self.rows(case))
@@ -68,11 +68,11 @@ class Ranked:
                 continue
             n = offsets[q + 1] - offsets[q]
             bound = [
-                Bound(rule, ((row,),), n)
+                BoundRule(rule, ((row,),), n)
                 for rule, row in ((promote, up), (demote, down))
                 if row != NONE and rule is not None
             ]
-            found[q] = Problem(
+            found[q] = PostRankingProblem(
                 _listing(n), scores[offsets[q] : offsets[q + 1]], tuple(bound), settings.prior,
                 settings.base, settings.pairs, settings.scale,
             )  # fmt: skip
@@ -86,7 +86,7 @@ class Ranked:
         if problems:
             rows = groups.take(list(problems))[1]
             solved = settings.method.solve(list(problems.values()))
-            out[rows] = np.round(np.concatenate([s.scores for s in solved]), KNOWN)
+            out[rows] = np.round(np.concatenate([s.scores for s in solved]), SCORE_DIGITS)
         return out
 
     def values(self, scores: Floats | None = None) -> dict[str, Floats]:

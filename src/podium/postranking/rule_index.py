@@ -1,4 +1,4 @@
-"""Many rules over many lists: which of them a list meets, and what became of each."""
+"""Index of rules by query and document: which rules can act on a list, and their tallies."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from podium.postranking.binding import unknown_field
 from podium.postranking.lists import Catalogue, look_up
-from podium.postranking.posing import Posed
+from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule, plain
 from podium.postranking.rules.selectors import BY_FIELD, Document, Each, Where
 
 
 @dataclass(frozen=True)
-class Tally:
+class RuleTally:
     """What became of a rule over all lists.
 
     It acted on `lists` of them, held on `held`, gave way as a hard rule on `yielded`; where it never
@@ -35,8 +35,8 @@ class Tally:
 
 
 @dataclass
-class RuleBook:
-    """Rules by what they are for: a list meets only those that can act on it.
+class RuleIndex:
+    """Rules by query and document, so that a list is prepared only with those that can act on it.
 
     With `every`, also those that name nothing in it.
     """
@@ -50,30 +50,29 @@ class RuleBook:
 
     def __post_init__(self) -> None:
         self.lists, self.held, self.yielded = ([0] * len(self.rules) for _ in range(3))
-        self.notes = [rule.closed(self.today) for rule in self.rules]
+        self.notes = [rule.reason_off_today(self.today) for rule in self.rules]
         for number, rule in enumerate(self.rules):
-            named = rule.named
             if self.notes[number]:
                 continue
             if rule.query is not None:
                 self.by_query.setdefault(plain(rule.query), []).append(number)
-            elif self.every or not named or by_fields(rule):
+            elif self.every or not rule.named or by_fields(rule):
                 self.always.append(number)
             else:
-                for doc in named:
+                for doc in rule.named:
                     self.by_doc.setdefault(doc, []).append(number)
 
-    def meeting(self, query: str, docs: Iterable[Document]) -> list[int]:
-        """The numbers of the rules for a query that can name one of these documents."""
-        found = {*self.always, *self.by_query.get(plain(query), ())}
+    def acting_on(self, query: str, docs: Iterable[Document]) -> list[int]:
+        """Return the numbers of the rules for a query that can name one of these documents."""
+        candidates = {*self.always, *self.by_query.get(plain(query), ())}
         if self.by_doc:
             for doc in docs:
-                found.update(self.by_doc.get(doc, ()))
+                candidates.update(self.by_doc.get(doc, ()))
         rules = self.rules
         return [
             number
-            for number in sorted(found)
-            if rules[number].pattern is None or not rules[number].holds(query, self.today)
+            for number in sorted(candidates)
+            if rules[number].pattern is None or not rules[number].reason_off(query, self.today)
         ]
 
     def check_fields(self, fields: Catalogue | None) -> None:
@@ -81,42 +80,42 @@ class RuleBook:
         if fields is None:
             return
         look_up(fields, list(fields) if isinstance(fields, Mapping) else ())
-        wanted = {name: rule for rule in reversed(self.rules) for name in field_names(rule)}
+        missing = {name: rule for rule in reversed(self.rules) for name in field_names(rule)}
         for values in fields.values():
-            if not wanted:
+            if not missing:
                 return
-            for name in [name for name in wanted if name in values]:
-                del wanted[name]
-        if wanted:
-            known = {str(name) for values in fields.values() for name in values}
-            name, rule = next(reversed(wanted.items()))
-            raise unknown_field(name, known, rule.selectors)
+            for name in [name for name in missing if name in values]:
+                del missing[name]
+        if missing:
+            names = {str(name) for values in fields.values() for name in values}
+            name, rule = next(reversed(missing.items()))
+            raise unknown_field(name, names, rule.selectors)
 
     def count(self, numbers: Sequence[int], result: PostRanking) -> None:
-        """What became of these rules on a list."""
+        """Count what became of these rules on a list."""
         for number, outcome in zip(numbers, result.rules, strict=True):
             self.lists[number] += outcome.acted
             self.held[number] += outcome.acted and outcome.satisfied
             self.yielded[number] += outcome.yielded
             self.notes[number] = self.notes[number] or outcome.note
 
-    def note(self, numbers: Sequence[int], posed: Posed) -> None:
-        """Which of these rules act on a list, solved or not."""
+    def count_prepared(self, numbers: Sequence[int], prepared: PreparedList) -> None:
+        """Count which of these rules act on a prepared list, solved or not."""
         for at, number in enumerate(numbers):
-            self.lists[number] += at not in posed.notes
-            self.notes[number] = self.notes[number] or posed.notes.get(at, "")
+            self.lists[number] += at not in prepared.notes
+            self.notes[number] = self.notes[number] or prepared.notes.get(at, "")
 
-    def tallies(self) -> tuple[Tally, ...]:
+    def tallies(self) -> tuple[RuleTally, ...]:
         """What became of each rule."""
         return tuple(
-            Tally(
+            RuleTally(
                 rule, self.lists[k], self.held[k], self.yielded[k],
-                "" if self.lists[k] else self.notes[k] or self._why_never(rule),
+                "" if self.lists[k] else self.notes[k] or self._reason_idle(rule),
             )
             for k, rule in enumerate(self.rules)
         )  # fmt: skip
 
-    def _why_never(self, rule: Rule) -> str:
+    def _reason_idle(self, rule: Rule) -> str:
         if rule.query is not None:
             return f"no query is {rule.query!r}"
         if rule.pattern is not None:

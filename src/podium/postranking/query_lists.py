@@ -21,7 +21,7 @@ Lists = Mapping[str, Sequence[Any]]
 """Documents best first, ids or records, by query id."""
 
 
-class OneList(NamedTuple):
+class QueryList(NamedTuple):
     """A query's list, best first."""
 
     qid: str
@@ -35,8 +35,8 @@ def lists_of(
     scores: ArrayLike | None,
     queries: Mapping[str, str] | None,
     fields: Catalogue | None,
-) -> Iterator[OneList]:
-    """Every list of a run, best first."""
+) -> Iterator[QueryList]:
+    """Yield every list of a run, best first."""
     if isinstance(run, Mapping):
         yield from _mapped(run, scores, queries, fields)
         return
@@ -53,9 +53,9 @@ def lists_of(
             records = look_up(fields, docs)
         elif rows_fields is not None:
             records = [rows_fields[row] for row in rows]
-        with naming(qid):
+        with errors_naming(qid):
             listing = Listing.of(docs, records)
-        yield OneList(qid, text, listing, values[rows])
+        yield QueryList(qid, text, listing, values[rows])
 
 
 def _columns(run: Run | RankingData, scores: ArrayLike | None) -> tuple[Floats, list[str]]:
@@ -81,7 +81,7 @@ def _mapped(
     scores: ArrayLike | None,
     queries: Mapping[str, str] | None,
     fields: Catalogue | None,
-) -> Iterator[OneList]:
+) -> Iterator[QueryList]:
     """Every list of a mapping, without scores."""
     if scores is not None:
         raise UsageError("expected lists alone, best first, got scores beside them")
@@ -89,9 +89,9 @@ def _mapped(
         if not isinstance(qid, str):
             raise UsageError(f"expected text as ids of queries, got {qid!r}")
     for qid, text in zip(run, _texts(list(run), queries), strict=True):
-        with naming(qid):
+        with errors_naming(qid):
             listing, _ = read_list(run[qid], None, fields)
-        yield OneList(qid, text, listing, None)
+        yield QueryList(qid, text, listing, None)
 
 
 def _texts(
@@ -126,8 +126,8 @@ def own_fields(run: Run | RankingData | Lists) -> Catalogue | None:
 
 
 @contextmanager
-def naming(qid: str) -> Iterator[None]:
-    """Errors that say which query they are about."""
+def errors_naming(qid: str) -> Iterator[None]:
+    """Make errors say which query they are about."""
     try:
         yield
     except ConflictError as error:

@@ -1,0 +1,167 @@
+"""Resolve conflicts of hard rules: rules of lower priority give way until the others can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from podium.errors import UndecidedError
+from podium.postranking.conflicts import SEARCH_SHARES, rule_sort_key
+from podium.postranking.places.constraints import Constraint
+from podium.postranking.places.placement import place
+from podium.postranking.preparation import PreparedList
+from podium.postranking.rules.kinds import Hide, Pin
+from podium.postranking.settings import Settings
+
+_ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
+
+
+class ConflictResolution(NamedTuple):
+    """Hard rules of which some gave way, and an order of the documents shown that meets the others."""
+
+    prepared: PreparedList
+    order: list[int]
+
+
+def resolve_conflicts(prepared: PreparedList, settings: Settings) -> ConflictResolution:
+    """Make hard rules soft until the others can hold together.
+
+    Rules take turns, by priority and then by label. One that cannot hold with those before it gives
+    way. A `Hide` holds from the start. It gives way to a rule of higher priority; at equal priority to
+    one whose label sorts before its own, unless that is a `Pin`. A rule also gives way where the
+    search reaches its limit; the result marks such rules as undecided.
+    """
+    return _RuleTurns(prepared, settings).run()
+
+
+class _RuleTurns:
+    """Hard rules by their numbers take turns: each joins those that hold, or gives way."""
+
+    def __init__(self, prepared: PreparedList, settings: Settings) -> None:
+        self.prepared, self.rules = prepared, prepared.rules
+        self.limit, self.steps = max(settings.limit // SEARCH_SHARES, 1), settings.limit
+        ranked = sorted(prepared.hard_numbers, key=self._strength)
+        self.hides = [number for number in ranked if isinstance(self.rules[number], Hide)]
+        self.others = [number for number in ranked if not isinstance(self.rules[number], Hide)]
+        self.holding: list[int] = []
+        self.yielded: list[int] = []
+        self.undecided: set[int] = set()
+        self.is_unsure = False
+        """Whether the last try that failed reached the limit."""
+        self._constraints = lru_cache(maxsize=2)(
+            self._constraints_under
+        )  # mostly the same hides again
+        self.order = list(range(len(prepared.visible_rows(self.hides))))
+
+    def run(self) -> ConflictResolution:
+        """Give every rule its turn, and a second one to rules that lost to a hide that lost later."""
+        rest = self.others
+        while rest:
+            size = self._count_fitting(
+                rest, lambda some: self._can_hold(self.hides, [*self.holding, *some])
+            )
+            self.holding += rest[:size]
+            if size < len(rest):
+                self._decide(rest[size])
+            rest = rest[size + 1 :]
+        if any(isinstance(self.rules[number], Hide) for number in self.yielded):
+            while self._return_one():
+                pass
+        agreed = replace(
+            self.prepared,
+            yielded=frozenset(self.yielded),
+            undecided=frozenset(self.undecided.intersection(self.yielded)),
+        )
+        return ConflictResolution(agreed, self.order)
+
+    def _decide(self, number: int) -> None:
+        """A rule that does not fit gives way, or the hides that are weaker do."""
+        weaker = [hide for hide in self.hides if self._beats(number, hide)]
+        stronger = [hide for hide in self.hides if hide not in weaker]
+        if not weaker or not self._can_hold(stronger, [*self.holding, number]):
+            self._yield(number)
+            return
+        self.holding.append(number)
+        self.hides = stronger
+        while weaker:
+            size = self._count_fitting(
+                weaker, lambda some: self._can_hold([*self.hides, *some], self.holding)
+            )
+            self.hides += weaker[:size]
+            if size < len(weaker):
+                self._yield(weaker[size])
+            weaker = weaker[size + 1 :]
+
+    def _yield(self, number: int) -> None:
+        self.yielded.append(number)
+        if self.is_unsure:
+            self.undecided.add(number)
+
+    def _return_one(self) -> bool:
+        """Keep the strongest rule that gave way and can hold now; whether there is one."""
+        for number in sorted(self.yielded, key=self._strength):
+            side = self.hides if isinstance(self.rules[number], Hide) else self.holding
+            side.append(number)
+            if self._can_hold(self.hides, self.holding):
+                self.yielded.remove(number)
+                return True
+            side.pop()
+        return False
+
+    def _count_fitting(self, rest: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> int:
+        """How many of the first rules fit: try 1, 2, 4, ... of them, then between the last two."""
+        low, high = 0, len(rest) + 1
+        while high - low > 1:
+            none_failed = high > len(rest)
+            middle = min(max(2 * low, 1), len(rest)) if none_failed else (low + high) // 2
+            if fits(rest[:middle]):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _can_hold(self, hides: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether rules can hold together within the limit; keeps the order that shows it."""
+        self.is_unsure = self.steps <= 0
+        if self.is_unsure:
+            return False
+        n, by_rule = self._constraints(frozenset(hides))
+        constraints = [constraint for number in others for constraint in by_rule.get(number, ())]
+        self.steps -= 1 + (n + len(constraints)) // 8
+        try:
+            placed = place(np.zeros(n), constraints, self.limit)
+        except UndecidedError:
+            self.is_unsure = True
+            self.steps -= self.limit
+            return False
+        if placed is not None:
+            self.order = placed.order
+        return placed is not None
+
+    def _constraints_under(self, hides: frozenset[int]) -> _ShownConstraints:
+        """Return how many documents these rules leave, and the constraints of each rule on them."""
+        rows = self.prepared.visible_rows(hides)
+        constraints: dict[int, list[Constraint]] = {}
+        for number, bound in self.prepared.rules_on(rows):
+            if self.rules[number].hard:
+                constraints.setdefault(number, []).extend(bound.rule.constraints(bound))
+        return len(rows), constraints
+
+    def _strength(self, number: int) -> tuple[object, ...]:
+        """Smaller is stronger: a higher priority, then the label that sorts first.
+
+        Rules with one label differ by what they say, and last by which came first.
+        """
+        rule = self.rules[number]
+        return -rule.priority, rule.label, *rule_sort_key(rule), number
+
+    def _beats(self, number: int, hide: int) -> bool:
+        """Whether a rule is stronger than one that hides."""
+        rule, other = self.rules[number], self.rules[hide]
+        if isinstance(rule, Pin) and rule.priority == other.priority:
+            return False
+        return self._strength(number) < self._strength(hide)

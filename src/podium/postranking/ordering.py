@@ -1,0 +1,66 @@
+"""The order of a prepared list: soft rules give scores, hard rules restrict the places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from podium.errors import UndecidedError
+from podium.postranking.conflict_resolution import resolve_conflicts
+from podium.postranking.conflicts import conflict_error
+from podium.postranking.methods.bradley_terry import by_score
+from podium.postranking.methods.problem import Solution
+from podium.postranking.places.constraints import Constraint
+from podium.postranking.places.placement import Placement, place
+from podium.postranking.preparation import PreparedList
+from podium.postranking.settings import Settings
+
+
+class PlacedList(NamedTuple):
+    """A list whose order is decided: its rules as they hold in the end, its scores and places."""
+
+    prepared: PreparedList
+    solution: Solution
+    placement: Placement
+
+
+def solve(lists: Sequence[PreparedList], settings: Settings) -> list[Solution]:
+    """Return the scores that soft rules give the documents shown, for all lists at once."""
+    return settings.method.solve([prepared.problem(settings) for prepared in lists])
+
+
+def place_documents(prepared: PreparedList, solution: Solution, settings: Settings) -> PlacedList:
+    """Order documents by score within the hard rules.
+
+    If hard rules cannot hold together, raise `ConflictError`; with ``conflicts="yield"`` make some of
+    them soft, solve again and place the documents under the others.
+    """
+    _, constraints = prepared.constraints(prepared.hard_numbers)
+    if not constraints:
+        order = by_score(solution.scores).tolist()
+        return PlacedList(prepared, solution, Placement(order, proved_optimal=True))
+    may_yield = settings.conflicts == "yield"
+    placement = _find_placement(solution, constraints, settings, may_give_up=may_yield)
+    if placement is not None:
+        return PlacedList(prepared, solution, placement)
+    if not may_yield:
+        raise conflict_error(prepared, settings)
+    resolution = resolve_conflicts(prepared, settings)
+    agreed = resolution.prepared
+    (solution,) = solve([agreed], settings)
+    _, constraints = agreed.constraints(agreed.hard_numbers)
+    placement = _find_placement(solution, constraints, settings, may_give_up=True)
+    # If the search gives up again, the order that showed that the rules can hold has to do.
+    return PlacedList(agreed, solution, placement or Placement(resolution.order, False))
+
+
+def _find_placement(
+    solution: Solution, constraints: Sequence[Constraint], settings: Settings, may_give_up: bool
+) -> Placement | None:
+    """Return an order that meets the constraints; None if there is none or the search gave up."""
+    try:
+        return place(solution.scores, constraints, settings.limit)
+    except UndecidedError:
+        if may_give_up:
+            return None
+        raise

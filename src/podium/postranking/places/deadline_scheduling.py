@@ -1,0 +1,124 @@
+"""Deadline scheduling of documents: places within windows, each document after those before it.
+
+A window is a release place and a deadline. Where windows already follow from all `Before` rules, to
+take the document with the earliest deadline first also meets the rules (Jackson 1955; Lageweg and
+Lenstra 1976).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from podium.postranking.places.demands import Demands
+from podium.postranking.places.windows import BeforeDemand, Windows
+
+
+def schedule(demands: Demands, windows: Windows, n: int) -> list[int] | None:
+    """Return the places of the named documents; None if windows leave no room.
+
+    Each place goes to the document that must come soonest. If nothing is urgent, it goes to the best
+    document that nothing must precede, named or not.
+    """
+    return _Schedule(demands, windows, n).run()
+
+
+class _Schedule:
+    """Places that are filled from the first to the last."""
+
+    def __init__(self, demands: Demands, windows: Windows, n: int) -> None:
+        self.n, self.named = n, demands.named
+        self.first, self.last = windows.first, windows.last
+        self.place = [0] * len(self.named)
+        self.urgent_from = urgent_places(self.last, n)
+        # Released documents that wait for nothing, by deadline and by score. A document that got
+        # its place stays in the other heap until it comes to its top.
+        self.by_deadline: list[tuple[int, int]] = []
+        self.by_score: list[int] = []
+        self._count_predecessors(demands)
+
+    def _count_predecessors(self, demands: Demands) -> None:
+        """Count what each document waits for: a rule opens once all of its upper documents stand."""
+        m = len(self.named)
+        self.befores = [demand for demand in demands.demands if isinstance(demand, BeforeDemand)]
+        self.unplaced_above = [len(before.above) for before in self.befores]
+        self.rules_above: list[list[int]] = [[] for _ in range(m)]
+        self.closed_rules = [0] * m
+        for number, before in enumerate(self.befores):
+            for i in before.above:
+                self.rules_above[i].append(number)
+            for i in before.below:
+                self.closed_rules[i] += 1
+
+    def run(self) -> list[int] | None:
+        """Fill place after place; return the places of the named documents or None."""
+        by_release = sorted(range(len(self.named)), key=self.first.__getitem__)
+        others = set(range(self.n)).difference(self.named)
+        unnamed = iter(sorted(others))  # ranks of documents that may stand anywhere
+        next_unnamed = next(unnamed, self.n)
+        n_released = 0
+        for place in range(1, self.n + 1):
+            while n_released < len(by_release) and self.first[by_release[n_released]] <= place:
+                if not self.closed_rules[by_release[n_released]]:
+                    self._make_ready(by_release[n_released])
+                n_released += 1
+            i = self._choose(place, next_unnamed)
+            if i is not None:
+                if self.last[i] < place:
+                    return None
+                self._put(i, place)
+            elif next_unnamed < self.n:
+                next_unnamed = next(unnamed, self.n)
+            else:
+                return None  # nothing may stand here
+        return self.place
+
+    def _choose(self, place: int, next_unnamed: int) -> int | None:
+        """Return the named document for a place; None leaves it to the best unnamed one."""
+        while self.by_deadline and self.place[self.by_deadline[0][1]]:
+            heappop(self.by_deadline)
+        while self.by_score and self.place[self.by_score[0]]:
+            heappop(self.by_score)
+        if self.by_deadline and self.urgent_from[self.by_deadline[0][1]] <= place:
+            return self.by_deadline[0][1]
+        # Numbers of named documents and ranks both grow from the best to the worst.
+        if self.by_score and self.named[self.by_score[0]] < next_unnamed:
+            return self.by_score[0]
+        return None
+
+    def _put(self, i: int, place: int) -> None:
+        """Give a document its place, and make ready those that waited only for it."""
+        self.place[i] = place
+        for number in self.rules_above[i]:
+            self.unplaced_above[number] -= 1
+            if self.unplaced_above[number]:
+                continue
+            for j in self.befores[number].below:
+                self.closed_rules[j] -= 1
+                # Those that are not released yet become ready on their first place.
+                if not self.closed_rules[j] and self.first[j] <= place:
+                    self._make_ready(j)
+
+    def _make_ready(self, i: int) -> None:
+        heappush(self.by_deadline, (self.last[i], i))
+        heappush(self.by_score, i)
+
+
+def urgent_places(last: list[int], n: int) -> list[int]:
+    """Return the place from which on each document is urgent.
+
+    From there on, the document and all that are due with it or before fill every place up to their
+    deadlines. A document without a deadline is urgent at the last place only.
+
+    Examples
+    --------
+    >>> urgent_places([3, 3, 5], 5)
+    [3, 2, 5]
+    """
+    urgent = [n] * len(last)
+    start = n + 1
+    # From the latest deadline back: each needs a place of its own before those that are due later.
+    for i in sorted(range(len(last)), key=lambda i: -last[i]):
+        if last[i] < n:
+            start = min(last[i], start - 1)
+            urgent[i] = start
+    return urgent

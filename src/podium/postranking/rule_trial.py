@@ -1,0 +1,293 @@
+"""A trial of rules on lists: which rules never act, and which cannot hold together."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from podium.data.trec import Run
+from podium.errors import UndecidedError
+from podium.postranking.binding import Listing
+from podium.postranking.conflicts import find_conflict
+from podium.postranking.findings import Finding
+from podium.postranking.lists import Catalogue
+from podium.postranking.preparation import PreparedList, prepare_listing
+from podium.postranking.query_lists import errors_naming, lists_of
+from podium.postranking.rule_index import RuleIndex, by_fields
+from podium.postranking.rules.rule import Rule, counts, ids, plain
+from podium.postranking.settings import Settings
+from podium.postranking.work_budget import check_time
+
+MAX_IDEAL_LIST = 5000
+"""Documents of the list on which rules are tried where there is no run."""
+MAX_CONFLICTS = 20
+"""Conflicts that are looked for among hard rules, and among all."""
+MAX_WORK = 2_000_000
+"""Rules and documents that are tried for conflicts; then the search ends and says so."""
+LIKENESS_COST_DIVISOR = 8
+"""To tell whether a set of rules is like another costs this part of trying it."""
+
+Progress = Callable[[int, int], object]
+"""Called with how much is done, and of how much."""
+Numbers = tuple[int, ...]
+Shape = tuple[object, ...]
+"""What tells sets of rules on lists apart, whatever their documents are called."""
+
+
+@dataclass
+class RuleTrial:
+    """Rules tried on lists, and what came of it."""
+
+    rules: tuple[Rule, ...]
+    settings: Settings
+    progress: Progress
+    total: int = 0
+    n_done: int = 0
+    work: int = field(default_factory=lambda: MAX_WORK)
+    """Rules and documents that may still be tried."""
+    untried: int = 0
+    """Lists and queries that were not tried any more."""
+    conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
+    conflicts: dict[tuple[Numbers, bool], list[str]] = field(default_factory=dict)
+    """Rules that cannot hold together, whether all are hard, and the queries it is so for."""
+    undecided: dict[Numbers, str] = field(default_factory=dict)
+    idle: dict[int, str] = field(default_factory=dict)
+    """Why a rule acted on no list."""
+
+    def run_over(
+        self,
+        days: Sequence[datetime.date],
+        run: Run | None,
+        queries: Mapping[str, str] | None,
+        fields: Catalogue | None,
+        strangers: Collection[int],
+    ) -> None:
+        """The rules on every list of a run, and on ideal lists, on each of these days."""
+        samples = self._sample_queries()
+        self.total = len(days) * (len(samples) + (0 if run is None else len(run.groups)))
+        for number, day in enumerate(days):
+            if run is not None and (number == 0 or self._spend(len(run.docids))):
+                self.on_run(run, queries, fields, day, strangers)
+            self.on_ideal_lists(samples, day, run is None)
+
+    def on_run(
+        self,
+        run: Run,
+        queries: Mapping[str, str] | None,
+        fields: Catalogue | None,
+        day: datetime.date,
+        strangers: Collection[int],
+    ) -> None:
+        """The rules on every list of a run."""
+        usable = [
+            number
+            for number, rule in enumerate(self.rules)
+            if number not in strangers and not (fields is None and by_fields(rule))
+        ]
+        index = RuleIndex(tuple(self.rules[number] for number in usable), day)
+        for query_list in lists_of(run, None, queries, fields):
+            acting = index.acting_on(query_list.text, query_list.listing.docs)
+            with errors_naming(query_list.qid):
+                rules = tuple(index.rules[number] for number in acting)
+                prepared = prepare_listing(
+                    query_list.listing, query_list.scores, rules, self.settings
+                )
+            index.count_prepared(acting, prepared)
+            if prepared.hard_numbers:
+                numbers = tuple(usable[number] for number in acting)
+                self._try(prepared, _hard_shape(prepared), numbers, query_list.qid, hard=True)
+            self._step()
+        for number, tally in zip(usable, index.tallies(), strict=True):
+            if tally.lists:
+                self.idle[number] = ""
+            elif not tally.rule.reason_off_today(day):
+                self.idle.setdefault(number, tally.note)
+
+    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date, hard: bool) -> None:
+        """The rules that name documents by id, on lists in which they are and that are long enough."""
+        index = RuleIndex(self.rules, day, every=True)
+        simple = [self._is_simple(rule) for rule in self.rules]
+        tried: set[Numbers] = set()
+        for query in samples:
+            self._step()
+            numbers = tuple(number for number in index.acting_on(query, ()) if simple[number])
+            if numbers in tried:
+                continue
+            tried.add(numbers)
+            must = tuple(number for number in numbers if self.rules[number].hard)
+            if not self._spend(len(numbers) // LIKENESS_COST_DIVISOR):
+                self.untried += 1
+                continue
+            if hard and must:
+                self._try_ideal(must, query, hard=True)
+            if len(must) < len(numbers):
+                self._try_ideal(numbers, query, hard=False)
+
+    def _step(self) -> None:
+        check_time()
+        self.n_done += 1
+        self.progress(self.n_done, self.total)
+
+    def _spend(self, work: int) -> bool:
+        """Whether there is still time for so much work."""
+        self.work -= work
+        return self.work >= 0
+
+    def _sample_queries(self) -> list[str]:
+        """A query that no rule names, and one for every query and every pattern."""
+        named = [plain(rule.query or rule.pattern or "") for rule in self.rules]
+        return ["", *dict.fromkeys(name for name in named if name)]
+
+    def _is_simple(self, rule: Rule) -> bool:
+        small = all(getattr(rule, what) <= MAX_IDEAL_LIST // 2 for what in counts(type(rule)))
+        return small and not by_fields(rule) and (rule.hard or rule.weight > 0)
+
+    def _try_ideal(self, numbers: Numbers, query: str, *, hard: bool) -> None:
+        rules = [self.rules[number] for number in numbers]
+        meanings = [(rule.kind, tuple(map(ids, rule.selectors)), rule.numbers) for rule in rules]
+        self._try(
+            lambda: self._ideal(numbers),
+            ("ideal", *_rename_documents(meanings)),
+            numbers,
+            query,
+            hard=hard,
+        )
+
+    def _ideal(self, numbers: Sequence[int]) -> PreparedList:
+        """All of them hard, on their documents and as many others as their numbers ask for."""
+        rules = tuple(replace(self.rules[number], hard=True) for number in numbers)
+        docs = dict.fromkeys(doc for rule in rules for doc in rule.named)
+        room = max(
+            (getattr(rule, what) for rule in rules for what in counts(type(rule))), default=0
+        )
+        others = min((room + 1) * 2 + sum(_width(rule) for rule in rules), MAX_IDEAL_LIST)
+        listing = Listing.of([*docs, *(("filler", at) for at in range(others))])
+        return prepare_listing(listing, None, rules, self.settings)
+
+    def _try(
+        self,
+        prepare: PreparedList | Callable[[], PreparedList],
+        shape: Shape,
+        numbers: Numbers,
+        query: str,
+        *,
+        hard: bool,
+    ) -> None:
+        """Every conflict of rules; rules alike but for their documents' names are tried once."""
+        conflicts = self.conflicts_by_shape.get(shape)
+        if conflicts is None:
+            if self._is_full(hard):
+                return
+            prepared = prepare if isinstance(prepare, PreparedList) else prepare()
+            if not self._spend(len(numbers) + len(prepared.listing.docs)):
+                self.untried += 1
+                return
+            conflicts = self.conflicts_by_shape[shape] = self._find_conflicts(
+                prepared, numbers, query, hard
+            )
+        for conflict in conflicts:
+            at = tuple(numbers[number] for number in conflict)
+            if hard or (at, True) not in self.conflicts:
+                self.conflicts.setdefault((at, hard), []).append(query)
+
+    def _find_conflicts(
+        self, prepared: PreparedList, numbers: Numbers, query: str, hard: bool
+    ) -> list[Numbers]:
+        """Conflicts by their rules' numbers here, each without the last rule of those before it."""
+        check_time()
+        conflicts: list[Numbers] = []
+        room = MAX_CONFLICTS - sum(level == hard for _, level in self.conflicts)
+        while len(conflicts) < room:
+            last = {conflict[-1] for conflict in conflicts}
+            acting = tuple(pair for pair in prepared.acting if pair[0] not in last)
+            try:
+                conflict = find_conflict(replace(prepared, acting=acting), self.settings)
+            except UndecidedError as error:
+                self._spend(MAX_WORK // MAX_CONFLICTS)
+                self.undecided.setdefault(numbers, f"query {query!r}: {error}")
+                break
+            if not conflict:
+                break
+            conflicts.append(tuple(conflict))
+        return conflicts
+
+    def _is_full(self, hard: bool) -> bool:
+        """Whether enough conflicts were found."""
+        return sum(level == hard for _, level in self.conflicts) >= MAX_CONFLICTS
+
+    def findings(self) -> list[Finding]:
+        """Return what the trial found."""
+        findings = [
+            Finding(
+                "error" if all(self.rules[number].hard for number in numbers) else "warning",
+                numbers,
+                ("cannot hold on this list" if len(numbers) == 1 else "cannot hold together")
+                + _for_queries(queries),
+            )
+            for (numbers, _), queries in self.conflicts.items()
+        ]
+        findings += [
+            Finding("warning", numbers, f"not decided whether they can hold together: {why}")
+            for numbers, why in self.undecided.items()
+        ]
+        findings += self._ended_early()
+        return findings + [
+            Finding("warning", (number,), f"never acts: {why}")
+            for number, why in self.idle.items()
+            if why and (self.rules[number].hard or self.rules[number].weight > 0)
+        ]
+
+    def _ended_early(self) -> Iterator[Finding]:
+        for hard, what in ((True, "hard"), (False, "soft")):
+            if self._is_full(hard):
+                yield Finding(
+                    "warning",
+                    (),
+                    f"{MAX_CONFLICTS} conflicts of {what} rules were found and no more looked for: there may "
+                    "be others; correct these and check again",
+                )
+        if self.work < 0:
+            yield Finding(
+                "warning",
+                (),
+                f"too many rules to try all: on {self.untried:,} lists and queries it is not known "
+                "whether they can hold together; check fewer rules at a time",
+            )
+
+
+def _rename_documents(rules: Iterable[tuple[str, Sequence[Sequence[object]], Numbers]]) -> Shape:
+    """Rules with their documents numbered as they come."""
+    name: dict[object, int] = {}
+    return tuple(
+        (
+            kind,
+            tuple(tuple(name.setdefault(doc, len(name)) for doc in part) for part in parts),
+            places,
+        )
+        for kind, parts, places in rules
+    )
+
+
+def _hard_shape(prepared: PreparedList) -> Shape:
+    """The hard rules of a list as they count for conflicts: the order of its documents does not."""
+    hard = [(number, bound) for number, bound in prepared.acting if prepared.is_hard(number)]
+    meanings = _rename_documents(
+        (bound.rule.kind, bound.parts, bound.rule.numbers) for _, bound in hard
+    )
+    kinds = tuple((number, by_fields(bound.rule)) for number, bound in hard)
+    return len(prepared.listing.docs), kinds, meanings
+
+
+def _width(rule: Rule) -> int:
+    """How many others a rule may need between its documents."""
+    gap: int = getattr(rule, "gap", 0)
+    return gap * len(rule.named)
+
+
+def _for_queries(queries: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(queries))
+    if "" in distinct:  # for every query
+        return ""
+    more = f" and {len(distinct) - 1} more" if len(distinct) > 1 else ""
+    return f", for query {distinct[0]!r}{more}"

@@ -1,0 +1,273 @@
+"""Entries of rule files: from the keys of one entry to a rule, and back."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, NoReturn
+
+from podium.errors import PodiumError, UnknownNameError, UsageError
+from podium.postranking.rules.conditions import cut, short
+from podium.postranking.rules.kinds import RULES
+from podium.postranking.rules.plain_yaml import UnquotedScalar, YamlMapping
+from podium.postranking.rules.rule import Rule, counts
+from podium.postranking.rules.selectors import Document, Each, Selector, Where
+
+PARTS = ("first", "second")
+"""What the documents of a rule with two roles are called."""
+CHOOSERS = ("docs", "where", "each")
+"""How the documents of the other rules are chosen."""
+COMMON = tuple(own.name for own in fields(Rule))
+"""What every rule may have."""
+TEXTS, DATES = ("query", "pattern", "name"), ("starts", "ends")
+
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TRUTHS = {
+    word: word.lower() == "true" for word in ["true", "True", "TRUE", "false", "False", "FALSE"]
+}
+
+Ids = Callable[[str], Document]
+
+
+class RuleEntryError(Exception):
+    """What is wrong with a rule, and on which line."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        self.line = line
+        super().__init__(message)
+
+
+def read_entry(entry: Any, ids: Ids) -> Rule:
+    """Return the rule of one entry; raise `RuleEntryError` if it is none."""
+    return _RuleEntryReader(entry, ids).rule()
+
+
+class _RuleEntryReader:
+    """One entry of a rule file, from keys to a rule."""
+
+    def __init__(self, entry: Any, ids: Ids) -> None:
+        if not isinstance(entry, Mapping):
+            raise RuleEntryError(
+                "expected a rule, such as {rule: top-k, docs: a, k: 3}, got "
+                + describe_value(entry)
+            )
+        self.entry, self.ids = entry, ids
+        self.lines = entry.lines if isinstance(entry, YamlMapping) else {}
+
+    def rule(self) -> Rule:
+        kind = self.kind()
+        keys = keys_of(kind)
+        for key in self.entry:
+            if key == "each" and key not in keys:
+                self.refuse(f"{_each_only()}, got it in a {kind.kind} rule", key)
+            if key not in keys:
+                self.refuse(
+                    str(UnknownNameError(f"key of a {kind.kind} rule", str(key), keys)), key
+                )
+        arguments: dict[str, Any] = self.documents(kind)
+        for key, value in self.entry.items():
+            if key not in ("rule", *CHOOSERS, *PARTS):
+                arguments[key] = self.value(kind, key, value)
+        for own in fields(kind):
+            if (
+                own.name not in arguments
+                and own.name in counts(kind)
+                and type(own.default) is not int
+            ):
+                self.refuse(f"expected {own.name} in a {kind.kind} rule, got none")
+        try:
+            return kind(**arguments)
+        except PodiumError as error:
+            self.refuse(str(error))
+
+    def kind(self) -> type[Rule]:
+        name: Any = self.entry.get("rule")
+        if not isinstance(name, str):
+            self.refuse(
+                f"expected rule: and one of {', '.join(RULES)}, got " + describe_value(name), "rule"
+            )
+        if name not in RULES:
+            self.refuse(str(UnknownNameError("rule", name, RULES)), "rule")
+        return RULES[name]
+
+    def documents(self, kind: type[Rule]) -> dict[str, Selector]:
+        """The selectors by the rule's own names."""
+        if len(kind.roles) == 2:
+            return {role: self.part(kind, key) for role, key in zip(kind.roles, PARTS, strict=True)}
+        allowed = choosers_of(kind)
+        choosers = [key for key in allowed if key in self.entry]
+        if len(choosers) != 1:
+            got = " and ".join(choosers) or "none"
+            self.refuse(
+                f"expected one of {', '.join(allowed)} in a {kind.kind} rule, got {got}",
+                *choosers[1:],
+            )
+        return {kind.roles[0]: self.selector(choosers[0], self.entry[choosers[0]])}
+
+    def part(self, kind: type[Rule], key: str) -> Selector:
+        """A role of two: ids, or where they are chosen by."""
+        value = self.entry.get(key)
+        if key not in self.entry:
+            self.refuse(f"expected {' and '.join(PARTS)} in a {kind.kind} rule, got no {key}")
+        if not isinstance(value, Mapping):
+            return self.documents_of(key, value)
+        if list(value) != ["where"]:
+            also = f" ({_each_only()})" if "each" in value else ""
+            got = ", ".join(map(str, value)) or "nothing"
+            self.refuse(f"expected ids or where: as {key}, got {got}{also}", key)
+        return self.selector("where", value["where"], key)
+
+    def selector(self, chooser: str, value: Any, key: str = "") -> Selector:
+        if chooser == "docs":
+            return self.documents_of(chooser, value)
+        text = self.text(key or chooser, value)
+        try:
+            return Where(text) if chooser == "where" else Each(text)
+        except PodiumError as error:
+            self.refuse(str(error), key or chooser)
+
+    def documents_of(self, key: str, value: Any) -> Selector:
+        if isinstance(value, list | tuple):
+            if not value:
+                self.refuse(f"expected documents as {key}, got none", key)
+            return tuple(self.document(key, one) for one in value)
+        return self.document(key, value)
+
+    def document(self, key: str, value: Any) -> Document:
+        text = self.text(key, value, "an id")
+        try:
+            return self.ids(text)
+        except (TypeError, ValueError) as error:
+            self.refuse(f"expected an id as {key}, got {text!r} ({error})", key)
+
+    def value(self, kind: type[Rule], key: str, value: Any) -> Any:
+        if key in counts(kind) or key == "priority":
+            return self.whole(key, value)
+        if key in TEXTS:
+            return self.text(key, value)
+        if key in DATES:
+            return self.date(key, value)
+        return self.truth(key, value) if key == "hard" else self.number(key, value)
+
+    def text(self, key: str, value: Any, what: str = "text") -> str:
+        """Text as it is written; a number or a truth value of a mapping as YAML writes it."""
+        if isinstance(value, UnquotedScalar):
+            if value in ("", "~", "null", "Null", "NULL"):
+                self.refuse(
+                    f"expected {what} as {key}, got nothing; put a word like this in quotes", key
+                )
+            return str(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 10**100):
+            return str(value)
+        return self.refuse(f"expected {what} as {key}, got {describe_value(value)}", key)
+
+    def number(self, key: str, value: Any) -> float:
+        if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):
+            return float(value) if set(value) & set(".eE") or len(value) > 20 else int(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value
+        quoted = (
+            isinstance(value, str)
+            and not isinstance(value, UnquotedScalar)
+            and _NUMBER.fullmatch(value)
+        )
+        hint = "; numbers stand without quotes" if quoted else ""
+        return self.refuse(f"expected a number as {key}, got {describe_value(value)}{hint}", key)
+
+    def whole(self, key: str, value: Any) -> int:
+        huge = isinstance(value, UnquotedScalar) and len(value) > 20
+        number = None if huge else self.number(key, value)
+        if isinstance(number, int):
+            return number
+        return self.refuse(f"expected a whole number as {key}, got {describe_value(value)}", key)
+
+    def truth(self, key: str, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, UnquotedScalar) and value in _TRUTHS:
+            return _TRUTHS[value]
+        return self.refuse(f"expected true or false as {key}, got {describe_value(value)}", key)
+
+    def date(self, key: str, value: Any) -> datetime.date:
+        if isinstance(value, str) and _DATE.fullmatch(value):
+            try:
+                return datetime.date.fromisoformat(value)
+            except ValueError as error:
+                self.refuse(f"expected a date as {key}, got {str(value)!r} ({error})", key)
+        if type(value) is datetime.date:
+            return value
+        return self.refuse(
+            f"expected a date such as 2026-11-01 as {key}, got {describe_value(value)}", key
+        )
+
+    def refuse(self, message: str, *keys: str) -> NoReturn:
+        raise RuleEntryError(
+            message, next((self.lines[key] for key in keys if key in self.lines), None)
+        )
+
+
+def choosers_of(kind: type[Rule]) -> tuple[str, ...]:
+    """The keys that choose the documents of a rule with one role."""
+    return CHOOSERS if kind.grouped else CHOOSERS[:2]
+
+
+def keys_of(kind: type[Rule]) -> list[str]:
+    """Every key an entry of this kind may have."""
+    own = [f.name for f in fields(kind) if f.name not in kind.roles]
+    documents = PARTS if len(kind.roles) == 2 else choosers_of(kind)
+    return ["rule", *documents, *own]
+
+
+def describe_value(value: Any) -> str:
+    """Return a value of a rule file as errors show it."""
+    if value is None or (isinstance(value, UnquotedScalar) and not value):
+        return "nothing"
+    if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):
+        return cut(str(value))
+    return short(str(value) if isinstance(value, str) else value)
+
+
+def rule_entry(rule: Rule) -> dict[str, Any]:
+    """A rule as a record of a file; what is as usual is left out."""
+    if RULES.get(rule.kind) is not type(rule):
+        raise UsageError(f"expected a rule of podium.postranking.RULES, got {rule!r}")
+    entry: dict[str, Any] = {"rule": rule.kind, **dict(_document_keys(rule))}
+    for own in fields(rule):
+        value = getattr(rule, own.name)
+        if own.name not in rule.roles and (not own.kw_only or value != own.default):
+            entry[own.name] = value
+    return entry
+
+
+def _document_keys(rule: Rule) -> Iterator[tuple[str, Any]]:
+    if len(rule.roles) == 2:
+        for key, selector in zip(PARTS, rule.selectors, strict=True):
+            if isinstance(selector, Where):
+                yield key, {"where": selector.condition}
+            else:
+                yield key, _text_ids(rule, selector)
+        return
+    (selector,) = rule.selectors
+    if isinstance(selector, Where):
+        yield "where", selector.condition
+    elif isinstance(selector, Each):
+        yield "each", selector.field
+    else:
+        yield "docs", _text_ids(rule, selector)
+
+
+def _text_ids(rule: Rule, selector: Selector) -> Any:
+    listed = selector if isinstance(selector, tuple) else (selector,)
+    for doc in listed:
+        if not isinstance(doc, str):
+            raise UsageError(f"expected text as ids in a file, got {doc!r} in {rule}")
+    return list(listed) if isinstance(selector, tuple) else selector
+
+
+def _each_only() -> str:
+    return "expected each only in " + ", ".join(n for n, kind in RULES.items() if kind.grouped)

@@ -1,0 +1,77 @@
+"""Settings of post-ranking, and the checks of rules and of the day."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from podium.errors import UnknownNameError, UsageError
+from podium.postranking.methods.bradley_terry import BradleyTerry
+from podium.postranking.methods.preferences import Pairs, Scale
+from podium.postranking.methods.problem import Base, Method, is_number
+from podium.postranking.places.placement import LIMIT
+from podium.postranking.rules.conditions import short
+from podium.postranking.rules.rule import Rule
+
+Missing = Literal["error", "report"]
+Conflicts = Literal["error", "yield"]
+CHOICES: dict[str, tuple[str, ...]] = {
+    "base": get_args(Base),
+    "pairs": get_args(Pairs),
+    "scale": get_args(Scale),
+    "missing": get_args(Missing),
+    "conflicts": get_args(Conflicts),
+}
+"""The words that each setting may be."""
+
+
+HIGHEST_PRIOR = 1e9
+"""A prior beyond which nothing but the prior would count."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How lists are post-ranked."""
+
+    prior: float = 0.1
+    base: Base = "uniform"
+    pairs: Pairs = "without"
+    scale: Scale = "rule"
+    method: Method = field(default_factory=BradleyTerry)
+    missing: Missing = "error"
+    conflicts: Conflicts = "error"
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise UnknownNameError(name, str(getattr(self, name)), choices)
+        if not is_number(self.prior) or not 0 <= self.prior <= HIGHEST_PRIOR:
+            raise UsageError(f"expected a prior of 0 to {HIGHEST_PRIOR:g}, got {short(self.prior)}")
+        if type(self.limit) is not int or self.limit < 1:
+            raise UsageError(f"expected a limit of 1 step or more, got {short(self.limit)}")
+
+
+def check_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules as a tuple; raise `UsageError` if one is something else."""
+    if isinstance(rules, Rule | str) or not isinstance(rules, Iterable):
+        hint = "; rules.yaml is read by read_rules" if isinstance(rules, str) else ""
+        raise UsageError(f"expected a list of rules, got {rules!r}{hint}")
+    listed = tuple(rules)
+    for rule in listed:
+        if not isinstance(rule, Rule):
+            raise UsageError(f"expected rules, such as TopK('a', 3), got {rule!r}")
+    return listed
+
+
+def check_day(today: datetime.date | None) -> datetime.date:
+    """Return the day, or today if it is None."""
+    if today is None:
+        return datetime.date.today()
+    if isinstance(today, datetime.datetime):
+        return today.date()
+    if not isinstance(today, datetime.date):
+        raise UsageError(f"expected a day (datetime.date) as today, got {today!r}")
+    return today
