@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from podium.feedback import parse_ubi
-from podium.feedback.events import NOT_USUAL, Attributes, Event, event_of, usual_event
+from podium.feedback.events import NOT_USUAL, UbiAttributes, UbiEvent, event_of, usual_event
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.text(max_size=3), st.integers(),
@@ -30,9 +30,9 @@ def record_with(values):
         "position": st.fixed_dictionaries({}, optional={"ordinal": values, "x": values}),
     }
     attributes = {
-        name: inside.get(name, values) | values for name in Attributes.__struct_fields__
+        name: inside.get(name, values) | values for name in UbiAttributes.__struct_fields__
     } | {"other": values}
-    top = dict.fromkeys(Event.__struct_fields__, values) | {"other": values}
+    top = dict.fromkeys(UbiEvent.__struct_fields__, values) | {"other": values}
     top["event_attributes"] = st.fixed_dictionaries({}, optional=attributes) | values
     top["action_name"] = st.sampled_from(["click", "view", ""]) | values
     return st.fixed_dictionaries({}, optional=top)

@@ -3,7 +3,7 @@
 from podium.feedback.actions import ACTIONS, FACTORS
 from podium.feedback.classes import read_classes
 from podium.feedback.counts import LogCounts
-from podium.feedback.feedback import Feedback, Summary
+from podium.feedback.feedback import Feedback, FeedbackSummary
 from podium.feedback.figure import plot_feedback
 from podium.feedback.files import load_feedback, save_feedback
 from podium.feedback.phi import Phi
@@ -26,7 +26,7 @@ __all__ = [
     "LogCounts",
     "Phi",
     "SimulatedFeedback",
-    "Summary",
+    "FeedbackSummary",
     "UbiReader",
     "UniformFeedback",
     "WINDOW",

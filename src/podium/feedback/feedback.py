@@ -16,7 +16,7 @@ from podium.feedback.actions import FACTORS
 from podium.feedback.counts import LogCounts
 from podium.feedback.phi import Phi, PhiFunction, checked
 from podium.feedback.sources import check_sizes
-from podium.feedback.tally import Tally, combine
+from podium.feedback.tally import ListSums, combine
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _COUNTED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class FeedbackSummary:
     """Means over lists, a row for each query or each class; None is the population.
 
     Factors that the log never carries are NaN.
@@ -65,7 +65,7 @@ class Feedback:
         Seconds within which a document that is closed counts as closed at once.
     """
 
-    tally: Tally
+    tally: ListSums
     carried: NDArray[np.bool_]
     counts: LogCounts
     phi: PhiFunction
@@ -76,7 +76,7 @@ class Feedback:
 
     @classmethod
     def of_parts(
-        cls, parts: Sequence[Tally], counts: LogCounts, phi: PhiFunction | None = None,
+        cls, parts: Sequence[ListSums], counts: LogCounts, phi: PhiFunction | None = None,
         closed_within: float = 5.0, *, source: str | None = None,
     ) -> Feedback:  # fmt: skip
         """Put together what was read in parts; lists of which no document is known are left out."""
@@ -190,7 +190,7 @@ class Feedback:
         """Each user class with its lists."""
         return {name: self.of_class(name) for name in self.classes}
 
-    def summary(self, by: str = "query") -> Summary:
+    def summary(self, by: str = "query") -> FeedbackSummary:
         """Mean factors and alpha over the lists of each query (by text), or of each user class."""
         if by not in ("query", "class"):
             raise UsageError(f"expected a summary by 'query' or 'class', got {by!r}")
@@ -204,7 +204,7 @@ class Feedback:
         def mean(values: Floats) -> Floats:
             return (groups.reduce(np.add, values[order]).T / n_lists).T
 
-        return Summary(
+        return FeedbackSummary(
             by,
             tuple(None if c < 0 else column.table[c] for c in codes.tolist()),
             n_lists,
@@ -294,7 +294,7 @@ class Feedback:
         return np.array(found, dtype=np.int64)
 
 
-def _carried(tally: Tally) -> NDArray[np.bool_]:
+def _carried(tally: ListSums) -> NDArray[np.bool_]:
     """Which factors a log carries: those of which it has an event at all."""
     clicked = tally["clicks"] > 0
     opened = bool(tally["openings"].any())

@@ -22,7 +22,7 @@ from podium.errors import CorruptFileError, DataError, PodiumError, UsageError
 from podium.feedback.counts import LogCounts
 from podium.feedback.feedback import Feedback
 from podium.feedback.phi import Phi, PhiFunction
-from podium.feedback.tally import PLACES, SUMS, Codes, Tally
+from podium.feedback.tally import PLACES, SUMS, Codes, ListSums
 
 FORMAT = "podium-feedback-1"
 MAX_UNPACKED_BYTES = 4 << 30
@@ -111,7 +111,7 @@ def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
     return {f"{name}_bytes": strings.bytes, f"{name}_offsets": strings.offsets}
 
 
-def _tally(columns: Mapping[str, NDArray[Any]]) -> Tally:
+def _tally(columns: Mapping[str, NDArray[Any]]) -> ListSums:
     """The sums, every array as long as the others say."""
     groups = Groups(_shaped(columns["offsets"], columns["offsets"].shape, "i"))
     n, rows = len(groups), groups.n_rows
@@ -127,7 +127,7 @@ def _tally(columns: Mapping[str, NDArray[Any]]) -> Tally:
         raise ValueError("query ids that occur twice")
     if len(np.unique(groups.codes * len(docs.table) + docs.codes)) < rows:
         raise ValueError("documents that occur twice in a list")
-    return Tally(
+    return ListSums(
         query_ids, _codes(columns, "text", n), _codes(columns, "user_class", n),
         _shaped(columns["known"], (n,), "b"), returns, groups, docs, sums, places,
     )  # fmt: skip

@@ -102,7 +102,7 @@ class Events:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ListSums:
     """Lists with their documents: what events add up to.
 
     `known` says which lists had a query record; `returns` counts returns to a list that name no
@@ -156,23 +156,23 @@ class Tally:
         ]
         return (positions < self.groups.spread(lowest)) & ~used.any(axis=1)
 
-    def take(self, lists: Ints) -> Tally:
+    def take(self, lists: Ints) -> ListSums:
         """These lists."""
         groups, rows = self.groups.take(lists)
-        return Tally(
+        return ListSums(
             self.query_ids.take(lists), self.text.take(lists), self.user_class.take(lists),
             self.known[lists], self.returns[lists], groups, self.docs.take(rows),
             self.sums[rows], self.places[rows],
         )  # fmt: skip
 
-    def presented(self) -> Tally:
+    def presented(self) -> ListSums:
         """Without documents that were found but, as impressions tell, not shown; without empty lists."""
         shown = self["shown"] > 0
         used = np.isfinite(self.places[:, 2]) | (self.sums[:, 1:] > 0).any(axis=1)
         told = self.groups.spread(self.groups.reduce(np.logical_or, shown).astype(bool))
         kept = shown | used | ~told
         sizes = np.bincount(self.groups.codes[kept], minlength=len(self.groups))
-        tally = Tally(
+        tally = ListSums(
             self.query_ids, self.text, self.user_class, self.known, self.returns,
             Groups.from_sizes(sizes), self.docs.take(np.flatnonzero(kept)), self.sums[kept],
             self.places[kept],
@@ -265,7 +265,7 @@ def _in_turn(leaves: Bools, row: Ints, time: Floats) -> Ints:
     return np.lexsort((leaves ^ was_open[moment], moment))
 
 
-def combine(parts: Sequence[Tally]) -> Tally:
+def combine(parts: Sequence[ListSums]) -> ListSums:
     """Parts as one, lists by query id, documents by position: lists that stand in several add up."""
     ids = [query_id for part in parts for query_id in part.query_ids]
     lists = Codes.of(ids)
@@ -289,20 +289,20 @@ def combine(parts: Sequence[Tally]) -> Tally:
     sums = rows.reduce(np.add, np.concatenate([p.sums for p in parts])[order])
     places = rows.reduce(np.minimum, np.concatenate([p.places for p in parts])[order])
     groups = Groups.from_sizes(np.bincount(of_list[first], minlength=n))
-    tally = Tally(
+    tally = ListSums(
         Strings.of(lists.table), text, user_class, known, returns, groups,
         Codes(docs.table, doc[first]), sums.reshape(-1, len(SUMS)), places.reshape(-1, len(PLACES)),
     )  # fmt: skip
     placed = np.lexsort(
         (tally.docs.codes, np.nan_to_num(tally.positions, nan=np.inf), groups.codes)
     )
-    return Tally(
+    return ListSums(
         tally.query_ids, text, user_class, known, returns, groups, tally.docs.take(placed),
         tally.sums[placed], tally.places[placed],
     )  # fmt: skip
 
 
-def _first(lists: Ints, column: Codes, parts: Sequence[Tally], n: int) -> Codes:
+def _first(lists: Ints, column: Codes, parts: Sequence[ListSums], n: int) -> Codes:
     """What the parts say of each list: a query record decides, then the first by name."""
     known = np.concatenate([p.known for p in parts])
     most = len(column.table)

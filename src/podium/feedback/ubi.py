@@ -20,8 +20,8 @@ from podium.feedback.counts import MAX_NAMES, OTHER, LogCounts
 from podium.feedback.events import (
     NO_ATTRIBUTES,
     NOT_USUAL,
-    Attributes,
-    Event,
+    UbiAttributes,
+    UbiEvent,
     event_of,
     usual_event,
 )  # fmt: skip
@@ -319,7 +319,7 @@ class UbiReader:
             self._bulk = (str(about.get("_index", "")), about.get("_id"))
         return True
 
-    def _event(self, event: Event, ident: object, record: dict[str, Any] | None = None) -> None:
+    def _event(self, event: UbiEvent, ident: object, record: dict[str, Any] | None = None) -> None:
         name = event.action_name
         if type(name) is not str or not name:
             self._wrong("missing_action", "an event with an action_name", f"{name!r}")
@@ -397,7 +397,7 @@ class UbiReader:
         found = None if self._class_of is None or record is None else self._class_of(record)
         self._open.describe(code, text_of(text), identifier_of(found), is_query)
 
-    def _dwell(self, attributes: Attributes) -> float:
+    def _dwell(self, attributes: UbiAttributes) -> float:
         """Seconds on the document, where the event says so."""
         for value, scale in ((attributes.dwell_ms, 1e-3), (attributes.dwell_time, 1.0)):
             if value is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.data import Strings
 from podium.feedback.actions import KIND
-from podium.feedback.tally import Codes, Events, Floats, Ints, Tally, add_up, combine
+from podium.feedback.tally import Codes, Events, Floats, Ints, ListSums, add_up, combine
 
 _SEARCH = KIND["search"]
 
@@ -30,7 +30,7 @@ class OpenLists:
 
     def __init__(self, half: int, closed_within: float, counts: Counter[str]) -> None:
         self.half, self.closed_within, self.counts = half, closed_within, counts
-        self.done: list[Tally] = []
+        self.done: list[ListSums] = []
         # Hashes of 64 bits: even among a billion events none meets another's by chance.
         self.seen: set[int] = set()
         self.seen_before: set[int] = set()
@@ -156,7 +156,7 @@ class OpenLists:
             self.counts["split_lists"] += parts - len(whole.groups)
             self.done = [whole]
 
-    def tallies(self) -> tuple[list[Tally], Counter[str]]:
+    def tallies(self) -> tuple[list[ListSums], Counter[str]]:
         """Lists that are done, and open ones as far as they go; with what was found in the latter."""
         if not self.lists:
             return self.done, Counter()
@@ -170,7 +170,7 @@ class OpenLists:
             np.array(self.time, dtype=np.float64), np.array(self.dwell, dtype=np.float64),
         )  # fmt: skip
 
-    def _first(self, n: int, events: Events, names: list[str]) -> tuple[Tally, Counter[str]]:
+    def _first(self, n: int, events: Events, names: list[str]) -> tuple[ListSums, Counter[str]]:
         """The first n lists as rows of sums, and what was wrong with their events."""
         own = events.take(events.list_code < n)
         times: Floats = np.array(self.query_time[:n])
@@ -182,7 +182,7 @@ class OpenLists:
             for t in (self.texts, self.classes)
         )
         query_ids = [_readable(q) for q, code in self.lists.items() if code < n]
-        tally = Tally(
+        tally = ListSums(
             Strings.of(query_ids), texts, classes, np.array(self.known[:n], dtype=bool), returns,
             groups, _documents(names, docs), sums, places,
         )  # fmt: skip

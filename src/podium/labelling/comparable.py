@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.labelling.agreement import Agreement, known, mean_kappa
-from podium.labelling.judgments import TopK
+from podium.labelling.agreement import AssessorAgreement, known, mean_kappa
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.reliability import (
     Floats,
     Ints,
@@ -124,11 +124,11 @@ def _numbered(tasks: Sequence[Task]) -> tuple[Ints, Ints, Ints]:
     return np.array(flat, dtype=np.int64), np.cumsum(lengths) - lengths, sizes
 
 
-def agreement_on_judged(judged: Comparable) -> Agreement:
+def agreement_on_judged(judged: Comparable) -> AssessorAgreement:
     """Agreement on the pairs of documents that two assessors really judged, both of them."""
     found = judged.first_standing()
     between, table, query, coincidences = _met(found)
-    return Agreement(found.queries, found.assessors, query, between, table, coincidences)
+    return AssessorAgreement(found.queries, found.assessors, query, between, table, coincidences)
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class Overlap:
         return {name: known(value) for name, value in vars(self).items()}
 
 
-def top_k_overlap(results: Sequence[tuple[str, TopK]]) -> Overlap:
+def top_k_overlap(results: Sequence[tuple[str, JudgedTopK]]) -> Overlap:
     """Overlap of the top k between the assessors of each query.
 
     With k documents each it is the share that both have. Two that found nothing good agree wholly.
@@ -269,7 +269,7 @@ def top_k_overlap(results: Sequence[tuple[str, TopK]]) -> Overlap:
 
     Examples
     --------
-    >>> ann, bob = TopK((("x",), ("y",)), 2, 3), TopK((("x",), ("z",)), 2, 3)
+    >>> ann, bob = JudgedTopK((("x",), ("y",)), 2, 3), JudgedTopK((("x",), ("z",)), 2, 3)
     >>> top_k_overlap([("q", ann), ("q", bob)])
     Overlap(pairs=1, mean=0.5, least=0.5, first=1.0)
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.data.checks import check_seed
 from podium.errors import UsageError
-from podium.labelling.agreement import Agreement, known
+from podium.labelling.agreement import AssessorAgreement, known
 from podium.labelling.reliability import ChiSquare, Floats, chi_square
 from podium.metrics.significance import paired_test
 
@@ -64,7 +64,7 @@ class ToolComparison:
 
 
 def compare_tools(
-    first: Agreement, second: Agreement, *, resamples: int = 2_000, seed: int = 0
+    first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> ToolComparison:
     """Chi-square as the paper has it, and a permutation test by query.
 
@@ -80,7 +80,7 @@ def compare_tools(
 
 
 def permutation_test(
-    first: Agreement, second: Agreement, *, resamples: int = 2_000, seed: int = 0
+    first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> PermutationTest | None:
     """Whether mean agreement by query differs; None with no query on a side, or one on each.
 

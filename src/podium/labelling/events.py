@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Event:
+class JudgingEvent:
     """Something that happened in a session: told once, never changed.
 
     The id is made by the client, so that an event sent twice is one event.
@@ -56,10 +56,10 @@ class Event:
 
     Examples
     --------
-    >>> event = Event("e1", "s1", "judgment", 1_700_000_000_000, {"a": "x", "b": "y", "answer": ">"})
+    >>> event = JudgingEvent("e1", "s1", "judgment", 1_700_000_000_000, {"a": "x", "b": "y", "answer": ">"})
     >>> event.time.isoformat()
     '2023-11-14T22:13:20+00:00'
-    >>> Event.from_json(event.to_json()) == event
+    >>> JudgingEvent.from_json(event.to_json()) == event
     True
     """
 
@@ -121,7 +121,7 @@ class Event:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Event:
+    def from_json(cls, text: str | bytes) -> JudgingEvent:
         """An event from JSON; what is not one raises EventError."""
         try:
             record = json.loads(text)
@@ -130,7 +130,7 @@ class Event:
         return cls.from_record(record)
 
     @classmethod
-    def from_record(cls, record: object) -> Event:
+    def from_record(cls, record: object) -> JudgingEvent:
         """An event from the fields that JSON has; a field too many is an error, too."""
         what = "expected an event with id, session, kind, at and data"
         if not isinstance(record, Mapping):

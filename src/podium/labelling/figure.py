@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import require
-from podium.labelling.agreement import PREFERENCES, Agreement
+from podium.labelling.agreement import PREFERENCES, AssessorAgreement
 from podium.labelling.statistics import Statistics
 from podium.labelling.times import BINS, Times
 
@@ -35,7 +35,7 @@ def plot_statistics(statistics: Statistics) -> Any:
     return figure
 
 
-def _draw_matrix(ax: Any, found: Agreement, title: str) -> None:
+def _draw_matrix(ax: Any, found: AssessorAgreement, title: str) -> None:
     names = [f"A{p}B" for p in PREFERENCES]
     ax.set_title(f"Agreement: {title}", fontsize="small")
     ax.set_xticks(range(3), names)

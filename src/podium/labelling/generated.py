@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.data.checks import check_seed
 from podium.errors import UsageError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion
 from podium.labelling.judgments import Answer, Judgment, Question
 from podium.labelling.session import Session
@@ -53,10 +53,10 @@ def make_judgments(
     --------
     >>> import tempfile
     >>> from podium.labelling import GradeTask, Pool, PoolDocument, PoolQuery
-    >>> from podium.labelling.store import Member, Store
+    >>> from podium.labelling.store import StoreMember, Store
     >>> store = Store.open(tempfile.mkdtemp() + "/judgments.db")
     >>> _ = store.add_pool(Pool((PoolQuery("q", documents=(PoolDocument("x"), PoolDocument("y"))),)))
-    >>> store.add_members([Member("ann")])
+    >>> store.add_members([StoreMember("ann")])
     >>> _ = store.add_tasks([GradeTask("s", "q", "ann", ("x", "y"))])
     >>> make_judgments(store, repeat=0)
     2
@@ -69,9 +69,9 @@ def make_judgments(
             f"{noise}, {tie}, {repeat}"
         )
     written = 0
-    for standing in store.standings():
-        task = standing.task
-        if standing.finished:
+    for state in store.session_states():
+        task = state.task
+        if state.finished:
             continue
         quality = {d: float(_random(seed, task.query, d).normal()) for d in task.documents}
         random = _random(seed, task.id)
@@ -81,7 +81,7 @@ def make_judgments(
             if session.judgments and random.random() < repeat:
                 data = _again(session, quality, noise, tie, random)
             spent = int(1000 * SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
-            event = Event(
+            event = JudgingEvent(
                 f"{task.id}-{session.n_events + 1}",
                 task.id,
                 "judgment",

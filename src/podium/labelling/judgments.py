@@ -62,7 +62,7 @@ class Judgment:
 
 
 @dataclass(frozen=True)
-class TopK:
+class JudgedTopK:
     """The top k as judged: levels best first, tied documents on one level.
 
     Documents judged equal to the last of the k share its level, so there may be more than k of them;
@@ -79,7 +79,7 @@ class TopK:
 
     Examples
     --------
-    >>> top = TopK((("b",), ("a", "d")), k=2, judged=4)
+    >>> top = JudgedTopK((("b",), ("a", "d")), k=2, judged=4)
     >>> top.order
     ('b', 'a', 'd')
     >>> top.labels(["a", "b", "c", "d"])

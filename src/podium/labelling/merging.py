@@ -18,7 +18,7 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.labelling.judgments import Answer, Document, Judgment, TopK
+from podium.labelling.judgments import Answer, Document, JudgedTopK, Judgment
 
 
 def mergers() -> tuple[str, ...]:
@@ -35,14 +35,14 @@ Judgments = Sequence[Judgment]
 
 
 def merge_top_k(
-    results: Sequence[TopK],
+    results: Sequence[JudgedTopK],
     method: str | Aggregator = "majority",
     *,
     judgments: Sequence[Judgments] | None = None,
     weights: Sequence[float] | None = None,
     k: int | None = None,
     prior: float = PRIOR,
-) -> TopK:
+) -> JudgedTopK:
     """One top k of a query from those of several assessors.
 
     Only documents that somebody has in the top k can be in it. Documents that come out equal share a
@@ -70,7 +70,7 @@ def merge_top_k(
 
     Examples
     --------
-    >>> ann, bob, cat = (TopK(tuple(map(tuple, levels)), 2, 3) for levels in ("xy", "yx", "yz"))
+    >>> ann, bob, cat = (JudgedTopK(tuple(map(tuple, levels)), 2, 3) for levels in ("xy", "yx", "yz"))
     >>> merge_top_k([ann, bob, cat]).levels
     (('y',), ('x',))
     >>> merge_top_k([ann, bob, cat], "bradley-terry").levels
@@ -89,7 +89,7 @@ def merge_top_k(
     ):
         return results[0]
     if not candidates:
-        return TopK((), k, judged)
+        return JudgedTopK((), k, judged)
     if method == "majority":
         scores = _copeland([top.labels(candidates) for top in results], candidates, shares)
     elif method == "bradley-terry":
@@ -101,7 +101,9 @@ def merge_top_k(
         scores = bradley_terry(told, candidates, weights=shares, prior=prior)
     else:
         scores = _aggregated(results, candidates, method, shares)
-    return TopK(_levels({document: scores[document] for document in candidates}, k), k, judged)
+    return JudgedTopK(
+        _levels({document: scores[document] for document in candidates}, k), k, judged
+    )
 
 
 def bradley_terry(
@@ -228,7 +230,7 @@ def _copeland(
     return dict(zip(documents, victories.tolist(), strict=True))
 
 
-def _pairs(top: TopK, documents: Sequence[Document]) -> list[Judgment]:
+def _pairs(top: JudgedTopK, documents: Sequence[Document]) -> list[Judgment]:
     """What a result says of pairs; nothing of two documents outside it."""
     labels = top.labels(documents)
     return [
@@ -239,7 +241,7 @@ def _pairs(top: TopK, documents: Sequence[Document]) -> list[Judgment]:
 
 
 def _aggregated(
-    results: Sequence[TopK],
+    results: Sequence[JudgedTopK],
     documents: Sequence[Document],
     method: str | Aggregator,
     weights: Sequence[float],
@@ -267,7 +269,7 @@ def _levels(scores: Scores, k: int) -> tuple[tuple[Document, ...], ...]:
     return tuple(levels)
 
 
-def _check_k(results: Sequence[TopK], k: int | None) -> int:
+def _check_k(results: Sequence[JudgedTopK], k: int | None) -> int:
     if not results:
         raise EmptyDataError("expected the results of at least one assessor, got none")
     wanted = {top.k for top in results}

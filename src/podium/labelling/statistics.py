@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podium.labelling.agreement import PREFERENCES, Agreement, Opinion, agreement
+from podium.labelling.agreement import PREFERENCES, AssessorAgreement, Opinion, agreement
 from podium.labelling.comparable import (
     Consistency,
     GradeReliability,
@@ -19,7 +19,7 @@ from podium.labelling.comparable import (
 )
 from podium.labelling.comparison import ToolComparison, compare_tools
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.tasks import Task
 from podium.labelling.times import Times, times_by_assessor, times_by_method
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
 
 
-class Table(NamedTuple):
+class StatisticsTable(NamedTuple):
     """A table for people: a title, the columns' names, rows of text, and what there is to say of it."""
 
     title: str
@@ -43,11 +43,11 @@ class Statistics:
     Parameters
     ----------
     methods, assessors
-        Table 1, a row for each method; and the same for each assessor and tool.
+        StatisticsTable 1, a row for each method; and the same for each assessor and tool.
     preferences
-        Table 2: agreement on all pairs of the finished top k.
+        StatisticsTable 2: agreement on all pairs of the finished top k.
     grades
-        Table 3: agreement on preferences inferred from grades.
+        StatisticsTable 3: agreement on preferences inferred from grades.
     judged
         Agreement on the pairs that two assessors really judged.
     tools
@@ -64,9 +64,9 @@ class Statistics:
 
     methods: tuple[Times, ...]
     assessors: tuple[Times, ...]
-    preferences: Agreement
-    grades: Agreement
-    judged: Agreement
+    preferences: AssessorAgreement
+    grades: AssessorAgreement
+    judged: AssessorAgreement
     tools: ToolComparison | None
     reliability: GradeReliability
     overlap: Overlap
@@ -100,7 +100,7 @@ class Statistics:
             "seed": self.seed,
         }
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[StatisticsTable]:
         """Tables for terminals and pages; those with nothing in them are left out."""
         found = [
             _costs(self.methods, "Costs by method"),
@@ -130,7 +130,7 @@ def statistics(store: Store, *, resamples: int = 2_000, seed: int = 0) -> Statis
 
 def statistics_of(
     log: JudgmentLog,
-    results: Mapping[str, TopK | Grades],
+    results: Mapping[str, JudgedTopK | Grades],
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -152,25 +152,27 @@ def statistics_of(
         judged=agreement_on_judged(judged),
         tools=tools,
         reliability=grade_reliability(graded),
-        overlap=top_k_overlap([(t.query, r) for t, r in finished if isinstance(r, TopK)]),
+        overlap=top_k_overlap([(t.query, r) for t, r in finished if isinstance(r, JudgedTopK)]),
         consistency={"preference": consistency(judged), "grade": consistency(graded)},
         resamples=resamples,
         seed=seed,
     )
 
 
-def opinions(results: Sequence[tuple[Task, TopK | Grades | None]], tool: str) -> list[Opinion]:
+def opinions(
+    results: Sequence[tuple[Task, JudgedTopK | Grades | None]], tool: str
+) -> list[Opinion]:
     """What assessors finally think, of tasks that are finished with one tool."""
     found = []
     for task, result in results:
         if task.tool != tool or result is None:
             continue
-        labels = result.labels(task.documents) if isinstance(result, TopK) else result.labels
+        labels = result.labels(task.documents) if isinstance(result, JudgedTopK) else result.labels
         found.append(Opinion(task.query, task.assessor, labels))
     return found
 
 
-def _costs(rows: Sequence[Times], title: str) -> Table:
+def _costs(rows: Sequence[Times], title: str) -> StatisticsTable:
     by_method = any(row.complexity for row in rows)
     headers = (
         "method" if by_method else "assessor",
@@ -185,7 +187,7 @@ def _costs(rows: Sequence[Times], title: str) -> Table:
         "min/query",
         "judgments/query",
     )
-    return Table(
+    return StatisticsTable(
         title,
         headers,
         tuple(
@@ -207,9 +209,9 @@ def _costs(rows: Sequence[Times], title: str) -> Table:
     )
 
 
-def _matrix(found: Agreement, title: str) -> Table:
+def _matrix(found: AssessorAgreement, title: str) -> StatisticsTable:
     rows = zip(PREFERENCES, found.matrix.tolist(), strict=True) if found.n_pairs else ()
-    return Table(
+    return StatisticsTable(
         title,
         ("one says", *(f"another A {c} B" for c in PREFERENCES)),
         tuple((f"A {row} B", *(told(value) for value in values)) for row, values in rows),
@@ -219,7 +221,7 @@ def _matrix(found: Agreement, title: str) -> Table:
     )
 
 
-def _summary(found: Statistics) -> Table:
+def _summary(found: Statistics) -> StatisticsTable:
     rows: list[tuple[str, str]] = []
     if (tools := found.tools) is not None:
         for name, test in (("", tools.overall), (", without ties", tools.without_ties)):
@@ -240,7 +242,7 @@ def _summary(found: Statistics) -> Table:
         if again.repeats:
             value = f"same {told(again.same)}, opposite {told(again.opposite)}"
             rows.append((f"self-consistency, {tool}", f"{value} of {again.repeats:,} asked again"))
-    return Table("Tests and reliability", ("what", "value"), tuple(rows))
+    return StatisticsTable("Tests and reliability", ("what", "value"), tuple(rows))
 
 
 def told(value: float, digits: int = 4) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from podium.data.checks import check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.labelling.pools import Pool, first_repeated
-from podium.labelling.strategies.race import strategy_named
+from podium.labelling.strategies.strategy_run import strategy_named
 
 Tool = Literal["preference", "grade"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)

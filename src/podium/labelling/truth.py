@@ -12,7 +12,7 @@ from podium.aggregation import Aggregator
 from podium.data import Groups, Qrels, RankingData, Strings
 from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import Answer, Judgment, TopK
+from podium.labelling.judgments import Answer, JudgedTopK, Judgment
 from podium.labelling.merging import merge_grades, merge_top_k
 from podium.labelling.session import ANSWER_CODES
 from podium.labelling.tasks import Task
@@ -25,7 +25,7 @@ Unjudged = Literal["drop", "zero"]
 
 
 @dataclass(frozen=True)
-class Truth:
+class JudgedTruth:
     """Labels by query and document; documents best first, then by id.
 
     Parameters
@@ -73,7 +73,7 @@ class Truth:
         Examples
         --------
         >>> data = RankingData.from_arrays([[1.0], [2.0], [3.0]], [0] * 3, qid=["q"] * 3, docid=list("xyz"))
-        >>> joined = Truth({"q": {"y": 2, "x": 1}}, topk=2).join(data)
+        >>> joined = JudgedTruth({"q": {"y": 2, "x": 1}}, topk=2).join(data)
         >>> joined, joined.docids.tolist(), joined.y.tolist()
         (RankingData(1 query, 2 documents, 1 feature, top-2 truth), ['x', 'y'], [1.0, 2.0])
         """
@@ -122,12 +122,12 @@ def _check_features(query: str, labels: Mapping[str, float], found: Mapping[str,
 
 
 def top_k_truth(
-    results: Iterable[tuple[Task, TopK | Grades | None]],
+    results: Iterable[tuple[Task, JudgedTopK | Grades | None]],
     merge: str | Aggregator = "majority",
     *,
     log: JudgmentLog | None = None,
     k: int | None = None,
-) -> dict[str, TopK]:
+) -> dict[str, JudgedTopK]:
     """The top k of every query, from all assessors who finished it by preferences.
 
     Parameters
@@ -141,9 +141,9 @@ def top_k_truth(
     k
         How many documents; as many as the assessors looked for unless given.
     """
-    by_query: dict[str, list[tuple[Task, TopK]]] = {}
+    by_query: dict[str, list[tuple[Task, JudgedTopK]]] = {}
     for task, result in results:
-        if isinstance(result, TopK):
+        if isinstance(result, JudgedTopK):
             by_query.setdefault(task.query, []).append((task, result))
     told = None
     if log is not None and merge == "bradley-terry":
@@ -173,8 +173,8 @@ def _judgments(log: JudgmentLog, ids: set[str]) -> dict[str, list[Judgment]]:
 
 
 def position_truth(
-    tops: Mapping[str, TopK], documents: Mapping[str, Sequence[str]], *, ties: Ties = "shared"
-) -> Truth:
+    tops: Mapping[str, JudgedTopK], documents: Mapping[str, Sequence[str]], *, ties: Ties = "shared"
+) -> JudgedTruth:
     """Position labels of all documents.
 
     Parameters
@@ -190,7 +190,7 @@ def position_truth(
 
     Examples
     --------
-    >>> tops = {"q": TopK((("b",), ("a", "d")), k=2, judged=4)}
+    >>> tops = {"q": JudgedTopK((("b",), ("a", "d")), k=2, judged=4)}
     >>> position_truth(tops, {"q": "abcd"}).labels
     {'q': {'b': 2.0, 'a': 1.0, 'd': 1.0, 'c': 0.0}}
     >>> position_truth(tops, {"q": "abcd"}, ties="broken").labels
@@ -214,12 +214,12 @@ def position_truth(
             place = {document: i for i, document in enumerate(top.order)}
             found = {d: max(0, top.k - place.get(d, top.k)) for d in documents[query]}
         labels[query] = _sorted(found)
-    return Truth(labels, ks.pop())
+    return JudgedTruth(labels, ks.pop())
 
 
 def grade_truth(
-    results: Iterable[tuple[Task, TopK | Grades | None]], merge: str = "majority"
-) -> Truth:
+    results: Iterable[tuple[Task, JudgedTopK | Grades | None]], merge: str = "majority"
+) -> JudgedTruth:
     """Grades of every document, from all assessors who finished its query, see `merge_grades`."""
     by_query: dict[str, list[Mapping[str, int]]] = {}
     for task, result in results:
@@ -227,7 +227,7 @@ def grade_truth(
             by_query.setdefault(task.query, []).append(result.labels)
     if not by_query:
         raise EmptyDataError("expected a query that was graded, got none")
-    return Truth({query: _sorted(merge_grades(of, merge)) for query, of in by_query.items()})
+    return JudgedTruth({query: _sorted(merge_grades(of, merge)) for query, of in by_query.items()})
 
 
 def _sorted(labels: Mapping[str, float]) -> dict[str, float]:

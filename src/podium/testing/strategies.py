@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from podium.labelling import Race
+from podium.labelling import StrategyRun
 from podium.labelling.simulation import Assessor
 from podium.labelling.strategies.strategy import Strategy
 from podium.testing.contract import Contract
@@ -35,7 +35,7 @@ def check_strategy(strategy: type[Strategy], most: int = 5) -> None:
 def _check_session(
     contract: Contract, strategy: type[Strategy], levels: dict[str, int], k: int
 ) -> None:
-    race = Race(strategy, list(levels), k)
+    race = StrategyRun(strategy, list(levels), k)
     assessor = Assessor(levels)
     top = assessor.judge(race)
     best = sorted(levels, key=lambda document: levels[document])[:k]
@@ -44,13 +44,13 @@ def _check_session(
     bound = strategy.bound(len(levels), k)
     asked = len(race.judgments)
     contract.require(asked <= bound, f"{case}: bound says {bound} judgments, got {asked}")
-    replayed = Race.replay(strategy, list(levels), k, race.judgments)
+    replayed = StrategyRun.replay(strategy, list(levels), k, race.judgments)
     contract.require(replayed.step == top, f"{case}: a replay must end where the session ended")
 
 
 def _check_ties(contract: Contract, strategy: type[Strategy]) -> None:
     levels = {"a": 0, "b": 1, "c": 1, "d": 2}
-    top = Assessor(levels).judge(Race(strategy, list(levels), 2))
+    top = Assessor(levels).judge(StrategyRun(strategy, list(levels), 2))
     clause = f"a document tied at the cut must not be lost: got {list(top.order)} as the top 2"
     contract.require(set(top.order) <= {"a", "b", "c"} and "a" in top.order, clause)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import log2
 
 from podium.apps.judging.rendering import many
-from podium.labelling.agreement import PREFERENCES, Agreement
+from podium.labelling.agreement import PREFERENCES, AssessorAgreement
 from podium.labelling.statistics import Statistics
 from podium.labelling.times import BINS, Times
 
@@ -77,7 +77,7 @@ def matrix_plots(found: Statistics) -> list[Plot]:
     return [_matrix(told, title) for told, title in kinds if told.n_pairs]
 
 
-def _matrix(found: Agreement, title: str) -> Plot:
+def _matrix(found: AssessorAgreement, title: str) -> Plot:
     boxes, words = [], []
     names = [f"A {preference} B" for preference in PREFERENCES]
     for row, shares in enumerate(found.matrix.tolist()):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from podium.errors import ReusedIdError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.session import Session
 from podium.labelling.store import tables
 from podium.labelling.store.live import LiveSession, stored_counts
@@ -26,13 +26,13 @@ class Appended(NamedTuple):
     new: bool
 
 
-class Batch:
+class EventBatch:
     """A transaction that appends events; they are in the store when it ends, all of them or none.
 
     An event that is refused changes nothing, and others may follow.
     """
 
-    def __init__(self, sessions: Mapping[str, LiveSession], known: dict[str, Event]) -> None:
+    def __init__(self, sessions: Mapping[str, LiveSession], known: dict[str, JudgingEvent]) -> None:
         self._sessions, self._known = sessions, known
         self._rows: list[dict[str, Any]] = []
         self._changed: dict[str, LiveSession] = {}
@@ -46,7 +46,7 @@ class Batch:
         """Whether the store, or this batch, has an event of this id."""
         return event in self._known
 
-    def append(self, event: Event) -> Appended:
+    def append(self, event: JudgingEvent) -> Appended:
         """Add an event; see Store.append."""
         live = self._sessions[event.session]
         known = self._known.get(event.id)
@@ -72,12 +72,12 @@ class Batch:
         if not self._rows:
             return
         connection.execute(_INSERT_EVENT, self._rows)
-        standings = [
+        rows = [
             session_row(live.number, live.session, self._received)
             for live in self._changed.values()
         ]
         connection.execute(
-            _UPDATE_SESSION, [{f"new_{k}": v for k, v in row.items()} for row in standings]
+            _UPDATE_SESSION, [{f"new_{k}": v for k, v in row.items()} for row in rows]
         )
 
     def forget(self) -> None:
@@ -89,7 +89,7 @@ class Batch:
 @contextmanager
 def writing_batch(
     lives: Iterable[LiveSession], connect: Any, ids: Sequence[str]
-) -> Iterator[Batch]:
+) -> Iterator[EventBatch]:
     """A batch of these sessions, `ids` being those of the events; `connect` opens a transaction."""
     sessions = {live.session.task.id: live for live in lives}
     ordered = sorted(sessions.values(), key=lambda live: live.number)
@@ -102,7 +102,7 @@ def writing_batch(
                 stored = stored_counts(connection, [live.number for live in ordered], locking=True)
                 for live in ordered:
                     live.catch_up(connection, stored[live.number])
-                batch = Batch(sessions, _known(connection, ids))
+                batch = EventBatch(sessions, _known(connection, ids))
                 yield batch
                 batch.flush(connection)
         except BaseException:
@@ -111,9 +111,9 @@ def writing_batch(
             raise
 
 
-def _known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Event]:
+def _known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, JudgingEvent]:
     """The events that the store has of these ids, in whatever session."""
-    found: dict[str, Event] = {}
+    found: dict[str, JudgingEvent] = {}
     for at in range(0, len(ids), _AT_ONCE):
         rows = connection.execute(_EVENTS_BY_ID, {"ids": list(ids[at : at + _AT_ONCE])})
         found |= {row.id: read_event(row, row.session) for row in rows}

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from podium.errors import DataError, EventError, UnknownNameError, UsageError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
 from podium.labelling.store import tables
@@ -29,7 +29,7 @@ _AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables
 
 
 @dataclass(frozen=True)
-class Member:
+class StoreMember:
     """Somebody who judges, or who looks after those who do.
 
     Parameters
@@ -107,7 +107,7 @@ def insert_pool(connection: sa.Connection, pool: Pool) -> int:
     return len(new)
 
 
-def upsert_members(connection: sa.Connection, members: Iterable[Member]) -> None:
+def upsert_members(connection: sa.Connection, members: Iterable[StoreMember]) -> None:
     """Add members; those who are there already take the new name and role."""
     table = tables.members
     given = {member.id: member for member in members}
@@ -121,7 +121,7 @@ def upsert_members(connection: sa.Connection, members: Iterable[Member]) -> None
             connection.execute(sa.insert(table).values(id=member.id, **values))
 
 
-def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[Member]:
+def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[StoreMember]:
     """The members with their next generation; one who is not there raises."""
     table = tables.members
     known = {row.id for row in connection.execute(sa.select(table.c.id))}
@@ -131,7 +131,7 @@ def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[Member]
         more = {"generation": table.c.generation + 1}
         connection.execute(sa.update(table).where(table.c.id == name).values(more))
     rows = select_in(connection, sa.select(table).order_by(table.c.id), table.c.id, list(names))
-    return [Member(row.id, row.name, row.role, row.generation) for row in rows]
+    return [StoreMember(row.id, row.name, row.role, row.generation) for row in rows]
 
 
 def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
@@ -152,8 +152,8 @@ def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
     last = connection.execute(sa.select(sa.func.max(tables.tasks.c.number))).scalar() or 0
     numbered = list(enumerate(new, start=last + 1))
     connection.execute(sa.insert(tables.tasks), [task_row(n, task) for n, task in numbered])
-    standing = [session_row(n, Session(task), 0) for n, task in numbered]
-    connection.execute(sa.insert(tables.sessions), standing)
+    session_rows = [session_row(n, Session(task), 0) for n, task in numbered]
+    connection.execute(sa.insert(tables.sessions), session_rows)
     return len(new)
 
 
@@ -181,7 +181,7 @@ def _check_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> None:
 
 def _check_task(task: Task, documents: Mapping[str, set[str]], assessors: set[str]) -> None:
     try:
-        Event("-", task.id, "pause", 0)
+        JudgingEvent("-", task.id, "pause", 0)
     except EventError as error:
         raise DataError(f"expected a task with an id that events can name: {error}") from None
     if task.assessor not in assessors:
