@@ -22,10 +22,10 @@ from podium.labelling import (
     compare_tools,
     krippendorff_alpha,
 )
-from podium.labelling.agreement import PREFERENCES
-from podium.labelling.comparable import top_k_overlap
-from podium.labelling.comparison import permutation_test
-from podium.labelling.reliability import same_units
+from podium.labelling.judging_statistics.agreement import PREFERENCES
+from podium.labelling.judging_statistics.kappa_alpha import same_units
+from podium.labelling.judging_statistics.shared_judgments import top_k_overlap
+from podium.labelling.judging_statistics.tool_comparison import permutation_test
 
 ALL_LABELS = st.lists(
     st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=2, max_size=4),

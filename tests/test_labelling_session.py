@@ -24,10 +24,10 @@ from podium.labelling import (
     StrategyRun,
     active_time,
 )
-from podium.labelling.clock import LONGEST_MS
+from podium.labelling.active_time import LONGEST_MS
 from podium.labelling.events import LAST_MS, MAX_DATA
-from podium.labelling.results import read_result, result_record
 from podium.labelling.session import ANSWER_CODES, Entry
+from podium.labelling.store.results import read_result, result_record
 
 DOCUMENTS = tuple("cabfed")
 PREFERENCE = PreferenceTask("s", "q", "ann", DOCUMENTS, k=2)

@@ -24,9 +24,9 @@ from podium.labelling import (
     plot_statistics,
     statistics,
 )
+from podium.labelling.judging_statistics.judgment_times import COMPLEXITY, TIME_BINS
 from podium.labelling.session import Session
 from podium.labelling.store import Store, StoreMember
-from podium.labelling.times import BINS, COMPLEXITY
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_table_1(found, sessions):
         assert times.minutes_per_query == pytest.approx(np.mean(spent))
         assert times.repeated == sum(len(session.repeats) for session in mine)
         assert sum(times.histogram) == len(seconds)
-        assert len(times.histogram) == len(BINS) - 1
+        assert len(times.histogram) == len(TIME_BINS) - 1
     assert [(t.name, t.complexity) for t in found.methods] == [
         ("tournament", "n + k log n"),
         ("grade", "n"),

@@ -20,7 +20,7 @@ from podium.labelling import (
     Session,
     statistics,
 )
-from podium.labelling.clock import LONGEST_JUDGMENT_MS, MOST_SEGMENTS
+from podium.labelling.active_time import LONGEST_JUDGMENT_MS, MOST_SEGMENTS
 from podium.labelling.session import Entry
 from podium.labelling.store import Store, StoreMember
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from podium.errors import EventError, NotAskedError
-from podium.labelling.clock import MOST_SEGMENTS, ActiveTime, Segment, active_time
+from podium.labelling.active_time import MOST_SEGMENTS, ActiveTime, Segment, active_time
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Answer, JudgedTopK, Judgment, Question

@@ -288,7 +288,7 @@ def _setting(name: str, given: Any, stored: set[Any], usual: Any, mix: bool) -> 
 def _notes(pool: Pool, tasks: list[Task], known: Known) -> list[str]:
     """What people want to know before anybody judges."""
     from podium.labelling import PreferenceTask
-    from podium.labelling.statistics import counted
+    from podium.labelling.judging_statistics.summary import count_text
 
     notes = []
     if pool.ignored:
@@ -296,17 +296,17 @@ def _notes(pool: Pool, tasks: list[Task], known: Known) -> list[str]:
     k_of = {task.query: task.k for task in tasks if isinstance(task, PreferenceTask)}
     size = {query.id: len(query.documents) for query in pool}
     if single := [query for query in k_of if size[query] == 1]:
-        few = counted(len(single), "query")
+        few = count_text(len(single), "query")
         notes.append(f"{few} with one document, such as {single[0]!r:.60}: nothing to compare")
     if short := [query for query, k in k_of.items() if 1 < size[query] <= k]:
         notes.append(
-            f"{counted(len(short), 'query')} with no more documents than places, such as {short[0]!r:.60} "
+            f"{count_text(len(short), 'query')} with no more documents than places, such as {short[0]!r:.60} "
             f"({size[short[0]]} documents, --top {k_of[short[0]]}): all of them are put in order"
         )
     judged = {task.query for task in (*known.tasks, *tasks)}
     if open_ := [query for query in size if query not in judged]:
         notes.append(
-            f"{counted(len(open_), 'query')} without tasks, such as {open_[0]!r:.60}: name who judges by "
+            f"{count_text(len(open_), 'query')} without tasks, such as {open_[0]!r:.60}: name who judges by "
             "--assessors or --assign"
         )
     return notes

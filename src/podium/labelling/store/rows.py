@@ -7,8 +7,8 @@ from typing import Any
 
 from podium.labelling.events import JudgingEvent, data_text
 from podium.labelling.pools import PoolDocument, PoolQuery
-from podium.labelling.results import result_record
 from podium.labelling.session import Entry, Session
+from podium.labelling.store.results import result_record
 from podium.labelling.tasks import Task, task_of
 
 

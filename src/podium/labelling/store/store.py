@@ -19,7 +19,6 @@ from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Grades
 from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import Pool, PoolQuery
-from podium.labelling.results import read_result
 from podium.labelling.session import Session
 from podium.labelling.store import tables
 from podium.labelling.store.batch import Appended, EventBatch, writing_batch
@@ -35,6 +34,7 @@ from podium.labelling.store.contents import (
 from podium.labelling.store.database import BUSY_SECONDS, Database
 from podium.labelling.store.live import LiveSession, LiveSessions, stored_counts
 from podium.labelling.store.migrations import migrate
+from podium.labelling.store.results import read_result
 from podium.labelling.store.rows import read_event, read_task
 from podium.labelling.tasks import Task
 

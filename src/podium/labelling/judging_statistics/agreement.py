@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import DataError
-from podium.labelling.reliability import Floats, Ints, cohen_kappa, krippendorff_alpha
+from podium.labelling.judging_statistics.kappa_alpha import (
+    Floats,
+    Ints,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 
 PREFERENCES = (">", "~", "<")
 """The rows and columns of an agreement matrix."""
@@ -144,18 +149,18 @@ class AssessorAgreement:
             "queries": len(self.by_query()),
             "pairs": self.n_pairs,
             "matrix": {
-                row: {c: known(v) for c, v in zip(PREFERENCES, values, strict=True)}
+                row: {c: none_if_nan(v) for c, v in zip(PREFERENCES, values, strict=True)}
                 for row, values in rows
             },
             "counts": self.table.tolist(),
-            "overall": known(self.overall),
-            "without_ties": known(self.without_ties),
-            "kappa": known(self.kappa),
-            "alpha": known(self.alpha),
+            "overall": none_if_nan(self.overall),
+            "without_ties": none_if_nan(self.without_ties),
+            "kappa": none_if_nan(self.kappa),
+            "alpha": none_if_nan(self.alpha),
         }
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A number, or None for nan."""
     return None if value != value else value
 

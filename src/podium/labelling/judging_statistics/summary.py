@@ -6,22 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podium.labelling.agreement import PREFERENCES, AssessorAgreement, Opinion, agreement
-from podium.labelling.comparable import (
+from podium.labelling.grading import Grades
+from podium.labelling.judging_statistics.agreement import (
+    PREFERENCES,
+    AssessorAgreement,
+    Opinion,
+    agreement,
+)
+from podium.labelling.judging_statistics.judgment_times import (
+    JudgmentTimes,
+    times_by_assessor,
+    times_by_method,
+)
+from podium.labelling.judging_statistics.shared_judgments import (
     Consistency,
     GradeReliability,
     Overlap,
     agreement_on_judged,
-    comparable,
     consistency,
     grade_reliability,
+    shared_judgments,
     top_k_overlap,
 )
-from podium.labelling.comparison import ToolComparison, compare_tools
-from podium.labelling.grading import Grades
+from podium.labelling.judging_statistics.tool_comparison import ToolComparison, compare_tools
 from podium.labelling.judgments import JudgedTopK
 from podium.labelling.tasks import Task
-from podium.labelling.times import Times, times_by_assessor, times_by_method
 
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
@@ -62,8 +71,8 @@ class Statistics:
         Of the permutation test.
     """
 
-    methods: tuple[Times, ...]
-    assessors: tuple[Times, ...]
+    methods: tuple[JudgmentTimes, ...]
+    assessors: tuple[JudgmentTimes, ...]
     preferences: AssessorAgreement
     grades: AssessorAgreement
     judged: AssessorAgreement
@@ -95,7 +104,9 @@ class Statistics:
             "tools": None if self.tools is None else self.tools.to_dict(),
             "reliability": self.reliability.to_dict(),
             "overlap": self.overlap.to_dict(),
-            "consistency": {tool: told.to_dict() for tool, told in self.consistency.items()},
+            "consistency": {
+                tool: number_text.to_dict() for tool, number_text in self.consistency.items()
+            },
             "resamples": self.resamples,
             "seed": self.seed,
         }
@@ -138,7 +149,7 @@ def statistics_of(
     """Statistics of a log; `results` has what each finished task came to, by id."""
     finished = [(task, results.get(task.id)) for task in log.tasks]
     done = [result is not None for _, result in finished]
-    judged, graded = comparable(log)
+    judged, graded = shared_judgments(log)
     preferences = agreement(opinions(finished, "preference"))
     grades = agreement(opinions(finished, "grade"))
     tools = None
@@ -172,7 +183,7 @@ def opinions(
     return found
 
 
-def _costs(rows: Sequence[Times], title: str) -> StatisticsTable:
+def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     by_method = any(row.complexity for row in rows)
     headers = (
         "method" if by_method else "assessor",
@@ -199,10 +210,10 @@ def _costs(rows: Sequence[Times], title: str) -> StatisticsTable:
                 f"{row.finished:,}",
                 f"{row.judgments:,}",
                 f"{row.undone:,}",
-                told(row.seconds, 2),
-                told(row.median, 2),
-                told(row.minutes_per_query, 2),
-                told(row.judgments_per_query, 2),
+                number_text(row.seconds, 2),
+                number_text(row.median, 2),
+                number_text(row.minutes_per_query, 2),
+                number_text(row.judgments_per_query, 2),
             )
             for row in rows
         ),
@@ -214,10 +225,11 @@ def _matrix(found: AssessorAgreement, title: str) -> StatisticsTable:
     return StatisticsTable(
         title,
         ("one says", *(f"another A {c} B" for c in PREFERENCES)),
-        tuple((f"A {row} B", *(told(value) for value in values)) for row, values in rows),
-        f"{counted(found.n_pairs, 'pair')} on {counted(len(found.by_query()), 'query')}: "
-        f"{told(found.overall)} agreed, "
-        f"{told(found.without_ties)} without ties; kappa {told(found.kappa)}, alpha {told(found.alpha)}",
+        tuple((f"A {row} B", *(number_text(value) for value in values)) for row, values in rows),
+        f"{count_text(found.n_pairs, 'pair')} on {count_text(len(found.by_query()), 'query')}: "
+        f"{number_text(found.overall)} agreed, "
+        f"{number_text(found.without_ties)} without ties; "
+        f"kappa {number_text(found.kappa)}, alpha {number_text(found.alpha)}",
     )
 
 
@@ -225,37 +237,39 @@ def _summary(found: Statistics) -> StatisticsTable:
     rows: list[tuple[str, str]] = []
     if (tools := found.tools) is not None:
         for name, test in (("", tools.overall), (", without ties", tools.without_ties)):
-            value = f"{told(test.statistic, 1)}, p = {told(test.p_value)}"
+            value = f"{number_text(test.statistic, 1)}, p = {number_text(test.p_value)}"
             rows.append((f"tools, chi-square{name}", value))
         if (drawn := tools.permutation) is not None:
             value = f"{drawn.difference:+.4f}, p = {drawn.p_value:.4f}"
-            value += f" ({counted(drawn.queries, 'query')}, {drawn.method})"
+            value += f" ({count_text(drawn.queries, 'query')}, {drawn.method})"
             rows.append(("tools, permutation by query", value))
     if (overlap := found.overlap).pairs:
         value = f"{overlap.mean:.4f} (least {overlap.least:.4f}, first place {overlap.first:.4f})"
         rows.append(("overlap of the top k", value))
     if (grades := found.reliability).documents:
-        value = f"same {told(grades.same)}, kappa {told(grades.kappa)}, "
-        value += f"alpha {told(grades.nominal)} nominal, {told(grades.ordinal)} ordinal"
+        value = f"same {number_text(grades.same)}, kappa {number_text(grades.kappa)}, "
+        value += (
+            f"alpha {number_text(grades.nominal)} nominal, {number_text(grades.ordinal)} ordinal"
+        )
         rows.append(("grades", value))
     for tool, again in found.consistency.items():
         if again.repeats:
-            value = f"same {told(again.same)}, opposite {told(again.opposite)}"
+            value = f"same {number_text(again.same)}, opposite {number_text(again.opposite)}"
             rows.append((f"self-consistency, {tool}", f"{value} of {again.repeats:,} asked again"))
     return StatisticsTable("Tests and reliability", ("what", "value"), tuple(rows))
 
 
-def told(value: float, digits: int = 4) -> str:
+def number_text(value: float, digits: int = 4) -> str:
     """A number for people; - where there is none."""
     return "-" if value != value else f"{value:,.{digits}f}"
 
 
-def counted(n: int, what: str) -> str:
+def count_text(n: int, what: str) -> str:
     """A number of things for people.
 
     Examples
     --------
-    >>> counted(1, "query"), counted(1200, "query"), counted(0, "pair")
+    >>> count_text(1, "query"), count_text(1200, "query"), count_text(0, "pair")
     ('1 query', '1,200 queries', '0 pairs')
     """
     several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"

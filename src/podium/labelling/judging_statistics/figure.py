@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from podium.errors import require
-from podium.labelling.agreement import PREFERENCES, AssessorAgreement
-from podium.labelling.statistics import Statistics
-from podium.labelling.times import BINS, Times
+from podium.labelling.judging_statistics.agreement import PREFERENCES, AssessorAgreement
+from podium.labelling.judging_statistics.judgment_times import TIME_BINS, JudgmentTimes
+from podium.labelling.judging_statistics.summary import Statistics
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart.
 _COLOURS = {"preference": "#0072B2", "grade": "#E69F00"}
@@ -52,14 +52,14 @@ def _draw_matrix(ax: Any, found: AssessorAgreement, title: str) -> None:
     ax.set_ylabel("one says", fontsize="x-small")
 
 
-def _draw_times(ax: Any, methods: tuple[Times, ...]) -> None:
+def _draw_times(ax: Any, methods: tuple[JudgmentTimes, ...]) -> None:
     styles = ("-", "--", ":", "-.")
     for i, times in enumerate(methods):
         if (n := sum(times.histogram)) == 0:
             continue
         ax.stairs(
             np.array(times.histogram) / n,
-            BINS,
+            TIME_BINS,
             color=_COLOURS[times.tool],
             linestyle=styles[i % len(styles)],
             label=f"{times.name}: mean {times.seconds:.1f} s",
@@ -73,7 +73,7 @@ def _draw_times(ax: Any, methods: tuple[Times, ...]) -> None:
     _tidy(ax)
 
 
-def _draw_assessors(ax: Any, rows: tuple[Times, ...]) -> None:
+def _draw_assessors(ax: Any, rows: tuple[JudgmentTimes, ...]) -> None:
     """Where the middle half of an assessor's times lies, and the median."""
     kept = sorted((r for r in rows if r.median == r.median), key=lambda r: -r.judgments)
     kept = sorted(kept[:MAX_ASSESSORS], key=lambda r: (r.name, r.tool))[::-1]
