@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from podium.feedback import parse_ubi
-from podium.feedback.events import NOT_USUAL, UbiAttributes, UbiEvent, event_of, usual_event
+from podium.feedback.ubi_events import NOT_USUAL, UbiAttributes, UbiEvent, event_of, usual_event
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.text(max_size=3), st.integers(),

@@ -1,11 +1,10 @@
 """What users do with ranked lists: events -> eight factors -> alpha."""
 
 from podium.feedback.actions import ACTIONS, FACTORS
-from podium.feedback.classes import read_classes
-from podium.feedback.counts import LogCounts
 from podium.feedback.feedback import Feedback, FeedbackSummary
 from podium.feedback.figure import plot_feedback
 from podium.feedback.files import load_feedback, save_feedback
+from podium.feedback.log_counts import LogCounts
 from podium.feedback.phi import Phi
 from podium.feedback.sources import (
     FeedbackSource,
@@ -15,6 +14,7 @@ from podium.feedback.sources import (
 )
 from podium.feedback.synthetic import GeneratedLog, make_log
 from podium.feedback.ubi import CLOSED_WITHIN, WINDOW, UbiReader, parse_ubi, read_ubi
+from podium.feedback.user_classes import read_classes
 
 __all__ = [
     "ACTIONS",

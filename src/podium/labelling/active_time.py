@@ -74,8 +74,8 @@ class ActiveTime:
     @property
     def flaws(self) -> int:
         """How often something had to be cleaned: 0 is a time to trust."""
-        told = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
-        return sum(told) + self.outside + self.set_back + self.capped + self.surplus
+        segment_flaws = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
+        return sum(segment_flaws) + self.outside + self.set_back + self.capped + self.surplus
 
 
 def active_time(
@@ -118,8 +118,8 @@ def active_time(
     >>> time.segments, time.outside
     (((1000, 4000), (4500, 5000)), 2)
     """
-    given = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
-    whole = [_segment(item) for item in given]
+    items = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
+    whole = [_segment(item) for item in items]
     good = [segment for segment in whole if segment is not None]
     forward = [(start, end) for start, end in good if end >= start]
     short = sorted((start, end) for start, end in forward if end - start <= longest)

@@ -77,7 +77,7 @@ def make_judgments(
         random = _random(seed, task.id)
         session, at = store.session(task.id), START_MS
         while not session.finished:
-            data = _told(session.step, quality, noise, tie, random, session)
+            data = _judgment_data(session.step, quality, noise, tie, random, session)
             if session.judgments and random.random() < repeat:
                 data = _again(session, quality, noise, tie, random)
             spent = int(1000 * SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
@@ -99,7 +99,7 @@ def _random(*key: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
 
-def _told(
+def _judgment_data(
     step: object,
     quality: Mapping[str, float],
     noise: float,
@@ -134,4 +134,4 @@ def _again(
     else:
         assert isinstance(earlier, Graded)
         asked = GradeQuestion(earlier.document)
-    return _told(asked, quality, noise, tie, random, session) | {"repeat": True}
+    return _judgment_data(asked, quality, noise, tie, random, session) | {"repeat": True}

@@ -147,11 +147,11 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _check_documents(documents: Iterable[Document]) -> tuple[Document, ...]:
-    found = tuple(documents)
-    if not found:
+    ids = tuple(documents)
+    if not ids:
         raise EmptyDataError("expected documents to judge, got none")
-    if strange := [document for document in found if not isinstance(document, str)]:
+    if strange := [document for document in ids if not isinstance(document, str)]:
         raise DataError(f"expected document ids as text, got {strange[0]!r}")
-    if (twice := first_repeated(found)) is not None:
+    if (twice := first_repeated(ids)) is not None:
         raise DataError(f"expected each document once, got {twice!r:.60} twice")
-    return found
+    return ids

@@ -173,13 +173,13 @@ class Pool:
             documents.setdefault(query.id, []).append(document)
             texts = queries.setdefault(query.id, {"text": "", "description": ""})
             for name in texts:
-                said = getattr(query, name)
-                if said and texts[name] not in ("", said):
+                value = getattr(query, name)
+                if value and texts[name] not in ("", value):
                     raise DataError(
                         f"expected one {name} for query {query.id!r}, got {texts[name]!r:.40} "
-                        f"and {said!r:.40}"
+                        f"and {value!r:.40}"
                     )
-                texts[name] = texts[name] or said
+                texts[name] = texts[name] or value
         return cls(
             tuple(
                 PoolQuery(i, texts["text"], texts["description"], tuple(documents[i]))

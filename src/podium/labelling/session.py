@@ -157,7 +157,7 @@ class Session:
     @property
     def last(self) -> TimedJudgment | None:
         """The last judgment that was not taken back, a repeat or not: what an undo may name."""
-        ends = [told[-1] for told in (self._standing, self._repeats) if told]
+        ends = [judgments[-1] for judgments in (self._standing, self._repeats) if judgments]
         return max(ends, key=lambda timed: timed.place, default=None)
 
     @property
@@ -191,10 +191,10 @@ class Session:
         """The clock: active segments and pauses since the last judgment."""
         sent = event.data.get("segments")
         if sent is not None:
-            given = sent if isinstance(sent, list | tuple) else [sent]
+            segments = sent if isinstance(sent, list | tuple) else [sent]
             room = MOST_SEGMENTS - len(self._segments)
-            self._segments += given[:room]
-            self._surplus += len(given[room:])
+            self._segments += segments[:room]
+            self._surplus += len(segments[room:])
         if event.kind == "pause" and not self.paused:
             self.paused, self._paused_at = True, event.at
         elif event.kind == "resume" and self.paused:
@@ -215,9 +215,9 @@ class Session:
 
     def _judge(self, judged: Judged, event: JudgingEvent) -> Entry:
         time, repeated = self._time(event.at), event.data.get("repeat") is True
-        told = judged if repeated else self._tell(judged)
+        judgment = judged if repeated else self._tell(judged)
         where = self._repeats if repeated else self._standing
-        where.append(TimedJudgment(told, time, event.id, self.n_events))
+        where.append(TimedJudgment(judgment, time, event.id, self.n_events))
         if isinstance(judged, Graded):
             entry = self._entry(judged.document)._replace(answer=judged.grade)
         else:

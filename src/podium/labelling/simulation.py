@@ -187,8 +187,8 @@ def _levels(quality: NDArray[np.float64], tied: NDArray[np.bool_]) -> list[int]:
     """Levels of documents by quality, best 0, each `tied` place on the level of the one before."""
     levels = np.empty(len(quality), dtype=np.int64)
     levels[np.argsort(-quality)] = np.cumsum(~tied)
-    found: list[int] = levels.tolist()
-    return found
+    by_document: list[int] = levels.tolist()
+    return by_document
 
 
 def _prior(

@@ -130,13 +130,13 @@ def task_of(
     >>> task_of(task.tool, task.id, task.query, task.assessor, task.documents, task.settings) == task
     True
     """
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()
     }
     if tool == "preference":
-        return PreferenceTask(id, query, assessor, tuple(documents), **given)
+        return PreferenceTask(id, query, assessor, tuple(documents), **options)
     if tool == "grade":
-        return GradeTask(id, query, assessor, tuple(documents), **given)
+        return GradeTask(id, query, assessor, tuple(documents), **options)
     raise UnknownNameError("tool", tool, TOOLS)
 
 

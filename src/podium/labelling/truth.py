@@ -80,19 +80,19 @@ class JudgedTruth:
         if unjudged not in get_args(Unjudged):
             raise UnknownNameError("way with unjudged documents", unjudged, get_args(Unjudged))
         docids = list(features.require_docids("joining labels with features"))
-        known = set(features.qids.tolist())
+        qids = set(features.qids.tolist())
         rows: list[int] = []
         y: list[float] = []
         for query, places in features.queries():
             labels = self.labels.get(query)
             if labels is None:
                 continue
-            found = {docids[row]: row for row in range(places.start, places.stop)}
-            _check_features(query, labels, found)
-            kept = [row for d, row in found.items() if unjudged == "zero" or d in labels]
+            row_of = {docids[row]: row for row in range(places.start, places.stop)}
+            _check_features(query, labels, row_of)
+            kept = [row for d, row in row_of.items() if unjudged == "zero" or d in labels]
             rows += kept
             y += [float(labels.get(docids[row], 0.0)) for row in kept]
-        if lacking := [query for query in self.labels if query not in known]:
+        if lacking := [query for query in self.labels if query not in qids]:
             raise DataError(
                 f"expected features of every judged query, got none of {len(lacking):,} queries, "
                 f"such as {lacking[0]!r:.60}"
@@ -112,8 +112,8 @@ class JudgedTruth:
         )
 
 
-def _check_features(query: str, labels: Mapping[str, float], found: Mapping[str, int]) -> None:
-    lacking = [document for document in labels if document not in found]
+def _check_features(query: str, labels: Mapping[str, float], row_of: Mapping[str, int]) -> None:
+    lacking = [document for document in labels if document not in row_of]
     if lacking:
         raise DataError(
             f"expected features of every judged document, got none of {len(lacking):,} of query "
@@ -145,31 +145,33 @@ def top_k_truth(
     for task, result in results:
         if isinstance(result, JudgedTopK):
             by_query.setdefault(task.query, []).append((task, result))
-    told = None
+    by_task = None
     if log is not None and merge == "bradley-terry":
-        told = _judgments(log, {task.id for of_query in by_query.values() for task, _ in of_query})
-    found = {}
+        by_task = _judgments(
+            log, {task.id for of_query in by_query.values() for task, _ in of_query}
+        )
+    merged = {}
     for query, of_query in by_query.items():
-        judgments = None if told is None else [told[task.id] for task, _ in of_query]
+        judgments = None if by_task is None else [by_task[task.id] for task, _ in of_query]
         tops = [top for _, top in of_query]
         try:
-            found[query] = merge_top_k(tops, merge, judgments=judgments, k=k)
+            merged[query] = merge_top_k(tops, merge, judgments=judgments, k=k)
         except DataError as error:
             raise DataError(f"query {query!r}: {error}") from error
-    return found
+    return merged
 
 
 def _judgments(log: JudgmentLog, ids: set[str]) -> dict[str, list[Judgment]]:
     """What stands of these tasks."""
     answers: dict[int, Answer] = {code: answer for answer, code in ANSWER_CODES.items()}  # type: ignore[misc]
-    told: dict[str, list[Judgment]] = {id_: [] for id_ in ids}
+    by_task: dict[str, list[Judgment]] = {id_: [] for id_ in ids}
     wanted = np.array([task.id in ids for task in log.tasks], dtype=np.bool_)
     rows = np.flatnonzero(log.standing & wanted[log.task])
     columns = (log.task, log.first, log.second, log.answer)
     for number, a, b, answer in zip(*(column[rows].tolist() for column in columns), strict=True):
         task = log.tasks[number]
-        told[task.id].append(Judgment(task.documents[a], task.documents[b], answers[answer]))
-    return told
+        by_task[task.id].append(Judgment(task.documents[a], task.documents[b], answers[answer]))
+    return by_task
 
 
 def position_truth(
@@ -209,11 +211,11 @@ def position_truth(
     labels = {}
     for query, top in tops.items():
         if ties == "shared":
-            found = top.labels(documents[query])
+            own_labels = top.labels(documents[query])
         else:
             place = {document: i for i, document in enumerate(top.order)}
-            found = {d: max(0, top.k - place.get(d, top.k)) for d in documents[query]}
-        labels[query] = _sorted(found)
+            own_labels = {d: max(0, top.k - place.get(d, top.k)) for d in documents[query]}
+        labels[query] = _sorted(own_labels)
     return JudgedTruth(labels, ks.pop())
 
 

@@ -35,20 +35,24 @@ def plot_statistics(statistics: Statistics) -> Any:
     return figure
 
 
-def _draw_matrix(ax: Any, found: AssessorAgreement, title: str) -> None:
+def _draw_matrix(ax: Any, agreement: AssessorAgreement, title: str) -> None:
     names = [f"A{p}B" for p in PREFERENCES]
     ax.set_title(f"Agreement: {title}", fontsize="small")
     ax.set_xticks(range(3), names)
     ax.set_yticks(range(3), names)
     ax.tick_params(labelsize="x-small", length=0)
-    matrix = found.matrix
+    matrix = agreement.matrix
     ax.imshow(np.nan_to_num(matrix), vmin=0, vmax=1, cmap="Blues", aspect="auto")
     for (row, column), share in np.ndenumerate(matrix):
         text = "-" if share != share else f"{share:.3f}"
         colour = "white" if share > 0.55 else "black"
         ax.text(column, row, text, ha="center", va="center", color=colour, fontsize="small")
-    known = f"{found.overall:.3f} agreed of {found.n_pairs:,}" if found.n_pairs else "no pairs"
-    ax.set_xlabel(f"another says ({known})", fontsize="x-small")
+    summary = (
+        f"{agreement.overall:.3f} agreed of {agreement.n_pairs:,}"
+        if agreement.n_pairs
+        else "no pairs"
+    )
+    ax.set_xlabel(f"another says ({summary})", fontsize="x-small")
     ax.set_ylabel("one says", fontsize="x-small")
 
 

@@ -70,11 +70,11 @@ class JudgmentTimes:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; None for what is not defined."""
-        told = {
+        record = {
             key: none_if_nan(value) if isinstance(value, float) else value
             for key, value in asdict(self).items()
         }
-        return told | {"quartiles": [none_if_nan(value) for value in self.quartiles]}
+        return record | {"quartiles": [none_if_nan(value) for value in self.quartiles]}
 
 
 def method_of(task: Task) -> str:
@@ -108,7 +108,7 @@ def _times(
     log: JudgmentLog,
     finished: Sequence[bool],
     keys: Sequence[Any],
-    told: Callable[[Any], tuple[str, str, str]],
+    describe: Callable[[Any], tuple[str, str, str]],
 ) -> tuple[JudgmentTimes, ...]:
     """A row for each key, in order; `told` makes name, tool and complexity of it."""
     groups = {key: i for i, key in enumerate(sorted(set(keys)))}
@@ -120,13 +120,13 @@ def _times(
     of_row = of_task[log.task]
     rows = np.argsort(of_row, kind="stable")
     ends = np.searchsorted(of_row[rows], np.arange(len(groups) + 1))
-    found = []
+    table = []
     for key, i in groups.items():
         mine, tasks = rows[ends[i] : ends[i + 1]], of_task == i
         stands, ready = mine[standing[mine]], tasks & done
-        found.append(
+        table.append(
             JudgmentTimes(
-                *told(key),
+                *describe(key),
                 sessions=int(tasks.sum()),
                 finished=int(ready.sum()),
                 judgments=len(stands),
@@ -138,7 +138,7 @@ def _times(
                 flawed=int((log.flaws[stands] > 0).sum()),
             )
         )
-    return tuple(found)
+    return tuple(table)
 
 
 def _seconds(active_ms: NDArray[np.int32]) -> dict[str, Any]:

@@ -126,9 +126,9 @@ def _numbered(tasks: Sequence[Task]) -> tuple[Ints, Ints, Ints]:
 
 def agreement_on_judged(judged: SharedJudgments) -> AssessorAgreement:
     """Agreement on the pairs of documents that two assessors really judged, both of them."""
-    found = judged.first_standing()
-    between, table, query, coincidences = _met(found)
-    return AssessorAgreement(found.queries, found.assessors, query, between, table, coincidences)
+    first = judged.first_standing()
+    between, table, query, coincidences = _met(first)
+    return AssessorAgreement(first.queries, first.assessors, query, between, table, coincidences)
 
 
 @dataclass(frozen=True)
@@ -171,17 +171,17 @@ def grade_reliability(graded: SharedJudgments) -> GradeReliability:
     )
 
 
-def _met(found: SharedJudgments) -> tuple[Ints, Ints, Ints, Floats]:
+def _met(first: SharedJudgments) -> tuple[Ints, Ints, Ints, Floats]:
     """Assessors, counts and query for each query and two assessors of it; coincidences of all."""
-    n, n_assessors = found.n_values, max(1, len(found.assessors))
-    a, b = same_units(found.unit)
-    swap = found.assessor[a] > found.assessor[b]
+    n, n_assessors = first.n_values, max(1, len(first.assessors))
+    a, b = same_units(first.unit)
+    swap = first.assessor[a] > first.assessor[b]
     a, b = np.where(swap, b, a), np.where(swap, a, b)
-    who = (found.query[a] * n_assessors + found.assessor[a]) * n_assessors + found.assessor[b]
+    who = (first.query[a] * n_assessors + first.assessor[a]) * n_assessors + first.assessor[b]
     groups, place = np.unique(who, return_inverse=True)
-    joint = found.value[a] * n + found.value[b]
+    joint = first.value[a] * n + first.value[b]
     counts = np.bincount(place * n * n + joint, minlength=len(groups) * n * n)
-    m = np.bincount(np.unique(found.unit, return_inverse=True)[1])
+    m = np.bincount(np.unique(first.unit, return_inverse=True)[1])
     of_unit = np.repeat(m, m) if len(m) else m  # rows stand by unit after first_standing
     once = np.bincount(joint, 1.0 / (of_unit[a] - 1), n * n).reshape(n, n)
     between = np.stack([groups // n_assessors % n_assessors, groups % n_assessors], axis=1)

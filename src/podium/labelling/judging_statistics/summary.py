@@ -113,7 +113,7 @@ class Statistics:
 
     def tables(self) -> list[StatisticsTable]:
         """Tables for terminals and pages; those with nothing in them are left out."""
-        found = [
+        tables = [
             _costs(self.methods, "Costs by method"),
             _costs(self.assessors, "Costs by assessor"),
             _matrix(self.preferences, "Agreement: preferences, all pairs of the top k"),
@@ -121,7 +121,7 @@ class Statistics:
             _matrix(self.judged, "Agreement: preferences, pairs that both judged"),
             _summary(self),
         ]
-        return [table for table in found if table.rows]
+        return [table for table in tables if table.rows]
 
 
 def statistics(store: Store, *, resamples: int = 2_000, seed: int = 0) -> Statistics:
@@ -174,13 +174,13 @@ def opinions(
     results: Sequence[tuple[Task, JudgedTopK | Grades | None]], tool: str
 ) -> list[Opinion]:
     """What assessors finally think, of tasks that are finished with one tool."""
-    found = []
+    finished = []
     for task, result in results:
         if task.tool != tool or result is None:
             continue
         labels = result.labels(task.documents) if isinstance(result, JudgedTopK) else result.labels
-        found.append(Opinion(task.query, task.assessor, labels))
-    return found
+        finished.append(Opinion(task.query, task.assessor, labels))
+    return finished
 
 
 def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
@@ -220,22 +220,22 @@ def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     )
 
 
-def _matrix(found: AssessorAgreement, title: str) -> StatisticsTable:
-    rows = zip(PREFERENCES, found.matrix.tolist(), strict=True) if found.n_pairs else ()
+def _matrix(pairs: AssessorAgreement, title: str) -> StatisticsTable:
+    rows = zip(PREFERENCES, pairs.matrix.tolist(), strict=True) if pairs.n_pairs else ()
     return StatisticsTable(
         title,
         ("one says", *(f"another A {c} B" for c in PREFERENCES)),
         tuple((f"A {row} B", *(number_text(value) for value in values)) for row, values in rows),
-        f"{count_text(found.n_pairs, 'pair')} on {count_text(len(found.by_query()), 'query')}: "
-        f"{number_text(found.overall)} agreed, "
-        f"{number_text(found.without_ties)} without ties; "
-        f"kappa {number_text(found.kappa)}, alpha {number_text(found.alpha)}",
+        f"{count_text(pairs.n_pairs, 'pair')} on {count_text(len(pairs.by_query()), 'query')}: "
+        f"{number_text(pairs.overall)} agreed, "
+        f"{number_text(pairs.without_ties)} without ties; "
+        f"kappa {number_text(pairs.kappa)}, alpha {number_text(pairs.alpha)}",
     )
 
 
-def _summary(found: Statistics) -> StatisticsTable:
+def _summary(stats: Statistics) -> StatisticsTable:
     rows: list[tuple[str, str]] = []
-    if (tools := found.tools) is not None:
+    if (tools := stats.tools) is not None:
         for name, test in (("", tools.overall), (", without ties", tools.without_ties)):
             value = f"{number_text(test.statistic, 1)}, p = {number_text(test.p_value)}"
             rows.append((f"tools, chi-square{name}", value))
@@ -243,16 +243,16 @@ def _summary(found: Statistics) -> StatisticsTable:
             value = f"{drawn.difference:+.4f}, p = {drawn.p_value:.4f}"
             value += f" ({count_text(drawn.queries, 'query')}, {drawn.method})"
             rows.append(("tools, permutation by query", value))
-    if (overlap := found.overlap).pairs:
+    if (overlap := stats.overlap).pairs:
         value = f"{overlap.mean:.4f} (least {overlap.least:.4f}, first place {overlap.first:.4f})"
         rows.append(("overlap of the top k", value))
-    if (grades := found.reliability).documents:
+    if (grades := stats.reliability).documents:
         value = f"same {number_text(grades.same)}, kappa {number_text(grades.kappa)}, "
         value += (
             f"alpha {number_text(grades.nominal)} nominal, {number_text(grades.ordinal)} ordinal"
         )
         rows.append(("grades", value))
-    for tool, again in found.consistency.items():
+    for tool, again in stats.consistency.items():
         if again.repeats:
             value = f"same {number_text(again.same)}, opposite {number_text(again.opposite)}"
             rows.append((f"self-consistency, {tool}", f"{value} of {again.repeats:,} asked again"))

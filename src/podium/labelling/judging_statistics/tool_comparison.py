@@ -63,11 +63,11 @@ class ToolComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; None for what is not defined."""
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             name: {key: none_if_nan(value) for key, value in asdict(getattr(self, name)).items()}
             for name in ("overall", "without_ties")
         }
-        return told | {
+        return record | {
             "permutation": None if self.permutation is None else asdict(self.permutation)
         }
 

@@ -32,8 +32,10 @@ class EventBatch:
     An event that is refused changes nothing, and others may follow.
     """
 
-    def __init__(self, sessions: Mapping[str, LiveSession], known: dict[str, JudgingEvent]) -> None:
-        self._sessions, self._known = sessions, known
+    def __init__(
+        self, sessions: Mapping[str, LiveSession], stored: dict[str, JudgingEvent]
+    ) -> None:
+        self._sessions, self._stored = sessions, stored
         self._rows: list[dict[str, Any]] = []
         self._changed: dict[str, LiveSession] = {}
         self._received = time.time_ns() // 1_000_000
@@ -44,23 +46,23 @@ class EventBatch:
 
     def knows(self, event: str) -> bool:
         """Whether the store, or this batch, has an event of this id."""
-        return event in self._known
+        return event in self._stored
 
     def append(self, event: JudgingEvent) -> Appended:
         """Add an event; see Store.append."""
         live = self._sessions[event.session]
-        known = self._known.get(event.id)
-        if known is not None:
-            if known.content != event.content:
+        stored = self._stored.get(event.id)
+        if stored is not None:
+            if stored.content != event.content:
                 whose = (
-                    "of this session" if known.session == event.session else "of another session"
+                    "of this session" if stored.session == event.session else "of another session"
                 )
                 raise ReusedIdError(
-                    f"expected a new id, got {event.id!r}, which stands for another {known.kind} {whose}"
+                    f"expected a new id, got {event.id!r}, which stands for another {stored.kind} {whose}"
                 )
             return Appended(live.session, new=False)
         entry = live.session.advance(event)
-        self._known[event.id] = event
+        self._stored[event.id] = event
         self._changed[event.session] = live
         self._rows.append(
             event_row(live.number, live.session.n_events, event, entry, self._received)
@@ -102,7 +104,7 @@ def writing_batch(
                 stored = stored_counts(connection, [live.number for live in ordered], locking=True)
                 for live in ordered:
                     live.catch_up(connection, stored[live.number])
-                batch = EventBatch(sessions, _known(connection, ids))
+                batch = EventBatch(sessions, _stored_events(connection, ids))
                 yield batch
                 batch.flush(connection)
         except BaseException:
@@ -111,13 +113,13 @@ def writing_batch(
             raise
 
 
-def _known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, JudgingEvent]:
+def _stored_events(connection: sa.Connection, ids: Sequence[str]) -> dict[str, JudgingEvent]:
     """The events that the store has of these ids, in whatever session."""
-    found: dict[str, JudgingEvent] = {}
+    stored: dict[str, JudgingEvent] = {}
     for at in range(0, len(ids), _AT_ONCE):
         rows = connection.execute(_EVENTS_BY_ID, {"ids": list(ids[at : at + _AT_ONCE])})
-        found |= {row.id: read_event(row, row.session) for row in rows}
-    return found
+        stored |= {row.id: read_event(row, row.session) for row in rows}
+    return stored
 
 
 _EVENTS_BY_ID = (

@@ -181,11 +181,11 @@ class Store:
     def query(self, query: str) -> PoolQuery:
         """A query with its documents."""
         with self.database.reading() as connection:
-            found = read_pool(connection, [query])
-            if not found:
-                known = connection.execute(sa.select(tables.queries.c.id)).scalars().all()
-                raise UnknownNameError("query", query, known)
-        return found[0]
+            queries = read_pool(connection, [query])
+            if not queries:
+                ids = connection.execute(sa.select(tables.queries.c.id)).scalars().all()
+                raise UnknownNameError("query", query, ids)
+        return queries[0]
 
     def query_texts(self) -> dict[str, str]:
         """The text of every query by its id, in the pool's order; no documents are read."""
@@ -280,8 +280,8 @@ class Store:
 
     def session(self, session: str) -> Session:
         """The session as its events make it; what is appended later moves it on."""
-        with self.at_rest(session) as found:
-            return found
+        with self.at_rest(session) as at_rest:
+            return at_rest
 
     def events(self, session: str) -> list[JudgingEvent]:
         """All events of a session, in order."""

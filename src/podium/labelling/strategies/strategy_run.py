@@ -199,9 +199,9 @@ class StrategyRun:
 
     def _sign(self, a: Document, b: Document) -> int:
         """What is known of a pair as a number: also after a contradiction, what was known first."""
-        known = self.knowledge.implied(a, b)
-        assert known is not None
-        return _SIGNS[known]
+        answer = self.knowledge.implied(a, b)
+        assert answer is not None
+        return _SIGNS[answer]
 
     def _result(self, best: Sequence[Document]) -> JudgedTopK:
         """Levels until there are k documents; all that are tied with one of them are with it."""
@@ -263,9 +263,9 @@ def _by_prior(
     """The documents as the prior has them, those it does not list after them."""
     if prior is None:
         return tuple(documents)
-    known, listed = set(documents), set()
+    judged, listed = set(documents), set()
     for document in prior:
-        if document not in known:
+        if document not in judged:
             raise DataError(f"expected a prior of the documents judged, got {document!r} in it")
         if document in listed:
             raise DataError(f"expected each document once in the prior, got {document!r} twice")
