@@ -24,8 +24,8 @@ from podium.labelling import (
     StrategyRun,
     active_time,
 )
-from podium.labelling.active_time import LONGEST_MS
-from podium.labelling.events import LAST_MS, MAX_DATA
+from podium.labelling.active_time import LONGEST_SEGMENT_MS
+from podium.labelling.events import LATEST_TIME_MS, MAX_DATA_CHARS
 from podium.labelling.session import ANSWER_CODES, Entry
 from podium.labelling.store.results import read_result, result_record
 
@@ -76,8 +76,8 @@ def test_an_event_is_the_same_after_json():
     [
         ("id", ""), ("id", 7), ("id", "x" * 201), ("id", "a\nb"), ("id", "a\0"), ("session", None),
         ("kind", "judgement"), ("kind", None), ("kind", ["judgment"]), ("at", 1.5), ("at", "now"),
-        ("at", True), ("at", LAST_MS + 1), ("data", [1]), ("data", None), ("data", {1: 2}),
-        ("data", {"x": float("nan")}), ("data", {"x": {1, 2}}), ("data", {"x": "y" * MAX_DATA}),
+        ("at", True), ("at", LATEST_TIME_MS + 1), ("data", [1]), ("data", None), ("data", {1: 2}),
+        ("data", {"x": float("nan")}), ("data", {"x": {1, 2}}), ("data", {"x": "y" * MAX_DATA_CHARS}),
     ],
 )  # fmt: skip
 def test_a_malformed_event_is_refused(field, value):
@@ -105,8 +105,8 @@ def test_data_that_cannot_end_is_refused():
 
 
 def test_dates_stop_at_the_years_there_are():
-    assert JudgingEvent("e", "s", "pause", LAST_MS).time.year == 9999
-    assert JudgingEvent("e", "s", "pause", -LAST_MS).time.year == 1
+    assert JudgingEvent("e", "s", "pause", LATEST_TIME_MS).time.year == 9999
+    assert JudgingEvent("e", "s", "pause", -LATEST_TIME_MS).time.year == 1
     assert (
         JudgingEvent("e", "s", "pause", 86_400_000).time.isoformat() == "1970-01-02T00:00:00+00:00"
     )
@@ -128,8 +128,8 @@ def test_dates_stop_at_the_years_there_are():
         ([[0, 1000], [200, 300], [900, 1100]], 1100, {"overlaps": 2}),
         ([[1000, 0], [0, 10]], 10, {"negative": 1}),
         ([[5, 5]], 0, {}),
-        ([[0, LONGEST_MS]], LONGEST_MS, {}),
-        ([[0, LONGEST_MS + 1], [0, 10]], 10, {"jumps": 1}),
+        ([[0, LONGEST_SEGMENT_MS]], LONGEST_SEGMENT_MS, {}),
+        ([[0, LONGEST_SEGMENT_MS + 1], [0, 10]], 10, {"jumps": 1}),
         ([[0.4, 999.6]], 1000, {}),
         ([[0, None], [1], "ab", 3, [1, 2, 3], [True, 5], ["0", 5]], 0, {"malformed": 7}),
         ([[float("nan"), 1], [0, float("inf")], [0, 1e300], [0, 10**400]], 0, {"malformed": 4}),

@@ -20,7 +20,7 @@ from podium.labelling import (
     Session,
     statistics,
 )
-from podium.labelling.active_time import LONGEST_JUDGMENT_MS, MOST_SEGMENTS
+from podium.labelling.active_time import LONGEST_JUDGMENT_MS, MAX_SEGMENTS_PER_JUDGMENT
 from podium.labelling.session import Entry
 from podium.labelling.store import Store, StoreMember
 
@@ -227,11 +227,11 @@ def test_segments_of_one_question_are_bounded():
         session.apply(JudgingEvent(f"p{i}", "s", "pause", 0)).apply(
             JudgingEvent(f"r{i}", "s", "resume", 0)
         )
-    assert len(session._segments) == MOST_SEGMENTS
+    assert len(session._segments) == MAX_SEGMENTS_PER_JUDGMENT
     session.apply(told(session, "e1", 1_000_000))
     (time,) = session.times
-    assert time.surplus == 30 * 100 - MOST_SEGMENTS
-    assert time.milliseconds == 5 * MOST_SEGMENTS
+    assert time.surplus == 30 * 100 - MAX_SEGMENTS_PER_JUDGMENT
+    assert time.milliseconds == 5 * MAX_SEGMENTS_PER_JUDGMENT
     session.apply(told(session, "e2", 1_000_500, segments=[[1_000_000, 1_000_500]]))
     assert session.times[1].flaws == 0
 

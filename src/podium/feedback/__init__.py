@@ -13,12 +13,12 @@ from podium.feedback.sources import (
     split_alpha,
 )
 from podium.feedback.synthetic import GeneratedLog, make_log
-from podium.feedback.ubi import CLOSED_WITHIN, WINDOW, UbiReader, parse_ubi, read_ubi
+from podium.feedback.ubi import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader, parse_ubi, read_ubi
 from podium.feedback.user_classes import read_classes
 
 __all__ = [
     "ACTIONS",
-    "CLOSED_WITHIN",
+    "CLOSED_WITHIN_SECONDS",
     "FACTORS",
     "Feedback",
     "FeedbackSource",
@@ -29,7 +29,7 @@ __all__ = [
     "FeedbackSummary",
     "UbiReader",
     "UniformFeedback",
-    "WINDOW",
+    "WINDOW_EVENTS",
     "load_feedback",
     "make_log",
     "parse_ubi",

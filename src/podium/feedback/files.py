@@ -20,7 +20,7 @@ from podium.data.archives import read_json
 from podium.data.files import Path_, atomic_path, open_regular
 from podium.errors import CorruptFileError, DataError, PodiumError, UsageError
 from podium.feedback.feedback import Feedback
-from podium.feedback.list_sums import PLACES, SUMS, Codes, ListSums
+from podium.feedback.list_sums import PLACES, SUMS, ListSums, StringCodes
 from podium.feedback.log_counts import LogCounts
 from podium.feedback.phi import Phi, PhiFunction
 
@@ -162,10 +162,10 @@ def _strings(columns: Mapping[str, NDArray[Any]], name: str, n: int | None = Non
     return Strings(_shaped(data, (len(data),), "u").astype(np.uint8), offsets.astype(np.int64))
 
 
-def _codes(columns: Mapping[str, NDArray[Any]], name: str, n: int) -> Codes:
+def _codes(columns: Mapping[str, NDArray[Any]], name: str, n: int) -> StringCodes:
     table = tuple(_strings(columns, name))
     codes = _shaped(columns[f"{name}_codes"], (n,), "i").astype(np.int64)
     least = 0 if name == "docs" else -1
     if list(table) != sorted(set(table)) or ((codes < least) | (codes >= len(table))).any():
         raise ValueError(f"{name} that do not fit their table")
-    return Codes(table, codes)
+    return StringCodes(table, codes)

@@ -41,20 +41,20 @@ _PLACE_OF = np.array([_PLACED.get(kind, -1) for kind in KIND])
 
 
 @dataclass(frozen=True)
-class Codes:
+class StringCodes:
     """A column of strings as numbers into a sorted table; -1 is none."""
 
     table: tuple[str, ...]
     codes: Ints
 
     @classmethod
-    def of(cls, values: Sequence[str | None]) -> Codes:
+    def of(cls, values: Sequence[str | None]) -> StringCodes:
         """From strings.
 
         Examples
         --------
-        >>> Codes.of(["b", None, "a", "b"])
-        Codes(table=('a', 'b'), codes=array([ 1, -1,  0,  1]))
+        >>> StringCodes.of(["b", None, "a", "b"])
+        StringCodes(table=('a', 'b'), codes=array([ 1, -1,  0,  1]))
         """
         table = tuple(sorted({v for v in values if v is not None}))
         number = {value: code for code, value in enumerate(table)}
@@ -62,7 +62,7 @@ class Codes:
         return cls(table, np.array(codes, dtype=np.int64))
 
     @classmethod
-    def concatenate(cls, columns: Sequence[Codes]) -> Codes:
+    def concatenate(cls, columns: Sequence[StringCodes]) -> StringCodes:
         """One column after the other."""
         table = tuple(sorted({value for column in columns for value in column.table}))
         number = {value: code for code, value in enumerate(table)}
@@ -70,9 +70,9 @@ class Codes:
         parts = [m[c.codes] for m, c in zip(maps, columns, strict=True)]
         return cls(table, np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64))
 
-    def take(self, rows: Ints) -> Codes:
+    def take(self, rows: Ints) -> StringCodes:
         """These rows."""
-        return Codes(self.table, self.codes[rows])
+        return StringCodes(self.table, self.codes[rows])
 
     def to_array(self) -> NDArray[np.object_]:
         """As strings, with None."""
@@ -88,12 +88,12 @@ class ListSums:
     """
 
     query_ids: Strings
-    text: Codes
-    user_class: Codes
+    text: StringCodes
+    user_class: StringCodes
     has_record: Bools
     returns: Floats
     groups: Groups
-    docs: Codes
+    docs: StringCodes
     sums: Floats
     places: Floats
 
@@ -201,10 +201,12 @@ def add_up(
 def combine(parts: Sequence[ListSums]) -> ListSums:
     """Parts as one, lists by query id, documents by position: lists that stand in several add up."""
     ids = [query_id for part in parts for query_id in part.query_ids]
-    lists = Codes.of(ids)
+    lists = StringCodes.of(ids)
     n = len(lists.table)
-    text = _first(lists.codes, Codes.concatenate([p.text for p in parts]), parts, n)
-    user_class = _first(lists.codes, Codes.concatenate([p.user_class for p in parts]), parts, n)
+    text = _first(lists.codes, StringCodes.concatenate([p.text for p in parts]), parts, n)
+    user_class = _first(
+        lists.codes, StringCodes.concatenate([p.user_class for p in parts]), parts, n
+    )
     has_record = np.zeros(n, dtype=bool)
     has_record[lists.codes[np.concatenate([p.has_record for p in parts])]] = True
     returns = np.zeros(n)
@@ -213,7 +215,7 @@ def combine(parts: Sequence[ListSums]) -> ListSums:
     of_list = np.concatenate(
         [lists.codes[p.groups.codes + s] for p, s in zip(parts, starts, strict=False)]
     )
-    docs = Codes.concatenate([p.docs for p in parts])
+    docs = StringCodes.concatenate([p.docs for p in parts])
     order = np.lexsort((docs.codes, of_list))
     of_list, doc = of_list[order], docs.codes[order]
     first = np.ones(len(doc), dtype=bool)
@@ -224,7 +226,7 @@ def combine(parts: Sequence[ListSums]) -> ListSums:
     groups = Groups.from_sizes(np.bincount(of_list[first], minlength=n))
     list_sums = ListSums(
         Strings.of(lists.table), text, user_class, has_record, returns, groups,
-        Codes(docs.table, doc[first]), sums.reshape(-1, len(SUMS)), places.reshape(-1, len(PLACES)),
+        StringCodes(docs.table, doc[first]), sums.reshape(-1, len(SUMS)), places.reshape(-1, len(PLACES)),
     )  # fmt: skip
     placed = np.lexsort(
         (list_sums.docs.codes, np.nan_to_num(list_sums.positions, nan=np.inf), groups.codes)
@@ -235,11 +237,11 @@ def combine(parts: Sequence[ListSums]) -> ListSums:
     )  # fmt: skip
 
 
-def _first(lists: Ints, column: Codes, parts: Sequence[ListSums], n: int) -> Codes:
+def _first(lists: Ints, column: StringCodes, parts: Sequence[ListSums], n: int) -> StringCodes:
     """What the parts say of each list: a query record decides, then the first by name."""
     has_record = np.concatenate([p.has_record for p in parts])
     most = len(column.table)
     rank = np.where(column.codes < 0, 2 * most + 1, column.codes + np.where(has_record, 0, most))
     best = np.full(n, 2 * most + 1)
     np.minimum.at(best, lists, rank)
-    return Codes(column.table, np.where(best > 2 * most, -1, best % max(most, 1)))
+    return StringCodes(column.table, np.where(best > 2 * most, -1, best % max(most, 1)))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
-MAX_NAMES = 1000
+MAX_ACTION_NAMES = 1000
 """Different action names that are told apart; a hostile log may have as many as events."""
 
-OTHER = "(others)"
+OTHER_ACTIONS = "(others)"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from podium.data import Strings
 from podium.feedback.actions import KIND
 from podium.feedback.dwell_time import EventColumns, Floats, Ints
-from podium.feedback.list_sums import Codes, ListSums, add_up, combine
+from podium.feedback.list_sums import ListSums, StringCodes, add_up, combine
 
 _SEARCH = KIND["search"]
 
@@ -184,7 +184,7 @@ class OpenLists:
         counts = Counter(asdict(skew))
         counts["class_conflicts"] = sum(code < n for code in self.conflicts)
         texts, classes = (
-            Codes.of([_readable(t[0].get(c, t[1].get(c))) for c in range(n)])
+            StringCodes.of([_readable(t[0].get(c, t[1].get(c))) for c in range(n)])
             for t in (self.texts, self.classes)
         )
         query_ids = [_readable(q) for q, code in self.lists.items() if code < n]
@@ -195,11 +195,11 @@ class OpenLists:
         return list_sums, counts
 
 
-def _documents(names: list[str], codes: Ints) -> Codes:
-    """Codes into all documents of the window -> codes into those that occur, sorted."""
+def _documents(names: list[str], codes: Ints) -> StringCodes:
+    """StringCodes into all documents of the window -> codes into those that occur, sorted."""
     used, inverse = np.unique(codes, return_inverse=True)
-    column = Codes.of([_readable(names[d]) for d in used.tolist()])
-    return Codes(column.table, column.codes[inverse.reshape(-1)])
+    column = StringCodes.of([_readable(names[d]) for d in used.tolist()])
+    return StringCodes(column.table, column.codes[inverse.reshape(-1)])
 
 
 def _readable(text: str | None) -> Any:

@@ -17,12 +17,12 @@ from podium.errors import EmptyDataError, MalformedLineError, UsageError
 from podium.feedback.actions import ACTIONS, KIND, kind_codes
 from podium.feedback.dwell_time import LONGEST_DWELL_SECONDS
 from podium.feedback.feedback import Feedback
-from podium.feedback.log_counts import MAX_NAMES, OTHER, LogCounts
+from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS, LogCounts
 from podium.feedback.open_lists import OpenLists
 from podium.feedback.phi import PhiFunction
 from podium.feedback.ubi_events import (
     NO_ATTRIBUTES,
-    NOT_USUAL,
+    NOT_USUAL_ERRORS,
     UbiAttributes,
     UbiEvent,
     event_of,
@@ -38,10 +38,10 @@ from podium.feedback.ubi_fields import (
 )
 from podium.feedback.user_classes import UserClass, class_reader
 
-CLOSED_WITHIN = 5.0
+CLOSED_WITHIN_SECONDS = 5.0
 """Seconds within which a document that is closed was not what it seemed (mu_8)."""
 
-WINDOW = 500_000
+WINDOW_EVENTS = 500_000
 """Events within which duplicates and openings are followed."""
 
 _HIT, _IMPRESSION, _SEARCH, _BACK = (KIND[k] for k in ("hit", "impression", "search", "back"))
@@ -54,8 +54,8 @@ def read_ubi(
     user_class: UserClass | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
-    closed_within: float = CLOSED_WITHIN,
-    window: int = WINDOW,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Feedback:
@@ -113,8 +113,8 @@ def parse_ubi(
     user_class: UserClass | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
-    closed_within: float = CLOSED_WITHIN,
-    window: int = WINDOW,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
     strict: bool = False,
 ) -> Feedback:
     """The same from lines of text that are at hand; see ``read_ubi``.
@@ -182,8 +182,8 @@ class UbiReader:
         self,
         user_class: UserClass | None = None,
         actions: Mapping[str, str] = ACTIONS,
-        closed_within: float = CLOSED_WITHIN,
-        window: int = WINDOW,
+        closed_within: float = CLOSED_WITHIN_SECONDS,
+        window: int = WINDOW_EVENTS,
         strict: bool = False,
     ) -> None:
         if not (isfinite(closed_within) and closed_within >= 0):
@@ -225,7 +225,7 @@ class UbiReader:
             if usual is not None:
                 try:
                     event = usual(line)
-                except NOT_USUAL:
+                except NOT_USUAL_ERRORS:
                     pass
                 else:
                     bulk, self._bulk = self._bulk, None
@@ -335,7 +335,7 @@ class UbiReader:
             return
         kind, actions = self._kinds.get(name), self._actions
         if kind is None:
-            name = name if name in actions or len(actions) < MAX_NAMES else OTHER
+            name = name if name in actions or len(actions) < MAX_ACTION_NAMES else OTHER_ACTIONS
             actions[name] = actions.get(name, 0) + 1
             return
         actions[name] = actions.get(name, 0) + 1

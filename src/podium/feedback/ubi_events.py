@@ -53,9 +53,9 @@ Fields = TypeVar("Fields", bound=msgspec.Struct)
 NO_ATTRIBUTES = UbiAttributes()
 
 usual_event: Callable[[Any], UbiEvent] = msgspec.json.Decoder(UbiEvent).decode
-"""A line of text -> an event; raises (``NOT_USUAL``) for any line that is not as usual."""
+"""A line of text -> an event; raises (``NOT_USUAL_ERRORS``) for any line that is not as usual."""
 
-NOT_USUAL = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
+NOT_USUAL_ERRORS = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
 
 
 def event_of(record: dict[str, Any]) -> UbiEvent:

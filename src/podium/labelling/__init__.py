@@ -1,7 +1,7 @@
 """Top-k judging: labelling strategies, judging sessions, the store, merging, export and statistics."""
 
 from podium.labelling.active_time import ActiveTime, active_time
-from podium.labelling.assignment import (
+from podium.labelling.assignments import (
     Assignment,
     check_assignments,
     crossover_design,
@@ -11,7 +11,7 @@ from podium.labelling.assignment import (
 )
 from podium.labelling.events import JudgingEvent
 from podium.labelling.export import ExportSummary, export
-from podium.labelling.generated import make_judgments
+from podium.labelling.generated_judgments import make_judgments
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judging_statistics import (
     AssessorAgreement,

@@ -1,4 +1,4 @@
-"""What judgments imply: ties are an equivalence, and "better" is transitive through them."""
+"""Implied preferences: ties are an equivalence, and "better" is transitive through them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageErro
 ContentKind = Literal["text", "html", "image"]
 CONTENT_KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
 
-MAX_ID = 500
+MAX_POOL_ID_LENGTH = 500
 """Characters in the id of a query or a document."""
 
 
@@ -237,9 +237,13 @@ def pool_lines(pool: Pool) -> Iterator[str]:
 
 
 def _check_id(value: object, what: str) -> None:
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID or not value.isprintable():
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= MAX_POOL_ID_LENGTH
+        or not value.isprintable()
+    ):
         raise DataError(
-            f"expected an id of {what} in 1 to {MAX_ID} printable characters, got {value!r:.60}"
+            f"expected an id of {what} in 1 to {MAX_POOL_ID_LENGTH} printable characters, got {value!r:.60}"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from podium.errors import EventError, NotAskedError
-from podium.labelling.active_time import MOST_SEGMENTS, ActiveTime, Segment, active_time
+from podium.labelling.active_time import MAX_SEGMENTS_PER_JUDGMENT, ActiveTime, Segment, active_time
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Answer, JudgedTopK, Judgment, Question
@@ -192,14 +192,14 @@ class Session:
         sent = event.data.get("segments")
         if sent is not None:
             segments = sent if isinstance(sent, list | tuple) else [sent]
-            room = MOST_SEGMENTS - len(self._segments)
+            room = MAX_SEGMENTS_PER_JUDGMENT - len(self._segments)
             self._segments += segments[:room]
             self._surplus += len(segments[room:])
         if event.kind == "pause" and not self.paused:
             self.paused, self._paused_at = True, event.at
         elif event.kind == "resume" and self.paused:
             self.paused = False
-            if len(self._pauses) < MOST_SEGMENTS:
+            if len(self._pauses) < MAX_SEGMENTS_PER_JUDGMENT:
                 self._pauses.append((self._paused_at, event.at))
 
     def _time(self, at: int) -> ActiveTime:

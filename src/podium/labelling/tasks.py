@@ -158,7 +158,7 @@ def make_tasks(
     Parameters
     ----------
     assignments
-        (assessor, query, tool), see ``podium.labelling.assignment``.
+        (assessor, query, tool), see ``podium.labelling.assignments``.
     pool
         The queries with their documents.
     k, strategy, skip_implied

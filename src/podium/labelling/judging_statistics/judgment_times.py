@@ -1,4 +1,4 @@
-"""What judging costs: Table 1, by method and by assessor."""
+"""Judgment times: what judging costs (Table 1), by method and by assessor."""
 
 from __future__ import annotations
 

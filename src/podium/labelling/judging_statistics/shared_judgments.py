@@ -1,4 +1,4 @@
-"""The judgments of a log so that those of different sessions can be compared."""
+"""Shared judgments: those of different sessions, numbered so that they can be compared."""
 
 from __future__ import annotations
 

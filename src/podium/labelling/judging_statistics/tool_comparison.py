@@ -13,7 +13,7 @@ from podium.labelling.judging_statistics.agreement import AssessorAgreement, non
 from podium.labelling.judging_statistics.kappa_alpha import Floats
 from podium.metrics.significance import paired_test
 
-PAIRED_QUERIES = 6
+MIN_PAIRED_QUERIES = 6
 """With fewer queries judged with both tools, flipping them can not give p < 0.05."""
 
 
@@ -132,7 +132,7 @@ def permutation_test(
         raise UsageError(f"expected resamples of 1 or more, got {resamples}")
     a, b = ({q: x / n for q, (x, n) in tool.by_query().items()} for tool in (first, second))
     both = [query for query in a if query in b]
-    if len(both) >= PAIRED_QUERIES:
+    if len(both) >= MIN_PAIRED_QUERIES:
         left, right = [a[query] for query in both], [b[query] for query in both]
         test = paired_test(left, right, "permutation", resamples=resamples, seed=seed)
         return PermutationTest(test.difference, test.p_value, len(both), "paired", resamples, seed)

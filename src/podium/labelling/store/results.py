@@ -1,4 +1,4 @@
-"""Finished truths as JSON can hold them, and back."""
+"""Results of finished sessions as JSON can hold them, and back."""
 
 from __future__ import annotations
 

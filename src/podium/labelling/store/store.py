@@ -21,8 +21,6 @@ from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
 from podium.labelling.store import tables
-from podium.labelling.store.batch import Appended, EventBatch, writing_batch
-from podium.labelling.store.bulk import JudgmentLog, judgment_log
 from podium.labelling.store.contents import (
     StoreMember,
     insert_pool,
@@ -32,7 +30,9 @@ from podium.labelling.store.contents import (
     upsert_members,
 )
 from podium.labelling.store.database import BUSY_SECONDS, Database
-from podium.labelling.store.live import LiveSession, LiveSessions, stored_counts
+from podium.labelling.store.event_batch import Appended, EventBatch, writing_batch
+from podium.labelling.store.judgment_log import JudgmentLog, judgment_log
+from podium.labelling.store.live_sessions import LiveSession, LiveSessions, stored_counts
 from podium.labelling.store.migrations import migrate
 from podium.labelling.store.results import read_result
 from podium.labelling.store.rows import read_event, read_task

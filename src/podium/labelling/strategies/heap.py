@@ -1,4 +1,4 @@
-"""The heap of the k best so far: Algorithm 1 of the paper."""
+"""Heap labelling: the heap of the k best so far, Algorithm 1 of the paper."""
 
 from __future__ import annotations
 

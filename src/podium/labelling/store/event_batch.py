@@ -13,7 +13,7 @@ from podium.errors import ReusedIdError
 from podium.labelling.events import JudgingEvent
 from podium.labelling.session import Session
 from podium.labelling.store import tables
-from podium.labelling.store.live import LiveSession, stored_counts
+from podium.labelling.store.live_sessions import LiveSession, stored_counts
 from podium.labelling.store.rows import event_row, read_event, session_row
 
 _AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables

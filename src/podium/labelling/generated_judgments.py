@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 START_MS = 1_750_000_000_000
 """When generated sessions begin."""
 
-SECONDS = {"preference": 5.5, "grade": 13.9}
+MEAN_JUDGMENT_SECONDS = {"preference": 5.5, "grade": 13.9}
 """The mean time of a judgment, as people in the paper's study took."""
 
 
@@ -80,7 +80,7 @@ def make_judgments(
             data = _judgment_data(session.step, quality, noise, tie, random, session)
             if session.judgments and random.random() < repeat:
                 data = _again(session, quality, noise, tie, random)
-            spent = int(1000 * SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
+            spent = int(1000 * MEAN_JUDGMENT_SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
             event = JudgingEvent(
                 f"{task.id}-{session.n_events + 1}",
                 task.id,
