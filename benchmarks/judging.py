@@ -209,4 +209,4 @@ def _read_json(process: subprocess.Popen[str]) -> dict[str, Any]:
 def _kept(path: Path) -> set[str]:
     """The ids of all events in the store."""
     with Store.open(path) as store:
-        return {e.id for standing in store.standings() for e in store.events(standing.task.id)}
+        return {e.id for state in store.session_states() for e in store.events(state.task.id)}

@@ -17,13 +17,13 @@ from podium.labelling import (
     PoolDocument,
     PoolQuery,
     Question,
-    Race,
+    StrategyRun,
     make_judgments,
     make_tasks,
     simulate,
     statistics,
 )  # fmt: skip
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 N, K = 1000, 50
 SECONDS = 5e-3
@@ -65,7 +65,7 @@ def _statistics(report: Report, n_queries: int) -> None:
         Store.open(f"{folder}/judgments.db") as store,
     ):
         store.add_pool(pool)
-        store.add_members([Member("ann"), Member("bob")])
+        store.add_members([StoreMember("ann"), StoreMember("bob")])
         store.add_tasks(make_tasks(plan, pool))
         events = make_judgments(store)
         name = f"statistics of {events:,} events"
@@ -75,23 +75,23 @@ def _statistics(report: Report, n_queries: int) -> None:
 
 
 def _steps(report: Report, strategy: str, n: int, k: int) -> None:
-    """Every judgment of a whole race, from the answer to the next question and what remains."""
+    """Every judgment of a whole run, from the answer to the next question and what remains."""
     documents = [f"d{i}" for i in random.Random(0).sample(range(n), n)]
     assessor = Assessor({document: int(document[1:]) for document in documents})
-    race, seconds = Race(strategy, documents, k), []
-    while isinstance(race.step, Question):
-        answer = assessor.answer(race.step)
+    run, seconds = StrategyRun(strategy, documents, k), []
+    while isinstance(run.step, Question):
+        answer = assessor.answer(run.step)
         start = time.perf_counter()
-        race.judge(answer)
-        _ = race.remaining
+        run.judge(answer)
+        _ = run.remaining
         seconds.append(time.perf_counter() - start)
-    judgments = race.judgments
+    judgments = run.judgments
     median, slow = np.percentile(seconds, [50, 99])
     what = f"{strategy}, next question, {len(judgments):,} judgments"
     report.rows.append(Row(f"{what}, 99 of 100", float(slow), at_most=SECONDS))
     report.notes.append(f"{what}: the median is {median * 1e6:.0f} us.")
     name = f"{strategy}, {len(judgments):,} judgments replayed"
-    replay = Contender(name, lambda: Race.replay(strategy, documents, k, judgments), 7)
+    replay = Contender(name, lambda: StrategyRun.replay(strategy, documents, k, judgments), 7)
     report.rows.append(Row(name, report.race([replay])[name].median))
 
 

@@ -10,7 +10,7 @@ import httpx
 
 from podium.apps.judging import JudgingSettings, Links, make_app
 from podium.labelling import Pool, PoolDocument, PoolQuery, make_tasks
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 SECRET = "a secret of the tests"
 DOCUMENTS = tuple(
@@ -27,7 +27,7 @@ POOL = Pool(
 def fill(store, pool=POOL, k=3):
     """Ann judges q1 by pairs and grades q2, bob judges q1, the boss looks after them."""
     store.add_pool(pool)
-    store.add_members([Member("ann"), Member("bob"), Member("boss", role="admin")])
+    store.add_members([StoreMember("ann"), StoreMember("bob"), StoreMember("boss", role="admin")])
     plan = [("ann", "q1", "preference"), ("ann", "q2", "grade"), ("bob", "q1", "preference")]
     tasks = make_tasks(plan, pool, k=k)
     store.add_tasks(tasks)

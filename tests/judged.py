@@ -1,8 +1,8 @@
 """Stores with judgments for tests: a small one told judgment by judgment, and generated ones."""
 
 from podium.labelling import (
-    Event,
     GradeTask,
+    JudgingEvent,
     Pool,
     PoolDocument,
     PoolQuery,
@@ -12,7 +12,7 @@ from podium.labelling import (
     make_judgments,
     make_tasks,
 )
-from podium.labelling.store import Member
+from podium.labelling.store import StoreMember
 
 
 def pool_of(queries, documents):
@@ -30,7 +30,7 @@ def generated(store, n_queries=8, n_documents=12, k=4, seed=0, **options):
     pool = pool_of(queries, [f"d{i:02d}" for i in range(n_documents)])
     assessors = [f"u{i}" for i in range(5)]
     store.add_pool(pool)
-    store.add_members(map(Member, assessors))
+    store.add_members(map(StoreMember, assessors))
     store.add_tasks(make_tasks(crossover_design(queries, assessors, rounds=2), pool, k=k))
     make_judgments(store, seed=seed, **options)
     return store
@@ -57,13 +57,15 @@ def tell(store, task, data, *, kind="judgment", seconds=1.0):
     start = 100_000 * n
     end = start + round(1000 * seconds)
     segments = {"segments": [[start, end]]} if seconds else {}
-    store.append(Event(f"{task.id}-{n}", task.id, kind, max(start, end), {**data, **segments}))
+    store.append(
+        JudgingEvent(f"{task.id}-{n}", task.id, kind, max(start, end), {**data, **segments})
+    )
 
 
 def small(store):
     """Two queries of four documents; q1 by preferences from ann and bob, q2 grades of both."""
     store.add_pool(pool_of(["q1", "q2"], "wxyz"))
-    store.add_members([Member("ann"), Member("bob"), Member("cat")])
+    store.add_members([StoreMember("ann"), StoreMember("bob"), StoreMember("cat")])
     tasks = {
         "ann-q1": PreferenceTask("ann-q1", "q1", "ann", tuple("wxyz"), k=2, strategy="sort"),
         "bob-q1": PreferenceTask("bob-q1", "q1", "bob", tuple("zyxw"), k=2, strategy="sort"),

@@ -14,11 +14,11 @@ def answer(levels, a, b):
     return ">" if levels[a] < levels[b] else "<" if levels[a] > levels[b] else "~"
 
 
-def judge(race, levels):
+def judge(run, levels):
     """All questions answered by true levels."""
-    while not race.finished:
-        race.judge(answer(levels, race.step.a, race.step.b))
-    return race.step
+    while not run.finished:
+        run.judge(answer(levels, run.step.a, run.step.b))
+    return run.step
 
 
 def true_top(levels, k):

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 from podium.labelling.tasks import GradeTask, PreferenceTask
 
 SECRET = "a secret for tests and for nothing else"
@@ -52,7 +52,7 @@ class Site:
         self.address = f"http://127.0.0.1:{self.port}"
         self.store = Store.open(self.path)
         self.store.add_pool(Pool((self.query,)))
-        self.store.add_members([Member("eve", role="admin")])
+        self.store.add_members([StoreMember("eve", role="admin")])
         self.number = 0
         self.greet()
 
@@ -63,7 +63,7 @@ class Site:
         self.tasks = {tool: f"{tool}-{self.number}" for tool in ("pairs", "grades")}
         documents = tuple(document.id for document in self.query.documents)
         about = (self.query.id, self.assessor, documents)
-        self.store.add_members([Member(self.assessor)])
+        self.store.add_members([StoreMember(self.assessor)])
         self.store.add_tasks(
             [
                 PreferenceTask(self.tasks["pairs"], *about, k=self.k),

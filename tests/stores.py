@@ -8,8 +8,8 @@ from podium.errors import (
     StoreError,
 )
 from podium.labelling import (
-    Event,
     GradeTask,
+    JudgingEvent,
     Pool,
     PoolDocument,
     PoolQuery,
@@ -17,7 +17,7 @@ from podium.labelling import (
     Question,
     Session,
 )
-from podium.labelling.store import Member
+from podium.labelling.store import StoreMember
 
 DOCUMENTS = tuple(f"d{i:02d}" for i in range(12))
 POOL = Pool(
@@ -29,7 +29,7 @@ POOL = Pool(
 ANN = PreferenceTask("ann-q1", "q1", "ann", DOCUMENTS, k=3)
 BOB = PreferenceTask("bob-q1", "q1", "bob", DOCUMENTS[::-1], k=3, strategy="sort", prior=DOCUMENTS)
 CAT = GradeTask("cat-q1", "q1", "cat", DOCUMENTS)
-MEMBERS = [Member("ann"), Member("bob", "Bob ☃", "admin"), Member("cat")]
+MEMBERS = [StoreMember("ann"), StoreMember("bob", "Bob ☃", "admin"), StoreMember("cat")]
 
 
 def furnish(store):
@@ -46,7 +46,7 @@ def judgment(session, step, number, at=0):
         data |= {"a": step.a, "b": step.b, "answer": ">" if step.a < step.b else "<"}
     else:
         data |= {"document": step.document, "grade": int(step.document[1:]) % 5}
-    return Event(f"{session}-{number}", session, "judgment", at + 250, data)
+    return JudgingEvent(f"{session}-{number}", session, "judgment", at + 250, data)
 
 
 def judge_all(store, session, at_most=1000):
@@ -65,12 +65,12 @@ def rows(store, select):
 def assert_is_its_replay(store, task):
     """What is kept of a session for fast reading is what its events say."""
     session = Session.replay(task, store.events(task.id))
-    (standing,) = [s for s in store.standings() if s.task.id == task.id]
-    assert standing.task == task
-    assert standing.events == session.n_events
-    assert (standing.judged, standing.remaining) == session.progress
-    assert standing.active_ms == session.active_ms
-    assert standing.result == (session.step if session.finished else None)
+    (state,) = [s for s in store.session_states() if s.task.id == task.id]
+    assert state.task == task
+    assert state.events == session.n_events
+    assert (state.judged, state.remaining) == session.progress
+    assert state.active_ms == session.active_ms
+    assert state.result == (session.step if session.finished else None)
     live = store.session(task.id)
     assert (live.step, live.judgments, live.n_events) == (
         session.step,

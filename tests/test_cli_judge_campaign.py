@@ -23,7 +23,7 @@ def pool(tmp_path):
 
 def tasks_of(path):
     with Store.open(path) as store:
-        return [standing.task for standing in store.standings()]
+        return [state.task for state in store.session_states()]
 
 
 def told(*arguments, code=0):

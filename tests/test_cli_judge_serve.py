@@ -18,8 +18,8 @@ from podium.apps.judging.demo import DEPTH, QUERIES, TOP, demo_assignments, demo
 from podium.apps.judging.secret_files import secret_of
 from podium.errors import DataError, UsageError
 from podium.experiments.stdlib import queries
-from podium.labelling import Event, make_tasks, write_pool
-from podium.labelling.store import Member, Store
+from podium.labelling import JudgingEvent, make_tasks, write_pool
+from podium.labelling.store import Store, StoreMember
 from tests.browser import POOL, form_token
 from tests.cli import answer, flat, run
 
@@ -139,7 +139,7 @@ def test_a_pool_again_gives_nobody_more_to_do(tmp_path, pool):
     with server("serve", "--store", store, "--pool", pool):
         pass
     with Store.open(store) as opened:
-        assert len(opened.standings()) == 2
+        assert len(opened.session_states()) == 2
 
 
 def test_a_store_without_tasks_is_told(tmp_path, pool):
@@ -196,7 +196,7 @@ def test_links_of_a_store(tmp_path):
     with Store.open(store) as opened:
         plan = demo_assignments("ann")
         opened.add_pool(demo_pool())
-        opened.add_members([Member("ann")])
+        opened.add_members([StoreMember("ann")])
         opened.add_tasks(make_tasks(plan, demo_pool()))
     told = answer("judge", "links", "--store", store, "--base-url", "https://j.example.org/")
     links = Links(secret_of(str(store)))
@@ -297,7 +297,7 @@ def test_events_of_other_programs_are_seen(tmp_path, pool):
     ):
         task = re.search(r'href="/judge/([^"]+)"', page)[1]
         judge(client, task, 1, "x")
-        opened.append(Event("elsewhere", task, "pause", 1))
+        opened.append(JudgingEvent("elsewhere", task, "pause", 1))
         assert client.get(f"/api/tasks/{task}").json()["events"] == 2
         judge(client, task, 1, "y")
         assert [e.id for e in opened.events(task)] == ["x0", "elsewhere", "y0"]

@@ -86,7 +86,7 @@ def test_import_passes_settings_on(tmp_path, pool):
         "No, Yes",
     )
     with Store.open(path) as opened:
-        tasks = [standing.task for standing in opened.standings()]
+        tasks = [state.task for state in opened.session_states()]
     heap, grade = tasks[0], tasks[-1]
     assert (heap.k, heap.strategy, heap.skip_implied) == (2, "heap", False)
     assert grade.grades == ("No", "Yes")
@@ -115,8 +115,8 @@ def test_import_of_a_run(tmp_path):
                   tmp_path / "docs.jsonl", "--depth", 2, "-a", "ann", "--prior")  # fmt: skip
     assert told["queries"] == 1
     with Store.open(tmp_path / "a.db") as opened:
-        (standing,) = opened.standings()
-    assert standing.task.prior == ("x", "y")
+        (state,) = opened.session_states()
+    assert state.task.prior == ("x", "y")
 
 
 def test_import_of_a_sample(tmp_path):
@@ -127,8 +127,8 @@ def test_import_of_a_sample(tmp_path):
     assert answer(*sampled)["queries"] == 1
     with Store.open(tmp_path / "a.db") as opened:
         assert opened.pool() == read_pool(pool).sample(10, seed=7)
-        (standing,) = opened.standings()
-    assert len(standing.task.documents) == 10
+        (state,) = opened.session_states()
+    assert len(state.task.documents) == 10
     assert (answer(*sampled)["queries"], answer(*sampled)["tasks"]) == (0, 0)
     assert "q1" in run(*import_, "--sample", 10, "--seed", 8, code=1).stderr  # other documents
 

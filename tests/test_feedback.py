@@ -350,7 +350,7 @@ def test_what_is_saved_can_be_loaded(tmp_path):
     feedback = parse(*shown("a"), *longest, *endless)
     save_feedback(feedback, path)
     assert load_feedback(path).reactions[0, FACTORS.index("dwell")] == 3 * 1e12
-    feedback.tally.sums[:] = np.inf
+    feedback.list_sums.sums[:] = np.inf
     with pytest.raises(DataError, match="infinite"):
         save_feedback(feedback, path)
     assert load_feedback(path).reactions[0, FACTORS.index("dwell")] == 3 * 1e12

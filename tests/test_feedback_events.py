@@ -7,7 +7,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from podium.feedback import parse_ubi
-from podium.feedback.events import NOT_USUAL, Attributes, Event, event_of, usual_event
+from podium.feedback.ubi_events import (
+    NOT_USUAL_ERRORS,
+    UbiAttributes,
+    UbiEvent,
+    event_of,
+    usual_event,
+)
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.text(max_size=3), st.integers(),
@@ -30,9 +36,9 @@ def record_with(values):
         "position": st.fixed_dictionaries({}, optional={"ordinal": values, "x": values}),
     }
     attributes = {
-        name: inside.get(name, values) | values for name in Attributes.__struct_fields__
+        name: inside.get(name, values) | values for name in UbiAttributes.__struct_fields__
     } | {"other": values}
-    top = dict.fromkeys(Event.__struct_fields__, values) | {"other": values}
+    top = dict.fromkeys(UbiEvent.__struct_fields__, values) | {"other": values}
     top["event_attributes"] = st.fixed_dictionaries({}, optional=attributes) | values
     top["action_name"] = st.sampled_from(["click", "view", ""]) | values
     return st.fixed_dictionaries({}, optional=top)
@@ -53,7 +59,7 @@ def test_a_usual_line_has_the_fields_the_parser_finds(record):
     line = json.dumps(record)
     try:
         event = usual_event(line)
-    except NOT_USUAL:
+    except NOT_USUAL_ERRORS:
         return
     assert same(event, by_parser(line))
 
@@ -71,7 +77,7 @@ def test_what_is_no_json_is_never_usual(record, data):
         )
     try:
         event = usual_event(line)
-    except NOT_USUAL:
+    except NOT_USUAL_ERRORS:
         return
     assert same(event, by_parser(line))
 
@@ -100,7 +106,7 @@ def test_numbers_beyond_64_bits_are_ids_all_the_same(number):
 
 def test_half_characters_in_a_line_of_text_stop_nothing():
     """Files cannot hold them, lines at hand can."""
-    with pytest.raises(NOT_USUAL):
+    with pytest.raises(NOT_USUAL_ERRORS):
         usual_event('{"action_name": "\ud800"}')
     line = '{"action_name": "click", "query_id": "1", "timestamp": 1741000000000, "event_attributes": %s}'
     feedback = parse_ubi([line % '{"object": {"object_id": "\ud800"}}'])

@@ -26,7 +26,7 @@ from podium.feedback import (
     read_classes,
     read_ubi,
 )
-from podium.feedback.fields import number_of
+from podium.feedback.ubi_fields import number_of
 
 NAN = float("nan")
 T0 = 1_741_000_000_000
@@ -168,7 +168,7 @@ def test_a_view_says_what_its_exit_does_not():
     left = {**event("page_exit", "a", 1), "timestamp": None}
     feedback = parse(opened, left)
     assert factor(feedback, "dwell") == 30
-    assert feedback.tally["openings"].tolist() == [1]
+    assert feedback.list_sums["openings"].tolist() == [1]
     assert feedback.counts.exit_without_view == 0
     said = parse(
         opened, {**left, "event_attributes": {**left["event_attributes"], "dwell_ms": 7000}}
@@ -192,7 +192,7 @@ def test_a_document_may_be_left_and_opened_at_the_same_time(again):
         expected = [(20 + (60 - 20)), 0 + (37 - 30)]
         assert feedback.reactions[:, FACTORS.index("dwell")].tolist() == expected
         assert feedback.reactions[:, FACTORS.index("closed")].tolist() == [0, 1]
-        assert feedback.tally["openings"].tolist() == [2, 2]
+        assert feedback.list_sums["openings"].tolist() == [2, 2]
         assert feedback.counts.exit_before_view + feedback.counts.exit_without_view == 0
 
 
@@ -218,8 +218,8 @@ def test_openings_are_as_a_walk_through_the_moments_finds_them(moves):
                     stays += [] if since is None else [now - since]
                     since = None
         row = feedback.docids.tolist().index(document)
-        assert feedback.tally["dwell"][row] == sum(stays)
-        assert feedback.tally["openings"][row] == len(stays)
+        assert feedback.list_sums["dwell"][row] == sum(stays)
+        assert feedback.list_sums["openings"][row] == len(stays)
 
 
 def test_a_dwell_beyond_all_time_is_none():

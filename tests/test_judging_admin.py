@@ -8,7 +8,7 @@ import pytest
 from browser import Site, lower_is_better, serving
 
 from podium.labelling import statistics
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_progress_and_statistics(site, task, ann):
 
 def test_the_admin_s_page_of_an_empty_store(tmp_path):
     with Store.open(tmp_path / "judgments.db") as store:
-        store.add_members([Member("boss", role="admin")])
+        store.add_members([StoreMember("boss", role="admin")])
         site = Site(store)
         boss = site.browser("boss", "admin")
         assert boss.get("/admin").status_code == 200

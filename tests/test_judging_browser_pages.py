@@ -9,7 +9,7 @@ from judging_pages import all_sent, enter, judge_all, judging, part, press
 from judging_site import Site, jazz
 from screens import check_screen
 
-from podium.labelling.generated import make_judgments
+from podium.labelling.generated_judgments import make_judgments
 from podium.labelling.pools import PoolDocument, PoolQuery
 
 # Hostile and odd documents

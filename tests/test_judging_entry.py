@@ -16,7 +16,7 @@ from podium.apps.judging import JudgingSettings, Links, make_app
 from podium.apps.judging.headers import HEADERS
 from podium.apps.judging.secret_files import secret_of
 from podium.errors import UsageError
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_one_browser_can_be_both(site):
 
 def test_an_admin_who_is_none_any_more_is_out_at_once(site):
     boss = site.browser("boss", "admin")
-    site.store.add_members([Member("boss", role="assessor")])
+    site.store.add_members([StoreMember("boss", role="assessor")])
     assert boss.get("/admin").status_code == 401
     assert boss.get("/admin/statistics.json").json()["error"]["code"] == "no_session"
 
@@ -271,7 +271,7 @@ def test_every_answer_has_the_headers(site, task, ann, monkeypatch):
     ]  # fmt: skip
     answers.append(ann.send(task, ann.event("pause")))
     answers.append(ann.ask("DELETE", "/"))
-    monkeypatch.setattr(site.store, "standings", broken)
+    monkeypatch.setattr(site.store, "session_states", broken)
     answers.append(ann.get("/"))
     assert answers[-1].status_code == 500
     assert "secret" not in answers[-1].text
@@ -375,7 +375,7 @@ def test_an_assessor_who_is_none_any_more_is_out(tmp_path):
     with serving(tmp_path, members_seconds=0) as (site, tasks):
         task, ann, bob = tasks["ann", "q1"], site.browser("ann"), site.browser("bob")
         ann.open(task)
-        site.store.add_members([Member("ann", role="admin")])
+        site.store.add_members([StoreMember("ann", role="admin")])
         assert ann.get(f"/api/tasks/{task.id}").status_code == 401
         assert ann.send(task, ann.event("pause")).json()["error"]["code"] == "no_session"
         assert ann.get("/").status_code == 401
@@ -389,7 +389,7 @@ def test_one_link_can_be_made_void(tmp_path):
         ann.open(task)
         old = site.links.token("ann", "assessor")
         (renewed,) = site.store.renew_links(["ann"])
-        assert renewed == Member("ann", generation=1)
+        assert renewed == StoreMember("ann", generation=1)
         assert ann.send(task, ann.event("pause")).status_code == 401
         assert ann.get(f"/enter/{old}").status_code == 403
         assert bob.get("/").status_code == 200
@@ -414,7 +414,7 @@ def test_members_are_read_now_and_then(tmp_path, monkeypatch):
             assert ann.get("/").status_code == 200
         assert len(read) <= 1
         # Somebody new does not wait.
-        site.store.add_members([Member("cat")])
+        site.store.add_members([StoreMember("cat")])
         assert site.browser("cat").get("/").status_code == 200
 
 

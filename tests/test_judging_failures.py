@@ -78,7 +78,7 @@ def test_a_store_that_cannot_be_read_is_a_page(site, ann, monkeypatch):
     def gone(*_):
         raise StoreError("the store could not be read: /secret/place is gone")
 
-    monkeypatch.setattr(site.store, "standings", gone)
+    monkeypatch.setattr(site.store, "session_states", gone)
     monkeypatch.setattr(site.store, "members", gone)
     page = ann.get("/")
     assert page.status_code == 503

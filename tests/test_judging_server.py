@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from browser import Site, fill, lower_is_better, serving
 
-from podium.labelling import GradeQuestion, Question, TopK, statistics
+from podium.labelling import GradeQuestion, JudgedTopK, Question, statistics
 from podium.labelling.store import Store
 
 
@@ -42,7 +42,7 @@ def test_a_whole_query_is_judged(site, task, ann):
     assert levels == [["d0"], ["d1"], ["d2"]]
     assert state["progress"] == {"done": n, "remaining": 0.0}
     session = site.store.session(task.id)
-    assert session.step == TopK((("d0",), ("d1",), ("d2",)), 3, n)
+    assert session.step == JudgedTopK((("d0",), ("d1",), ("d2",)), 3, n)
     assert session.active_seconds == (2.5,) * n
     assert "finished" in ann.get("/").text or "done" in ann.get("/").text.lower()
     answer = ann.send(task, ann.event(question="0-1-0-x", answer="left"))

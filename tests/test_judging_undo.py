@@ -3,7 +3,7 @@
 import pytest
 from browser import Browser, lower_is_better, serving
 
-from podium.labelling import Event
+from podium.labelling import JudgingEvent
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_undo_of_another_judgment_is_refused_with_where_the_task_stands(site,
 def test_an_undo_that_was_kept_before_it_had_to_name_one_can_be_sent_again(site, task, ann):
     ann.judge(task, ann.open(task), lower_is_better)
     old = ann.event("undo", steps=1)
-    site.store.append(Event(old["id"], task.id, "undo", old["at"], old["data"]))
+    site.store.append(JudgingEvent(old["id"], task.id, "undo", old["at"], old["data"]))
     assert ann.send(task, old).status_code == 200
     assert len(site.store.events(task.id)) == 2
 

@@ -9,7 +9,7 @@ from browser import fill
 from podium.apps.judging.refusals import Refusal
 from podium.apps.judging.writer import MOST, Writer
 from podium.errors import EventError, StoreError
-from podium.labelling import Event
+from podium.labelling import JudgingEvent
 from podium.labelling.store import Store
 
 
@@ -21,7 +21,7 @@ def store(tmp_path):
 
 
 def pause(i, task):
-    event = Event(f"e{i}", task.id, "pause", i)
+    event = JudgingEvent(f"e{i}", task.id, "pause", i)
     return task.id, [event.id], lambda batch: batch.append(event).new
 
 
@@ -91,7 +91,7 @@ def test_a_database_that_fails_is_told_to_all_and_nothing_is_kept(store, monkeyp
 
 def held():
     """Something to be written that says when it is begun, and waits until it may go on."""
-    begun, go = threading.Event(), threading.Event()
+    begun, go = threading.JudgingEvent(), threading.JudgingEvent()
 
     def wait(batch):
         begun.set()

@@ -12,9 +12,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
 from podium.labelling import (
-    Agreement,
+    AssessorAgreement,
+    JudgedTopK,
     Opinion,
-    TopK,
     agreement,
     chi_square,
     cohen_kappa,
@@ -22,10 +22,10 @@ from podium.labelling import (
     compare_tools,
     krippendorff_alpha,
 )
-from podium.labelling.agreement import PREFERENCES
-from podium.labelling.comparable import top_k_overlap
-from podium.labelling.comparison import permutation_test
-from podium.labelling.reliability import same_units
+from podium.labelling.judging_statistics.agreement import PREFERENCES
+from podium.labelling.judging_statistics.kappa_alpha import same_units
+from podium.labelling.judging_statistics.shared_judgments import top_k_overlap
+from podium.labelling.judging_statistics.tool_comparison import permutation_test
 
 ALL_LABELS = st.lists(
     st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=2, max_size=4),
@@ -122,8 +122,8 @@ def test_kappa_is_the_mean_of_two_assessors_at_a_time(queries):
 
 def test_two_documents_outside_the_top_k_are_a_tie():
     documents = [f"d{i:02d}" for i in range(50)]
-    ann = TopK(tuple((d,) for d in documents[:10]), 10, 0).labels(documents)
-    bob = TopK(tuple((d,) for d in documents[10:20]), 10, 0).labels(documents)
+    ann = JudgedTopK(tuple((d,) for d in documents[:10]), 10, 0).labels(documents)
+    bob = JudgedTopK(tuple((d,) for d in documents[10:20]), 10, 0).labels(documents)
     found = agreement([Opinion("q", "ann", ann), Opinion("q", "bob", bob)])
     pairs = 50 * 49 // 2
     assert found.n_pairs == pairs
@@ -144,7 +144,7 @@ def test_the_papers_figures_follow_from_its_tables():
         matrix = np.array(printed)
         shares = np.array([matrix[1, 0] / matrix[0, 1], 1.0, matrix[1, 2] / matrix[2, 1]])
         counts = np.rint(1e6 * shares[:, None] * matrix).astype(np.int64)
-        found = Agreement(
+        found = AssessorAgreement(
             ("q",),
             ("u", "v"),
             np.zeros(1, int),
@@ -297,7 +297,9 @@ def by_query(shares, prefix="q"):
     counts = np.array([[[n, 10 - n, 0], [0, 0, 0], [0, 0, 0]] for n in shares])
     queries = tuple(f"{prefix}{i}" for i in range(len(shares)))
     between = np.tile([0, 1], (len(shares), 1))
-    return Agreement(queries, ("u", "v"), np.arange(len(shares)), between, counts, np.eye(3))
+    return AssessorAgreement(
+        queries, ("u", "v"), np.arange(len(shares)), between, counts, np.eye(3)
+    )
 
 
 def test_queries_with_both_tools_are_exchanged_in_all_ways():
@@ -346,7 +348,7 @@ def test_the_chi_square_counts_each_pair_of_documents_once():
 
 
 def top(*levels, k=3):
-    return TopK(tuple(map(tuple, levels)), k, 0)
+    return JudgedTopK(tuple(map(tuple, levels)), k, 0)
 
 
 def test_overlap_is_the_share_that_both_have():

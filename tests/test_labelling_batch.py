@@ -6,7 +6,7 @@ import pytest
 from browser import fill
 
 from podium.errors import EventError, NotAskedError, ReusedIdError
-from podium.labelling import Event, Question
+from podium.labelling import JudgingEvent, Question
 from podium.labelling.store import Store
 
 
@@ -22,7 +22,7 @@ def judgment(store, session, name):
     told = {"document": getattr(step, "document", None), "grade": 1}
     if isinstance(step, Question):
         told = {"a": step.a, "b": step.b, "answer": ">"}
-    return Event(name, session, "judgment", 1, told)
+    return JudgingEvent(name, session, "judgment", 1, told)
 
 
 def test_a_batch_is_what_single_events_would_be(store):
@@ -33,7 +33,7 @@ def test_a_batch_is_what_single_events_would_be(store):
         assert batch.knows("e0")
         assert batch.session(store.ids[0]).progress.judged == 1
     assert [store.append(event).new for event in events] == [False] * 3
-    assert [s.judged for s in store.standings()] == [1, 1, 1]
+    assert [s.judged for s in store.session_states()] == [1, 1, 1]
     assert len(store.judgments()) == 3
 
 
@@ -41,12 +41,12 @@ def test_what_is_refused_leaves_the_others(store):
     first = judgment(store, store.ids[0], "e1")
     store.append(first)
     with store.batch(store.ids, ["e1", "e2", "e3"]) as batch:
-        other = Event("e1", store.ids[1], "pause", 1)
+        other = JudgingEvent("e1", store.ids[1], "pause", 1)
         with pytest.raises(ReusedIdError, match="of another session"):
             batch.append(other)
         with pytest.raises(NotAskedError):
-            batch.append(Event("e2", store.ids[0], "judgment", 1, first.data))
-        batch.append(Event("e3", store.ids[1], "pause", 1))
+            batch.append(JudgingEvent("e2", store.ids[0], "judgment", 1, first.data))
+        batch.append(JudgingEvent("e3", store.ids[1], "pause", 1))
     assert [event.id for event in store.events(store.ids[0])] == ["e1"]
     assert [event.id for event in store.events(store.ids[1])] == ["e3"]
 
@@ -78,7 +78,7 @@ def test_batches_of_two_stores_do_not_wait_in_a_circle(store, store_url):
             ids = [f"{prefix}{i}-{session}" for session in sessions]
             with own.batch(sessions, ids) as batch:
                 for name, session in zip(ids, sessions, strict=True):
-                    batch.append(Event(name, session, "pause", i))
+                    batch.append(JudgingEvent(name, session, "pause", i))
 
     with Store.open(store_url) as other:
         threads = [

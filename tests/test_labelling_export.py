@@ -20,17 +20,17 @@ from podium.errors import (
 )
 from podium.labelling import (
     GradeTask,
+    JudgedTopK,
+    JudgedTruth,
     Judgment,
     PreferenceTask,
-    TopK,
-    Truth,
     export,
     merge_top_k,
     position_truth,
     top_k_truth,
 )
 from podium.labelling.export import preference_columns
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +159,9 @@ def test_assessors_kept_apart(store, tmp_path):
 def test_merged_labels_are_those_of_merge_top_k(large, merge, tmp_path):
     results = large.results()
     by_query = {}
-    for standing in large.standings():
-        if isinstance(standing.result, TopK):
-            by_query.setdefault(standing.task.query, []).append(standing.task)
+    for state in large.session_states():
+        if isinstance(state.result, JudgedTopK):
+            by_query.setdefault(state.task.query, []).append(state.task)
     export(large, tmp_path / "labels.csv", "labels", "csv", merge=merge)
     rows = read_csv(tmp_path / "labels.csv")
     assert len(rows) == 8 * 12
@@ -188,7 +188,7 @@ def test_another_k(large, tmp_path):
 
 
 def test_labels_of_ties_and_of_bad_documents():
-    tops = {"q": TopK((("b", "c"), ("a",)), 5, 3)}
+    tops = {"q": JudgedTopK((("b", "c"), ("a",)), 5, 3)}
     shared = position_truth(tops, {"q": "abcdef"})
     assert shared.labels["q"] == {"b": 5, "c": 5, "a": 3, "d": 0, "e": 0, "f": 0}
     broken = position_truth(tops, {"q": "abcdef"}, ties="broken")
@@ -234,7 +234,7 @@ def test_features_that_do_not_fit(store, features, tmp_path):
 def test_nothing_finished_is_an_error(tmp_path):
     with Store.open(tmp_path / "judgments.db") as store:
         store.add_pool(judged.pool_of(["q"], "ab"))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         store.add_tasks(
             [PreferenceTask("s", "q", "ann", ("a", "b")), GradeTask("t", "q", "ann", ("a", "b"))]
         )
@@ -247,7 +247,10 @@ def test_nothing_finished_is_an_error(tmp_path):
 
 def test_assessors_with_another_k_need_one():
     tasks = [PreferenceTask(f"s{k}", "q", f"u{k}", tuple("abc"), k=k) for k in (1, 2)]
-    results = [(tasks[0], TopK((("a",),), 1, 2)), (tasks[1], TopK((("a",), ("b",)), 2, 3))]
+    results = [
+        (tasks[0], JudgedTopK((("a",),), 1, 2)),
+        (tasks[1], JudgedTopK((("a",), ("b",)), 2, 3)),
+    ]
     with pytest.raises(DataError, match="query 'q': expected results of one k"):
         top_k_truth(results)
     assert top_k_truth(results, k=1)["q"].levels == (("a",),)
@@ -258,7 +261,7 @@ def test_assessors_with_another_k_need_one():
 
 def test_qrels_of_no_positive_label_are_an_error():
     with pytest.raises(EmptyDataError, match="documents with labels"):
-        Truth({"q": {"a": 0}}).qrels(positive=True)
+        JudgedTruth({"q": {"a": 0}}).qrels(positive=True)
 
 
 def test_a_session_that_ends_while_exporting_is_not_finished_yet(tmp_path):
@@ -296,7 +299,7 @@ def test_to_join_looks_the_queries_up_once():
     qids = [f"q{i}" for i in range(n)]
     data = podium.RankingData.from_arrays(np.ones((n, 1)), np.zeros(n), qid=qids, docid=["d"] * n)
     object.__setattr__(data, "qids", data.qids.view(Qids))
-    truth = Truth({query: {"d": 1.0} for query in qids}, topk=1)
+    truth = JudgedTruth({query: {"d": 1.0} for query in qids}, topk=1)
     assert truth.join(data).y.tolist() == [1.0] * n
     assert len(looked) < 10
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from judging import answer, weak_orders
 
 from podium.errors import DataError, EmptyDataError, UsageError
-from podium.labelling import Judgment, Knowledge, TopK
+from podium.labelling import JudgedTopK, Judgment, Knowledge
 
 ORDERS = list(weak_orders("abcd"))
 PAIRS = list(itertools.permutations("abcd", 2))
@@ -95,7 +95,7 @@ def test_errors_say_what_is_wrong():
         Knowledge(["a", "b", "a"])
     with pytest.raises(DataError, match="as text, got 3"):
         Knowledge(["a", 3])
-    with pytest.raises(DataError, match=r"of the race \(6 documents\), got 'x'"):
+    with pytest.raises(DataError, match=r"of the run \(6 documents\), got 'x'"):
         known("a > x")
     with pytest.raises(DataError, match="'a' twice"):
         known("a > a")
@@ -111,6 +111,6 @@ def test_a_judgment_flips():
 
 
 def test_labels_count_the_strictly_better():
-    top = TopK((("b",), ("a", "d"), ("c", "e")), k=4, judged=9)
+    top = JudgedTopK((("b",), ("a", "d"), ("c", "e")), k=4, judged=9)
     assert top.order == ("b", "a", "d", "c", "e")
     assert top.labels("abcdef") == {"a": 4 - 1, "b": 4, "c": 4 - 3, "d": 4 - 1, "e": 4 - 3, "f": 0}

@@ -20,7 +20,14 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.labelling import Judgment, Race, TopK, bradley_terry, merge_grades, merge_top_k
+from podium.labelling import (
+    JudgedTopK,
+    Judgment,
+    StrategyRun,
+    bradley_terry,
+    merge_grades,
+    merge_top_k,
+)
 from podium.labelling.merging import mergers
 
 COMPARISONS = st.lists(
@@ -138,7 +145,7 @@ def test_a_prior_is_above_zero_and_not_converging_is_an_error():
 
 
 def top(levels, k=3):
-    return TopK(tuple(map(tuple, levels)), k, 5)
+    return JudgedTopK(tuple(map(tuple, levels)), k, 5)
 
 
 @st.composite
@@ -152,7 +159,7 @@ def tops(draw, k=3):
             n = draw(st.integers(1, 2))
             levels.append(tuple(order[size : size + n]))
             size += n
-        found.append(TopK(tuple(levels), k, 5))
+        found.append(JudgedTopK(tuple(levels), k, 5))
     return found
 
 
@@ -252,10 +259,10 @@ def test_both_bad_counts_against_both():
 
 
 def judged(strategy, documents, k, answer, rng):
-    race = Race(strategy, [documents[i] for i in rng.permutation(len(documents))], k)
-    while not race.finished:
-        race.judge(answer(race.step.a, race.step.b))
-    return race.step, race.judgments
+    run = StrategyRun(strategy, [documents[i] for i in rng.permutation(len(documents))], k)
+    while not run.finished:
+        run.judge(answer(run.step.a, run.step.b))
+    return run.step, run.judgments
 
 
 def test_a_document_that_most_reject_does_not_get_in():
@@ -309,12 +316,12 @@ def test_merging_finds_more_of_the_truth_than_one_assessor():
         documents = [f"d{i:02d}" for i in range(30)]
         results, said = [], []
         for _ in range(4):
-            race = Race("tournament", [documents[i] for i in rng.permutation(30)], 6)
-            while not race.finished:
-                gap = int(race.step.b[1:]) - int(race.step.a[1:]) + 5 * rng.normal()
-                race.judge("~" if abs(gap) < 1 else ">" if gap > 0 else "<")
-            results.append(race.step)
-            said.append(race.judgments)
+            run = StrategyRun("tournament", [documents[i] for i in rng.permutation(30)], 6)
+            while not run.finished:
+                gap = int(run.step.b[1:]) - int(run.step.a[1:]) + 5 * rng.normal()
+                run.judge("~" if abs(gap) < 1 else ">" if gap > 0 else "<")
+            results.append(run.step)
+            said.append(run.judgments)
         merged = {
             "one": results[0],
             "majority": merge_top_k(results),

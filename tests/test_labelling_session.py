@@ -11,23 +11,23 @@ from hypothesis import strategies as st
 from podium.errors import EventError, NotAskedError, UsageError
 from podium.labelling import (
     STRATEGIES,
-    Event,
     Graded,
     GradeQuestion,
     Grades,
     GradeTask,
+    JudgedTopK,
+    JudgingEvent,
     Judgment,
     PreferenceTask,
     Question,
-    Race,
     Session,
-    TopK,
+    StrategyRun,
     active_time,
 )
-from podium.labelling.clock import LONGEST_MS
-from podium.labelling.events import LAST_MS, MAX_DATA
-from podium.labelling.results import read_result, result_record
+from podium.labelling.active_time import LONGEST_SEGMENT_MS
+from podium.labelling.events import LATEST_TIME_MS, MAX_DATA_CHARS
 from podium.labelling.session import ANSWER_CODES, Entry
+from podium.labelling.store.results import read_result, result_record
 
 DOCUMENTS = tuple("cabfed")
 PREFERENCE = PreferenceTask("s", "q", "ann", DOCUMENTS, k=2)
@@ -37,7 +37,7 @@ GRADE = GradeTask("s", "q", "ann", DOCUMENTS)
 def tell(kind="comment", at=0, id="e", session="s", **data):  # noqa: A002
     if kind == "comment":
         data.setdefault("text", "")
-    return Event(id, session, kind, at, data)
+    return JudgingEvent(id, session, kind, at, data)
 
 
 def truthful(step, at=0, segments=None, **more):
@@ -64,9 +64,11 @@ def run_to_the_end(session, at=0):
 
 
 def test_an_event_is_the_same_after_json():
-    event = Event("é", "s", "comment", -5, {"text": "\0 \ud800 ☃", "nested": {"x": [1, 2.5, None]}})
-    assert Event.from_json(event.to_json()) == event
-    assert Event.from_record(json.loads(event.to_json())).content == event.content
+    event = JudgingEvent(
+        "é", "s", "comment", -5, {"text": "\0 \ud800 ☃", "nested": {"x": [1, 2.5, None]}}
+    )
+    assert JudgingEvent.from_json(event.to_json()) == event
+    assert JudgingEvent.from_record(json.loads(event.to_json())).content == event.content
 
 
 @pytest.mark.parametrize(
@@ -74,15 +76,15 @@ def test_an_event_is_the_same_after_json():
     [
         ("id", ""), ("id", 7), ("id", "x" * 201), ("id", "a\nb"), ("id", "a\0"), ("session", None),
         ("kind", "judgement"), ("kind", None), ("kind", ["judgment"]), ("at", 1.5), ("at", "now"),
-        ("at", True), ("at", LAST_MS + 1), ("data", [1]), ("data", None), ("data", {1: 2}),
-        ("data", {"x": float("nan")}), ("data", {"x": {1, 2}}), ("data", {"x": "y" * MAX_DATA}),
+        ("at", True), ("at", LATEST_TIME_MS + 1), ("data", [1]), ("data", None), ("data", {1: 2}),
+        ("data", {"x": float("nan")}), ("data", {"x": {1, 2}}), ("data", {"x": "y" * MAX_DATA_CHARS}),
     ],
 )  # fmt: skip
 def test_a_malformed_event_is_refused(field, value):
     good = {"id": "e", "session": "s", "kind": "pause", "at": 0, "data": {}}
-    Event(**good)
+    JudgingEvent(**good)
     with pytest.raises(EventError, match="expected"):
-        Event(**good | {field: value})
+        JudgingEvent(**good | {field: value})
 
 
 @pytest.mark.parametrize(
@@ -92,20 +94,22 @@ def test_a_malformed_event_is_refused(field, value):
 )  # fmt: skip
 def test_json_that_is_no_event_is_refused(text):
     with pytest.raises(EventError, match="expected an event"):
-        Event.from_json(text)
+        JudgingEvent.from_json(text)
 
 
 def test_data_that_cannot_end_is_refused():
     endless = {}
     endless["x"] = endless
     with pytest.raises(EventError, match="JSON"):
-        Event("e", "s", "pause", 0, endless)
+        JudgingEvent("e", "s", "pause", 0, endless)
 
 
 def test_dates_stop_at_the_years_there_are():
-    assert Event("e", "s", "pause", LAST_MS).time.year == 9999
-    assert Event("e", "s", "pause", -LAST_MS).time.year == 1
-    assert Event("e", "s", "pause", 86_400_000).time.isoformat() == "1970-01-02T00:00:00+00:00"
+    assert JudgingEvent("e", "s", "pause", LATEST_TIME_MS).time.year == 9999
+    assert JudgingEvent("e", "s", "pause", -LATEST_TIME_MS).time.year == 1
+    assert (
+        JudgingEvent("e", "s", "pause", 86_400_000).time.isoformat() == "1970-01-02T00:00:00+00:00"
+    )
 
 
 # The clock
@@ -124,8 +128,8 @@ def test_dates_stop_at_the_years_there_are():
         ([[0, 1000], [200, 300], [900, 1100]], 1100, {"overlaps": 2}),
         ([[1000, 0], [0, 10]], 10, {"negative": 1}),
         ([[5, 5]], 0, {}),
-        ([[0, LONGEST_MS]], LONGEST_MS, {}),
-        ([[0, LONGEST_MS + 1], [0, 10]], 10, {"jumps": 1}),
+        ([[0, LONGEST_SEGMENT_MS]], LONGEST_SEGMENT_MS, {}),
+        ([[0, LONGEST_SEGMENT_MS + 1], [0, 10]], 10, {"jumps": 1}),
         ([[0.4, 999.6]], 1000, {}),
         ([[0, None], [1], "ab", 3, [1, 2, 3], [True, 5], ["0", 5]], 0, {"malformed": 7}),
         ([[float("nan"), 1], [0, float("inf")], [0, 1e300], [0, 10**400]], 0, {"malformed": 4}),
@@ -183,15 +187,15 @@ def test_active_time_is_the_milliseconds_in_a_segment_and_in_no_pause(segments, 
 def test_a_session_asks_what_the_race_asks(strategy, skip_implied):
     task = replace(PREFERENCE, strategy=strategy, skip_implied=skip_implied, prior=tuple("fedcba"))
     session = Session(task)
-    race = Race(strategy, DOCUMENTS, 2, tuple("fedcba"), skip_implied)
-    while isinstance(race.step, Question):
-        assert session.step == race.step
-        race.judge(">" if race.step.a < race.step.b else "<")
+    run = StrategyRun(strategy, DOCUMENTS, 2, tuple("fedcba"), skip_implied)
+    while isinstance(run.step, Question):
+        assert session.step == run.step
+        run.judge(">" if run.step.a < run.step.b else "<")
         session.apply(truthful(session.step))
-        assert session.judgments == race.judgments
-        assert session.progress == (len(race.judgments), race.remaining)
+        assert session.judgments == run.judgments
+        assert session.progress == (len(run.judgments), run.remaining)
     assert session.finished
-    assert session.step == race.step
+    assert session.step == run.step
     assert session.step.order == ("a", "b")
     assert session.progress.share == 1.0
 
@@ -268,7 +272,7 @@ def play(session, moves):
             data |= {"a": "a", "b": "b"}
         elif kind == "comment":
             data["text"] = "so"
-        events.append(Event(f"e{i}", "s", kind, 1000 * i + 300, data))
+        events.append(JudgingEvent(f"e{i}", "s", kind, 1000 * i + 300, data))
         session.apply(events[-1])
     return events
 
@@ -277,7 +281,7 @@ def play(session, moves):
 def test_a_session_moved_on_is_its_replay(moves, task):
     session = Session(task)
     events = play(session, moves)
-    replayed = Session.replay(task, [Event.from_json(event.to_json()) for event in events])
+    replayed = Session.replay(task, [JudgingEvent.from_json(event.to_json()) for event in events])
     for name in ("step", "judgments", "times", "undone", "progress", "comments", "active_ms", "paused",
                  "put_off", "last", "n_events"):  # fmt: skip
         assert getattr(replayed, name) == getattr(session, name), name
@@ -450,7 +454,7 @@ def test_results_are_the_same_after_json(task):
     session = Session(task)
     assert result_record(session.step) is None
     play(session, [("judgment", ">")] * 50)
-    assert isinstance(session.step, TopK | Grades)
+    assert isinstance(session.step, JudgedTopK | Grades)
     assert read_result(json.loads(json.dumps(result_record(session.step)))) == session.step
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from podium.aggregation import kendall
 from podium.errors import UnknownNameError, UsageError
-from podium.labelling import STRATEGIES, Assessor, Question, Race, simulate
+from podium.labelling import STRATEGIES, Assessor, Question, StrategyRun, simulate
 from podium.labelling.simulation import _prior
 
 EACH = pytest.mark.parametrize("strategy", STRATEGIES)
@@ -65,8 +65,8 @@ def test_priors_that_err_in_other_ways_save_as_much(kind):
     for _ in range(100):
         prior = mallows(50, 0.868, rng) if kind == "mallows" else swapped(50, rng, 0.6)
         taus.append(1 - 2 * inversions(prior) / math.comb(50, 2))
-        race = Race("tournament", rng.permutation(documents).tolist(), 10, prior)
-        judged.append(assessor.judge(race).judged)
+        run = StrategyRun("tournament", rng.permutation(documents).tolist(), 10, prior)
+        judged.append(assessor.judge(run).judged)
     assert np.mean(taus) == pytest.approx(0.6, abs=0.04)
     assert np.mean(judged) <= 85
 
@@ -125,7 +125,7 @@ def test_the_summary_is_of_the_counts():
     simulation = simulate("heap", 30, 5, runs=40)
     counts = sorted(simulation.judgments.tolist())
     assert simulation.mean == sum(counts) / 40
-    # The least count that at least the share of races does not exceed.
+    # The least count that at least the share of runs does not exceed.
     assert simulation.quantiles == {
         share: counts[math.ceil(share * 40) - 1] for share in (0.05, 0.25, 0.5, 0.75, 0.95)
     }

@@ -16,17 +16,17 @@ from podium.labelling import (
     STRATEGIES,
     Graded,
     GradeTask,
+    JudgedTopK,
     Judgment,
     PreferenceTask,
-    TopK,
     cohen_kappa,
     make_judgments,
     plot_statistics,
     statistics,
 )
+from podium.labelling.judging_statistics.judgment_times import COMPLEXITY, TIME_BINS
 from podium.labelling.session import Session
-from podium.labelling.store import Member, Store
-from podium.labelling.times import BINS, COMPLEXITY
+from podium.labelling.store import Store, StoreMember
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def found(store):
 @pytest.fixture(scope="module")
 def sessions(store):
     """Every session as its events make it: no column of numbers takes part."""
-    tasks = [standing.task for standing in store.standings()]
+    tasks = [state.task for state in store.session_states()]
     return [Session.replay(task, store.events(task.id)) for task in tasks]
 
 
@@ -166,7 +166,7 @@ def test_table_1(found, sessions):
         assert times.minutes_per_query == pytest.approx(np.mean(spent))
         assert times.repeated == sum(len(session.repeats) for session in mine)
         assert sum(times.histogram) == len(seconds)
-        assert len(times.histogram) == len(BINS) - 1
+        assert len(times.histogram) == len(TIME_BINS) - 1
     assert [(t.name, t.complexity) for t in found.methods] == [
         ("tournament", "n + k log n"),
         ("grade", "n"),
@@ -180,7 +180,7 @@ def test_table_1(found, sessions):
 def test_overlap_of_the_top_k(found, sessions):
     by_query = defaultdict(list)
     for session in sessions:
-        if isinstance(session.step, TopK):
+        if isinstance(session.step, JudgedTopK):
             by_query[session.task.query].append(set(session.step.order))
     shares = [2 * len(a & b) / (len(a) + len(b)) for a, b in by_query.values()]
     assert found.overlap.pairs == 8
@@ -222,7 +222,7 @@ def test_a_small_store_by_hand(store_url):
 def test_undone_untimed_and_flawed_judgments(tmp_path):
     with Store.open(tmp_path / "judgments.db") as store:
         store.add_pool(judged.pool_of(["q"], "abc"))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         task = GradeTask("s", "q", "ann", tuple("abc"))
         store.add_tasks([task])
         judged.tell(store, task, {"document": "a", "grade": 1}, seconds=8)
@@ -242,7 +242,7 @@ def test_a_store_without_judgments(tmp_path):
         assert found.tables() == []
         assert json.dumps(found.to_dict(), allow_nan=False)
         store.add_pool(judged.pool_of(["q"], "ab"))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         store.add_tasks([PreferenceTask("s", "q", "ann", ("a", "b"))])
         found = statistics(store)
     assert repr(found) == "Statistics(0 judgments, 0 of 1 sessions finished)"
@@ -311,7 +311,7 @@ def test_statistics_are_fast(tmp_path):
     rng = np.random.default_rng(0)
     with Store.open(tmp_path / "judgments.db") as store:
         store.add_pool(judged.pool_of([f"q{i}" for i in range(n_tasks // 2)], documents))
-        store.add_members([Member("ann"), Member("bob")])
+        store.add_members([StoreMember("ann"), StoreMember("bob")])
         store.add_tasks(
             PreferenceTask(f"s{i}", f"q{i // 2}", ("ann", "bob")[i % 2], tuple(documents))
             for i in range(n_tasks)

@@ -31,9 +31,9 @@ from podium.errors import (
     UsageError,
 )
 from podium.labelling import (
-    Event,
     Graded,
     GradeTask,
+    JudgingEvent,
     Pool,
     PoolDocument,
     PoolQuery,
@@ -41,7 +41,7 @@ from podium.labelling import (
     Question,
 )
 from podium.labelling.session import ANSWER_CODES
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_an_event_sent_twice_is_one_event(store, store_url):
     before = store.session("ann-q1").step
     with Store.open(store_url) as other:
         for event in [*events, *reversed(events)]:
-            again = other.append(Event.from_json(event.to_json()))
+            again = other.append(JudgingEvent.from_json(event.to_json()))
             assert not again.new
             assert again.session.step == before
     assert store.events("ann-q1") == events
@@ -85,10 +85,10 @@ def test_an_id_with_other_content_is_an_error(store):
     (event,) = judge_all(store, "ann-q1", at_most=1)
     step = store.session("ann-q1").step
     others = [
-        Event(event.id, event.session, event.kind, event.at, {**event.data, "answer": "~"}),
-        Event(event.id, event.session, event.kind, event.at + 1, event.data),
-        Event(event.id, event.session, "pause", event.at, event.data),
-        Event(event.id, "bob-q1", event.kind, event.at, event.data),
+        JudgingEvent(event.id, event.session, event.kind, event.at, {**event.data, "answer": "~"}),
+        JudgingEvent(event.id, event.session, event.kind, event.at + 1, event.data),
+        JudgingEvent(event.id, event.session, "pause", event.at, event.data),
+        JudgingEvent(event.id, "bob-q1", event.kind, event.at, event.data),
         judgment("ann-q1", step, 0),
     ]
     for other in others:
@@ -107,27 +107,31 @@ def test_a_judgment_of_what_was_not_asked_is_refused(store):
         "answer": ">",
     }
     with pytest.raises(NotAskedError, match="expected a judgment of"):
-        store.append(Event("e", "ann-q1", "judgment", 0, wrong))
+        store.append(JudgingEvent("e", "ann-q1", "judgment", 0, wrong))
     with pytest.raises(NotAskedError):
-        store.append(Event("e", "ann-q1", "undo", 0))
+        store.append(JudgingEvent("e", "ann-q1", "undo", 0))
     assert store.events("ann-q1") == []
     good = judgment("ann-q1", step, 0)
     store.append(good)
     with pytest.raises(NotAskedError):  # the same answer again, under a new id
-        store.append(Event("f", "ann-q1", "judgment", 0, good.data))
+        store.append(JudgingEvent("f", "ann-q1", "judgment", 0, good.data))
     assert store.events("ann-q1") == [good]
     assert_is_its_replay(store, ANN)
 
 
 def test_an_unknown_session_is_refused(store):
-    for call in (store.session, store.events, lambda s: store.append(Event("e", s, "pause", 0))):
+    for call in (
+        store.session,
+        store.events,
+        lambda s: store.append(JudgingEvent("e", s, "pause", 0)),
+    ):
         with pytest.raises(EventError, match="expected a session of the store, got 'eve-q1'"):
             call("eve-q1")
 
 
 def test_any_text_is_kept_as_it_is(store):
     text = "'; DROP TABLE events; -- \0 \ud800 ☃ \U0001f600 \\u0000 é"
-    event = Event(
+    event = JudgingEvent(
         "☃ %s :x", "ann-q1", "comment", -1, {"text": text, "deep": [{"ä": None}, 1e300, 2**70]}
     )
     store.append(event)
@@ -138,7 +142,7 @@ def test_any_text_is_kept_as_it_is(store):
 
 def test_undo_is_in_the_log(store):
     events = judge_all(store, "ann-q1")
-    undo = Event("undo", "ann-q1", "undo", 0, {"steps": len(events) - 1})
+    undo = JudgingEvent("undo", "ann-q1", "undo", 0, {"steps": len(events) - 1})
     session = store.append(undo).session
     assert len(session.judgments) == 1
     assert store.events("ann-q1") == [*events, undo]
@@ -187,7 +191,9 @@ def random_event(rng, session, number):
         if kind == "judgment":
             data["grade"] = rng.randint(0, 4)
     data["segments"] = [[100 * number, 100 * number + rng.randint(-5, 90)]]
-    return Event(f"{session.task.id}-{number}", session.task.id, kind, 100 * number + 80, data)
+    return JudgingEvent(
+        f"{session.task.id}-{number}", session.task.id, kind, 100 * number + 80, data
+    )
 
 
 def test_what_is_kept_beside_the_events_is_what_they_say(store):
@@ -237,7 +243,7 @@ def test_an_empty_store_has_no_judgments(store):
     assert len(log) == 0
     assert len(log.tasks) == 3
     assert repr(log) == "JudgmentLog(0 judgments in 3 tasks)"
-    assert [s.finished for s in store.standings()] == [False] * 3
+    assert [s.finished for s in store.session_states()] == [False] * 3
 
 
 # Pools, members, tasks
@@ -248,16 +254,16 @@ def test_pools_members_and_tasks_are_kept(store, store_url):
         assert other.pool() == POOL
         assert other.query("q2") == POOL["q2"]
         assert other.members() == MEMBERS
-        assert [s.task for s in other.standings()] == [ANN, BOB, CAT]
-        assert [s.task for s in other.standings(assessor="bob")] == [BOB]
-        assert [s.task for s in other.standings(assessor="bob", query="q2")] == []
+        assert [s.task for s in other.session_states()] == [ANN, BOB, CAT]
+        assert [s.task for s in other.session_states(assessor="bob")] == [BOB]
+        assert [s.task for s in other.session_states(assessor="bob", query="q2")] == []
         with pytest.raises(UnknownNameError, match="did you mean q"):
             other.query("q3")
 
 
 def test_comments_come_in_the_order_in_which_they_came(store):
     for i, session in enumerate(["cat-q1", "ann-q1", "bob-q1", "ann-q1"]):
-        store.append(Event(f"c{i}", session, "comment", -i, {"text": "so"}))
+        store.append(JudgingEvent(f"c{i}", session, "comment", -i, {"text": "so"}))
         time.sleep(0.002)
     assert [event.id for event in store.comments()] == ["c0", "c1", "c2", "c3"]
     assert [event.id for event in store.comments(latest=2)] == ["c2", "c3"]
@@ -274,11 +280,11 @@ def test_comments_are_found_without_looking_at_all_events(tmp_path):
 
 def test_links_are_renewed_one_by_one(store):
     assert store.renew_links(["cat", "ann"]) == [
-        Member("ann", generation=1),
-        Member("cat", generation=1),
+        StoreMember("ann", generation=1),
+        StoreMember("cat", generation=1),
     ]
-    assert store.renew_links(["cat"]) == [Member("cat", generation=2)]
-    store.add_members([Member("cat", "Catherine")])  # which says nothing of links
+    assert store.renew_links(["cat"]) == [StoreMember("cat", generation=2)]
+    store.add_members([StoreMember("cat", "Catherine")])  # which says nothing of links
     assert [member.generation for member in store.members()] == [1, 0, 2]
     with pytest.raises(UnknownNameError, match="member 'dan'"):
         store.renew_links(["ann", "dan"])
@@ -291,8 +297,13 @@ def test_adding_again_adds_nothing(store):
     third = PoolQuery("q3", documents=(PoolDocument("x"),))
     assert store.add_pool(Pool((POOL["q2"], third))) == 1
     assert store.pool() == Pool((*POOL, third))
-    store.add_members([Member("bob", "Robert"), Member("dan")])
-    assert store.members() == [Member("ann"), Member("bob", "Robert"), Member("cat"), Member("dan")]
+    store.add_members([StoreMember("bob", "Robert"), StoreMember("dan")])
+    assert store.members() == [
+        StoreMember("ann"),
+        StoreMember("bob", "Robert"),
+        StoreMember("cat"),
+        StoreMember("dan"),
+    ]
 
 
 def test_many_queries_at_once(store):
@@ -348,15 +359,15 @@ def test_many_queries_at_once(store):
             DataError,
             "t",
         ),
-        (lambda s: s.add_members([Member("x\0")]), UsageError, "printable"),
-        (lambda s: s.add_members([Member("x", role="boss")]), UnknownNameError, "role 'boss'"),
+        (lambda s: s.add_members([StoreMember("x\0")]), UsageError, "printable"),
+        (lambda s: s.add_members([StoreMember("x", role="boss")]), UnknownNameError, "role 'boss'"),
     ],
 )
 def test_what_does_not_fit_is_refused_whole(store, change, error, says):
     with pytest.raises(error, match=says):
         change(store)
     assert store.pool() == POOL
-    assert [s.task for s in store.standings()] == [ANN, BOB, CAT]
+    assert [s.task for s in store.session_states()] == [ANN, BOB, CAT]
     assert store.members() == MEMBERS
 
 
@@ -367,11 +378,11 @@ def test_appending_is_as_fast_after_five_thousand_events(store_url):
     documents = tuple(f"d{i:04d}" for i in range(1000))
     with Store.open(store_url) as store:
         store.add_pool(Pool((PoolQuery("q", documents=tuple(map(PoolDocument, documents))),)))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         store.add_tasks([PreferenceTask("s", "q", "ann", documents, k=50, strategy="sort")])
         step, spent = store.session("s").step, []
         for number in range(2600):
-            shown = Event(f"s{number}", "s", "shown", number, {"a": step.a, "b": step.b})
+            shown = JudgingEvent(f"s{number}", "s", "shown", number, {"a": step.a, "b": step.b})
             for event in (shown, judgment("s", step, number)):
                 started = time.process_time()
                 step = store.append(event).session.step
@@ -389,7 +400,7 @@ def test_all_judgments_are_read_fast(store_url):
             for i in range(n_tasks)
         ]
         store.add_pool(Pool(tuple(pool)))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         store.add_tasks(PreferenceTask(f"s{i}", f"q{i}", "ann", documents) for i in range(n_tasks))
         data = json.dumps(
             {"a": documents[0], "b": documents[1], "answer": ">", "segments": [[0, 900]]}

@@ -30,7 +30,7 @@ from podium.errors import (
     require,
 )
 from podium.labelling import (
-    Event,
+    JudgingEvent,
 )
 from podium.labelling.store import Store, tables
 from podium.labelling.store.database import parse_url
@@ -78,7 +78,7 @@ def test_a_full_disk_says_that_the_judgment_was_not_kept(sqlite_url):
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar() if full[0] else 2**30
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-        event = Event("big", "ann-q1", "comment", 0, {"text": "x" * 60_000})
+        event = JudgingEvent("big", "ann-q1", "comment", 0, {"text": "x" * 60_000})
         error = refuses(
             lambda: store.append(event), "comment 'big' was not kept", "full", "make room"
         )
@@ -99,7 +99,9 @@ def fill_the_disk(url, told):
         kept = 0
         try:
             for number in range(1000):
-                event = Event(f"e{number}", "ann-q1", "comment", number, {"text": "x" * 20_000})
+                event = JudgingEvent(
+                    f"e{number}", "ann-q1", "comment", number, {"text": "x" * 20_000}
+                )
                 store.append(event)
                 kept += 1
         except StoreError as error:
@@ -159,7 +161,7 @@ def test_an_event_that_cannot_be_replayed_is_named(store, store_url):
         connection.execute(sa.update(tables.events).where(where).values(data=wrong))
     with Store.open(store_url) as other:
         refuses(lambda: other.session("ann-q1"), "event 'ann-q1-1' of the store cannot be replayed")
-        refuses(lambda: other.append(Event("e", "ann-q1", "pause", 0)), "cannot be replayed")
+        refuses(lambda: other.append(JudgingEvent("e", "ann-q1", "pause", 0)), "cannot be replayed")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_a_path_is_no_reason(tmp_path):
             if statement.startswith("INSERT INTO events"):
                 raise sa.exc.OperationalError(statement, {}, broken)
 
-        event = Event("e", "ann-q1", "pause", 0)
+        event = JudgingEvent("e", "ann-q1", "pause", 0)
         error = refuses(lambda: store.append(event), "readonly", "fulltext", "cannot be written")
         assert error.reason == "failed"
         assert unavailable(error).code == "store_unavailable"

@@ -26,7 +26,7 @@ from podium.errors import (
     ReusedIdError,
 )
 from podium.labelling import (
-    Event,
+    JudgingEvent,
     Session,
 )
 from podium.labelling.store import Store, tables
@@ -43,7 +43,7 @@ def comment_and_judge(url, me, shared):
     with Store.open(url, timeout=60) as store:
         own = f"{me}-q1"
         for number in range(60):
-            store.append(Event(f"{me}-c{number}", shared, "comment", number, {"text": me}))
+            store.append(JudgingEvent(f"{me}-c{number}", shared, "comment", number, {"text": me}))
             live = store.session(own)
             if not live.finished:
                 store.append(judgment(own, live.step, live.n_events))
@@ -69,7 +69,9 @@ def race_for_every_question(url, me):
             step, number = live.step, live.n_events
             try:
                 store.append(
-                    Event(f"{me}-{number}", "ann-q1", "judgment", 0, judgment("-", step, 0).data)
+                    JudgingEvent(
+                        f"{me}-{number}", "ann-q1", "judgment", 0, judgment("-", step, 0).data
+                    )
                 )
             except (NotAskedError, ReusedIdError):
                 continue
@@ -88,11 +90,11 @@ def test_of_two_judgments_of_one_question_one_is_kept(store, store_url):
 def send_all(url, lines):
     with Store.open(url, timeout=60) as store:
         for line in lines:
-            store.append(Event.from_json(line))
+            store.append(JudgingEvent.from_json(line))
 
 
 def test_the_same_events_from_two_processes_are_kept_once(store, store_url):
-    events = [Event(f"e{i}", "ann-q1", "comment", i, {"text": "so"}) for i in range(80)]
+    events = [JudgingEvent(f"e{i}", "ann-q1", "comment", i, {"text": "so"}) for i in range(80)]
     lines = [event.to_json() for event in events]
     run_processes(send_all, [(store_url, lines), (store_url, lines)])
     assert sorted(store.events("ann-q1"), key=lambda e: e.at) == events
@@ -100,7 +102,7 @@ def test_the_same_events_from_two_processes_are_kept_once(store, store_url):
 
 def test_one_id_for_two_sessions_at_the_same_time(store, store_url):
     lines = [
-        [Event(f"e{i}", session, "comment", i, {"text": "so"}).to_json() for i in range(1)]
+        [JudgingEvent(f"e{i}", session, "comment", i, {"text": "so"}).to_json() for i in range(1)]
         for session in ("ann-q1", "bob-q1")
     ]
     refused = []
@@ -108,7 +110,7 @@ def test_one_id_for_two_sessions_at_the_same_time(store, store_url):
     def send(line):
         with Store.open(store_url) as other:
             try:
-                other.append(Event.from_json(line))
+                other.append(JudgingEvent.from_json(line))
             except ReusedIdError as error:
                 refused.append(error)
 
@@ -126,7 +128,7 @@ def test_threads_share_a_store(store):
         try:
             for number in range(25):
                 store.append(
-                    Event(f"{me}-{number}", "cat-q1", "comment", number, {"text": str(me)})
+                    JudgingEvent(f"{me}-{number}", "cat-q1", "comment", number, {"text": str(me)})
                 )
                 live = store.session("ann-q1")
                 if not live.finished:
@@ -150,7 +152,9 @@ def test_threads_share_a_store(store):
 def append_until_killed(url, acknowledged):
     with Store.open(url) as store, open(acknowledged, "w", buffering=1) as log:
         for number in range(1_000_000):
-            store.append(Event(f"e{number}", "ann-q1", "comment", number, {"text": "x" * 200}))
+            store.append(
+                JudgingEvent(f"e{number}", "ann-q1", "comment", number, {"text": "x" * 200})
+            )
             log.write(f"e{number}\n")
 
 

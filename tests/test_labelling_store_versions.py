@@ -5,9 +5,9 @@ import sqlalchemy as sa
 from stores import ANN, assert_is_its_replay, furnish, judge_all, refuses, rows, run_processes
 
 from podium.labelling import (
-    Event,
+    JudgedTopK,
+    JudgingEvent,
     Judgment,
-    TopK,
 )
 from podium.labelling.store import Store, tables
 from podium.labelling.store.database import Database
@@ -70,8 +70,8 @@ def test_a_store_of_the_first_version_is_migrated(store_url):
             (i, step.what) for i, step in enumerate(MIGRATIONS, start=1)
         ]
         assert versions[0].applied == 1700000000000
-        first, second = store.standings()
-        assert first.result == TopK((("z",),), 1, 2)
+        first, second = store.session_states()
+        assert first.result == JudgedTopK((("z",),), 1, 2)
         assert (first.events, first.judged, first.active_ms, first.changed) == (
             4,
             2,
@@ -86,9 +86,9 @@ def test_a_store_of_the_first_version_is_migrated(store_url):
         assert log.flaws.tolist() == [0, 1, 0]
         assert (log.first.tolist(), log.second.tolist()) == ([0, 0, 2], [1, 1, 0])
         assert store.session("s1").judgments == (Judgment("x", "y", ">"), Judgment("z", "x", ">"))
-        store.append(Event("e5", "s2", "judgment", 0, {"document": "x", "grade": 1}))
-        for standing in store.standings():
-            assert_is_its_replay(store, standing.task)
+        store.append(JudgingEvent("e5", "s2", "judgment", 0, {"document": "x", "grade": 1}))
+        for state in store.session_states():
+            assert_is_its_replay(store, state.task)
     with Store.open(store_url) as store:  # nothing more to do
         assert len(rows(store, sa.select(tables.schema_versions))) == VERSION
 

@@ -1,6 +1,6 @@
 """Strategies find the true top k, in all orders, with ties and bad documents, and ask nothing twice.
 
-With PODIUM_CASES of 100000 or more whole races are run for every k in all orders of up to 7 documents;
+With PODIUM_CASES of 100000 or more whole runs are run for every k in all orders of up to 7 documents;
 else of up to 5, and of 6 for one k each. Strategies by themselves are tried in all orders of 8 anyway.
 """
 
@@ -13,7 +13,15 @@ import pytest
 from judging import answer, judge, true_top, weak_orders
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.labelling import STRATEGIES, Judgment, Question, Race, TopK, next_step, strategy_named
+from podium.labelling import (
+    STRATEGIES,
+    JudgedTopK,
+    Judgment,
+    Question,
+    StrategyRun,
+    next_step,
+    strategy_named,
+)
 
 SOAK = int(os.environ.get("PODIUM_CASES", "0")) >= 100_000
 ANSWERS = (">", "~", "<", "bad")
@@ -76,7 +84,7 @@ def test_whole_races_in_all_orders(strategy):
         for order in itertools.permutations(best):
             some_k = 1 + sum(i * ord(document) for i, document in enumerate(order)) % n
             for k in range(1, n + 1) if n < 6 or SOAK else (some_k,):
-                top = judge(Race(strategy, order, k), levels)
+                top = judge(StrategyRun(strategy, order, k), levels)
                 assert top.levels == tuple((d,) for d in best[:k])
 
 
@@ -89,7 +97,7 @@ def test_whole_races_in_some_orders(strategy, n):
         levels = {d: int(d) for d in order}
         prior = rng.sample(order, rng.randint(0, n)) if rng.random() < 0.5 else None
         k = rng.randint(1, n)
-        top = judge(Race(strategy, order, k, prior, rng.random() < 0.5), levels)
+        top = judge(StrategyRun(strategy, order, k, prior, rng.random() < 0.5), levels)
         assert top.order == tuple(str(i) for i in range(k))
 
 
@@ -99,8 +107,8 @@ def test_all_orders_with_ties(strategy, skip_implied):
     for n in range(1, 6):
         for levels in weak_orders(documents(n)):
             for k in range(1, n + 1):
-                race = Race(strategy, documents(n), k, skip_implied=skip_implied)
-                top = judge(race, levels)
+                run = StrategyRun(strategy, documents(n), k, skip_implied=skip_implied)
+                top = judge(run, levels)
                 assert [set(level) for level in top.levels] == true_top(levels, k)
                 assert top.judged <= STRATEGIES[strategy].bound(n, k)
                 better = {
@@ -116,11 +124,11 @@ def test_all_orders_with_bad_documents(strategy):
         for levels, bad_from in itertools.product(weak_orders(documents(n)), range(n)):
             good = {d: level for d, level in levels.items() if level < bad_from}
             for k in range(1, n + 1):
-                race = Race(strategy, documents(n), k)
-                while not race.finished:
-                    a, b = race.step.a, race.step.b
-                    race.judge("bad" if a not in good and b not in good else answer(levels, a, b))
-                found = [set(level) for level in race.step.levels]
+                run = StrategyRun(strategy, documents(n), k)
+                while not run.finished:
+                    a, b = run.step.a, run.step.b
+                    run.judge("bad" if a not in good and b not in good else answer(levels, a, b))
+                found = [set(level) for level in run.step.levels]
                 # One that never met another bad one cannot be known to be bad.
                 alone = [level for level in found if not level & good.keys()]
                 assert len(alone) <= 1
@@ -133,23 +141,23 @@ def test_all_orders_with_bad_documents(strategy):
 
 @EACH
 def test_all_bad_leaves_none(strategy):
-    race = Race(strategy, documents(6), 2)
-    while not race.finished:
-        race.judge("bad")
-    assert race.step == TopK((), 2, 3), "3 judgments of 2 documents each"
+    run = StrategyRun(strategy, documents(6), 2)
+    while not run.finished:
+        run.judge("bad")
+    assert run.step == JudgedTopK((), 2, 3), "3 judgments of 2 documents each"
 
 
 @EACH
 def test_all_tied_takes_one_judgment_less_than_documents(strategy):
-    race = Race(strategy, documents(9), 3)
-    top = judge(race, dict.fromkeys(documents(9), 0))
+    run = StrategyRun(strategy, documents(9), 3)
+    top = judge(run, dict.fromkeys(documents(9), 0))
     assert len(top.levels) == 1
     assert set(top.order) == set(documents(9))
     assert top.judged == 9 - 1
 
 
 def test_a_tie_never_displaces_the_root_of_the_heap():
-    top = judge(Race("heap", documents(5), 2), {"a": 0, "b": 1, "c": 1, "d": 1, "e": 2})
+    top = judge(StrategyRun("heap", documents(5), 2), {"a": 0, "b": 1, "c": 1, "d": 1, "e": 2})
     assert top.levels == (("a",), ("b", "c", "d"))
     assert top.order[:2] == ("a", "b"), "b was there first"
     assert top.labels("abcde") == {"a": 2, "b": 1, "c": 1, "d": 1, "e": 0}
@@ -177,20 +185,22 @@ def test_nothing_implied_is_asked_and_nobody_who_left(strategy, prior):
         order = documents(n)
         levels = {d: rng.randrange(n) for d in order}
         bad = rng.choice((0.0, 0.3))
-        race = Race(strategy, order, rng.randint(1, n), rng.sample(order, n) if prior else None)
+        run = StrategyRun(
+            strategy, order, rng.randint(1, n), rng.sample(order, n) if prior else None
+        )
         left = set()
-        while not race.finished:
-            a, b = race.step.a, race.step.b
-            weak = closed(race.judgments)
+        while not run.finished:
+            a, b = run.step.a, run.step.b
+            weak = closed(run.judgments)
             assert (a, b) not in weak
             assert (b, a) not in weak
             assert not {a, b} & left
             says = "bad" if rng.random() < bad else answer(levels, a, b)
-            race.judge(says)
+            run.judge(says)
             if says == "bad":
                 left |= {a, b}
                 left |= {d for own, d in weak if own in (a, b)}
-        assert race.step.judged <= STRATEGIES[strategy].bound(n, race.k, prior)
+        assert run.step.judged <= STRATEGIES[strategy].bound(n, run.k, prior)
 
 
 @EACH
@@ -203,20 +213,20 @@ def test_next_step_is_the_race_at_every_step(strategy, skip_implied, prior):
         n = rng.randint(1, 12)
         order = documents(n)
         options = {"prior": rng.sample(order, n) if prior else None, "skip_implied": skip_implied}
-        race = Race(strategy, order, rng.randint(1, n + 2), **options)
-        steps = [race.step]
-        while not race.finished:
-            race.judge(rng.choices(ANSWERS, (4, 2, 4, 1))[0])
-            steps.append(race.step)
-        judgments = race.judgments
-        assert len(judgments) == race.step.judged <= STRATEGIES[strategy].bound(n, race.k, prior)
+        run = StrategyRun(strategy, order, rng.randint(1, n + 2), **options)
+        steps = [run.step]
+        while not run.finished:
+            run.judge(rng.choices(ANSWERS, (4, 2, 4, 1))[0])
+            steps.append(run.step)
+        judgments = run.judgments
+        assert len(judgments) == run.step.judged <= STRATEGIES[strategy].bound(n, run.k, prior)
         for done, step in enumerate(steps):
             said = [j.flipped() if rng.random() < 0.5 else j for j in judgments[:done]]
-            assert next_step(strategy, order, race.k, said, **options) == step
-            assert race.undone(len(judgments) - done).step == step
-        for level, worse in itertools.combinations(race.step.levels, 2):
+            assert next_step(strategy, order, run.k, said, **options) == step
+            assert run.undone(len(judgments) - done).step == step
+        for level, worse in itertools.combinations(run.step.levels, 2):
             pairs = itertools.product(level, worse)
-            assert all(race.knowledge.implied(a, b) == ">" for a, b in pairs)
+            assert all(run.knowledge.implied(a, b) == ">" for a, b in pairs)
 
 
 @EACH
@@ -227,11 +237,11 @@ def test_what_remains_is_expected_rightly(strategy, n, k, skip_implied):
     expected, true, rises = {}, {}, []
     for _ in range(30):
         order = shuffled(n, rng)
-        race, told = Race(strategy, order, k, skip_implied=skip_implied), []
-        while not race.finished:
-            told.append(race.remaining)
-            race.judge(answer({d: int(d) for d in order}, race.step.a, race.step.b))
-        assert race.remaining == 0
+        run, told = StrategyRun(strategy, order, k, skip_implied=skip_implied), []
+        while not run.finished:
+            told.append(run.remaining)
+            run.judge(answer({d: int(d) for d in order}, run.step.a, run.step.b))
+        assert run.remaining == 0
         assert min(told) >= 1
         assert told[-1] < 6
         rises.append(max((b - a for a, b in itertools.pairwise(told)), default=0))
@@ -248,22 +258,22 @@ def test_what_remains_is_expected_rightly(strategy, n, k, skip_implied):
 
 @EACH
 def test_what_remains_falls_as_documents_leave(strategy):
-    race = Race(strategy, shuffled(40, random.Random(0)), 5)
-    before = race.remaining
+    run = StrategyRun(strategy, shuffled(40, random.Random(0)), 5)
+    before = run.remaining
     for _ in range(10):
-        race.judge("bad")
-    assert race.remaining < before - 10
+        run.judge("bad")
+    assert run.remaining < before - 10
 
 
 def test_a_prior_orders_documents_and_the_others_come_after():
-    assert Race("heap", "abcd", 1, prior=["d", "b"]).step == Question("b", "d")
-    race = Race("heap", "abcd", 1, prior=["d", "b"])
-    asked = [race.judge(">") and race.step.a for _ in range(2)]
+    assert StrategyRun("heap", "abcd", 1, prior=["d", "b"]).step == Question("b", "d")
+    run = StrategyRun("heap", "abcd", 1, prior=["d", "b"])
+    asked = [run.judge(">") and run.step.a for _ in range(2)]
     assert asked == ["a", "c"]
 
 
 def test_more_places_than_documents_sorts_them_all():
-    top = judge(Race("tournament", "bac", 10), {"a": 0, "b": 1, "c": 2})
+    top = judge(StrategyRun("tournament", "bac", 10), {"a": 0, "b": 1, "c": 2})
     assert top.order == ("a", "b", "c")
     assert top.labels("abc") == {"a": 10, "b": 9, "c": 8}
     assert strategy_named("tournament").bound(3, 10) == strategy_named("tournament").bound(3, 3)
@@ -271,7 +281,7 @@ def test_more_places_than_documents_sorts_them_all():
 
 def test_one_document_needs_no_judgment():
     for strategy in STRATEGIES:
-        assert Race(strategy, ["a"], 1).step == TopK((("a",),), 1, 0)
+        assert StrategyRun(strategy, ["a"], 1).step == JudgedTopK((("a",),), 1, 0)
 
 
 def test_bounds_as_the_papers_have_them():
@@ -287,23 +297,23 @@ def test_bounds_as_the_papers_have_them():
 @EACH
 def test_errors_say_what_is_wrong(strategy):
     with pytest.raises(UnknownNameError, match="did you mean"):
-        Race(strategy[:-1], "abc", 1)
+        StrategyRun(strategy[:-1], "abc", 1)
     for k in (0, -1, 2.5):
         with pytest.raises(UsageError, match=f"k of 1 or more, got {k}"):
-            Race(strategy, "abc", k)
+            StrategyRun(strategy, "abc", k)
     with pytest.raises(DataError, match="prior of the documents judged, got 'x'"):
-        Race(strategy, "abc", 1, prior="ax")
+        StrategyRun(strategy, "abc", 1, prior="ax")
     with pytest.raises(DataError, match="once in the prior, got 'a' twice"):
-        Race(strategy, "abc", 1, prior="aa")
-    race = Race(strategy, "ab", 1)
+        StrategyRun(strategy, "abc", 1, prior="aa")
+    run = StrategyRun(strategy, "ab", 1)
     with pytest.raises(UsageError, match="got 'better'"):
-        race.judge("better")
-    assert race.judgments == ()
-    race.judge(">")
-    with pytest.raises(UsageError, match="finished race"):
-        race.judge(">")
+        run.judge("better")
+    assert run.judgments == ()
+    run.judge(">")
+    with pytest.raises(UsageError, match="finished run"):
+        run.judge(">")
     with pytest.raises(UsageError, match="at most the 1 judgments made, got 2"):
-        race.undone(2)
+        run.undone(2)
 
 
 def test_a_judgment_of_another_question_is_refused():

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from podium.errors import NotAskedError
 from podium.labelling import (
-    Event,
     GradeQuestion,
     GradeTask,
+    JudgingEvent,
     Judgment,
     Pool,
     PoolDocument,
@@ -20,9 +20,9 @@ from podium.labelling import (
     Session,
     statistics,
 )
-from podium.labelling.clock import LONGEST_JUDGMENT_MS, MOST_SEGMENTS
+from podium.labelling.active_time import LONGEST_JUDGMENT_MS, MAX_SEGMENTS_PER_JUDGMENT
 from podium.labelling.session import Entry
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 DOCUMENTS = tuple("cabfed")
 PAIRS = PreferenceTask("s", "q", "ann", DOCUMENTS, k=3)
@@ -34,7 +34,7 @@ def told(session, name, at=0, answer=">", **data):
     about = {"document": getattr(step, "document", None), "grade": 1}
     if isinstance(step, Question):
         about = {"a": step.a, "b": step.b, "answer": answer}
-    return Event(name, "s", "judgment", at, about | data)
+    return JudgingEvent(name, "s", "judgment", at, about | data)
 
 
 def again(session, name, place=0):
@@ -44,11 +44,11 @@ def again(session, name, place=0):
         about = {"a": earlier.b, "b": earlier.a, "answer": ">"}
     else:
         about = {"document": earlier.document, "grade": 2}
-    return Event(name, "s", "judgment", 0, about | {"repeat": True})
+    return JudgingEvent(name, "s", "judgment", 0, about | {"repeat": True})
 
 
 def undo(name, judgment):
-    return Event(name, "s", "undo", 0, {"judgment": judgment})
+    return JudgingEvent(name, "s", "undo", 0, {"judgment": judgment})
 
 
 @pytest.mark.parametrize("task", [PAIRS, GRADES], ids=["pairs", "grades"])
@@ -78,7 +78,7 @@ def test_an_undo_of_any_other_is_refused():
         with pytest.raises(NotAskedError, match="an undo of 'e3'"):
             session.apply(undo("u", wrong))
     with pytest.raises(NotAskedError):
-        session.apply(Event("u", "s", "undo", 0, {"judgment": "e3", "steps": 2}))
+        session.apply(JudgingEvent("u", "s", "undo", 0, {"judgment": "e3", "steps": 2}))
     assert (session.n_events, len(session.judgments), len(session.repeats)) == (3, 2, 1)
 
 
@@ -88,7 +88,7 @@ def test_an_old_undo_means_what_it_meant():
     first = session.step
     session.apply(told(session, "e1"))
     session.apply(again(session, "e2"))
-    assert session.advance(Event("u", "s", "undo", 0)) == Entry(answer=1, repeated=0)
+    assert session.advance(JudgingEvent("u", "s", "undo", 0)) == Entry(answer=1, repeated=0)
     assert session.step == first
     assert [timed.event for timed in session.repeats] == ["e2"]
 
@@ -97,13 +97,13 @@ def test_a_repeat_that_is_put_off_stays_out_of_the_line():
     session = Session(GRADES)
     session.apply(told(session, "e1"))
     step = session.step
-    skip = Event("k", "s", "skip", 0, {"document": DOCUMENTS[0], "repeat": True})
+    skip = JudgingEvent("k", "s", "skip", 0, {"document": DOCUMENTS[0], "repeat": True})
     assert session.advance(skip) == Entry(first=0, repeated=1)
     assert (session.step, session.put_off) == (step, 1)
-    strange = Event("k2", "s", "skip", 0, {"document": DOCUMENTS[3], "repeat": True})
+    strange = JudgingEvent("k2", "s", "skip", 0, {"document": DOCUMENTS[3], "repeat": True})
     with pytest.raises(NotAskedError):
         session.apply(strange)
-    session.apply(Event("k3", "s", "skip", 0, {"document": step.document}))
+    session.apply(JudgingEvent("k3", "s", "skip", 0, {"document": step.document}))
     assert session.step == GradeQuestion(DOCUMENTS[2])
 
 
@@ -122,7 +122,7 @@ def test_undo_is_what_a_stack_does(moves):
             session.apply(undo(f"e{i}", stack.pop()[0]))
             n_undone += 1
         elif move == "old" and plain:
-            session.apply(Event(f"e{i}", "s", "undo", 0))
+            session.apply(JudgingEvent(f"e{i}", "s", "undo", 0))
             stack.remove(plain[-1])
             n_undone += 1
         assert (None if session.last is None else session.last.event) == (
@@ -138,7 +138,7 @@ def store(store_url):
     with Store.open(store_url) as store:
         documents = tuple(PoolDocument(d) for d in DOCUMENTS)
         store.add_pool(Pool((PoolQuery("q", "jazz", documents=documents),)))
-        store.add_members([Member("ann")])
+        store.add_members([StoreMember("ann")])
         store.add_tasks([GRADES])
         yield store
 
@@ -148,7 +148,7 @@ def test_columns_and_statistics_agree_with_the_replay(store):
     for i in range(120):
         session = store.session("s")
         last, kind = session.last, rng.choice(["judge", "judge", "again", "undo", "old"])
-        event = Event(f"e{i}", "s", "comment", 0, {"text": ""})
+        event = JudgingEvent(f"e{i}", "s", "comment", 0, {"text": ""})
         if kind == "judge" and not session.finished:
             event = told(session, f"e{i}")
         elif kind == "again" and session.judgments:
@@ -156,7 +156,7 @@ def test_columns_and_statistics_agree_with_the_replay(store):
         elif kind == "undo" and last is not None:
             event = undo(f"e{i}", last.event)
         elif kind == "old" and session.judgments:
-            event = Event(f"e{i}", "s", "undo", 0)
+            event = JudgingEvent(f"e{i}", "s", "undo", 0)
         store.append(event)
     session = Session.replay(GRADES, store.events("s"))
     log, names = store.judgments(), [e.id for e in store.events("s") if e.kind == "judgment"]
@@ -223,13 +223,15 @@ def test_segments_of_one_question_are_bounded():
     session = Session(PAIRS)
     for i in range(30):
         sent = [[1000 * i + 10 * j, 1000 * i + 10 * j + 5] for j in range(100)]
-        session.apply(Event(f"c{i}", "s", "comment", 0, {"text": "", "segments": sent}))
-        session.apply(Event(f"p{i}", "s", "pause", 0)).apply(Event(f"r{i}", "s", "resume", 0))
-    assert len(session._segments) == MOST_SEGMENTS
+        session.apply(JudgingEvent(f"c{i}", "s", "comment", 0, {"text": "", "segments": sent}))
+        session.apply(JudgingEvent(f"p{i}", "s", "pause", 0)).apply(
+            JudgingEvent(f"r{i}", "s", "resume", 0)
+        )
+    assert len(session._segments) == MAX_SEGMENTS_PER_JUDGMENT
     session.apply(told(session, "e1", 1_000_000))
     (time,) = session.times
-    assert time.surplus == 30 * 100 - MOST_SEGMENTS
-    assert time.milliseconds == 5 * MOST_SEGMENTS
+    assert time.surplus == 30 * 100 - MAX_SEGMENTS_PER_JUDGMENT
+    assert time.milliseconds == 5 * MAX_SEGMENTS_PER_JUDGMENT
     session.apply(told(session, "e2", 1_000_500, segments=[[1_000_000, 1_000_500]]))
     assert session.times[1].flaws == 0
 

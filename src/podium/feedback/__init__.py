@@ -1,11 +1,10 @@
 """What users do with ranked lists: events -> eight factors -> alpha."""
 
 from podium.feedback.actions import ACTIONS, FACTORS
-from podium.feedback.classes import read_classes
-from podium.feedback.counts import LogCounts
-from podium.feedback.feedback import Feedback, Summary
+from podium.feedback.feedback import Feedback, FeedbackSummary
 from podium.feedback.figure import plot_feedback
 from podium.feedback.files import load_feedback, save_feedback
+from podium.feedback.log_counts import LogCounts
 from podium.feedback.phi import Phi
 from podium.feedback.sources import (
     FeedbackSource,
@@ -14,11 +13,12 @@ from podium.feedback.sources import (
     split_alpha,
 )
 from podium.feedback.synthetic import GeneratedLog, make_log
-from podium.feedback.ubi import CLOSED_WITHIN, WINDOW, UbiReader, parse_ubi, read_ubi
+from podium.feedback.ubi import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader, parse_ubi, read_ubi
+from podium.feedback.user_classes import read_classes
 
 __all__ = [
     "ACTIONS",
-    "CLOSED_WITHIN",
+    "CLOSED_WITHIN_SECONDS",
     "FACTORS",
     "Feedback",
     "FeedbackSource",
@@ -26,10 +26,10 @@ __all__ = [
     "LogCounts",
     "Phi",
     "SimulatedFeedback",
-    "Summary",
+    "FeedbackSummary",
     "UbiReader",
     "UniformFeedback",
-    "WINDOW",
+    "WINDOW_EVENTS",
     "load_feedback",
     "make_log",
     "parse_ubi",

@@ -13,10 +13,10 @@ from podium.data import Groups, RankingData, Strings
 from podium.data.trec import match
 from podium.errors import DataError, EmptyDataError, UsageError
 from podium.feedback.actions import FACTORS
-from podium.feedback.counts import LogCounts
+from podium.feedback.list_sums import ListSums, combine
+from podium.feedback.log_counts import LogCounts
 from podium.feedback.phi import Phi, PhiFunction, checked
 from podium.feedback.sources import check_sizes
-from podium.feedback.tally import Tally, combine
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _COUNTED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class FeedbackSummary:
     """Means over lists, a row for each query or each class; None is the population.
 
     Factors that the log never carries are NaN.
@@ -53,7 +53,7 @@ class Feedback:
 
     Parameters
     ----------
-    tally
+    list_sums
         Sums by list and document.
     carried
         Which of the eight factors the log carries.
@@ -65,7 +65,7 @@ class Feedback:
         Seconds within which a document that is closed counts as closed at once.
     """
 
-    tally: Tally
+    list_sums: ListSums
     carried: NDArray[np.bool_]
     counts: LogCounts
     phi: PhiFunction
@@ -76,15 +76,15 @@ class Feedback:
 
     @classmethod
     def of_parts(
-        cls, parts: Sequence[Tally], counts: LogCounts, phi: PhiFunction | None = None,
+        cls, parts: Sequence[ListSums], counts: LogCounts, phi: PhiFunction | None = None,
         closed_within: float = 5.0, *, source: str | None = None,
     ) -> Feedback:  # fmt: skip
         """Put together what was read in parts; lists of which no document is known are left out."""
         if not parts:
             raise EmptyDataError("expected events of lists, got none with a query id", path=source)
         whole = combine(parts)
-        tally = whole.presented()
-        if len(tally.groups) == 0:
+        list_sums = whole.presented()
+        if len(list_sums.groups) == 0:
             raise EmptyDataError(
                 f"expected lists with documents, got {len(whole.groups):,} lists and no document",
                 path=source,
@@ -92,17 +92,19 @@ class Feedback:
         counts = replace(
             counts,
             split_lists=counts.split_lists + sum(len(p.groups) for p in parts) - len(whole.groups),
-            lists_without_query=int((~whole.known).sum()),
-            lists_without_documents=len(whole.groups) - len(tally.groups),
+            lists_without_query=int((~whole.has_record).sum()),
+            lists_without_documents=len(whole.groups) - len(list_sums.groups),
         )
-        return cls(tally, _carried(tally), counts, Phi() if phi is None else phi, closed_within)
+        return cls(
+            list_sums, _carried(list_sums), counts, Phi() if phi is None else phi, closed_within
+        )
 
     def __len__(self) -> int:
-        return len(self.tally.groups)
+        return len(self.list_sums.groups)
 
     def __repr__(self) -> str:
         carried = ", ".join(name for name, c in zip(FACTORS, self.carried, strict=True) if c)
-        n = self.tally.groups.n_rows
+        n = self.list_sums.groups.n_rows
         lists = f"{len(self):,} list{'s' * (len(self) != 1)}, {n:,} document{'s' * (n != 1)}"
         classes = f"classes: {', '.join(self.classes)}, " if self.classes else ""
         return f"Feedback({lists}, {classes}carried: {carried or 'none'})"
@@ -110,50 +112,50 @@ class Feedback:
     @property
     def groups(self) -> Groups:
         """Which documents belong to which list."""
-        return self.tally.groups
+        return self.list_sums.groups
 
     @cached_property
     def query_ids(self) -> NDArray[np.object_]:
         """The query id of each list."""
-        return self.tally.query_ids.to_array()
+        return self.list_sums.query_ids.to_array()
 
     @cached_property
     def queries(self) -> NDArray[np.object_]:
         """The text of each list's query, or None."""
-        return self.tally.text.to_array()
+        return self.list_sums.text.to_array()
 
     @cached_property
     def user_classes(self) -> NDArray[np.object_]:
         """The user class of each list, or None."""
-        return self.tally.user_class.to_array()
+        return self.list_sums.user_class.to_array()
 
     @property
     def classes(self) -> tuple[str, ...]:
         """The user classes that have lists, by name."""
-        table, codes = self.tally.user_class.table, self.tally.user_class.codes
+        table, codes = self.list_sums.user_class.table, self.list_sums.user_class.codes
         return tuple(table[c] for c in np.unique(codes[codes >= 0]).tolist())
 
     @cached_property
     def docids(self) -> NDArray[np.object_]:
         """The id of each document."""
-        return self.tally.docs.to_array()
+        return self.list_sums.docs.to_array()
 
     @cached_property
     def positions(self) -> Floats:
         """Where each document stood in its list, or NaN; logs count from 0 or from 1."""
-        return self.tally.positions
+        return self.list_sums.positions
 
     @cached_property
     def reactions(self) -> Floats:
         """What happened to each document: (documents, 8), NaN in columns that are never carried."""
-        columns = [self.tally.ignored if c is None else self.tally[c] for c in _COUNTED]
+        columns = [self.list_sums.ignored if c is None else self.list_sums[c] for c in _COUNTED]
         return np.where(self.carried, np.stack(columns, axis=1).astype(np.float64), np.nan)
 
     @cached_property
     def factors(self) -> Floats:
         """mu_1..mu_8 of each list: (lists, 8), NaN in columns that are never carried."""
         mu = self.groups.reduce(np.add, self.reactions)
-        mu[:, FACTORS.index("back")] += self.tally.returns
+        mu[:, FACTORS.index("back")] += self.list_sums.returns
         return np.asarray(mu / self.groups.sizes[:, None])
 
     @cached_property
@@ -176,25 +178,25 @@ class Feedback:
         """The lists of one user class; None: of the whole population."""
         if user_class is None:
             return self
-        table = self.tally.user_class.table
+        table = self.list_sums.user_class.table
         code = table.index(user_class) if user_class in table else -2
-        lists = np.flatnonzero(self.tally.user_class.codes == code)
+        lists = np.flatnonzero(self.list_sums.user_class.codes == code)
         if len(lists) == 0:
             raise DataError(
                 f"expected a user class with feedback ({', '.join(self.classes) or 'there is none'}), "
                 f"got {user_class!r}"
             )
-        return replace(self, tally=self.tally.take(lists))
+        return replace(self, list_sums=self.list_sums.take(lists))
 
     def by_class(self) -> dict[str, Feedback]:
         """Each user class with its lists."""
         return {name: self.of_class(name) for name in self.classes}
 
-    def summary(self, by: str = "query") -> Summary:
+    def summary(self, by: str = "query") -> FeedbackSummary:
         """Mean factors and alpha over the lists of each query (by text), or of each user class."""
         if by not in ("query", "class"):
             raise UsageError(f"expected a summary by 'query' or 'class', got {by!r}")
-        column = self.tally.text if by == "query" else self.tally.user_class
+        column = self.list_sums.text if by == "query" else self.list_sums.user_class
         codes, rows = np.unique(column.codes, return_inverse=True)
         rows = rows.reshape(-1)
         n_lists = np.bincount(rows)
@@ -204,7 +206,7 @@ class Feedback:
         def mean(values: Floats) -> Floats:
             return (groups.reduce(np.add, values[order]).T / n_lists).T
 
-        return Summary(
+        return FeedbackSummary(
             by,
             tuple(None if c < 0 else column.table[c] for c in codes.tolist()),
             n_lists,
@@ -224,9 +226,11 @@ class Feedback:
                     f"expected feedback made with the same {name}, "
                     f"got {getattr(self, name)} and {getattr(other, name)}"
                 )
-        tally = combine([self.tally, other.tally]).presented()
-        carried = self.carried | other.carried | _carried(tally)
-        return Feedback(tally, carried, self.counts + other.counts, self.phi, self.closed_within)
+        list_sums = combine([self.list_sums, other.list_sums]).presented()
+        carried = self.carried | other.carried | _carried(list_sums)
+        return Feedback(
+            list_sums, carried, self.counts + other.counts, self.phi, self.closed_within
+        )
 
     def alpha(self, sizes: Sequence[int] | ArrayLike) -> float:
         """The feedback on a composition: the mean alpha of all lists, whatever its blocks.
@@ -253,18 +257,18 @@ class Feedback:
             Text (or query id) of lists -> qid of the data, where they are not the same.
         """
         own = self.of_class(user_class)
-        row_codes = own.groups.spread(own._numbers(data, queries))
-        known = np.flatnonzero(row_codes >= 0)
+        row_codes = own.groups.spread(own.query_numbers(data, queries))
+        matched = np.flatnonzero(row_codes >= 0)
         labels = np.full(len(data), np.nan)
-        if len(known) == 0:
+        if len(matched) == 0:
             return labels
-        docids = Strings.of(own.docids[known].tolist())
+        docids = Strings.of(own.docids[matched].tolist())
         at = match(
-            row_codes[known], docids, data.groups.codes, data.require_docids("joining feedback")
+            row_codes[matched], docids, data.groups.codes, data.require_docids("joining feedback")
         )
-        found = at >= 0
-        shown = np.bincount(at[found], minlength=len(data))
-        gain = np.bincount(at[found], own.gains[known][found], minlength=len(data))
+        in_data = at >= 0
+        shown = np.bincount(at[in_data], minlength=len(data))
+        gain = np.bincount(at[in_data], own.gains[matched][in_data], minlength=len(data))
         labels[shown > 0] = gain[shown > 0] / shown[shown > 0]
         return labels
 
@@ -280,32 +284,34 @@ class Feedback:
             As in ``labels``.
         """
         own = self.of_class(user_class)
-        codes = own._numbers(data, queries)
-        known = codes >= 0
-        n = np.bincount(codes[known], minlength=data.n_queries)
-        total = np.bincount(codes[known], own.alphas[known], minlength=data.n_queries)
+        codes = own.query_numbers(data, queries)
+        matched = codes >= 0
+        n = np.bincount(codes[matched], minlength=data.n_queries)
+        total = np.bincount(codes[matched], own.alphas[matched], minlength=data.n_queries)
         return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
-    def _numbers(self, data: RankingData, queries: Mapping[str, str] | None) -> NDArray[np.int64]:
-        """The number of each list's query in data; -1 where it is none of them."""
+    def query_numbers(
+        self, data: RankingData, queries: Mapping[str, str] | None
+    ) -> NDArray[np.int64]:
+        """Return the number of each list's query in data; -1 where it is none of them."""
         number = _query_numbers(data, queries)
         ids, texts = self.query_ids.tolist(), self.queries.tolist()
-        found = [number.get(t, number.get(i, -1)) for i, t in zip(ids, texts, strict=True)]
-        return np.array(found, dtype=np.int64)
+        numbers = [number.get(t, number.get(i, -1)) for i, t in zip(ids, texts, strict=True)]
+        return np.array(numbers, dtype=np.int64)
 
 
-def _carried(tally: Tally) -> NDArray[np.bool_]:
+def _carried(list_sums: ListSums) -> NDArray[np.bool_]:
     """Which factors a log carries: those of which it has an event at all."""
-    clicked = tally["clicks"] > 0
-    opened = bool(tally["openings"].any())
+    clicked = list_sums["clicks"] > 0
+    opened = bool(list_sums["openings"].any())
     special = {
         "dwell": opened,
         "closed": opened,
-        "ignored": bool((clicked & np.isfinite(tally.positions)).any()),
-        "back": bool(tally["back"].any() or tally.returns.any()),
+        "ignored": bool((clicked & np.isfinite(list_sums.positions)).any()),
+        "back": bool(list_sums["back"].any() or list_sums.returns.any()),
     }
     return np.array(
-        [special[f] if f in special else bool(tally[f].any()) for f in FACTORS], dtype=bool
+        [special[f] if f in special else bool(list_sums[f].any()) for f in FACTORS], dtype=bool
     )
 
 

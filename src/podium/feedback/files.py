@@ -19,10 +19,10 @@ from podium.data import Groups, Strings
 from podium.data.archives import read_json
 from podium.data.files import Path_, atomic_path, open_regular
 from podium.errors import CorruptFileError, DataError, PodiumError, UsageError
-from podium.feedback.counts import LogCounts
 from podium.feedback.feedback import Feedback
+from podium.feedback.list_sums import PLACES, SUMS, ListSums, StringCodes
+from podium.feedback.log_counts import LogCounts
 from podium.feedback.phi import Phi, PhiFunction
-from podium.feedback.tally import PLACES, SUMS, Codes, Tally
 
 FORMAT = "podium-feedback-1"
 MAX_UNPACKED_BYTES = 4 << 30
@@ -31,7 +31,7 @@ MAX_UNPACKED_BYTES = 4 << 30
 
 def save_feedback(feedback: Feedback, path: Path_) -> None:
     """Write feedback as a NumPy archive (.npz) of arrays; a phi of one's own is not written."""
-    t = feedback.tally
+    t = feedback.list_sums
     if not _countable(t.sums):
         raise DataError("expected finite sums of feedback to save, got infinite ones")
     phi = asdict(feedback.phi) if isinstance(feedback.phi, Phi) else None
@@ -40,7 +40,7 @@ def save_feedback(feedback: Feedback, path: Path_) -> None:
         "closed_within": feedback.closed_within, "counts": feedback.counts.to_dict(),
     }  # fmt: skip
     columns: dict[str, NDArray[Any]] = {
-        "carried": feedback.carried, "known": t.known, "returns": t.returns,
+        "carried": feedback.carried, "known": t.has_record, "returns": t.returns,
         "offsets": t.groups.offsets, "sums": t.sums, "places": t.places,
         "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
         **_packed("query_ids", t.query_ids),
@@ -64,7 +64,7 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
         about = read_json(columns["about"].tobytes())
         if about["format"] != FORMAT or about["sums"] != [*SUMS] or about["places"] != [*PLACES]:
             raise ValueError(f"expected format {FORMAT}, got {about['format']!r}")
-        tally, counts = _tally(columns), _counts(about["counts"])
+        list_sums, counts = _list_sums(columns), _counts(about["counts"])
         saved = None if about["phi"] is None else Phi(**about["phi"])
         closed_within = float(about["closed_within"])
         if not 0 <= closed_within < np.inf:
@@ -83,7 +83,7 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
     chosen = saved if phi is None else phi
     if chosen is None:
         raise UsageError(f"expected phi=, since {name} was made with a function of its own")
-    return Feedback(tally, carried, counts, chosen, closed_within)
+    return Feedback(list_sums, carried, counts, chosen, closed_within)
 
 
 def _columns(path: str) -> dict[str, NDArray[Any]]:
@@ -111,7 +111,7 @@ def _packed(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
     return {f"{name}_bytes": strings.bytes, f"{name}_offsets": strings.offsets}
 
 
-def _tally(columns: Mapping[str, NDArray[Any]]) -> Tally:
+def _list_sums(columns: Mapping[str, NDArray[Any]]) -> ListSums:
     """The sums, every array as long as the others say."""
     groups = Groups(_shaped(columns["offsets"], columns["offsets"].shape, "i"))
     n, rows = len(groups), groups.n_rows
@@ -127,7 +127,7 @@ def _tally(columns: Mapping[str, NDArray[Any]]) -> Tally:
         raise ValueError("query ids that occur twice")
     if len(np.unique(groups.codes * len(docs.table) + docs.codes)) < rows:
         raise ValueError("documents that occur twice in a list")
-    return Tally(
+    return ListSums(
         query_ids, _codes(columns, "text", n), _codes(columns, "user_class", n),
         _shaped(columns["known"], (n,), "b"), returns, groups, docs, sums, places,
     )  # fmt: skip
@@ -162,10 +162,10 @@ def _strings(columns: Mapping[str, NDArray[Any]], name: str, n: int | None = Non
     return Strings(_shaped(data, (len(data),), "u").astype(np.uint8), offsets.astype(np.int64))
 
 
-def _codes(columns: Mapping[str, NDArray[Any]], name: str, n: int) -> Codes:
+def _codes(columns: Mapping[str, NDArray[Any]], name: str, n: int) -> StringCodes:
     table = tuple(_strings(columns, name))
     codes = _shaped(columns[f"{name}_codes"], (n,), "i").astype(np.int64)
     least = 0 if name == "docs" else -1
     if list(table) != sorted(set(table)) or ((codes < least) | (codes >= len(table))).any():
         raise ValueError(f"{name} that do not fit their table")
-    return Codes(table, codes)
+    return StringCodes(table, codes)

@@ -87,11 +87,11 @@ def checked(phi: PhiFunction, mu: Floats) -> Floats:
     """phi of these factors, or an error that says what is wrong with it."""
     if not callable(phi):
         raise UsageError(f"expected phi as a function of the factors, got {phi!r}")
-    given = phi(mu.copy())
+    values = phi(mu.copy())
     try:
-        alpha = np.asarray(given, dtype=np.float64)
+        alpha = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError):
-        raise UsageError(f"expected phi to give numbers, got {given!r:.60}") from None
+        raise UsageError(f"expected phi to give numbers, got {values!r:.60}") from None
     if alpha.shape != (len(mu),):
         raise UsageError(
             f"expected phi to give {len(mu)} numbers, one for each row of factors, got an array of "

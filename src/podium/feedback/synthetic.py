@@ -18,10 +18,10 @@ from podium.feedback.actions import FACTORS
 
 Floats = NDArray[np.float64]
 
-START = 1_740_000_000_000
+START_MS = 1_740_000_000_000
 """Milliseconds since 1970 at which generated logs begin."""
 
-CLICKS = (0.05, 0.4, 0.8)
+CLICK_CHANCES = (0.05, 0.4, 0.8)
 """Chance of a click on a document with label 0, 1, 2."""
 
 _AFTER = {"bookmark": 0.15, "download": 0.1, "share": 0.1}
@@ -70,9 +70,9 @@ def make_log(
     n_lists: int = 100,
     depth: int = 10,
     user_class: str | None = None,
-    clicks: Sequence[float] = CLICKS,
+    clicks: Sequence[float] = CLICK_CHANCES,
     closed_within: float = 5.0,
-    start: int = START,
+    start: int = START_MS,
     seed: int = 0,
 ) -> GeneratedLog:
     """A log of users who see lists in a random order and click what they find relevant.

@@ -15,26 +15,33 @@ import numpy as np
 from podium.data.files import Path_, Progress, read_blocks
 from podium.errors import EmptyDataError, MalformedLineError, UsageError
 from podium.feedback.actions import ACTIONS, KIND, kind_codes
-from podium.feedback.classes import UserClass, class_reader
-from podium.feedback.counts import MAX_NAMES, OTHER, LogCounts
-from podium.feedback.events import (
+from podium.feedback.dwell_time import LONGEST_DWELL_SECONDS
+from podium.feedback.feedback import Feedback
+from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS, LogCounts
+from podium.feedback.open_lists import OpenLists
+from podium.feedback.phi import PhiFunction
+from podium.feedback.ubi_events import (
     NO_ATTRIBUTES,
-    NOT_USUAL,
-    Attributes,
-    Event,
+    NOT_USUAL_ERRORS,
+    UbiAttributes,
+    UbiEvent,
     event_of,
     usual_event,
 )  # fmt: skip
-from podium.feedback.feedback import Feedback
-from podium.feedback.fields import first_id, identifier_of, key_of, number_of, seconds_of, text_of
-from podium.feedback.phi import PhiFunction
-from podium.feedback.tally import LONGEST
-from podium.feedback.window import OpenLists
+from podium.feedback.ubi_fields import (
+    first_id,
+    identifier_of,
+    key_of,
+    number_of,
+    seconds_of,
+    text_of,
+)
+from podium.feedback.user_classes import UserClass, class_reader
 
-CLOSED_WITHIN = 5.0
+CLOSED_WITHIN_SECONDS = 5.0
 """Seconds within which a document that is closed was not what it seemed (mu_8)."""
 
-WINDOW = 500_000
+WINDOW_EVENTS = 500_000
 """Events within which duplicates and openings are followed."""
 
 _HIT, _IMPRESSION, _SEARCH, _BACK = (KIND[k] for k in ("hit", "impression", "search", "back"))
@@ -47,8 +54,8 @@ def read_ubi(
     user_class: UserClass | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
-    closed_within: float = CLOSED_WITHIN,
-    window: int = WINDOW,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Feedback:
@@ -106,8 +113,8 @@ def parse_ubi(
     user_class: UserClass | None = None,
     actions: Mapping[str, str] = ACTIONS,
     phi: PhiFunction | None = None,
-    closed_within: float = CLOSED_WITHIN,
-    window: int = WINDOW,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
     strict: bool = False,
 ) -> Feedback:
     """The same from lines of text that are at hand; see ``read_ubi``.
@@ -175,8 +182,8 @@ class UbiReader:
         self,
         user_class: UserClass | None = None,
         actions: Mapping[str, str] = ACTIONS,
-        closed_within: float = CLOSED_WITHIN,
-        window: int = WINDOW,
+        closed_within: float = CLOSED_WITHIN_SECONDS,
+        window: int = WINDOW_EVENTS,
         strict: bool = False,
     ) -> None:
         if not (isfinite(closed_within) and closed_within >= 0):
@@ -218,7 +225,7 @@ class UbiReader:
             if usual is not None:
                 try:
                     event = usual(line)
-                except NOT_USUAL:
+                except NOT_USUAL_ERRORS:
                     pass
                 else:
                     bulk, self._bulk = self._bulk, None
@@ -243,21 +250,23 @@ class UbiReader:
 
     def feedback(self, phi: PhiFunction | None = None) -> Feedback:
         """What was read so far, as feedback; reading may go on."""
-        parts, found = self._open.tallies()
-        counts = self._counts + found
+        parts, open_counts = self._open.all_sums()
+        counts = self._counts + open_counts
         queries, events = counts["queries"], sum(self._actions.values())
         source = ", ".join(self._sources)
         if queries + events == 0:
             wrong = counts["malformed"] + counts["missing_action"]
-            told = f"{wrong:,} lines of something else ({self._first_wrong})" if wrong else "none"
-            raise EmptyDataError(f"expected UBI queries and events, got {told}", path=source)
-        told_counts = LogCounts(
+            content = (
+                f"{wrong:,} lines of something else ({self._first_wrong})" if wrong else "none"
+            )
+            raise EmptyDataError(f"expected UBI queries and events, got {content}", path=source)
+        log_counts = LogCounts(
             lines=counts["malformed"] + queries + events + counts["missing_action"] + self._n_bulk,
             events=events, actions=self._actions,
             unknown_actions={n: c for n, c in self._actions.items() if n not in self._kinds},
             **counts,
         )  # fmt: skip
-        return Feedback.of_parts(parts, told_counts, phi, self._closed_within, source=source)
+        return Feedback.of_parts(parts, log_counts, phi, self._closed_within, source=source)
 
     def _feed_oddly(self, line: str | None) -> None:
         """A line that is no JSON as it stands: white space around it is allowed."""
@@ -319,14 +328,14 @@ class UbiReader:
             self._bulk = (str(about.get("_index", "")), about.get("_id"))
         return True
 
-    def _event(self, event: Event, ident: object, record: dict[str, Any] | None = None) -> None:
+    def _event(self, event: UbiEvent, ident: object, record: dict[str, Any] | None = None) -> None:
         name = event.action_name
         if type(name) is not str or not name:
             self._wrong("missing_action", "an event with an action_name", f"{name!r}")
             return
         kind, actions = self._kinds.get(name), self._actions
         if kind is None:
-            name = name if name in actions or len(actions) < MAX_NAMES else OTHER
+            name = name if name in actions or len(actions) < MAX_ACTION_NAMES else OTHER_ACTIONS
             actions[name] = actions.get(name, 0) + 1
             return
         actions[name] = actions.get(name, 0) + 1
@@ -380,8 +389,8 @@ class UbiReader:
         hits = query.get("query_response_hit_ids")
         if type(hits) is not list:
             if hits is not None:
-                told = "query_response_hit_ids that are a list"
-                self._wrong("malformed_hits", told, f"{hits!r:.60}")
+                expected = "query_response_hit_ids that are a list"
+                self._wrong("malformed_hits", expected, f"{hits!r:.60}")
             hits = []
         opened.room -= 1 + len(hits)
         for place, hit in enumerate(hits, start=1):
@@ -394,15 +403,15 @@ class UbiReader:
         self, code: int, text: object, record: dict[str, Any] | None, is_query: bool
     ) -> None:
         """What a record says of its list: the query's text, the user's class."""
-        found = None if self._class_of is None or record is None else self._class_of(record)
-        self._open.describe(code, text_of(text), identifier_of(found), is_query)
+        user_class = None if self._class_of is None or record is None else self._class_of(record)
+        self._open.describe(code, text_of(text), identifier_of(user_class), is_query)
 
-    def _dwell(self, attributes: Attributes) -> float:
+    def _dwell(self, attributes: UbiAttributes) -> float:
         """Seconds on the document, where the event says so."""
         for value, scale in ((attributes.dwell_ms, 1e-3), (attributes.dwell_time, 1.0)):
             if value is not None:
                 dwell = number_of(value) * scale
-                if 0 <= dwell <= LONGEST:
+                if 0 <= dwell <= LONGEST_DWELL_SECONDS:
                     return dwell
                 self._counts["negative_dwell"] += 1
         return nan

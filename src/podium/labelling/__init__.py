@@ -1,7 +1,7 @@
-"""Top-k judging: strategies that ask for preferences, what the answers imply, and sessions of them."""
+"""Top-k judging: labelling strategies, judging sessions, the store, merging, export and statistics."""
 
-from podium.labelling.agreement import Agreement, Opinion, agreement
-from podium.labelling.assignment import (
+from podium.labelling.active_time import ActiveTime, active_time
+from podium.labelling.assignments import (
     Assignment,
     check_assignments,
     crossover_design,
@@ -9,50 +9,57 @@ from podium.labelling.assignment import (
     read_assignments,
     write_assignments,
 )
-from podium.labelling.clock import ActiveTime, active_time
-from podium.labelling.comparison import PermutationTest, ToolComparison, compare_tools
-from podium.labelling.events import Event
-from podium.labelling.export import Exported, export
-from podium.labelling.figure import plot_statistics
-from podium.labelling.generated import make_judgments
+from podium.labelling.events import JudgingEvent
+from podium.labelling.export import ExportSummary, export
+from podium.labelling.generated_judgments import make_judgments
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
-from podium.labelling.judgments import Judgment, Question, TopK
+from podium.labelling.judging_statistics import (
+    AssessorAgreement,
+    ChiSquare,
+    JudgmentTimes,
+    Opinion,
+    PermutationTest,
+    Statistics,
+    StatisticsTable,
+    ToolComparison,
+    agreement,
+    chi_square,
+    cohen_kappa,
+    coincidences,
+    compare_tools,
+    krippendorff_alpha,
+    plot_statistics,
+    statistics,
+    statistics_of,
+)
+from podium.labelling.judgments import JudgedTopK, Judgment, Question
 from podium.labelling.knowledge import Knowledge
 from podium.labelling.merging import bradley_terry, merge_grades, merge_top_k, mergers
 from podium.labelling.pool_files import read_pool, read_trec_pool, write_pool
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
-from podium.labelling.reliability import (
-    ChiSquare,
-    chi_square,
-    cohen_kappa,
-    coincidences,
-    krippendorff_alpha,
-)
-from podium.labelling.session import Progress, Session
+from podium.labelling.session import Session, SessionProgress
 from podium.labelling.simulation import Assessor, Simulation, simulate
-from podium.labelling.statistics import Statistics, Table, statistics, statistics_of
 from podium.labelling.strategies import (
     STRATEGIES,
     Heap,
-    Race,
     Sort,
     Strategy,
+    StrategyRun,
     Tournament,
     next_step,
     strategy_named,
 )
 from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, make_tasks
-from podium.labelling.times import Times
-from podium.labelling.truth import Truth, grade_truth, position_truth, top_k_truth
+from podium.labelling.truth import JudgedTruth, grade_truth, position_truth, top_k_truth
 
 __all__ = [
     "ActiveTime",
-    "Agreement",
+    "AssessorAgreement",
     "Assessor",
     "Assignment",
     "ChiSquare",
-    "Event",
-    "Exported",
+    "JudgingEvent",
+    "ExportSummary",
     "FIVE_GRADES",
     "GradeQuestion",
     "GradeTask",
@@ -68,21 +75,21 @@ __all__ = [
     "PoolDocument",
     "PoolQuery",
     "PreferenceTask",
-    "Progress",
+    "SessionProgress",
     "Question",
-    "Race",
+    "StrategyRun",
     "STRATEGIES",
     "Session",
     "Simulation",
     "Sort",
     "Statistics",
     "Strategy",
-    "Table",
-    "Times",
+    "StatisticsTable",
+    "JudgmentTimes",
     "ToolComparison",
-    "TopK",
+    "JudgedTopK",
     "Tournament",
-    "Truth",
+    "JudgedTruth",
     "active_time",
     "agreement",
     "bradley_terry",

@@ -13,20 +13,20 @@ from podium.errors import EventError
 Kind = Literal["shown", "judgment", "pause", "resume", "undo", "skip", "comment"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-MAX_ID = 200
+MAX_EVENT_ID_LENGTH = 200
 """Characters in an id."""
 
-MAX_DATA = 64 << 10
+MAX_DATA_CHARS = 64 << 10
 """Characters in the data of an event as JSON: a comment is not a book."""
 
-LAST_MS = 2**53 - 1
+LATEST_TIME_MS = 2**53 - 1
 """The largest whole number of milliseconds that JavaScript can send."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Event:
+class JudgingEvent:
     """Something that happened in a session: told once, never changed.
 
     The id is made by the client, so that an event sent twice is one event.
@@ -56,10 +56,10 @@ class Event:
 
     Examples
     --------
-    >>> event = Event("e1", "s1", "judgment", 1_700_000_000_000, {"a": "x", "b": "y", "answer": ">"})
+    >>> event = JudgingEvent("e1", "s1", "judgment", 1_700_000_000_000, {"a": "x", "b": "y", "answer": ">"})
     >>> event.time.isoformat()
     '2023-11-14T22:13:20+00:00'
-    >>> Event.from_json(event.to_json()) == event
+    >>> JudgingEvent.from_json(event.to_json()) == event
     True
     """
 
@@ -75,7 +75,7 @@ class Event:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise EventError(f"expected an event of kind {', '.join(KINDS)}, got {self.kind!r:.60}")
         whole = isinstance(self.at, int) and not isinstance(self.at, bool)
-        if not whole or abs(self.at) > LAST_MS:
+        if not whole or abs(self.at) > LATEST_TIME_MS:
             raise EventError(
                 f"expected a time in whole milliseconds since 1970, got {self.at!r:.60} "
                 f"in event {self.id!r}"
@@ -90,9 +90,10 @@ class Event:
             raise EventError(
                 f"expected data that JSON can hold in event {self.id!r}, got {error}"
             ) from None
-        if len(text) > MAX_DATA:
+        if len(text) > MAX_DATA_CHARS:
             raise EventError(
-                f"expected at most {MAX_DATA:,} characters of data in event {self.id!r}, got {len(text):,}"
+                f"expected at most {MAX_DATA_CHARS:,} characters of data in event {self.id!r}, "
+                f"got {len(text):,}"
             )
 
     @property
@@ -121,7 +122,7 @@ class Event:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Event:
+    def from_json(cls, text: str | bytes) -> JudgingEvent:
         """An event from JSON; what is not one raises EventError."""
         try:
             record = json.loads(text)
@@ -130,7 +131,7 @@ class Event:
         return cls.from_record(record)
 
     @classmethod
-    def from_record(cls, record: object) -> Event:
+    def from_record(cls, record: object) -> JudgingEvent:
         """An event from the fields that JSON has; a field too many is an error, too."""
         what = "expected an event with id, session, kind, at and data"
         if not isinstance(record, Mapping):
@@ -158,7 +159,11 @@ def data_text(data: Mapping[str, Any]) -> str:
 
 
 def _check_id(value: object, what: str) -> None:
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID or not value.isprintable():
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= MAX_EVENT_ID_LENGTH
+        or not value.isprintable()
+    ):
         raise EventError(
-            f"expected an id of {what} in 1 to {MAX_ID} printable characters, got {value!r:.60}"
+            f"expected an id of {what} in 1 to {MAX_EVENT_ID_LENGTH} printable characters, got {value!r:.60}"
         )

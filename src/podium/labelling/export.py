@@ -16,12 +16,12 @@ from podium.data import RankingData, write_letor, write_qrels
 from podium.data.files import Path_, atomic_path, atomic_writer
 from podium.errors import EmptyDataError, UnknownNameError, UsageError, require
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.session import ANSWER_CODES
 from podium.labelling.tasks import Task
 from podium.labelling.truth import (
+    JudgedTruth,
     Ties,
-    Truth,
     Unjudged,
     grade_truth,
     position_truth,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 What = Literal["topk", "labels", "grades", "preferences"]
 Format = Literal["letor", "qrels", "parquet", "csv"]
 Columns = dict[str, list[Any]]
-Results = Sequence[tuple[Task, TopK | Grades | None]]
+Results = Sequence[tuple[Task, JudgedTopK | Grades | None]]
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportSummary:
     """What was written.
 
     Parameters
@@ -73,7 +73,7 @@ def export(
     k: int | None = None,
     features: RankingData | None = None,
     unjudged: Unjudged = "drop",
-) -> Exported:
+) -> ExportSummary:
     """Write what judging came to; the file appears whole or not at all.
 
     Parameters
@@ -97,7 +97,7 @@ def export(
     k
         Of the merged top k; as the assessors' unless given.
     features, unjudged
-        See `Truth.join`; for letor, and for parquet if given.
+        See `JudgedTruth.join`; for letor, and for parquet if given.
     """
     _check(what, format, merge, features)
     # Results first: a session that ends in between is then not finished yet, as it was.
@@ -120,7 +120,9 @@ def export(
         if features is not None:
             of_judged = [rows for query, rows in features.queries() if query in truth.labels]
             others = sum(rows.stop - rows.start for rows in of_judged) - len(truth)
-    return Exported(what, format, *written, sum(sessions), len(sessions) - sum(sessions), others)
+    return ExportSummary(
+        what, format, *written, sum(sessions), len(sessions) - sum(sessions), others
+    )
 
 
 def _check(
@@ -151,14 +153,14 @@ def _truth(
     ties: Ties,
     k: int | None,
     log: JudgmentLog | None = None,
-) -> Truth:
+) -> JudgedTruth:
     if what == "grades":
         if not isinstance(merge, str):
             raise UsageError(f"expected the name of a way to merge grades, got {merge!r}")
         return grade_truth(results, merge)
     documents: dict[str, dict[str, None]] = {}
     for task, result in results:
-        if isinstance(result, TopK):
+        if isinstance(result, JudgedTopK):
             documents.setdefault(task.query, {}).update(dict.fromkeys(task.documents))
     tops = top_k_truth(results, merge, log=log, k=k)
     return position_truth(tops, {q: list(d) for q, d in documents.items()}, ties=ties)
@@ -181,14 +183,14 @@ def _by_assessor(results: Results, what: What, ties: Ties, k: int | None) -> Col
     return columns
 
 
-def label_columns(truth: Truth, what: What) -> Columns:
+def label_columns(truth: JudgedTruth, what: What) -> Columns:
     """query, document and label (of grades, grade) of all documents; of topk those in it, with ranks.
 
     A rank is 1 + the number of documents strictly better.
 
     Examples
     --------
-    >>> label_columns(Truth({"q": {"b": 2, "a": 1, "d": 1, "c": 0}}, topk=2), "topk")
+    >>> label_columns(JudgedTruth({"q": {"b": 2, "a": 1, "d": 1, "c": 0}}, topk=2), "topk")
     {'query': ['q', 'q', 'q'], 'rank': [1, 2, 2], 'document': ['b', 'a', 'd'], 'label': [2, 1, 1]}
     """
     value = "grade" if what == "grades" else "label"
@@ -228,7 +230,7 @@ def preference_columns(log: JudgmentLog) -> Columns:
 
 
 def _write_truth(
-    truth: Truth,
+    truth: JudgedTruth,
     path: Path_,
     what: What,
     format: Format,  # noqa: A002

@@ -25,9 +25,9 @@ def check_answer(answer: str) -> Answer:
     >>> check_answer("~")
     '~'
     """
-    for known in get_args(Answer):
-        if answer == known:
-            return known  # type: ignore[no-any-return]
+    for choice in get_args(Answer):
+        if answer == choice:
+            return choice  # type: ignore[no-any-return]
     raise UsageError(f"expected one of the answers >, ~, < and bad, got {answer!r}")
 
 
@@ -62,7 +62,7 @@ class Judgment:
 
 
 @dataclass(frozen=True)
-class TopK:
+class JudgedTopK:
     """The top k as judged: levels best first, tied documents on one level.
 
     Documents judged equal to the last of the k share its level, so there may be more than k of them;
@@ -79,7 +79,7 @@ class TopK:
 
     Examples
     --------
-    >>> top = TopK((("b",), ("a", "d")), k=2, judged=4)
+    >>> top = JudgedTopK((("b",), ("a", "d")), k=2, judged=4)
     >>> top.order
     ('b', 'a', 'd')
     >>> top.labels(["a", "b", "c", "d"])
@@ -97,9 +97,9 @@ class TopK:
 
     def labels(self, documents: Iterable[Document]) -> dict[Document, int]:
         """y = k - (number of documents strictly better) inside the top k, else 0."""
-        found = {}
+        labels = {}
         better = 0
         for level in self.levels:
-            found.update(dict.fromkeys(level, self.k - better))
+            labels.update(dict.fromkeys(level, self.k - better))
             better += len(level)
-        return {document: found.get(document, 0) for document in documents}
+        return {document: labels.get(document, 0) for document in documents}

@@ -1,4 +1,4 @@
-"""What judgments imply: ties are an equivalence, and "better" is transitive through them."""
+"""Implied preferences: ties are an equivalence, and "better" is transitive through them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from podium.labelling.pools import first_repeated
 class Knowledge:
     """The order that judgments so far imply, closed under transitivity.
 
-    From a > b, b ~ c and c > d follow a > c and a > d. Documents judged "bad" leave the race, and with
-    them all that are known to be no better. To one who is still in the race they all are worse, and
+    From a > b, b ~ c and c > d follow a > c and a > d. Documents judged "bad" drop out, and with
+    them all that are known to be no better. To one who is still in they all are worse, and
     among themselves "bad".
 
     What is implied stays: a later judgment that contradicts it changes nothing, save that "bad" always
@@ -22,7 +22,7 @@ class Knowledge:
     Parameters
     ----------
     documents
-        All documents of the race, each once.
+        All documents of the run, each once.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Knowledge:
         self._below = [0] * n
         self._left = 0
         self.gone: set[Document] = set()
-        """The documents that have left the race."""
+        """The documents that have dropped out."""
 
     def add(self, judgment: Judgment) -> None:
         """Take a judgment into account."""
@@ -98,7 +98,7 @@ class Knowledge:
             return self._place[document]
         except (KeyError, TypeError):
             raise DataError(
-                f"expected a document of the race ({len(self.documents)} documents), got {document!r}"
+                f"expected a document of the run ({len(self.documents)} documents), got {document!r}"
             ) from None
 
     def _implied_by_leaving(self, i: int, j: int) -> Answer | None:
@@ -147,11 +147,11 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _check_documents(documents: Iterable[Document]) -> tuple[Document, ...]:
-    found = tuple(documents)
-    if not found:
+    ids = tuple(documents)
+    if not ids:
         raise EmptyDataError("expected documents to judge, got none")
-    if strange := [document for document in found if not isinstance(document, str)]:
+    if strange := [document for document in ids if not isinstance(document, str)]:
         raise DataError(f"expected document ids as text, got {strange[0]!r}")
-    if (twice := first_repeated(found)) is not None:
+    if (twice := first_repeated(ids)) is not None:
         raise DataError(f"expected each document once, got {twice!r:.60} twice")
-    return found
+    return ids

@@ -18,7 +18,7 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.labelling.judgments import Answer, Document, Judgment, TopK
+from podium.labelling.judgments import Answer, Document, JudgedTopK, Judgment
 
 
 def mergers() -> tuple[str, ...]:
@@ -35,14 +35,14 @@ Judgments = Sequence[Judgment]
 
 
 def merge_top_k(
-    results: Sequence[TopK],
+    results: Sequence[JudgedTopK],
     method: str | Aggregator = "majority",
     *,
     judgments: Sequence[Judgments] | None = None,
     weights: Sequence[float] | None = None,
     k: int | None = None,
     prior: float = PRIOR,
-) -> TopK:
+) -> JudgedTopK:
     """One top k of a query from those of several assessors.
 
     Only documents that somebody has in the top k can be in it. Documents that come out equal share a
@@ -70,7 +70,7 @@ def merge_top_k(
 
     Examples
     --------
-    >>> ann, bob, cat = (TopK(tuple(map(tuple, levels)), 2, 3) for levels in ("xy", "yx", "yz"))
+    >>> ann, bob, cat = (JudgedTopK(tuple(map(tuple, levels)), 2, 3) for levels in ("xy", "yx", "yz"))
     >>> merge_top_k([ann, bob, cat]).levels
     (('y',), ('x',))
     >>> merge_top_k([ann, bob, cat], "bradley-terry").levels
@@ -89,19 +89,21 @@ def merge_top_k(
     ):
         return results[0]
     if not candidates:
-        return TopK((), k, judged)
+        return JudgedTopK((), k, judged)
     if method == "majority":
         scores = _copeland([top.labels(candidates) for top in results], candidates, shares)
     elif method == "bradley-terry":
-        told = judgments or [_pairs(top, candidates) for top in results]
-        if len(told) != len(results):
+        of_assessor = judgments or [_pairs(top, candidates) for top in results]
+        if len(of_assessor) != len(results):
             raise LengthMismatchError(
-                f"expected judgments of {len(results)} assessors, got {len(told)}"
+                f"expected judgments of {len(results)} assessors, got {len(of_assessor)}"
             )
-        scores = bradley_terry(told, candidates, weights=shares, prior=prior)
+        scores = bradley_terry(of_assessor, candidates, weights=shares, prior=prior)
     else:
         scores = _aggregated(results, candidates, method, shares)
-    return TopK(_levels({document: scores[document] for document in candidates}, k), k, judged)
+    return JudgedTopK(
+        _levels({document: scores[document] for document in candidates}, k), k, judged
+    )
 
 
 def bradley_terry(
@@ -140,17 +142,17 @@ def bradley_terry(
     """
     of_assessor = list(judgments)
     shares = _check_weights(weights, len(of_assessor))
-    judged = {d for told in of_assessor for one in told for d in (one.a, one.b)}
+    judged = {d for own in of_assessor for one in own for d in (one.a, one.b)}
     all_documents = sorted(judged.union(documents))
     place = {document: i for i, document in enumerate(all_documents)}
     border = len(place)
     counts: Counter[tuple[int, int, str]] = Counter()
-    for told, share in zip(of_assessor, shares, strict=True):
-        for one in told:
+    for own, share in zip(of_assessor, shares, strict=True):
+        for one in own:
             judgment = one if one.a < one.b else one.flipped()
             if judgment.answer != "bad":
                 counts[place[judgment.a], place[judgment.b], judgment.answer] += share  # type: ignore[assignment]
-        for document, answer in _against_border(told).items():
+        for document, answer in _against_border(own).items():
             counts[place[document], border, answer] += share  # type: ignore[assignment]
     pairs = sorted({key[:2] for key in counts})
     wins, ties, losses = (
@@ -158,21 +160,21 @@ def bradley_terry(
     )
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     n = border + bool((second == border).any())
-    found = fit_davidson(n, first, second, wins, losses, ties, prior=prior)
-    return dict(zip(all_documents, found.theta[:border].tolist(), strict=True))
+    fit = fit_davidson(n, first, second, wins, losses, ties, prior=prior)
+    return dict(zip(all_documents, fit.theta[:border].tolist(), strict=True))
 
 
-def _against_border(told: Judgments) -> dict[Document, Answer]:
+def _against_border(judgments: Judgments) -> dict[Document, Answer]:
     """Which documents an assessor has called bad (<) and not bad (>); nothing from who called none bad."""
-    bad = {d for one in told if one.answer == "bad" for d in (one.a, one.b)}
+    bad = {d for one in judgments if one.answer == "bad" for d in (one.a, one.b)}
     if not bad:
         return {}
-    against: dict[Document, Answer] = dict.fromkeys(sorted(bad), "<")
-    for one in told:
+    answers: dict[Document, Answer] = dict.fromkeys(sorted(bad), "<")
+    for one in judgments:
         accepted = {">": (one.a,), "<": (one.b,), "~": (one.a, one.b)}.get(one.answer, ())
         for document in accepted:
-            against.setdefault(document, ">")
-    return against
+            answers.setdefault(document, ">")
+    return answers
 
 
 def merge_grades(
@@ -195,11 +197,11 @@ def merge_grades(
     """
     if method not in GRADE_MERGERS:
         raise UnknownNameError("way to merge grades", method, GRADE_MERGERS)
-    given: dict[Document, list[int]] = {}
+    by_document: dict[Document, list[int]] = {}
     for one in grades:
         for document, grade in one.items():
-            given.setdefault(document, []).append(grade)
-    return {document: float(GRADE_MERGERS[method](all_)) for document, all_ in given.items()}
+            by_document.setdefault(document, []).append(grade)
+    return {document: float(GRADE_MERGERS[method](all_)) for document, all_ in by_document.items()}
 
 
 def _most_frequent(grades: list[int]) -> float:
@@ -228,7 +230,7 @@ def _copeland(
     return dict(zip(documents, victories.tolist(), strict=True))
 
 
-def _pairs(top: TopK, documents: Sequence[Document]) -> list[Judgment]:
+def _pairs(top: JudgedTopK, documents: Sequence[Document]) -> list[Judgment]:
     """What a result says of pairs; nothing of two documents outside it."""
     labels = top.labels(documents)
     return [
@@ -239,7 +241,7 @@ def _pairs(top: TopK, documents: Sequence[Document]) -> list[Judgment]:
 
 
 def _aggregated(
-    results: Sequence[TopK],
+    results: Sequence[JudgedTopK],
     documents: Sequence[Document],
     method: str | Aggregator,
     weights: Sequence[float],
@@ -247,27 +249,27 @@ def _aggregated(
     if isinstance(method, str) and method not in AGGREGATORS:
         raise UnknownNameError("way to merge", method, mergers())
     # Who found nothing good says nothing of the order.
-    told = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
-    rankings = [[list(level) for level in top.levels] for top, _ in told]
-    shares = [weight for _, weight in told]
-    found = aggregate(rankings, method, shares if any(shares) else None, initial=documents)
-    return dict(zip(map(str, found.order), found.scores, strict=True))
+    weighted = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
+    rankings = [[list(level) for level in top.levels] for top, _ in weighted]
+    shares = [weight for _, weight in weighted]
+    ranking = aggregate(rankings, method, shares if any(shares) else None, initial=documents)
+    return dict(zip(map(str, ranking.order), ranking.scores, strict=True))
 
 
 def _levels(scores: Scores, k: int) -> tuple[tuple[Document, ...], ...]:
     """Documents of equal score on a level, best first, until k are reached."""
     values = dict(zip(scores, rounded(np.array(list(scores.values()))).tolist(), strict=True))
     levels: list[tuple[Document, ...]] = []
-    found = 0
+    n_placed = 0
     for value in sorted(set(values.values()), reverse=True):
-        if found >= k:
+        if n_placed >= k:
             break
         levels.append(tuple(document for document, own in values.items() if own == value))
-        found += len(levels[-1])
+        n_placed += len(levels[-1])
     return tuple(levels)
 
 
-def _check_k(results: Sequence[TopK], k: int | None) -> int:
+def _check_k(results: Sequence[JudgedTopK], k: int | None) -> int:
     if not results:
         raise EmptyDataError("expected the results of at least one assessor, got none")
     wanted = {top.k for top in results}

@@ -57,9 +57,9 @@ def read_pool(path: Path_) -> Pool:
     def rows() -> Iterator[tuple[PoolQuery, PoolDocument]]:
         first: dict[tuple[str, str], int] = {}
         for line, record in read_records(name):
-            found, unread = _located(_pool_rows, record, name, line)
+            pairs, unread = _located(_pool_rows, record, name, line)
             ignored.update(dict.fromkeys(unread))
-            for query, document in found:
+            for query, document in pairs:
                 before = first.setdefault((query.id, document.id), line)
                 if before != line:
                     raise MalformedLineError(
@@ -109,11 +109,11 @@ def read_trec_pool(
         wanted[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
     ignored: dict[str, None] = {}
     names = {doc for docs in wanted.values() for doc, _ in docs}
-    known = _read_by_id(documents, names, ignored)
+    by_id = _read_by_id(documents, names, ignored)
     texts = {} if queries is None else _read_queries(queries, ignored)
     for qid, docs in wanted.items():
         for doc, _ in docs:
-            if doc not in known:
+            if doc not in by_id:
                 raise DataError(
                     f"expected every document of the run, got none with id {doc!r:.60} "
                     f"(query {qid!r:.60})",
@@ -129,7 +129,7 @@ def read_trec_pool(
             PoolQuery(
                 qid,
                 *texts.get(qid, (qid, "")),
-                tuple(replace(known[doc], score=score) for doc, score in docs),
+                tuple(replace(by_id[doc], score=score) for doc, score in docs),
             )
             for qid, docs in wanted.items()
         ),
@@ -255,23 +255,23 @@ def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], li
 def _read_by_id(path: Path_, wanted: set[str], ignored: dict[str, None]) -> dict[str, PoolDocument]:
     """The wanted documents of a file."""
     name = os.fspath(path)
-    known: dict[str, PoolDocument] = {}
+    by_id: dict[str, PoolDocument] = {}
 
     def read(record: Record) -> PoolDocument | None:
         fields = Fields(record)
         doc = document_id(fields)
         if doc not in wanted:
             return None
-        if doc in known:
+        if doc in by_id:
             raise DataError(f"expected each document once, got {doc!r:.60} again")
-        found = read_document(fields, doc)
+        document = read_document(fields, doc)
         ignored.update(dict.fromkeys(fields.unread))
-        return found
+        return document
 
     for line, record in read_records(name):
         if (document := _located(read, record, name, line)) is not None:
-            known[document.id] = document
-    return known
+            by_id[document.id] = document
+    return by_id
 
 
 def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str, str]]:

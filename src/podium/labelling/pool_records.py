@@ -64,10 +64,10 @@ class Fields:
 
     def need_id(self, *names: str) -> str:
         """An id that must be there."""
-        found = self.id(*names)
-        if found is None:
+        ident = self.id(*names)
+        if ident is None:
             raise DataError(f"expected an id as {names[0]!r}, got none")
-        return found
+        return ident
 
     def text(self, *names: str) -> str:
         """A text, or "" where there is none."""
@@ -81,17 +81,17 @@ class Fields:
     def _one(self, names: tuple[str, ...], read: Callable[[str, Any], str]) -> str | None:
         """What stands under these names; two of them that say two things are an error."""
         self._asked.update(names)
-        said: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name in names:
             value = self._values.get(name)
             if value is not None and value != "":
-                said[name] = read(self._named[name], value)
-        if len(said) > 1 and len(set(said.values())) > 1:
-            told = " and ".join(f"{self._named[n]} {value!r:.40}" for n, value in said.items())
+                values[name] = read(self._named[name], value)
+        if len(values) > 1 and len(set(values.values())) > 1:
+            clash = " and ".join(f"{self._named[n]} {value!r:.40}" for n, value in values.items())
             raise DataError(
-                f"expected one of the fields {', '.join(said)}, got {told}: which is it?"
+                f"expected one of the fields {', '.join(values)}, got {clash}: which is it?"
             )
-        return next(iter(said.values()), None)
+        return next(iter(values.values()), None)
 
 
 def read_flat(fields: Fields) -> tuple[PoolQuery, PoolDocument]:
@@ -141,19 +141,21 @@ def read_document(
     score: float | None = None,
 ) -> PoolDocument:
     """A document from its fields; at most one of text, html and image is there."""
-    said = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
-    kinds = [kind for kind, content in said.items() if content]
+    contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
+    kinds = [kind for kind, content in contents.items() if content]
     if len(kinds) > 1:
         raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
     kind: ContentKind = kinds[0] if kinds else "text"
     own = _score(fields.value("score"), id)
-    return PoolDocument(id, said[kind], kind, fields.text(*TITLE), own if score is None else score)
+    return PoolDocument(
+        id, contents[kind], kind, fields.text(*TITLE), own if score is None else score
+    )
 
 
 def _query(fields: Fields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:
     """Id and text of a query: `query` is its text beside an id, and its id where there is no other."""
-    if (found := fields.id(*ids)) is not None:
-        return found, fields.text("query", *texts)
+    if (ident := fields.id(*ids)) is not None:
+        return ident, fields.text("query", *texts)
     return fields.need_id("query", *QUERY_ID), fields.text(*texts)
 
 

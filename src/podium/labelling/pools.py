@@ -17,7 +17,7 @@ from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageErro
 ContentKind = Literal["text", "html", "image"]
 CONTENT_KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
 
-MAX_ID = 500
+MAX_POOL_ID_LENGTH = 500
 """Characters in the id of a query or a document."""
 
 
@@ -173,13 +173,13 @@ class Pool:
             documents.setdefault(query.id, []).append(document)
             texts = queries.setdefault(query.id, {"text": "", "description": ""})
             for name in texts:
-                said = getattr(query, name)
-                if said and texts[name] not in ("", said):
+                value = getattr(query, name)
+                if value and texts[name] not in ("", value):
                     raise DataError(
                         f"expected one {name} for query {query.id!r}, got {texts[name]!r:.40} "
-                        f"and {said!r:.40}"
+                        f"and {value!r:.40}"
                     )
-                texts[name] = texts[name] or said
+                texts[name] = texts[name] or value
         return cls(
             tuple(
                 PoolQuery(i, texts["text"], texts["description"], tuple(documents[i]))
@@ -237,9 +237,13 @@ def pool_lines(pool: Pool) -> Iterator[str]:
 
 
 def _check_id(value: object, what: str) -> None:
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID or not value.isprintable():
+    if (
+        not isinstance(value, str)
+        or not 0 < len(value) <= MAX_POOL_ID_LENGTH
+        or not value.isprintable()
+    ):
         raise DataError(
-            f"expected an id of {what} in 1 to {MAX_ID} printable characters, got {value!r:.60}"
+            f"expected an id of {what} in 1 to {MAX_POOL_ID_LENGTH} printable characters, got {value!r:.60}"
         )
 
 

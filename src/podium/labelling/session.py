@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from podium.errors import EventError, NotAskedError
-from podium.labelling.clock import MOST_SEGMENTS, ActiveTime, Segment, active_time
-from podium.labelling.events import Event
+from podium.labelling.active_time import MAX_SEGMENTS_PER_JUDGMENT, ActiveTime, Segment, active_time
+from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
-from podium.labelling.judgments import Answer, Judgment, Question, TopK
-from podium.labelling.strategies import Race
+from podium.labelling.judgments import Answer, JudgedTopK, Judgment, Question
+from podium.labelling.strategies import StrategyRun
 from podium.labelling.tasks import GradeTask, Task
 
-Step = Question | TopK | GradeQuestion | Grades
+Step = Question | JudgedTopK | GradeQuestion | Grades
 Judged = Judgment | Graded
 
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
@@ -22,7 +22,7 @@ ANSWER_CODES: dict[str, int] = {"<": -1, "~": 0, ">": 1, "bad": 2}
 """Answers as numbers, for columns."""
 
 
-class Progress(NamedTuple):
+class SessionProgress(NamedTuple):
     """How far a session is: judgments made, and expected to come."""
 
     judged: int
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedJudgment:
     """A judgment, the active time that it took, its event's id, and which event of the session it was."""
 
     judgment: Judged
@@ -75,11 +75,11 @@ class Session:
     >>> session.step
     GradeQuestion(document='x')
     >>> told = {"document": "x", "grade": 1, "segments": [[0, 2500]]}
-    >>> session.apply(Event("e1", "s1", "judgment", 3000, told)).step
+    >>> session.apply(JudgingEvent("e1", "s1", "judgment", 3000, told)).step
     GradeQuestion(document='y')
     >>> session.active_seconds, session.progress
-    ((2.5,), Progress(judged=1, remaining=1.0))
-    >>> session.apply(Event("e2", "s1", "undo", 4000, {"judgment": "e1"})).step
+    ((2.5,), SessionProgress(judged=1, remaining=1.0))
+    >>> session.apply(JudgingEvent("e2", "s1", "undo", 4000, {"judgment": "e1"})).step
     GradeQuestion(document='x')
     """
 
@@ -89,20 +89,20 @@ class Session:
         self.paused = False
         self.put_off = 0
         self._place = {document: place for place, document in enumerate(task.documents)}
-        self._work: Race | Grading = _start(task)
-        self._standing: list[Timed] = []
+        self._work: StrategyRun | Grading = _start(task)
+        self._standing: list[TimedJudgment] = []
         self._active_ms = 0
         self._counted_until: int | None = None  # the end of the last segment that counted
-        self._undone: list[Timed] = []
-        self._repeats: list[Timed] = []
-        self._comments: list[Event] = []
+        self._undone: list[TimedJudgment] = []
+        self._repeats: list[TimedJudgment] = []
+        self._comments: list[JudgingEvent] = []
         self._segments: list[object] = []  # of the question at hand
         self._surplus = 0
         self._pauses: list[Segment] = []
         self._paused_at = 0
 
     @classmethod
-    def replay(cls, task: Task, events: Iterable[Event]) -> Session:
+    def replay(cls, task: Task, events: Iterable[JudgingEvent]) -> Session:
         """The session after these events."""
         session = cls(task)
         for event in events:
@@ -117,12 +117,12 @@ class Session:
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to ask."""
-        return isinstance(self.step, TopK | Grades)
+        return isinstance(self.step, JudgedTopK | Grades)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> SessionProgress:
         """Judgments made, and expected to come."""
-        return Progress(len(self._standing), self._work.remaining)
+        return SessionProgress(len(self._standing), self._work.remaining)
 
     @property
     def judgments(self) -> tuple[Judged, ...]:
@@ -145,32 +145,32 @@ class Session:
         return self._active_ms
 
     @property
-    def undone(self) -> tuple[Timed, ...]:
+    def undone(self) -> tuple[TimedJudgment, ...]:
         """Judgments that were taken back."""
         return tuple(self._undone)
 
     @property
-    def repeats(self) -> tuple[Timed, ...]:
-        """Judgments of pairs (or documents) asked again: the race does not hear of them."""
+    def repeats(self) -> tuple[TimedJudgment, ...]:
+        """Judgments of pairs (or documents) asked again: the run does not hear of them."""
         return tuple(self._repeats)
 
     @property
-    def last(self) -> Timed | None:
+    def last(self) -> TimedJudgment | None:
         """The last judgment that was not taken back, a repeat or not: what an undo may name."""
-        ends = [told[-1] for told in (self._standing, self._repeats) if told]
+        ends = [judgments[-1] for judgments in (self._standing, self._repeats) if judgments]
         return max(ends, key=lambda timed: timed.place, default=None)
 
     @property
-    def comments(self) -> tuple[Event, ...]:
+    def comments(self) -> tuple[JudgingEvent, ...]:
         """The assessor's comments."""
         return tuple(self._comments)
 
-    def apply(self, event: Event) -> Session:
+    def apply(self, event: JudgingEvent) -> Session:
         """One event more: the session itself, moved on; an event that is refused changes nothing."""
         self.advance(event)
         return self
 
-    def advance(self, event: Event) -> Entry:
+    def advance(self, event: JudgingEvent) -> Entry:
         """One event more; returns what statistics need of it."""
         judged = self._check(event)
         self.n_events += 1
@@ -187,19 +187,19 @@ class Session:
             self._comments.append(event)
         return Entry()
 
-    def _listen(self, event: Event) -> None:
+    def _listen(self, event: JudgingEvent) -> None:
         """The clock: active segments and pauses since the last judgment."""
         sent = event.data.get("segments")
         if sent is not None:
-            given = sent if isinstance(sent, list | tuple) else [sent]
-            room = MOST_SEGMENTS - len(self._segments)
-            self._segments += given[:room]
-            self._surplus += len(given[room:])
+            segments = sent if isinstance(sent, list | tuple) else [sent]
+            room = MAX_SEGMENTS_PER_JUDGMENT - len(self._segments)
+            self._segments += segments[:room]
+            self._surplus += len(segments[room:])
         if event.kind == "pause" and not self.paused:
             self.paused, self._paused_at = True, event.at
         elif event.kind == "resume" and self.paused:
             self.paused = False
-            if len(self._pauses) < MOST_SEGMENTS:
+            if len(self._pauses) < MAX_SEGMENTS_PER_JUDGMENT:
                 self._pauses.append((self._paused_at, event.at))
 
     def _time(self, at: int) -> ActiveTime:
@@ -213,11 +213,11 @@ class Session:
         self.paused = False  # nobody judges in a pause: its end got lost
         return time
 
-    def _judge(self, judged: Judged, event: Event) -> Entry:
+    def _judge(self, judged: Judged, event: JudgingEvent) -> Entry:
         time, repeated = self._time(event.at), event.data.get("repeat") is True
-        told = judged if repeated else self._tell(judged)
+        judgment = judged if repeated else self._tell(judged)
         where = self._repeats if repeated else self._standing
-        where.append(Timed(told, time, event.id, self.n_events))
+        where.append(TimedJudgment(judgment, time, event.id, self.n_events))
         if isinstance(judged, Graded):
             entry = self._entry(judged.document)._replace(answer=judged.grade)
         else:
@@ -226,7 +226,7 @@ class Session:
         return entry._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
 
     def _tell(self, judged: Judged) -> Judged:
-        """Let the race, or the line of documents, go on; the judgment as it was asked for."""
+        """Let the run, or the line of documents, go on; the judgment as it was asked for."""
         if isinstance(self._work, Grading):
             assert isinstance(judged, Graded)
             self._work.judge(judged.grade)
@@ -238,7 +238,7 @@ class Session:
         self._work.judge(turned.answer)
         return turned
 
-    def _undo(self, event: Event) -> Entry:
+    def _undo(self, event: JudgingEvent) -> Entry:
         """Take back the judgment that is named; or, as undo once was, the last ones but for repeats."""
         named, steps = "judgment" in event.data, event.data.get("steps", 1)
         if named and self.last in self._repeats[-1:]:
@@ -252,7 +252,7 @@ class Session:
                 self._work = self._work.undone(steps)
         return Entry(answer=steps, repeated=int(named))
 
-    def _skip(self, event: Event, line: Grading) -> Entry:
+    def _skip(self, event: JudgingEvent, line: Grading) -> Entry:
         """The document goes to the end of the line; a repeat, which is in no line, is put off."""
         repeated = event.data.get("repeat") is True
         if repeated:
@@ -266,7 +266,7 @@ class Session:
 
     # What may be refused: all of it before anything changes.
 
-    def _check(self, event: Event) -> Judged | None:
+    def _check(self, event: JudgingEvent) -> Judged | None:
         """The judgment in an event, if it is one; raises where the event does not fit the session."""
         if event.session != self.task.id:
             raise EventError(
@@ -292,7 +292,7 @@ class Session:
             )
         return None
 
-    def _read(self, event: Event) -> Judged:
+    def _read(self, event: JudgingEvent) -> Judged:
         """The judgment that an event tells."""
         data: Mapping[str, Any] = event.data
         if isinstance(self.task, GradeTask):
@@ -310,7 +310,7 @@ class Session:
             )
         return Judgment(self._document(event, "a"), self._document(event, "b"), answer)
 
-    def _document(self, event: Event, name: str) -> str:
+    def _document(self, event: JudgingEvent, name: str) -> str:
         document = event.data.get(name)
         if not isinstance(document, str) or document not in self._place:
             raise EventError(
@@ -319,7 +319,7 @@ class Session:
             )
         return document
 
-    def _check_asked(self, judged: Judged, event: Event) -> None:
+    def _check_asked(self, judged: Judged, event: JudgingEvent) -> None:
         asked = self.step
         if isinstance(asked, GradeQuestion) and isinstance(judged, Graded):
             if asked.document != judged.document:
@@ -331,7 +331,7 @@ class Session:
         else:
             raise _not_asked(event, "a judgment", asked)
 
-    def _check_repeat(self, judged: Judged, event: Event) -> None:
+    def _check_repeat(self, judged: Judged, event: JudgingEvent) -> None:
         pair = _about(judged)
         if not any(_about(timed.judgment) == pair for timed in self._standing):
             raise NotAskedError(
@@ -339,14 +339,14 @@ class Session:
                 f"{' and '.join(map(repr, sorted(pair)))}"
             )
 
-    def _check_skip(self, event: Event) -> None:
+    def _check_skip(self, event: JudgingEvent) -> None:
         document = event.data.get("document")
         if event.data.get("repeat") is True:
             self._check_repeat(Graded(self._document(event, "document"), 0), event)
         elif self.step != GradeQuestion(document):  # type: ignore[arg-type]
             raise _not_asked(event, f"a skip of {document!r:.60}", self.step)
 
-    def _check_undo(self, event: Event) -> None:
+    def _check_undo(self, event: JudgingEvent) -> None:
         if "judgment" in event.data:
             named, last = event.data["judgment"], self.last
             if last is None or named != last.event or event.data.get("steps", 1) != 1:
@@ -366,10 +366,10 @@ class Session:
             )
 
 
-def _start(task: Task) -> Race | Grading:
+def _start(task: Task) -> StrategyRun | Grading:
     if isinstance(task, GradeTask):
         return Grading(task.documents, task.grades)
-    return Race(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
+    return StrategyRun(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
 
 
 def _about(judged: Judged) -> frozenset[str]:
@@ -377,7 +377,7 @@ def _about(judged: Judged) -> frozenset[str]:
     return frozenset((judged.document,) if isinstance(judged, Graded) else (judged.a, judged.b))
 
 
-def _not_asked(event: Event, got: str, asked: Step) -> NotAskedError:
+def _not_asked(event: JudgingEvent, got: str, asked: Step) -> NotAskedError:
     what = "nothing, for the session is finished"
     if isinstance(asked, Question):
         what = f"a judgment of {asked.a!r} and {asked.b!r}"

@@ -1,4 +1,4 @@
-"""What a strategy costs: races with simulated assessors."""
+"""What a strategy costs: runs with simulated assessors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from podium.data import check_seed
 from podium.errors import UsageError
-from podium.labelling.judgments import Answer, Document, Question, TopK
-from podium.labelling.strategies.race import Race, strategy_named
+from podium.labelling.judgments import Answer, Document, JudgedTopK, Question
+from podium.labelling.strategies.strategy_run import StrategyRun, strategy_named
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """The number of judgments in each of many races, and what they found.
+    """The number of judgments in each of many runs, and what they found.
 
     Parameters
     ----------
     strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau
         As they were given to `simulate`.
     judgments
-        How many there were in each race.
+        How many there were in each run.
     recalls
-        The share of the true top k that each race found.
+        The share of the true top k that each run found.
     """
 
     strategy: str
@@ -50,13 +50,13 @@ class Simulation:
 
     @property
     def quantiles(self) -> dict[float, float]:
-        """The numbers of judgments that 5, 25, 50, 75 and 95 % of the races do not exceed."""
+        """The numbers of judgments that 5, 25, 50, 75 and 95 % of the runs do not exceed."""
         values = np.quantile(self.judgments, QUANTILES, method="inverted_cdf")
         return dict(zip(QUANTILES, map(float, values), strict=True))
 
     @property
     def bound(self) -> int:
-        """The number of judgments that no race can exceed."""
+        """The number of judgments that no run can exceed."""
         return strategy_named(self.strategy).bound(self.n, self.k, self.prior_tau is not None)
 
     @property
@@ -68,7 +68,7 @@ class Simulation:
         spread = self.quantiles
         return (
             f"Simulation({self.strategy}, top {self.k} of {self.n}: {self.mean:.1f} judgments, "
-            f"{spread[0.05]:.0f} to {spread[0.95]:.0f} in nine of ten races, "
+            f"{spread[0.05]:.0f} to {spread[0.95]:.0f} in nine of ten runs, "
             f"recall {self.recall:.3f})"
         )
 
@@ -105,11 +105,11 @@ class Assessor:
             lead = -lead or (1 if self.rng.random() < 0.5 else -1)
         return ">" if lead > 0 else "<" if lead < 0 else "~"
 
-    def judge(self, race: Race) -> TopK:
-        """Answer until the race is finished."""
-        while not isinstance(race.step, TopK):
-            race.judge(self.answer(race.step))
-        return race.step
+    def judge(self, run: StrategyRun) -> JudgedTopK:
+        """Answer until the run is finished."""
+        while not isinstance(run.step, JudgedTopK):
+            run.judge(self.answer(run.step))
+        return run.step
 
     def top(self, k: int) -> set[Document]:
         """The true top k: all with fewer than k strictly better ones."""
@@ -144,11 +144,11 @@ def simulate(
     ties
         The probability that a document is as good as the next one in the true order.
     seed
-        Same seed, same races; the first ones are the same however many there are.
+        Same seed, same runs; the first ones are the same however many there are.
     skip_implied
         Whether pairs whose answer is implied are not asked.
     runs
-        Races.
+        Runs.
     prior_tau
         Kendall's tau that a prior order has with the true one in expectation; no prior unless given.
         True and prior qualities are normal with correlation sin(pi tau / 2).
@@ -157,7 +157,7 @@ def simulate(
     --------
     >>> simulation = simulate("tournament", n=50, k=10)
     >>> simulation
-    Simulation(tournament, top 10 of 50: 90.7 judgments, 88 to 93 in nine of ten races, recall 1.000)
+    Simulation(tournament, top 10 of 50: 90.7 judgments, 88 to 93 in nine of ten runs, recall 1.000)
     >>> simulation.bound, int(simulation.judgments.max())
     (94, 93)
     """
@@ -173,7 +173,7 @@ def simulate(
         levels = _levels(quality, rng.random(n) < ties)
         prior = None if prior_tau is None else _prior(documents, quality, prior_tau, rng)
         assessor = Assessor(dict(zip(documents, levels, strict=True)), noise, rng)
-        top = assessor.judge(Race(strategy, documents, k, prior, skip_implied))
+        top = assessor.judge(StrategyRun(strategy, documents, k, prior, skip_implied))
         truth = assessor.top(k)
         judged.append(top.judged)
         recalls.append(len(truth.intersection(top.order)) / len(truth))
@@ -187,8 +187,8 @@ def _levels(quality: NDArray[np.float64], tied: NDArray[np.bool_]) -> list[int]:
     """Levels of documents by quality, best 0, each `tied` place on the level of the one before."""
     levels = np.empty(len(quality), dtype=np.int64)
     levels[np.argsort(-quality)] = np.cumsum(~tied)
-    found: list[int] = levels.tolist()
-    return found
+    by_document: list[int] = levels.tolist()
+    return by_document
 
 
 def _prior(

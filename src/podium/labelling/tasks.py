@@ -13,7 +13,7 @@ import numpy as np
 from podium.data.checks import check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.labelling.pools import Pool, first_repeated
-from podium.labelling.strategies.race import strategy_named
+from podium.labelling.strategies.strategy_run import strategy_named
 
 Tool = Literal["preference", "grade"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)
@@ -130,13 +130,13 @@ def task_of(
     >>> task_of(task.tool, task.id, task.query, task.assessor, task.documents, task.settings) == task
     True
     """
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in settings.items()
     }
     if tool == "preference":
-        return PreferenceTask(id, query, assessor, tuple(documents), **given)
+        return PreferenceTask(id, query, assessor, tuple(documents), **options)
     if tool == "grade":
-        return GradeTask(id, query, assessor, tuple(documents), **given)
+        return GradeTask(id, query, assessor, tuple(documents), **options)
     raise UnknownNameError("tool", tool, TOOLS)
 
 
@@ -158,7 +158,7 @@ def make_tasks(
     Parameters
     ----------
     assignments
-        (assessor, query, tool), see ``podium.labelling.assignment``.
+        (assessor, query, tool), see ``podium.labelling.assignments``.
     pool
         The queries with their documents.
     k, strategy, skip_implied

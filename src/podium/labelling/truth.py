@@ -12,7 +12,7 @@ from podium.aggregation import Aggregator
 from podium.data import Groups, Qrels, RankingData, Strings
 from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import Answer, Judgment, TopK
+from podium.labelling.judgments import Answer, JudgedTopK, Judgment
 from podium.labelling.merging import merge_grades, merge_top_k
 from podium.labelling.session import ANSWER_CODES
 from podium.labelling.tasks import Task
@@ -25,7 +25,7 @@ Unjudged = Literal["drop", "zero"]
 
 
 @dataclass(frozen=True)
-class Truth:
+class JudgedTruth:
     """Labels by query and document; documents best first, then by id.
 
     Parameters
@@ -73,26 +73,26 @@ class Truth:
         Examples
         --------
         >>> data = RankingData.from_arrays([[1.0], [2.0], [3.0]], [0] * 3, qid=["q"] * 3, docid=list("xyz"))
-        >>> joined = Truth({"q": {"y": 2, "x": 1}}, topk=2).join(data)
+        >>> joined = JudgedTruth({"q": {"y": 2, "x": 1}}, topk=2).join(data)
         >>> joined, joined.docids.tolist(), joined.y.tolist()
         (RankingData(1 query, 2 documents, 1 feature, top-2 truth), ['x', 'y'], [1.0, 2.0])
         """
         if unjudged not in get_args(Unjudged):
             raise UnknownNameError("way with unjudged documents", unjudged, get_args(Unjudged))
         docids = list(features.require_docids("joining labels with features"))
-        known = set(features.qids.tolist())
+        qids = set(features.qids.tolist())
         rows: list[int] = []
         y: list[float] = []
         for query, places in features.queries():
             labels = self.labels.get(query)
             if labels is None:
                 continue
-            found = {docids[row]: row for row in range(places.start, places.stop)}
-            _check_features(query, labels, found)
-            kept = [row for d, row in found.items() if unjudged == "zero" or d in labels]
+            row_of = {docids[row]: row for row in range(places.start, places.stop)}
+            _check_features(query, labels, row_of)
+            kept = [row for d, row in row_of.items() if unjudged == "zero" or d in labels]
             rows += kept
             y += [float(labels.get(docids[row], 0.0)) for row in kept]
-        if lacking := [query for query in self.labels if query not in known]:
+        if lacking := [query for query in self.labels if query not in qids]:
             raise DataError(
                 f"expected features of every judged query, got none of {len(lacking):,} queries, "
                 f"such as {lacking[0]!r:.60}"
@@ -112,8 +112,8 @@ class Truth:
         )
 
 
-def _check_features(query: str, labels: Mapping[str, float], found: Mapping[str, int]) -> None:
-    lacking = [document for document in labels if document not in found]
+def _check_features(query: str, labels: Mapping[str, float], row_of: Mapping[str, int]) -> None:
+    lacking = [document for document in labels if document not in row_of]
     if lacking:
         raise DataError(
             f"expected features of every judged document, got none of {len(lacking):,} of query "
@@ -122,12 +122,12 @@ def _check_features(query: str, labels: Mapping[str, float], found: Mapping[str,
 
 
 def top_k_truth(
-    results: Iterable[tuple[Task, TopK | Grades | None]],
+    results: Iterable[tuple[Task, JudgedTopK | Grades | None]],
     merge: str | Aggregator = "majority",
     *,
     log: JudgmentLog | None = None,
     k: int | None = None,
-) -> dict[str, TopK]:
+) -> dict[str, JudgedTopK]:
     """The top k of every query, from all assessors who finished it by preferences.
 
     Parameters
@@ -141,40 +141,42 @@ def top_k_truth(
     k
         How many documents; as many as the assessors looked for unless given.
     """
-    by_query: dict[str, list[tuple[Task, TopK]]] = {}
+    by_query: dict[str, list[tuple[Task, JudgedTopK]]] = {}
     for task, result in results:
-        if isinstance(result, TopK):
+        if isinstance(result, JudgedTopK):
             by_query.setdefault(task.query, []).append((task, result))
-    told = None
+    by_task = None
     if log is not None and merge == "bradley-terry":
-        told = _judgments(log, {task.id for of_query in by_query.values() for task, _ in of_query})
-    found = {}
+        by_task = _judgments(
+            log, {task.id for of_query in by_query.values() for task, _ in of_query}
+        )
+    merged = {}
     for query, of_query in by_query.items():
-        judgments = None if told is None else [told[task.id] for task, _ in of_query]
+        judgments = None if by_task is None else [by_task[task.id] for task, _ in of_query]
         tops = [top for _, top in of_query]
         try:
-            found[query] = merge_top_k(tops, merge, judgments=judgments, k=k)
+            merged[query] = merge_top_k(tops, merge, judgments=judgments, k=k)
         except DataError as error:
             raise DataError(f"query {query!r}: {error}") from error
-    return found
+    return merged
 
 
 def _judgments(log: JudgmentLog, ids: set[str]) -> dict[str, list[Judgment]]:
     """What stands of these tasks."""
     answers: dict[int, Answer] = {code: answer for answer, code in ANSWER_CODES.items()}  # type: ignore[misc]
-    told: dict[str, list[Judgment]] = {id_: [] for id_ in ids}
+    by_task: dict[str, list[Judgment]] = {id_: [] for id_ in ids}
     wanted = np.array([task.id in ids for task in log.tasks], dtype=np.bool_)
     rows = np.flatnonzero(log.standing & wanted[log.task])
     columns = (log.task, log.first, log.second, log.answer)
     for number, a, b, answer in zip(*(column[rows].tolist() for column in columns), strict=True):
         task = log.tasks[number]
-        told[task.id].append(Judgment(task.documents[a], task.documents[b], answers[answer]))
-    return told
+        by_task[task.id].append(Judgment(task.documents[a], task.documents[b], answers[answer]))
+    return by_task
 
 
 def position_truth(
-    tops: Mapping[str, TopK], documents: Mapping[str, Sequence[str]], *, ties: Ties = "shared"
-) -> Truth:
+    tops: Mapping[str, JudgedTopK], documents: Mapping[str, Sequence[str]], *, ties: Ties = "shared"
+) -> JudgedTruth:
     """Position labels of all documents.
 
     Parameters
@@ -190,7 +192,7 @@ def position_truth(
 
     Examples
     --------
-    >>> tops = {"q": TopK((("b",), ("a", "d")), k=2, judged=4)}
+    >>> tops = {"q": JudgedTopK((("b",), ("a", "d")), k=2, judged=4)}
     >>> position_truth(tops, {"q": "abcd"}).labels
     {'q': {'b': 2.0, 'a': 1.0, 'd': 1.0, 'c': 0.0}}
     >>> position_truth(tops, {"q": "abcd"}, ties="broken").labels
@@ -209,17 +211,17 @@ def position_truth(
     labels = {}
     for query, top in tops.items():
         if ties == "shared":
-            found = top.labels(documents[query])
+            own_labels = top.labels(documents[query])
         else:
             place = {document: i for i, document in enumerate(top.order)}
-            found = {d: max(0, top.k - place.get(d, top.k)) for d in documents[query]}
-        labels[query] = _sorted(found)
-    return Truth(labels, ks.pop())
+            own_labels = {d: max(0, top.k - place.get(d, top.k)) for d in documents[query]}
+        labels[query] = _sorted(own_labels)
+    return JudgedTruth(labels, ks.pop())
 
 
 def grade_truth(
-    results: Iterable[tuple[Task, TopK | Grades | None]], merge: str = "majority"
-) -> Truth:
+    results: Iterable[tuple[Task, JudgedTopK | Grades | None]], merge: str = "majority"
+) -> JudgedTruth:
     """Grades of every document, from all assessors who finished its query, see `merge_grades`."""
     by_query: dict[str, list[Mapping[str, int]]] = {}
     for task, result in results:
@@ -227,7 +229,7 @@ def grade_truth(
             by_query.setdefault(task.query, []).append(result.labels)
     if not by_query:
         raise EmptyDataError("expected a query that was graded, got none")
-    return Truth({query: _sorted(merge_grades(of, merge)) for query, of in by_query.items()})
+    return JudgedTruth({query: _sorted(merge_grades(of, merge)) for query, of in by_query.items()})
 
 
 def _sorted(labels: Mapping[str, float]) -> dict[str, float]:

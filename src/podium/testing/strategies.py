@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from podium.labelling import Race
+from podium.labelling import StrategyRun
 from podium.labelling.simulation import Assessor
 from podium.labelling.strategies.strategy import Strategy
 from podium.testing.contract import Contract
@@ -35,28 +35,28 @@ def check_strategy(strategy: type[Strategy], most: int = 5) -> None:
 def _check_session(
     contract: Contract, strategy: type[Strategy], levels: dict[str, int], k: int
 ) -> None:
-    race = Race(strategy, list(levels), k)
-    expected = race.remaining
+    run = StrategyRun(strategy, list(levels), k)
+    expected = run.remaining
     assessor = Assessor(levels)
-    top = assessor.judge(race)
+    top = assessor.judge(run)
     contract.require(expected >= 0, "the number of judgments to come must be 0 or more")
     best = sorted(levels, key=lambda document: levels[document])[:k]
     case = f"top {k} of {len(levels)} documents"
     contract.require(list(top.order) == best, f"{case}: expected {best}, got {list(top.order)}")
     bound = strategy.bound(len(levels), k)
-    asked = len(race.judgments)
+    asked = len(run.judgments)
     contract.require(asked <= bound, f"{case}: bound says {bound} judgments, got {asked}")
-    with_prior = Race(strategy, list(levels), k, prior=list(levels)[::-1])
+    with_prior = StrategyRun(strategy, list(levels), k, prior=list(levels)[::-1])
     assessor.judge(with_prior)
     bound, asked = strategy.bound(len(levels), k, prior=True), len(with_prior.judgments)
     contract.require(asked <= bound, f"{case} with a prior: bound says {bound}, got {asked}")
-    replayed = Race.replay(strategy, list(levels), k, race.judgments)
+    replayed = StrategyRun.replay(strategy, list(levels), k, run.judgments)
     contract.require(replayed.step == top, f"{case}: a replay must end where the session ended")
 
 
 def _check_ties(contract: Contract, strategy: type[Strategy]) -> None:
     levels = {"a": 0, "b": 1, "c": 1, "d": 2}
-    top = Assessor(levels).judge(Race(strategy, list(levels), 2))
+    top = Assessor(levels).judge(StrategyRun(strategy, list(levels), 2))
     clause = f"a document tied at the cut must not be lost: got {list(top.order)} as the top 2"
     is_kept = "a" in top.order and {"b", "c"} & set(top.order) and "d" not in top.order
     contract.require(bool(is_kept), clause)

@@ -21,7 +21,7 @@ from podium.apps.cli.feedback_options import PhiScale, PhiWeight, make_phi, make
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from podium.feedback import Feedback, LogCounts, Phi, Summary
+    from podium.feedback import Feedback, FeedbackSummary, LogCounts, Phi
 
 app = typer.Typer(help="What users did with the lists they were shown.", no_args_is_help=True)
 
@@ -239,7 +239,7 @@ def _told(feedback: Feedback, events: Sequence[Path], top: int) -> dict[str, Any
     }
 
 
-def _order(summary: Summary, top: int | None) -> list[int]:
+def _order(summary: FeedbackSummary, top: int | None) -> list[int]:
     """The rows to show: all of them, or those with most lists first."""
     import numpy as np
 
@@ -249,7 +249,7 @@ def _order(summary: Summary, top: int | None) -> list[int]:
     return found
 
 
-def _rows(summary: Summary, top: int | None = None) -> list[dict[str, Any]]:
+def _rows(summary: FeedbackSummary, top: int | None = None) -> list[dict[str, Any]]:
     return [
         {
             summary.kind: summary.names[i],
@@ -293,7 +293,9 @@ def problems_of(counts: LogCounts) -> list[tuple[str, str]]:
     return found
 
 
-def _print_summary(title: str, summary: Summary, nameless: str, top: int | None = None) -> None:
+def _print_summary(
+    title: str, summary: FeedbackSummary, nameless: str, top: int | None = None
+) -> None:
     from podium.feedback import FACTORS
 
     rows = [

@@ -33,7 +33,7 @@ SIMULATE = """Example: podium judge simulate tournament heap --documents 100 --t
 Strategies are tournament (tree selection, the fewest judgments), heap (Algorithm 1 of the top-k labelling
 paper) and sort (merge insertion of all documents); all of them unless some are named.
 
-The table has the mean number of judgments for a query, the numbers that 5, 50 and 95 % of the races do not
+The table has the mean number of judgments for a query, the numbers that 5, 50 and 95 % of the runs do not
 exceed, the largest one, the bound that none can exceed, and the share of the true top k that was found."""
 
 
@@ -66,11 +66,11 @@ def simulate(
     ask_implied: Annotated[
         bool, typer.Option("--ask-implied", help="Also ask what follows from earlier judgments.")
     ] = False,
-    runs: Annotated[int, typer.Option(min=1, help="Races of each strategy.")] = 100,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each strategy.")] = 100,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:  # fmt: skip
-    """Say how many judgments the top k takes: races with simulated assessors."""
+    """Say how many judgments the top k takes: runs with simulated assessors."""
     from podium import labelling
 
     names = list(dict.fromkeys(strategies or labelling.STRATEGIES))
@@ -86,7 +86,7 @@ def simulate(
     if json:
         print_json([_told(simulation) for simulation in found])
     else:
-        _print(found, f"Judgments for the top {top:,} of {documents:,} documents, {runs:,} races")
+        _print(found, f"Judgments for the top {top:,} of {documents:,} documents, {runs:,} runs")
 
 
 def _told(simulation: Simulation) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from podium.apps.cli.judge_options import DesignName, ToolName, is_there, open_s
 
 if TYPE_CHECKING:
     from podium.labelling import Assignment, Pool
-    from podium.labelling.store import Member, Store
+    from podium.labelling.store import Store, StoreMember
     from podium.labelling.tasks import Task
 
 ADMIN = "admin"
@@ -47,7 +47,7 @@ class Wanted:
 class Known:
     """What a store has before anything is added."""
 
-    members: tuple[Member, ...] = ()
+    members: tuple[StoreMember, ...] = ()
     tasks: tuple[Task, ...] = ()
 
     @classmethod
@@ -56,7 +56,7 @@ class Known:
         if not is_there(store):
             return cls()
         with open_store(store) as opened:
-            tasks = tuple(standing.task for standing in opened.standings())
+            tasks = tuple(state.task for state in opened.session_states())
             return cls(tuple(opened.members()), tasks)
 
     @property
@@ -76,12 +76,12 @@ class Campaign:
 
     def add_to(self, store: Store) -> dict[str, int]:
         """Put all of it into a store; what is there already stays. Says how much is new."""
-        from podium.labelling.store import Member
+        from podium.labelling.store import StoreMember
 
         new = {"queries": 0 if self.pool is None else store.add_pool(self.pool)}
         known = {member.id for member in store.members()}
         names = [name for name in self.assessors if name not in known]
-        store.add_members(map(Member, names))
+        store.add_members(map(StoreMember, names))
         return new | {"assessors": len(names), "tasks": store.add_tasks(self.tasks)}
 
 
@@ -203,10 +203,10 @@ def _from_file(path: str, queries: list[str], assessors: list[str]) -> list[Assi
 
 def _check_names(names: list[str], known: Known) -> None:
     from podium.errors import UsageError
-    from podium.labelling.store import Member
+    from podium.labelling.store import StoreMember
 
     admins = {member.id for member in known.members if member.role == "admin"} | {ADMIN}
-    for name in map(Member, names):
+    for name in map(StoreMember, names):
         if name.id in admins:
             raise UsageError(
                 f"expected assessors with other names than {name.id!r}, which is the admin's: the admin "
@@ -288,7 +288,7 @@ def _setting(name: str, given: Any, stored: set[Any], usual: Any, mix: bool) -> 
 def _notes(pool: Pool, tasks: list[Task], known: Known) -> list[str]:
     """What people want to know before anybody judges."""
     from podium.labelling import PreferenceTask
-    from podium.labelling.statistics import counted
+    from podium.labelling.judging_statistics.summary import count_text
 
     notes = []
     if pool.ignored:
@@ -296,17 +296,17 @@ def _notes(pool: Pool, tasks: list[Task], known: Known) -> list[str]:
     k_of = {task.query: task.k for task in tasks if isinstance(task, PreferenceTask)}
     size = {query.id: len(query.documents) for query in pool}
     if single := [query for query in k_of if size[query] == 1]:
-        few = counted(len(single), "query")
+        few = count_text(len(single), "query")
         notes.append(f"{few} with one document, such as {single[0]!r:.60}: nothing to compare")
     if short := [query for query, k in k_of.items() if 1 < size[query] <= k]:
         notes.append(
-            f"{counted(len(short), 'query')} with no more documents than places, such as {short[0]!r:.60} "
+            f"{count_text(len(short), 'query')} with no more documents than places, such as {short[0]!r:.60} "
             f"({size[short[0]]} documents, --top {k_of[short[0]]}): all of them are put in order"
         )
     judged = {task.query for task in (*known.tasks, *tasks)}
     if open_ := [query for query in size if query not in judged]:
         notes.append(
-            f"{counted(len(open_), 'query')} without tasks, such as {open_[0]!r:.60}: name who judges by "
+            f"{count_text(len(open_), 'query')} without tasks, such as {open_[0]!r:.60}: name who judges by "
             "--assessors or --assign"
         )
     return notes

@@ -128,7 +128,7 @@ def serve(
         given.add_to(opened)
         _add_admin(opened)
         notes = [*given.notes]
-        if not opened.standings():
+        if not opened.session_states():
             notes.append("the store has no tasks yet: name --pool and --assessors to make them")
         lifetime = timedelta(days=days)
         _run(opened, where, settings, secret, host, port, lifetime, json, notes=notes)
@@ -201,14 +201,14 @@ def demo(
 
 def _add_admin(store: Store) -> None:
     from podium.errors import UsageError
-    from podium.labelling.store import Member
+    from podium.labelling.store import StoreMember
 
     roles = {member.id: member.role for member in store.members()}
     if "admin" in roles.values():
         return
     if ADMIN in roles:
         raise UsageError(f"expected assessors with other names than {ADMIN!r}, got one")
-    store.add_members([Member(ADMIN, role="admin")])
+    store.add_members([StoreMember(ADMIN, role="admin")])
 
 
 def _run(

@@ -116,7 +116,7 @@ def stats(
     json: Json = False,
 ) -> None:  # fmt: skip
     """Say what judging cost, and how well assessors agree."""
-    from podium.labelling.statistics import statistics
+    from podium.labelling.judging_statistics.summary import statistics
 
     where = the_store(store, store_)
     _check_figure(figure)
@@ -124,7 +124,7 @@ def stats(
         found = statistics(opened, resamples=resamples, seed=seed)
     if figure is not None:
         from podium.experiments.papers.figures import save_figure
-        from podium.labelling.figure import plot_statistics
+        from podium.labelling.judging_statistics.figure import plot_statistics
 
         with busy(f"drawing {figure}"):
             save_figure(plot_statistics(found), figure)

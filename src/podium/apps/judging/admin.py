@@ -18,7 +18,7 @@ from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.security import Guard
 from podium.apps.judging.settings import JudgingSettings
-from podium.labelling.statistics import Statistics, statistics
+from podium.labelling.judging_statistics.summary import Statistics, statistics
 from podium.labelling.store import Store
 
 _COMMENTS = 50

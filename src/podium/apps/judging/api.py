@@ -15,7 +15,7 @@ from podium.apps.judging.refusals import JSON, Refusal
 from podium.apps.judging.security import Guard, read_json
 from podium.apps.judging.settings import JudgingSettings
 from podium.errors import EventError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 
 
 def api_routes(desk: Desk, guard: Guard, settings: JudgingSettings) -> APIRouter:
@@ -47,7 +47,7 @@ def api_routes(desk: Desk, guard: Guard, settings: JudgingSettings) -> APIRouter
     return routes
 
 
-def read_events(body: Any, session: str, most: int) -> list[Event]:
+def read_events(body: Any, session: str, most: int) -> list[JudgingEvent]:
     """The events in a request; one that is none refuses them all, before any is kept."""
     records = body.get("events") if isinstance(body, Mapping) else None
     if not isinstance(records, list):
@@ -60,7 +60,7 @@ def read_events(body: Any, session: str, most: int) -> list[Event]:
             raise Refusal(400, "bad_event", "Expected events without a session: the path names it.")
         try:
             whole = {**record, "session": session} if isinstance(record, Mapping) else record
-            events.append(Event.from_record(whole))
+            events.append(JudgingEvent.from_record(whole))
         except EventError as error:
             # With an id the page knows which of them it is.
             name = record.get("id") if isinstance(record, Mapping) else None

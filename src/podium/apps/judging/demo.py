@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from podium.experiments.stdlib import Document, library_index, search_problem
-from podium.labelling.assignment import Assignment
+from podium.labelling.assignments import Assignment
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 
 QUERIES = ("copy-file", "random-choice", "wrap-text", "glob-recursive")

@@ -17,12 +17,12 @@ from podium.apps.judging.refusals import Refusal, not_yours
 from podium.apps.judging.settings import JudgingSettings
 from podium.apps.judging.writer import Writer
 from podium.errors import EventError, NotAskedError, ReusedIdError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import PoolQuery
 from podium.labelling.session import Session
-from podium.labelling.store import Batch, Store
+from podium.labelling.store import EventBatch, Store
 from podium.labelling.tasks import GradeTask, PreferenceTask, Task
 
 
@@ -76,7 +76,7 @@ class Desk:
         with self.store.at_rest(task_id) as session:
             return {"task": self._told(task), **self._state(session)}
 
-    async def take(self, member: str, task_id: str, events: Sequence[Event]) -> Outcome:
+    async def take(self, member: str, task_id: str, events: Sequence[JudgingEvent]) -> Outcome:
         """Keep events one after the other, up to the first that cannot be."""
         if task_id in self._tasks:
             self.task(member, task_id)
@@ -87,7 +87,7 @@ class Desk:
             task_id, ids, lambda batch: self._take(batch, task_id, events)
         )
 
-    def _take(self, batch: Batch, task_id: str, events: Sequence[Event]) -> Outcome:
+    def _take(self, batch: EventBatch, task_id: str, events: Sequence[JudgingEvent]) -> Outcome:
         accepted: list[str] = []
         refused = None
         for event in events:
@@ -99,7 +99,7 @@ class Desk:
             accepted.append(event.id)
         return Outcome(tuple(accepted), refused, self._state(batch.session(task_id)))
 
-    def _keep(self, batch: Batch, event: Event) -> None:
+    def _keep(self, batch: EventBatch, event: JudgingEvent) -> None:
         session = batch.session(event.session)
         told = self._questions.translated(session.task, event.kind, event.data)
         # An event that was sent again is in the store already; a new one is of what is at hand.
@@ -161,7 +161,7 @@ class Desk:
         step, query = session.step, self.query(session.task.query)
         titles = {document.id: document.title for document in query.documents}
         told: dict[str, Any] = {"kind": "done"}
-        if isinstance(step, TopK):
+        if isinstance(step, JudgedTopK):
             levels = [[{"id": d, "title": titles[d]} for d in level] for level in step.levels]
             return told | {"levels": levels}
         assert isinstance(step, Grades)
@@ -177,7 +177,7 @@ class Desk:
         return shown(document, words, self._address)
 
 
-def _refused(error: EventError, event: Event) -> Refusal:
+def _refused(error: EventError, event: JudgingEvent) -> Refusal:
     """409 where the session went another way, 400 where an event is none."""
     codes = {ReusedIdError: (409, "reused_id"), NotAskedError: (409, "not_asked")}
     status, code = codes.get(type(error), (400, "bad_event"))

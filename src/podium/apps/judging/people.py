@@ -14,7 +14,7 @@ from podium.apps.judging.images import Images
 from podium.apps.judging.refusals import JSON, Refusal
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.security import Guard
-from podium.labelling.store import Standing
+from podium.labelling.store import SessionState
 
 # An image of SVG that is opened by itself is a page: one that may do nothing.
 _IMAGE_HEADERS = {
@@ -33,12 +33,12 @@ def people_routes(desk: Desk, guard: Guard, pages: Pages, images: Images | None)
         if known is None and await guard.known(request, "admin") is not None:
             return RedirectResponse("/admin", status_code=303)
         known = await guard.assessor(request)
-        standings = await run_in_threadpool(desk.store.standings, known.member)
+        states = await run_in_threadpool(desk.store.session_states, known.member)
         texts = await run_in_threadpool(desk.store.query_texts)
         return pages.page(
             "tasks.html",
             assessor=known.member,
-            tasks=[_row(standing, texts) for standing in standings],
+            tasks=[_row(state, texts) for state in states],
             csrf=guard.links.csrf(known),
             role="assessor",
         )
@@ -48,12 +48,12 @@ def people_routes(desk: Desk, guard: Guard, pages: Pages, images: Images | None)
         known = await guard.assessor(request)
         task = await run_in_threadpool(desk.task, known.member, task_id)
         query = await run_in_threadpool(desk.query, task.query)
-        standings = await run_in_threadpool(desk.store.standings, known.member)
+        states = await run_in_threadpool(desk.store.session_states, known.member)
         return pages.page(
             "judge.html",
             task=task,
             query=query,
-            following=_following(standings, task_id),
+            following=_following(states, task_id),
             csrf=guard.links.csrf(known),
             role="assessor",
         )
@@ -80,25 +80,25 @@ def people_routes(desk: Desk, guard: Guard, pages: Pages, images: Images | None)
     return routes
 
 
-def _following(standings: Sequence[Standing], task_id: str) -> str | None:
+def _following(states: Sequence[SessionState], task_id: str) -> str | None:
     """The task to go on with after this one: the next that is not finished, from the start again."""
-    ids = [standing.task.id for standing in standings]
+    ids = [state.task.id for state in states]
     at = ids.index(task_id) + 1
-    rest = (*standings[at:], *standings[: at - 1])
-    return next((standing.task.id for standing in rest if not standing.finished), None)
+    rest = (*states[at:], *states[: at - 1])
+    return next((state.task.id for state in rest if not state.finished), None)
 
 
-def _row(standing: Standing, texts: Mapping[str, str]) -> dict[str, object]:
+def _row(state: SessionState, texts: Mapping[str, str]) -> dict[str, object]:
     """A task in the list of an assessor."""
-    task = standing.task
-    total = standing.judged + standing.remaining
+    task = state.task
+    total = state.judged + state.remaining
     return {
         "id": task.id,
         "query": texts.get(task.query) or task.query,
         "tool": task.tool,
         "documents": len(task.documents),
-        "judged": standing.judged,
-        "remaining": round(standing.remaining),
-        "share": 1.0 if standing.finished else standing.judged / total if total else 0.0,
-        "finished": standing.finished,
+        "judged": state.judged,
+        "remaining": round(state.remaining),
+        "share": 1.0 if state.finished else state.judged / total if total else 0.0,
+        "finished": state.finished,
     }

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import log2
 
 from podium.apps.judging.rendering import many
-from podium.labelling.agreement import PREFERENCES, Agreement
-from podium.labelling.statistics import Statistics
-from podium.labelling.times import BINS, Times
+from podium.labelling.judging_statistics.agreement import PREFERENCES, AssessorAgreement
+from podium.labelling.judging_statistics.judgment_times import TIME_BINS, JudgmentTimes
+from podium.labelling.judging_statistics.summary import Statistics
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart.
 _COLOURS = {"preference": "#0072B2", "grade": "#D55E00"}
@@ -77,7 +77,7 @@ def matrix_plots(found: Statistics) -> list[Plot]:
     return [_matrix(told, title) for told, title in kinds if told.n_pairs]
 
 
-def _matrix(found: Agreement, title: str) -> Plot:
+def _matrix(found: AssessorAgreement, title: str) -> Plot:
     boxes, words = [], []
     names = [f"A {preference} B" for preference in PREFERENCES]
     for row, shares in enumerate(found.matrix.tolist()):
@@ -102,7 +102,7 @@ def _blue(share: float) -> str:
     return "#" + "".join(f"{channel:02X}" for channel in channels)
 
 
-def time_plot(methods: Sequence[Times]) -> Plot | None:
+def time_plot(methods: Sequence[JudgmentTimes]) -> Plot | None:
     """How long judgments take, by method: shares of judgments over seconds, on a logarithmic scale."""
     kept = [times for times in methods if sum(times.histogram)]
     if not kept:
@@ -112,7 +112,9 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
     most = max(max(times.histogram) / sum(times.histogram) for times in kept)
 
     def x(seconds: float) -> float:
-        return left + (width - left - 20) * log2(seconds / BINS[0]) / log2(BINS[-1] / BINS[0])
+        return left + (width - left - 20) * log2(seconds / TIME_BINS[0]) / log2(
+            TIME_BINS[-1] / TIME_BINS[0]
+        )
 
     curves = [Curve(f"{left},{bottom} {width - 20},{bottom}", "#888888", 1)]
     words = [Word(x(s), bottom + 16, _seconds(s)) for s in (0.25, 1, 4, 16, 64, 256, 1024)]
@@ -124,7 +126,7 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
             _DASHES[i % len(_DASHES)],
         )
         points = []
-        for count, low, high in zip(times.histogram, BINS[:-1], BINS[1:], strict=True):
+        for count, low, high in zip(times.histogram, TIME_BINS[:-1], TIME_BINS[1:], strict=True):
             y = bottom - (bottom - 20) * count / total / most
             points += [f"{x(low):.1f},{y:.1f}", f"{x(high):.1f},{y:.1f}"]
         curves.append(Curve(" ".join(points), colour, 2, dashes))
@@ -134,7 +136,7 @@ def time_plot(methods: Sequence[Times]) -> Plot | None:
     return Plot("Time of a judgment", said, width, height, (), tuple(curves), tuple(words))
 
 
-def assessor_plot(rows: Sequence[Times]) -> Plot | None:
+def assessor_plot(rows: Sequence[JudgmentTimes]) -> Plot | None:
     """Where the middle half of each assessor's times lies, and the median."""
     kept = sorted((t for t in rows if t.median == t.median), key=lambda t: -t.judgments)
     kept = sorted(kept[:_MAX_ASSESSORS], key=lambda t: (t.name, t.tool))
@@ -167,7 +169,7 @@ def assessor_plot(rows: Sequence[Times]) -> Plot | None:
     )
 
 
-def _name(times: Times) -> str:
+def _name(times: JudgmentTimes) -> str:
     """An assessor and the tool, as long as there is room."""
     name = times.name if len(times.name) <= 12 else f"{times.name[:11]}…"
     return f"{name} ({'pairs' if times.tool == 'preference' else 'grades'})"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from podium.labelling.store import Standing, Store
+from podium.labelling.store import SessionState, Store
 from podium.labelling.tasks import Task
 
 
@@ -68,36 +68,36 @@ class ProgressReport:
 
 def progress(store: Store) -> ProgressReport:
     """Where all work in a store stands; queries and assessors without tasks are left out."""
-    standings = store.standings()
+    states = store.session_states()
     texts = store.query_texts()
     names = {member.id: member.name for member in store.members()}
     return ProgressReport(
-        total=_line("", "", standings),
-        queries=_lines(standings, lambda task: task.query, texts),
-        assessors=_lines(standings, lambda task: task.assessor, names),
-        tasks={standing.task.id: standing.task for standing in standings},
+        total=_line("", "", states),
+        queries=_lines(states, lambda task: task.query, texts),
+        assessors=_lines(states, lambda task: task.assessor, names),
+        tasks={state.task.id: state.task for state in states},
     )
 
 
 def _lines(
-    standings: Sequence[Standing], of: Callable[[Task], str], texts: dict[str, str]
+    states: Sequence[SessionState], of: Callable[[Task], str], texts: dict[str, str]
 ) -> tuple[Line, ...]:
-    groups: dict[str, list[Standing]] = {}
-    for standing in standings:
-        groups.setdefault(of(standing.task), []).append(standing)
+    groups: dict[str, list[SessionState]] = {}
+    for state in states:
+        groups.setdefault(of(state.task), []).append(state)
     return tuple(_line(name, texts.get(name) or name, group) for name, group in groups.items())
 
 
-def _line(name: str, text: str, group: Sequence[Standing]) -> Line:
+def _line(name: str, text: str, group: Sequence[SessionState]) -> Line:
     return Line(
         name,
         text,
         tasks=len(group),
-        finished=sum(standing.finished for standing in group),
-        judged=sum(standing.judged for standing in group),
-        remaining=round(sum(standing.remaining for standing in group), 1),
-        active_seconds=sum(standing.active_ms for standing in group) / 1000,
-        changed=max((standing.changed for standing in group), default=0),
+        finished=sum(state.finished for state in group),
+        judged=sum(state.judged for state in group),
+        remaining=round(sum(state.remaining for state in group), 1),
+        active_seconds=sum(state.active_ms for state in group) / 1000,
+        changed=max((state.changed for state in group), default=0),
     )
 
 

@@ -7,7 +7,7 @@ import time
 from starlette.concurrency import run_in_threadpool
 
 from podium.apps.judging.links import Pass
-from podium.labelling.store import Member, Store
+from podium.labelling.store import Store, StoreMember
 
 
 class Roster:
@@ -23,7 +23,7 @@ class Roster:
 
     def __init__(self, store: Store, seconds: float) -> None:
         self._store, self._seconds = store, seconds
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, StoreMember] = {}
         self._read = float("-inf")
 
     async def has(self, known: Pass, now: bool = False) -> bool:

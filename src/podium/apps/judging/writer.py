@@ -15,7 +15,7 @@ from sqlalchemy import exc
 
 from podium.apps.judging.refusals import busy
 from podium.errors import StoreError
-from podium.labelling.store import Batch, Store
+from podium.labelling.store import EventBatch, Store
 
 Answer = TypeVar("Answer")
 
@@ -27,7 +27,7 @@ MOST = 64
 class _Job:
     session: str
     ids: Sequence[str]
-    work: Callable[[Batch], Any]
+    work: Callable[[EventBatch], Any]
     until: float
     done: Future[Any] = field(default_factory=Future)
 
@@ -53,7 +53,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     async def run(
-        self, session: str, ids: Sequence[str], work: Callable[[Batch], Answer]
+        self, session: str, ids: Sequence[str], work: Callable[[EventBatch], Answer]
     ) -> Answer:
         """Run `work` in a transaction for one session and events of these ids."""
         job = _Job(session, ids, work, time.monotonic() + self._seconds)
@@ -127,7 +127,7 @@ class Writer:
                 job.done.set_exception(refused)
 
 
-def _answer(job: _Job, batch: Batch) -> tuple[Any, Exception | None]:
+def _answer(job: _Job, batch: EventBatch) -> tuple[Any, Exception | None]:
     """What a job says, or what is wrong with it, which is no concern of others."""
     try:
         return job.work(batch), None

@@ -8,7 +8,7 @@ from typing import Any
 
 from podium.apps.serving.errors import Refusal
 from podium.feedback.actions import ACTIONS
-from podium.feedback.fields import identifier_of, seconds_of
+from podium.feedback.ubi_fields import identifier_of, seconds_of
 
 MOST = 10_000
 """Events of a request."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from podium.errors import DataError, EventError, UnknownNameError, UsageError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
 from podium.labelling.store import tables
@@ -29,7 +29,7 @@ _AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables
 
 
 @dataclass(frozen=True)
-class Member:
+class StoreMember:
     """Somebody who judges, or who looks after those who do.
 
     Parameters
@@ -87,14 +87,14 @@ def read_pool(connection: sa.Connection, ids: Sequence[str] | None = None) -> li
 
 def insert_pool(connection: sa.Connection, pool: Pool) -> int:
     """Add the queries that are new; one that is there already must be the same."""
-    known = {query.id: query for query in read_pool(connection, [query.id for query in pool])}
+    stored = {query.id: query for query in read_pool(connection, [query.id for query in pool])}
     for query in pool:
-        if query.id in known and known[query.id] != query:
+        if query.id in stored and stored[query.id] != query:
             raise DataError(
                 f"expected query {query.id!r} as the store has it, got other text or documents: "
                 "judgments may refer to them; give the query another id"
             )
-    new = [query for query in pool if query.id not in known]
+    new = [query for query in pool if query.id not in stored]
     if not new:
         return 0
     last = connection.execute(sa.select(sa.func.max(tables.queries.c.place))).scalar()
@@ -107,53 +107,53 @@ def insert_pool(connection: sa.Connection, pool: Pool) -> int:
     return len(new)
 
 
-def upsert_members(connection: sa.Connection, members: Iterable[Member]) -> None:
+def upsert_members(connection: sa.Connection, members: Iterable[StoreMember]) -> None:
     """Add members; those who are there already take the new name and role."""
     table = tables.members
-    given = {member.id: member for member in members}
-    rows = select_in(connection, sa.select(table.c.id), table.c.id, list(given))
-    known = {row.id for row in rows}
-    for member in given.values():
+    by_id = {member.id: member for member in members}
+    rows = select_in(connection, sa.select(table.c.id), table.c.id, list(by_id))
+    stored = {row.id for row in rows}
+    for member in by_id.values():
         values = {"name": member.name, "role": member.role}
-        if member.id in known:
+        if member.id in stored:
             connection.execute(sa.update(table).where(table.c.id == member.id).values(**values))
         else:
             connection.execute(sa.insert(table).values(id=member.id, **values))
 
 
-def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[Member]:
+def renew_links(connection: sa.Connection, names: Sequence[str]) -> list[StoreMember]:
     """The members with their next generation; one who is not there raises."""
     table = tables.members
-    known = {row.id for row in connection.execute(sa.select(table.c.id))}
-    if unknown := next((name for name in names if name not in known), None):
-        raise UnknownNameError("member", unknown, known)
+    stored = {row.id for row in connection.execute(sa.select(table.c.id))}
+    if unknown := next((name for name in names if name not in stored), None):
+        raise UnknownNameError("member", unknown, stored)
     for name in dict.fromkeys(names):
         more = {"generation": table.c.generation + 1}
         connection.execute(sa.update(table).where(table.c.id == name).values(more))
     rows = select_in(connection, sa.select(table).order_by(table.c.id), table.c.id, list(names))
-    return [Member(row.id, row.name, row.role, row.generation) for row in rows]
+    return [StoreMember(row.id, row.name, row.role, row.generation) for row in rows]
 
 
 def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
     """Add the tasks that are new; one that is there already must be the same."""
-    given = {task.id: task for task in tasks}
-    rows = select_in(connection, sa.select(tables.tasks), tables.tasks.c.id, list(given))
-    known = {row.id: read_task(row) for row in rows}
+    by_id = {task.id: task for task in tasks}
+    rows = select_in(connection, sa.select(tables.tasks), tables.tasks.c.id, list(by_id))
+    stored = {row.id: read_task(row) for row in rows}
     for task in tasks:
-        if known.get(task.id, given[task.id]) != task:
+        if stored.get(task.id, by_id[task.id]) != task:
             raise DataError(
                 f"expected task {task.id!r} as the store has it, got other settings: a task is not "
                 "changed once it is given; make another one"
             )
-    new = [task for task in given.values() if task.id not in known]
+    new = [task for task in by_id.values() if task.id not in stored]
     if not new:
         return 0
     _check_tasks(connection, new)
     last = connection.execute(sa.select(sa.func.max(tables.tasks.c.number))).scalar() or 0
     numbered = list(enumerate(new, start=last + 1))
     connection.execute(sa.insert(tables.tasks), [task_row(n, task) for n, task in numbered])
-    standing = [session_row(n, Session(task), 0) for n, task in numbered]
-    connection.execute(sa.insert(tables.sessions), standing)
+    session_rows = [session_row(n, Session(task), 0) for n, task in numbered]
+    connection.execute(sa.insert(tables.sessions), session_rows)
     return len(new)
 
 
@@ -165,23 +165,25 @@ def _check_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> None:
     for row in select_in(connection, sa.select(d.c.query, d.c.id), d.c.query, queries):
         documents.setdefault(row.query, set()).add(row.id)
     assessors = list({task.assessor for task in tasks})
-    known = {row.id for row in select_in(connection, sa.select(a.c.id), a.c.id, assessors)}
+    stored_assessors = {
+        row.id for row in select_in(connection, sa.select(a.c.id), a.c.id, assessors)
+    }
     keys = sa.select(t.c.assessor, t.c.query, t.c.tool)
-    given = {tuple(row) for row in select_in(connection, keys, t.c.query, queries)}
+    taken_keys = {tuple(row) for row in select_in(connection, keys, t.c.query, queries)}
     for task in tasks:
-        _check_task(task, documents, known)
+        _check_task(task, documents, stored_assessors)
         key = (task.assessor, task.query, task.tool)
-        if key in given:
+        if key in taken_keys:
             raise DataError(
                 f"expected query {task.query!r} with tool {task.tool!r} once for {task.assessor!r}, "
                 "got another task for it"
             )
-        given.add(key)
+        taken_keys.add(key)
 
 
 def _check_task(task: Task, documents: Mapping[str, set[str]], assessors: set[str]) -> None:
     try:
-        Event("-", task.id, "pause", 0)
+        JudgingEvent("-", task.id, "pause", 0)
     except EventError as error:
         raise DataError(f"expected a task with an id that events can name: {error}") from None
     if task.assessor not in assessors:

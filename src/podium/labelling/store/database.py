@@ -54,7 +54,10 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that only reads: one state of the database from begin to end."""
-        with self._told("the store could not be read"), self.engine.connect() as connection:
+        with (
+            self._explain_failure("the store could not be read"),
+            self.engine.connect() as connection,
+        ):
             if not self.is_sqlite:  # where each statement would see its own state
                 connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -69,7 +72,7 @@ class Database:
         # Writers of one process wait for each other here, in turn: SQLite's own wait is a lottery.
         turn = self._writer if self.is_sqlite else contextlib.nullcontext()
         with (
-            self._told(f"{what} was not kept"),
+            self._explain_failure(f"{what} was not kept"),
             turn,
             self.engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
@@ -83,16 +86,16 @@ class Database:
         self.engine.dispose()
 
     @contextlib.contextmanager
-    def _told(self, outcome: str) -> Iterator[None]:
+    def _explain_failure(self, outcome: str) -> Iterator[None]:
         try:
             yield
         except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
-            said, reason, advice = _told_of(error)
-            message = f"{outcome}: {said} ({self.where})" + (f"; {advice}" if advice else "")
+            text, reason, advice = _describe_failure(error)
+            message = f"{outcome}: {text} ({self.where})" + (f"; {advice}" if advice else "")
             raise StoreError(message, reason) from error
 
 
-_SIGNS: dict[str, tuple[StoreReason, str]] = {
+_FAILURES: dict[str, tuple[StoreReason, str]] = {
     "locked": ("locked", "another process holds the database; try again, or close the other one"),
     "lock timeout": ("locked", "another process holds the session; try again"),
     "disk is full": ("full", "the disk is full; make room and send it again"),
@@ -107,12 +110,12 @@ _SIGNS: dict[str, tuple[StoreReason, str]] = {
 """What databases say, the reason that programs go by, and what to do."""
 
 
-def _told_of(error: Exception) -> tuple[str, StoreReason, str]:
-    """What the database says of an error, its reason, and what to do."""
+def _describe_failure(error: Exception) -> tuple[str, StoreReason, str]:
+    """Return the database's text of an error, its reason, and what to do."""
     cause = getattr(error, "orig", None) or error
-    said = " ".join(str(cause).split()) or type(cause).__name__
-    found = (told for sign, told in _SIGNS.items() if sign.lower() in said.lower())
-    return said, *next(found, ("failed", ""))
+    text = " ".join(str(cause).split()) or type(cause).__name__
+    advice = (reason for sign, reason in _FAILURES.items() if sign.lower() in text.lower())
+    return text, *next(advice, ("failed", ""))
 
 
 def parse_url(url: str | os.PathLike[str]) -> sa.URL:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from podium.errors import StoreError
-from podium.labelling.store import filling
+from podium.labelling.store import backfill
 
 _VERSIONS = """
 CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, what TEXT NOT NULL, applied BIGINT NOT NULL)
@@ -87,8 +87,8 @@ class Migration:
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("queries, documents, members, tasks, events", _BASE),
-    Migration("events in numbers, where sessions stand", _NUMBERS, filling.fill_numbers),
-    Migration("generations of links, bounded times", _BOUNDED, filling.fill_numbers),
+    Migration("events in numbers, where sessions stand", _NUMBERS, backfill.fill_numbers),
+    Migration("generations of links, bounded times", _BOUNDED, backfill.fill_numbers),
 )
 """Step i leads to version i + 1."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podium.labelling.events import Event, data_text
+from podium.labelling.events import JudgingEvent, data_text
 from podium.labelling.pools import PoolDocument, PoolQuery
-from podium.labelling.results import result_record
 from podium.labelling.session import Entry, Session
+from podium.labelling.store.results import result_record
 from podium.labelling.tasks import Task, task_of
 
 
@@ -37,7 +37,9 @@ def read_task(row: Any) -> Task:
     )
 
 
-def event_row(number: int, place: int, event: Event, entry: Entry, received: int) -> dict[str, Any]:
+def event_row(
+    number: int, place: int, event: JudgingEvent, entry: Entry, received: int
+) -> dict[str, Any]:
     """A row of events."""
     return {
         "task": number,
@@ -51,9 +53,9 @@ def event_row(number: int, place: int, event: Event, entry: Entry, received: int
     }
 
 
-def read_event(row: Any, session: str) -> Event:
+def read_event(row: Any, session: str) -> JudgingEvent:
     """The event of a row."""
-    return Event(row.id, session, row.kind, row.at, json.loads(row.data))
+    return JudgingEvent(row.id, session, row.kind, row.at, json.loads(row.data))
 
 
 def session_row(number: int, session: Session, changed: int) -> dict[str, Any]:

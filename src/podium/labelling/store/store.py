@@ -15,17 +15,14 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from podium.errors import EventError, StoreError, UnknownNameError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import Pool, PoolQuery
-from podium.labelling.results import read_result
 from podium.labelling.session import Session
 from podium.labelling.store import tables
-from podium.labelling.store.batch import Appended, Batch, writing_batch
-from podium.labelling.store.bulk import JudgmentLog, judgment_log
 from podium.labelling.store.contents import (
-    Member,
+    StoreMember,
     insert_pool,
     insert_tasks,
     read_pool,
@@ -33,19 +30,22 @@ from podium.labelling.store.contents import (
     upsert_members,
 )
 from podium.labelling.store.database import BUSY_SECONDS, Database
-from podium.labelling.store.live import LiveSession, LiveSessions, stored_counts
+from podium.labelling.store.event_batch import Appended, EventBatch, writing_batch
+from podium.labelling.store.judgment_log import JudgmentLog, judgment_log
+from podium.labelling.store.live_sessions import LiveSession, LiveSessions, stored_counts
 from podium.labelling.store.migrations import migrate
+from podium.labelling.store.results import read_result
 from podium.labelling.store.rows import read_event, read_task
 from podium.labelling.tasks import Task
 
-__all__ = ["Appended", "Batch", "Member", "Standing", "Store"]
+__all__ = ["Appended", "EventBatch", "StoreMember", "SessionState", "Store"]
 
 LIVE_SESSIONS = 2_000
 """Sessions kept in memory."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class SessionState:
     """Where a session stands: as a replay would find it."""
 
     task: Task
@@ -54,7 +54,7 @@ class Standing:
     remaining: float
     active_ms: int
     changed: int
-    result: TopK | Grades | None
+    result: JudgedTopK | Grades | None
 
     @property
     def finished(self) -> bool:
@@ -77,15 +77,15 @@ class Store:
     >>> documents = (PoolDocument("x", "Miles"), PoolDocument("y", "Duke"))
     >>> store.add_pool(Pool((PoolQuery("q1", "jazz", documents=documents),)))
     1
-    >>> store.add_members([Member("ann")])
+    >>> store.add_members([StoreMember("ann")])
     >>> store.add_tasks([PreferenceTask("s1", "q1", "ann", ("x", "y"), k=1)])
     1
     >>> store.session("s1").step
     Question(a='x', b='y')
     >>> told = {"a": "x", "b": "y", "answer": "<", "segments": [[0, 1500]]}
-    >>> event = Event("e1", "s1", "judgment", 1_700_000_000_000, told)
+    >>> event = JudgingEvent("e1", "s1", "judgment", 1_700_000_000_000, told)
     >>> store.append(event).session.step
-    TopK(levels=(('y',),), k=1, judged=1)
+    JudgedTopK(levels=(('y',),), k=1, judged=1)
     >>> store.append(event).new
     False
     >>> store.judgments().active_ms.tolist()
@@ -155,12 +155,12 @@ class Store:
         with self.database.writing("the pool", alone=True) as connection:
             return insert_pool(connection, pool)
 
-    def add_members(self, members: Iterable[Member]) -> None:
+    def add_members(self, members: Iterable[StoreMember]) -> None:
         """Add assessors and admins; those who are there already take the new name and role."""
         with self.database.writing("the members", alone=True) as connection:
             upsert_members(connection, members)
 
-    def renew_links(self, members: Iterable[str]) -> list[Member]:
+    def renew_links(self, members: Iterable[str]) -> list[StoreMember]:
         """Make the links and cookies of these members void: only links made from now on let them in.
 
         Returns the members, with the generation that new links are to name.
@@ -181,11 +181,11 @@ class Store:
     def query(self, query: str) -> PoolQuery:
         """A query with its documents."""
         with self.database.reading() as connection:
-            found = read_pool(connection, [query])
-            if not found:
-                known = connection.execute(sa.select(tables.queries.c.id)).scalars().all()
-                raise UnknownNameError("query", query, known)
-        return found[0]
+            queries = read_pool(connection, [query])
+            if not queries:
+                ids = connection.execute(sa.select(tables.queries.c.id)).scalars().all()
+                raise UnknownNameError("query", query, ids)
+        return queries[0]
 
     def query_texts(self) -> dict[str, str]:
         """The text of every query by its id, in the pool's order; no documents are read."""
@@ -194,28 +194,30 @@ class Store:
             rows = connection.execute(sa.select(table.c.id, table.c.text).order_by(table.c.place))
             return {row.id: row.text for row in rows}
 
-    def members(self) -> list[Member]:
+    def members(self) -> list[StoreMember]:
         """All assessors and admins, by id."""
         table = tables.members
         with self.database.reading() as connection:
             rows = connection.execute(sa.select(table).order_by(table.c.id)).all()
-        return [Member(row.id, row.name, row.role, row.generation) for row in rows]
+        return [StoreMember(row.id, row.name, row.role, row.generation) for row in rows]
 
-    def standings(self, assessor: str | None = None, query: str | None = None) -> list[Standing]:
+    def session_states(
+        self, assessor: str | None = None, query: str | None = None
+    ) -> list[SessionState]:
         """Where the sessions stand: all, or those of an assessor, of a query, or both; in order of making."""
         t = tables.tasks
-        select = _STANDINGS.order_by(t.c.number)
+        select = _SESSION_STATES.order_by(t.c.number)
         if assessor is not None:
             select = select.where(t.c.assessor == assessor)
         if query is not None:
             select = select.where(t.c.query == query)
         with self.database.reading() as connection:
             rows = connection.execute(select).all()
-        return [_standing(row) for row in rows]
+        return [_session_state(row) for row in rows]
 
     # What happened.
 
-    def append(self, event: Event) -> Appended:
+    def append(self, event: JudgingEvent) -> Appended:
         """Add an event to its session, once however often it comes.
 
         Checking it against the session and keeping it are one transaction: of two judgments of one
@@ -241,14 +243,14 @@ class Store:
                 return self._append(event)
             raise
 
-    def _append(self, event: Event) -> Appended:
+    def _append(self, event: JudgingEvent) -> Appended:
         with self.batch([event.session], [event.id], f"{event.kind} {event.id!r}") as batch:
             return batch.append(event)
 
     @contextmanager
     def batch(
         self, sessions: Iterable[str], ids: Sequence[str], what: str = "what was sent"
-    ) -> Iterator[Batch]:
+    ) -> Iterator[EventBatch]:
         """One transaction for events of several sessions, as many assessors send them at once.
 
         The events are in the store when the block ends. Where it ends in an error, or the store cannot
@@ -278,10 +280,10 @@ class Store:
 
     def session(self, session: str) -> Session:
         """The session as its events make it; what is appended later moves it on."""
-        with self.at_rest(session) as found:
-            return found
+        with self.at_rest(session) as at_rest:
+            return at_rest
 
-    def events(self, session: str) -> list[Event]:
+    def events(self, session: str) -> list[JudgingEvent]:
         """All events of a session, in order."""
         live = self._live[session]
         e = tables.events
@@ -289,7 +291,7 @@ class Store:
             select = sa.select(e).where(e.c.task == live.number).order_by(e.c.place)
             return [read_event(row, session) for row in connection.execute(select)]
 
-    def comments(self, latest: int | None = None) -> list[Event]:
+    def comments(self, latest: int | None = None) -> list[JudgingEvent]:
         """All comments in the order in which they came, or so many of the latest."""
         e, t = tables.events, tables.tasks
         select = (
@@ -310,7 +312,7 @@ class Store:
             numbers = np.array([row.number for row in rows], dtype=np.int64)
             return judgment_log(connection, tuple(read_task(row) for row in rows), numbers)
 
-    def results(self) -> dict[str, TopK | Grades]:
+    def results(self) -> dict[str, JudgedTopK | Grades]:
         """What the finished sessions came to, by the id of their task, in order of making."""
         t, s = tables.tasks, tables.sessions
         select = (
@@ -333,13 +335,13 @@ class Store:
         return LiveSession(row.number, read_task(row))
 
 
-_STANDINGS = sa.select(tables.tasks, *(c for c in tables.sessions.c if c.name != "task")).join_from(
-    tables.tasks, tables.sessions
-)
+_SESSION_STATES = sa.select(
+    tables.tasks, *(c for c in tables.sessions.c if c.name != "task")
+).join_from(tables.tasks, tables.sessions)
 
 
-def _standing(row: Any) -> Standing:
-    return Standing(
+def _session_state(row: Any) -> SessionState:
+    return SessionState(
         read_task(row),
         row.events,
         row.judged,

@@ -1,4 +1,4 @@
-"""The heap of the k best so far: Algorithm 1 of the paper."""
+"""Heap labelling: the heap of the k best so far, Algorithm 1 of the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.labelling.strategies.strategy import Asking, Strategy
 _Phase = Literal["build", "challenge", "sort"]
 
 # Judgments that a document takes to sink in a heap of m, as a lg m - b: (a, b) as fitted to the means of
-# simulated races with 2 <= k <= 100, with implied pairs skipped and with all asked.
+# simulated runs with 2 <= k <= 100, with implied pairs skipped and with all asked.
 _COSTS: dict[bool, dict[_Phase, tuple[float, float]]] = {
     True: {"build": (1.65, 0.5), "challenge": (1.65, 1.2), "sort": (1.5, 2.2)},
     False: {"build": (1.65, 0.5), "challenge": (1.65, 0.8), "sort": (2.0, 1.7)},

@@ -17,7 +17,7 @@ Asking = Generator[tuple[Document, Document], int, Result]
 class Strategy(ABC):
     """Finds the top k of documents by comparing two at a time.
 
-    A strategy need not know what is implied, nor of documents that left the race: who runs it answers
+    A strategy need not know what is implied, nor of documents that dropped out: who runs it answers
     such questions without an assessor, and documents that left are worse than all others.
 
     Parameters
@@ -48,7 +48,7 @@ class Strategy(ABC):
         Parameters
         ----------
         gone
-            Documents that left the race.
+            Documents that dropped out.
         skip_implied
             Whether implied pairs are not asked.
         """

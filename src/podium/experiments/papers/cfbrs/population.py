@@ -18,7 +18,7 @@ from podium.ensemble import CFBRS
 from podium.errors import NotConvergedWarning
 from podium.experiments.papers.cfbrs.blocks import METRIC, Floats, mean
 from podium.experiments.papers.outcomes import Outcome
-from podium.feedback.synthetic import CLICKS
+from podium.feedback.synthetic import CLICK_CHANCES
 from podium.metrics import evaluate
 from podium.rankers import RankSVM, tune
 
@@ -95,7 +95,7 @@ class Judged(NamedTuple):
 
     def clicked(self, rng: np.random.Generator) -> Judged:
         """Clicks instead of grades: 1 with the chance of the grade."""
-        chance = np.array(CLICKS)[self.data.y.astype(np.int64)]
+        chance = np.array(CLICK_CHANCES)[self.data.y.astype(np.int64)]
         clicks = (rng.random(len(chance)) < chance).astype(np.float64)
         return self._replace(data=self.data.with_labels(clicks))
 

@@ -7,7 +7,7 @@ import json
 import sqlalchemy as sa
 
 from podium.errors import PodiumError, StoreError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.session import Session
 from podium.labelling.store.rows import session_row
 from podium.labelling.tasks import task_of
@@ -35,7 +35,7 @@ def fill_numbers(connection: sa.Connection) -> None:
             sa.text(_EVENTS), {"task": number}
         ).all():
             try:
-                entry = session.advance(Event(event_id, id_, kind, at, json.loads(data)))
+                entry = session.advance(JudgingEvent(event_id, id_, kind, at, json.loads(data)))
             except PodiumError as error:
                 raise StoreError(
                     f"event {event_id!r} of the store cannot be replayed: {error}"

@@ -1,27 +1,17 @@
-"""How far answers can be trusted: chance-corrected agreement, and whether two shares differ."""
+"""Cohen's kappa and Krippendorff's alpha: agreement of assessors beyond chance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.errors import DataError, LengthMismatchError, UnknownNameError
+from podium.errors import LengthMismatchError, UnknownNameError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Level = Literal["nominal", "ordinal", "interval"]
-
-
-@dataclass(frozen=True)
-class ChiSquare:
-    """Pearson's test of a table of two by two; nan where a row or a column has nothing."""
-
-    statistic: float
-    p_value: float
-    df: int = 1
 
 
 def cohen_kappa(counts: ArrayLike) -> float:
@@ -138,28 +128,3 @@ def _distance(sums: Floats, level: Level) -> Floats:
     if level == "ordinal":  # the middle of the places that a value's answers have in a line
         place = np.cumsum(sums) - sums / 2
     return np.subtract.outer(place, place) ** 2
-
-
-def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
-    """Whether two shares differ: Pearson's chi-square of agreed and not, without correction.
-
-    It takes all pairs as independent, which pairs of one query are not: see the permutation test
-    beside it.
-
-    Examples
-    --------
-    >>> test = chi_square((30, 20), (50, 50))      # 100 (30 * 30 - 20 * 20)^2 / (50 * 50 * 50 * 50)
-    >>> round(test.statistic, 4), round(test.p_value, 4)
-    (4.0, 0.0455)
-    """
-    from scipy.special import chdtrc  # a fraction of what importing scipy.stats costs
-
-    a, c = map(float, agreed)
-    b, d = total[0] - a, total[1] - c
-    if min(a, b, c, d) < 0:
-        raise DataError(f"expected at most as many agreed as there are, got {agreed} of {total}")
-    margins = (a + b) * (c + d) * (a + c) * (b + d)
-    if margins == 0:
-        return ChiSquare(float("nan"), float("nan"))
-    statistic = (a + b + c + d) * (a * d - b * c) ** 2 / margins
-    return ChiSquare(statistic, float(chdtrc(1, statistic)))

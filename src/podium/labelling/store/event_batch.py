@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from podium.errors import ReusedIdError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.session import Session
 from podium.labelling.store import tables
-from podium.labelling.store.live import LiveSession, stored_counts
+from podium.labelling.store.live_sessions import LiveSession, stored_counts
 from podium.labelling.store.rows import event_row, read_event, session_row
 
 _AT_ONCE = 500  # ids in one IN (...): databases have a limit of variables
@@ -26,14 +26,16 @@ class Appended(NamedTuple):
     new: bool
 
 
-class Batch:
+class EventBatch:
     """A transaction that appends events; they are in the store when it ends, all of them or none.
 
     An event that is refused changes nothing, and others may follow.
     """
 
-    def __init__(self, sessions: Mapping[str, LiveSession], known: dict[str, Event]) -> None:
-        self._sessions, self._known = sessions, known
+    def __init__(
+        self, sessions: Mapping[str, LiveSession], stored: dict[str, JudgingEvent]
+    ) -> None:
+        self._sessions, self._stored = sessions, stored
         self._rows: list[dict[str, Any]] = []
         self._changed: dict[str, LiveSession] = {}
         self._received = time.time_ns() // 1_000_000
@@ -44,23 +46,23 @@ class Batch:
 
     def knows(self, event: str) -> bool:
         """Whether the store, or this batch, has an event of this id."""
-        return event in self._known
+        return event in self._stored
 
-    def append(self, event: Event) -> Appended:
+    def append(self, event: JudgingEvent) -> Appended:
         """Add an event; see Store.append."""
         live = self._sessions[event.session]
-        known = self._known.get(event.id)
-        if known is not None:
-            if known.content != event.content:
+        stored = self._stored.get(event.id)
+        if stored is not None:
+            if stored.content != event.content:
                 whose = (
-                    "of this session" if known.session == event.session else "of another session"
+                    "of this session" if stored.session == event.session else "of another session"
                 )
                 raise ReusedIdError(
-                    f"expected a new id, got {event.id!r}, which stands for another {known.kind} {whose}"
+                    f"expected a new id, got {event.id!r}, which stands for another {stored.kind} {whose}"
                 )
             return Appended(live.session, new=False)
         entry = live.session.advance(event)
-        self._known[event.id] = event
+        self._stored[event.id] = event
         self._changed[event.session] = live
         self._rows.append(
             event_row(live.number, live.session.n_events, event, entry, self._received)
@@ -72,12 +74,12 @@ class Batch:
         if not self._rows:
             return
         connection.execute(_INSERT_EVENT, self._rows)
-        standings = [
+        rows = [
             session_row(live.number, live.session, self._received)
             for live in self._changed.values()
         ]
         connection.execute(
-            _UPDATE_SESSION, [{f"new_{k}": v for k, v in row.items()} for row in standings]
+            _UPDATE_SESSION, [{f"new_{k}": v for k, v in row.items()} for row in rows]
         )
 
     def forget(self) -> None:
@@ -89,7 +91,7 @@ class Batch:
 @contextmanager
 def writing_batch(
     lives: Iterable[LiveSession], connect: Any, ids: Sequence[str]
-) -> Iterator[Batch]:
+) -> Iterator[EventBatch]:
     """A batch of these sessions, `ids` being those of the events; `connect` opens a transaction."""
     sessions = {live.session.task.id: live for live in lives}
     ordered = sorted(sessions.values(), key=lambda live: live.number)
@@ -102,7 +104,7 @@ def writing_batch(
                 stored = stored_counts(connection, [live.number for live in ordered], locking=True)
                 for live in ordered:
                     live.catch_up(connection, stored[live.number])
-                batch = Batch(sessions, _known(connection, ids))
+                batch = EventBatch(sessions, _stored_events(connection, ids))
                 yield batch
                 batch.flush(connection)
         except BaseException:
@@ -111,13 +113,13 @@ def writing_batch(
             raise
 
 
-def _known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Event]:
+def _stored_events(connection: sa.Connection, ids: Sequence[str]) -> dict[str, JudgingEvent]:
     """The events that the store has of these ids, in whatever session."""
-    found: dict[str, Event] = {}
+    stored: dict[str, JudgingEvent] = {}
     for at in range(0, len(ids), _AT_ONCE):
         rows = connection.execute(_EVENTS_BY_ID, {"ids": list(ids[at : at + _AT_ONCE])})
-        found |= {row.id: read_event(row, row.session) for row in rows}
-    return found
+        stored |= {row.id: read_event(row, row.session) for row in rows}
+    return stored
 
 
 _EVENTS_BY_ID = (

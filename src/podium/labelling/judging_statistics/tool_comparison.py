@@ -1,4 +1,4 @@
-"""Do assessors agree more with one tool than with the other?"""
+"""Chi-square and permutation tests: do assessors agree more with one tool than with the other?"""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any, Literal
 import numpy as np
 
 from podium.data.checks import check_seed
-from podium.errors import UsageError
-from podium.labelling.agreement import Agreement, known
-from podium.labelling.reliability import ChiSquare, Floats, chi_square
+from podium.errors import DataError, UsageError
+from podium.labelling.judging_statistics.agreement import AssessorAgreement, none_if_nan
+from podium.labelling.judging_statistics.kappa_alpha import Floats
 from podium.metrics.significance import paired_test
 
-PAIRED_QUERIES = 6
+MIN_PAIRED_QUERIES = 6
 """With fewer queries judged with both tools, flipping them can not give p < 0.05."""
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    """Pearson's test of a table of two by two; nan where a row or a column has nothing."""
+
+    statistic: float
+    p_value: float
+    df: int = 1
 
 
 @dataclass(frozen=True)
@@ -54,17 +63,17 @@ class ToolComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; None for what is not defined."""
-        told: dict[str, Any] = {
-            name: {key: known(value) for key, value in asdict(getattr(self, name)).items()}
+        record: dict[str, Any] = {
+            name: {key: none_if_nan(value) for key, value in asdict(getattr(self, name)).items()}
             for name in ("overall", "without_ties")
         }
-        return told | {
+        return record | {
             "permutation": None if self.permutation is None else asdict(self.permutation)
         }
 
 
 def compare_tools(
-    first: Agreement, second: Agreement, *, resamples: int = 2_000, seed: int = 0
+    first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> ToolComparison:
     """Chi-square as the paper has it, and a permutation test by query.
 
@@ -79,8 +88,33 @@ def compare_tools(
     )
 
 
+def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
+    """Whether two shares differ: Pearson's chi-square of agreed and not, without correction.
+
+    It takes all pairs as independent, which pairs of one query are not: see the permutation test
+    beside it.
+
+    Examples
+    --------
+    >>> test = chi_square((30, 20), (50, 50))      # 100 (30 * 30 - 20 * 20)^2 / (50 * 50 * 50 * 50)
+    >>> round(test.statistic, 4), round(test.p_value, 4)
+    (4.0, 0.0455)
+    """
+    from scipy.special import chdtrc  # a fraction of what importing scipy.stats costs
+
+    a, c = map(float, agreed)
+    b, d = total[0] - a, total[1] - c
+    if min(a, b, c, d) < 0:
+        raise DataError(f"expected at most as many agreed as there are, got {agreed} of {total}")
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    if margins == 0:
+        return ChiSquare(float("nan"), float("nan"))
+    statistic = (a + b + c + d) * (a * d - b * c) ** 2 / margins
+    return ChiSquare(statistic, float(chdtrc(1, statistic)))
+
+
 def permutation_test(
-    first: Agreement, second: Agreement, *, resamples: int = 2_000, seed: int = 0
+    first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> PermutationTest | None:
     """Whether mean agreement by query differs; None with no query on a side, or one on each.
 
@@ -98,7 +132,7 @@ def permutation_test(
         raise UsageError(f"expected resamples of 1 or more, got {resamples}")
     a, b = ({q: x / n for q, (x, n) in tool.by_query().items()} for tool in (first, second))
     both = [query for query in a if query in b]
-    if len(both) >= PAIRED_QUERIES:
+    if len(both) >= MIN_PAIRED_QUERIES:
         left, right = [a[query] for query in both], [b[query] for query in both]
         test = paired_test(left, right, "permutation", resamples=resamples, seed=seed)
         return PermutationTest(test.difference, test.p_value, len(both), "paired", resamples, seed)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
-MAX_NAMES = 1000
+MAX_ACTION_NAMES = 1000
 """Different action names that are told apart; a hostile log may have as many as events."""
 
-OTHER = "(others)"
+OTHER_ACTIONS = "(others)"
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,6 @@ class LogCounts:
         >>> LogCounts(events=3, duplicates=1, unknown_actions={"hover": 2}).problems
         {'unknown_actions': 2, 'duplicates': 1}
         """
-        told = {f.name: getattr(self, f.name) for f in fields(self)[4:]}
-        totals = {k: v if isinstance(v, int) else sum(v.values()) for k, v in told.items()}
+        counts = {f.name: getattr(self, f.name) for f in fields(self)[4:]}
+        totals = {k: v if isinstance(v, int) else sum(v.values()) for k, v in counts.items()}
         return {name: n for name, n in totals.items() if n}

@@ -1,4 +1,4 @@
-"""What judging costs: Table 1, by method and by assessor."""
+"""Judgment times: what judging costs (Table 1), by method and by assessor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.labelling.agreement import known
+from podium.labelling.judging_statistics.agreement import none_if_nan
 from podium.labelling.tasks import TOOLS, PreferenceTask, Task
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 COMPLEXITY = {"heap": "n log k", "tournament": "n + k log n", "sort": "n log n", "grade": "n"}
 """Judgments for a query, in O(), by strategy, and of the grade tool."""
 
-BINS = np.geomspace(0.25, 1024.0, 49)
+TIME_BINS = np.geomspace(0.25, 1024.0, 49)
 """Edges of the histogram of seconds a judgment; what is outside counts in the first or last bin."""
 
 
 @dataclass(frozen=True)
-class Times:
+class JudgmentTimes:
     """What the judgments of a method, or of an assessor, took.
 
     Parameters
@@ -48,7 +48,7 @@ class Times:
         Judgments without any active time, which count in no time of a judgment; and those whose
         segments had to be cleaned, which do count.
     histogram
-        Judgments in the bins of BINS.
+        Judgments in the bins of TIME_BINS.
     """
 
     name: str
@@ -70,11 +70,11 @@ class Times:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; None for what is not defined."""
-        told = {
-            key: known(value) if isinstance(value, float) else value
+        record = {
+            key: none_if_nan(value) if isinstance(value, float) else value
             for key, value in asdict(self).items()
         }
-        return told | {"quartiles": [known(value) for value in self.quartiles]}
+        return record | {"quartiles": [none_if_nan(value) for value in self.quartiles]}
 
 
 def method_of(task: Task) -> str:
@@ -82,7 +82,7 @@ def method_of(task: Task) -> str:
     return task.strategy if isinstance(task, PreferenceTask) else task.tool
 
 
-def times_by_method(log: JudgmentLog, finished: Sequence[bool]) -> tuple[Times, ...]:
+def times_by_method(log: JudgmentLog, finished: Sequence[bool]) -> tuple[JudgmentTimes, ...]:
     """Table 1: a row for each strategy in use, and one for grades.
 
     Parameters
@@ -98,7 +98,7 @@ def times_by_method(log: JudgmentLog, finished: Sequence[bool]) -> tuple[Times, 
     )
 
 
-def times_by_assessor(log: JudgmentLog, finished: Sequence[bool]) -> tuple[Times, ...]:
+def times_by_assessor(log: JudgmentLog, finished: Sequence[bool]) -> tuple[JudgmentTimes, ...]:
     """A row for each assessor and tool."""
     keys = [(task.assessor, TOOLS.index(task.tool)) for task in log.tasks]
     return _times(log, finished, keys, lambda key: (key[0], TOOLS[key[1]], ""))
@@ -108,8 +108,8 @@ def _times(
     log: JudgmentLog,
     finished: Sequence[bool],
     keys: Sequence[Any],
-    told: Callable[[Any], tuple[str, str, str]],
-) -> tuple[Times, ...]:
+    describe: Callable[[Any], tuple[str, str, str]],
+) -> tuple[JudgmentTimes, ...]:
     """A row for each key, in order; `told` makes name, tool and complexity of it."""
     groups = {key: i for i, key in enumerate(sorted(set(keys)))}
     of_task = np.array([groups[key] for key in keys], dtype=np.int64)
@@ -120,13 +120,13 @@ def _times(
     of_row = of_task[log.task]
     rows = np.argsort(of_row, kind="stable")
     ends = np.searchsorted(of_row[rows], np.arange(len(groups) + 1))
-    found = []
+    table = []
     for key, i in groups.items():
         mine, tasks = rows[ends[i] : ends[i + 1]], of_task == i
         stands, ready = mine[standing[mine]], tasks & done
-        found.append(
-            Times(
-                *told(key),
+        table.append(
+            JudgmentTimes(
+                *describe(key),
                 sessions=int(tasks.sum()),
                 finished=int(ready.sum()),
                 judgments=len(stands),
@@ -138,7 +138,7 @@ def _times(
                 flawed=int((log.flaws[stands] > 0).sum()),
             )
         )
-    return tuple(found)
+    return tuple(table)
 
 
 def _seconds(active_ms: NDArray[np.int32]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _seconds(active_ms: NDArray[np.int32]) -> dict[str, Any]:
     low, middle, high = (
         np.quantile(timed, [0.25, 0.5, 0.75]).tolist() if len(timed) else [nothing] * 3
     )
-    counted = np.histogram(np.clip(timed, BINS[0], BINS[-1]), BINS)[0]
+    counted = np.histogram(np.clip(timed, TIME_BINS[0], TIME_BINS[-1]), TIME_BINS)[0]
     return {
         "seconds": _mean(timed),
         "median": middle,

@@ -1,4 +1,4 @@
-"""The clock: active time from segments, whatever a browser's clock does."""
+"""Active time: the clock of a judgment, from segments, whatever a browser's clock does."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 
-from podium.labelling.events import LAST_MS
+from podium.labelling.events import LATEST_TIME_MS
 
-LONGEST_MS = 30 * 60 * 1000
+LONGEST_SEGMENT_MS = 30 * 60 * 1000
 """Milliseconds in a segment: an idle tab ends one long before, so a longer one is a jump of the clock."""
 
 LONGEST_JUDGMENT_MS = 60 * 60 * 1000
 """Milliseconds in a judgment: nobody looks at one question for longer than an hour."""
 
-MOST_SEGMENTS = 1_000
+MAX_SEGMENTS_PER_JUDGMENT = 1_000
 """Segments of a judgment that are looked at."""
 
 Segment = tuple[int, int]
@@ -74,14 +74,14 @@ class ActiveTime:
     @property
     def flaws(self) -> int:
         """How often something had to be cleaned: 0 is a time to trust."""
-        told = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
-        return sum(told) + self.outside + self.set_back + self.capped + self.surplus
+        segment_flaws = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
+        return sum(segment_flaws) + self.outside + self.set_back + self.capped + self.surplus
 
 
 def active_time(
     segments: object,
     pauses: Iterable[Segment] = (),
-    longest: int = LONGEST_MS,
+    longest: int = LONGEST_SEGMENT_MS,
     *,
     within: tuple[int | None, int | None] = (None, None),
     most: int = LONGEST_JUDGMENT_MS,
@@ -118,8 +118,8 @@ def active_time(
     >>> time.segments, time.outside
     (((1000, 4000), (4500, 5000)), 2)
     """
-    given = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
-    whole = [_segment(item) for item in given]
+    items = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
+    whole = [_segment(item) for item in items]
     good = [segment for segment in whole if segment is not None]
     forward = [(start, end) for start, end in good if end >= start]
     short = sorted((start, end) for start, end in forward if end - start <= longest)
@@ -151,7 +151,7 @@ def _segment(item: object) -> Segment | None:
     for value in item:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        if abs(value) > LAST_MS or not isfinite(value):
+        if abs(value) > LATEST_TIME_MS or not isfinite(value):
             return None
         numbers.append(round(value))
     return numbers[0], numbers[1]
@@ -161,7 +161,10 @@ def _clipped(
     segments: list[Segment], after: int | None, until: int | None
 ) -> tuple[list[Segment], int]:
     """Segments within limits, and how many reached out of them."""
-    low, high = -LAST_MS if after is None else after, LAST_MS if until is None else until
+    low, high = (
+        -LATEST_TIME_MS if after is None else after,
+        LATEST_TIME_MS if until is None else until,
+    )
     outside = sum(start < low or end > high for start, end in segments)
     cut = [(max(start, low), min(end, high)) for start, end in segments]
     return [(start, end) for start, end in cut if end >= start], outside

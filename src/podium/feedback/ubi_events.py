@@ -13,35 +13,35 @@ _Id = str | int | None
 _Number = int | float | None
 
 
-class Object(msgspec.Struct, gc=False):
+class UbiObject(msgspec.Struct, gc=False):
     """``event_attributes.object``."""
 
     object_id: _Id = None
 
 
-class Position(msgspec.Struct, gc=False):
+class UbiPosition(msgspec.Struct, gc=False):
     """``event_attributes.position``."""
 
     ordinal: _Number = None
 
 
-class Attributes(msgspec.Struct, gc=False):
+class UbiAttributes(msgspec.Struct, gc=False):
     """``event_attributes``: what the eight factors are made of."""
 
-    object: Object | None = None
-    position: Position | None = None
+    object: UbiObject | None = None
+    position: UbiPosition | None = None
     event_id: _Id = None
     dwell_ms: _Number = None
     dwell_time: _Number = None
 
 
-class Event(msgspec.Struct, gc=False):
+class UbiEvent(msgspec.Struct, gc=False):
     """One line of ``ubi_events``: the fields that count; others are passed over."""
 
     action_name: str
     query_id: _Id = None
     timestamp: str | int | float | None = None
-    event_attributes: Attributes | None = None
+    event_attributes: UbiAttributes | None = None
     event_id: _Id = None
     user_query: str | None = None
     session_id: _Id = None
@@ -50,29 +50,29 @@ class Event(msgspec.Struct, gc=False):
 
 Fields = TypeVar("Fields", bound=msgspec.Struct)
 
-NO_ATTRIBUTES = Attributes()
+NO_ATTRIBUTES = UbiAttributes()
 
-usual_event: Callable[[Any], Event] = msgspec.json.Decoder(Event).decode
-"""A line of text -> an event; raises (``NOT_USUAL``) for any line that is not as usual."""
+usual_event: Callable[[Any], UbiEvent] = msgspec.json.Decoder(UbiEvent).decode
+"""A line of text -> an event; raises (``NOT_USUAL_ERRORS``) for any line that is not as usual."""
 
-NOT_USUAL = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
+NOT_USUAL_ERRORS = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
 
 
-def event_of(record: dict[str, Any]) -> Event:
+def event_of(record: dict[str, Any]) -> UbiEvent:
     """The same fields of any record, whatever their values are.
 
     Examples
     --------
     >>> event_of({"action_name": "click", "event_attributes": {"object": {"object_id": 1.5}}})
-    Event(action_name='click', query_id=None, timestamp=None, event_attributes=Attributes(\
-object=Object(object_id=1.5), position=None, event_id=None, dwell_ms=None, dwell_time=None), \
+    UbiEvent(action_name='click', query_id=None, timestamp=None, event_attributes=UbiAttributes(\
+object=UbiObject(object_id=1.5), position=None, event_id=None, dwell_ms=None, dwell_time=None), \
 event_id=None, user_query=None, session_id=None, client_id=None)
     """
-    event = _filled(Event, record)
-    attributes = event.event_attributes = _filled_or_none(Attributes, event.event_attributes)
+    event = _filled(UbiEvent, record)
+    attributes = event.event_attributes = _filled_or_none(UbiAttributes, event.event_attributes)
     if attributes is not None:
-        attributes.object = _filled_or_none(Object, attributes.object)
-        attributes.position = _filled_or_none(Position, attributes.position)
+        attributes.object = _filled_or_none(UbiObject, attributes.object)
+        attributes.position = _filled_or_none(UbiPosition, attributes.position)
     return event
 
 

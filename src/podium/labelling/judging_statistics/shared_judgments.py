@@ -1,4 +1,4 @@
-"""The judgments of a log so that those of different sessions can be compared."""
+"""Shared judgments: those of different sessions, numbered so that they can be compared."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.labelling.agreement import Agreement, known, mean_kappa
-from podium.labelling.judgments import TopK
-from podium.labelling.reliability import (
+from podium.labelling.judging_statistics.agreement import AssessorAgreement, mean_kappa, none_if_nan
+from podium.labelling.judging_statistics.kappa_alpha import (
     Floats,
     Ints,
     cohen_kappa,
     krippendorff_alpha,
     same_units,
 )
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.tasks import GradeTask, Task
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _BAD = 2  # the code of "both bad" in a log, a tie here
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparable:
+class SharedJudgments:
     """Judgments of one tool, in the order of the log; equal units are the same question.
 
     Parameters
@@ -59,30 +59,30 @@ class Comparable:
     repeated: NDArray[np.bool_]
     n_values: int
 
-    def keep(self, rows: NDArray[Any]) -> Comparable:
+    def keep(self, rows: NDArray[Any]) -> SharedJudgments:
         """These judgments only."""
         names = ("query", "assessor", "task", "unit", "value", "standing", "repeated")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    def first_standing(self) -> Comparable:
+    def first_standing(self) -> SharedJudgments:
         """The judgments that count, each question once a session: the first answer."""
         rows = np.flatnonzero(self.standing)
         key = self.unit[rows] * (int(self.task.max(initial=0)) + 1) + self.task[rows]
         return self.keep(rows[np.unique(key, return_index=True)[1]])
 
 
-def comparable(log: JudgmentLog) -> tuple[Comparable, Comparable]:
+def shared_judgments(log: JudgmentLog) -> tuple[SharedJudgments, SharedJudgments]:
     """The judgments of pairs, and those with grades; documents are numbered by id within a query."""
     queries, query = _coded([task.query for task in log.tasks])
     assessors, assessor = _coded([task.assessor for task in log.tasks])
     number, starts, sizes = _numbered(log.tasks)
     graded = np.array([isinstance(task, GradeTask) for task in log.tasks], dtype=np.bool_)[log.task]
 
-    def of_tool(rows: Ints, unit: Ints, value: Ints, n_values: int) -> Comparable:
+    def of_tool(rows: Ints, unit: Ints, value: Ints, n_values: int) -> SharedJudgments:
         task = log.task[rows]
         who = query[task], assessor[task], task
         counts = log.standing[rows], (log.repeated & ~log.undone)[rows]
-        return Comparable(queries, assessors, *who, unit, value, *counts, n_values)
+        return SharedJudgments(queries, assessors, *who, unit, value, *counts, n_values)
 
     rows = np.flatnonzero(~graded)
     base = (np.cumsum(sizes**2) - sizes**2)[query[log.task[rows]]]
@@ -106,9 +106,9 @@ def comparable(log: JudgmentLog) -> tuple[Comparable, Comparable]:
 
 def _coded(names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """The names, sorted, and the place of each among them."""
-    known = tuple(sorted(set(names)))
-    place = {name: i for i, name in enumerate(known)}
-    return known, np.array([place[name] for name in names], dtype=np.int64)
+    distinct = tuple(sorted(set(names)))
+    place = {name: i for i, name in enumerate(distinct)}
+    return distinct, np.array([place[name] for name in names], dtype=np.int64)
 
 
 def _numbered(tasks: Sequence[Task]) -> tuple[Ints, Ints, Ints]:
@@ -124,11 +124,11 @@ def _numbered(tasks: Sequence[Task]) -> tuple[Ints, Ints, Ints]:
     return np.array(flat, dtype=np.int64), np.cumsum(lengths) - lengths, sizes
 
 
-def agreement_on_judged(judged: Comparable) -> Agreement:
+def agreement_on_judged(judged: SharedJudgments) -> AssessorAgreement:
     """Agreement on the pairs of documents that two assessors really judged, both of them."""
-    found = judged.first_standing()
-    between, table, query, coincidences = _met(found)
-    return Agreement(found.queries, found.assessors, query, between, table, coincidences)
+    first = judged.first_standing()
+    between, table, query, coincidences = _met(first)
+    return AssessorAgreement(first.queries, first.assessors, query, between, table, coincidences)
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ class GradeReliability:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """As JSON can hold it; None for what is not defined."""
-        return {name: known(value) for name, value in vars(self).items()}
+        return {name: none_if_nan(value) for name, value in vars(self).items()}
 
 
-def grade_reliability(graded: Comparable) -> GradeReliability:
+def grade_reliability(graded: SharedJudgments) -> GradeReliability:
     """Kappa and alpha of grades; unfinished sessions count as far as they went."""
     between, table, _, coincidences = _met(graded.first_standing())
     total = int(table.sum())
@@ -171,17 +171,17 @@ def grade_reliability(graded: Comparable) -> GradeReliability:
     )
 
 
-def _met(found: Comparable) -> tuple[Ints, Ints, Ints, Floats]:
+def _met(first: SharedJudgments) -> tuple[Ints, Ints, Ints, Floats]:
     """Assessors, counts and query for each query and two assessors of it; coincidences of all."""
-    n, n_assessors = found.n_values, max(1, len(found.assessors))
-    a, b = same_units(found.unit)
-    swap = found.assessor[a] > found.assessor[b]
+    n, n_assessors = first.n_values, max(1, len(first.assessors))
+    a, b = same_units(first.unit)
+    swap = first.assessor[a] > first.assessor[b]
     a, b = np.where(swap, b, a), np.where(swap, a, b)
-    who = (found.query[a] * n_assessors + found.assessor[a]) * n_assessors + found.assessor[b]
+    who = (first.query[a] * n_assessors + first.assessor[a]) * n_assessors + first.assessor[b]
     groups, place = np.unique(who, return_inverse=True)
-    joint = found.value[a] * n + found.value[b]
+    joint = first.value[a] * n + first.value[b]
     counts = np.bincount(place * n * n + joint, minlength=len(groups) * n * n)
-    m = np.bincount(np.unique(found.unit, return_inverse=True)[1])
+    m = np.bincount(np.unique(first.unit, return_inverse=True)[1])
     of_unit = np.repeat(m, m) if len(m) else m  # rows stand by unit after first_standing
     once = np.bincount(joint, 1.0 / (of_unit[a] - 1), n * n).reshape(n, n)
     between = np.stack([groups // n_assessors % n_assessors, groups % n_assessors], axis=1)
@@ -212,10 +212,10 @@ class Consistency:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """As JSON can hold it; None for what is not defined."""
-        return {name: known(value) for name, value in vars(self).items()}
+        return {name: none_if_nan(value) for name, value in vars(self).items()}
 
 
-def consistency(judged: Comparable) -> Consistency:
+def consistency(judged: SharedJudgments) -> Consistency:
     """Self-consistency on repeated questions, sides swapped or not."""
     first, again = judged.first_standing(), judged.keep(judged.repeated)
     n_tasks = int(judged.task.max(initial=0)) + 1
@@ -254,10 +254,10 @@ class Overlap:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """As JSON can hold it; None for what is not defined."""
-        return {name: known(value) for name, value in vars(self).items()}
+        return {name: none_if_nan(value) for name, value in vars(self).items()}
 
 
-def top_k_overlap(results: Sequence[tuple[str, TopK]]) -> Overlap:
+def top_k_overlap(results: Sequence[tuple[str, JudgedTopK]]) -> Overlap:
     """Overlap of the top k between the assessors of each query.
 
     With k documents each it is the share that both have. Two that found nothing good agree wholly.
@@ -269,7 +269,7 @@ def top_k_overlap(results: Sequence[tuple[str, TopK]]) -> Overlap:
 
     Examples
     --------
-    >>> ann, bob = TopK((("x",), ("y",)), 2, 3), TopK((("x",), ("z",)), 2, 3)
+    >>> ann, bob = JudgedTopK((("x",), ("y",)), 2, 3), JudgedTopK((("x",), ("z",)), 2, 3)
     >>> top_k_overlap([("q", ann), ("q", bob)])
     Overlap(pairs=1, mean=0.5, least=0.5, first=1.0)
     """

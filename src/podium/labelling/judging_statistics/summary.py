@@ -6,28 +6,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podium.labelling.agreement import PREFERENCES, Agreement, Opinion, agreement
-from podium.labelling.comparable import (
+from podium.labelling.grading import Grades
+from podium.labelling.judging_statistics.agreement import (
+    PREFERENCES,
+    AssessorAgreement,
+    Opinion,
+    agreement,
+)
+from podium.labelling.judging_statistics.judgment_times import (
+    JudgmentTimes,
+    times_by_assessor,
+    times_by_method,
+)
+from podium.labelling.judging_statistics.shared_judgments import (
     Consistency,
     GradeReliability,
     Overlap,
     agreement_on_judged,
-    comparable,
     consistency,
     grade_reliability,
+    shared_judgments,
     top_k_overlap,
 )
-from podium.labelling.comparison import ToolComparison, compare_tools
-from podium.labelling.grading import Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judging_statistics.tool_comparison import ToolComparison, compare_tools
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.tasks import Task
-from podium.labelling.times import Times, times_by_assessor, times_by_method
 
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
 
 
-class Table(NamedTuple):
+class StatisticsTable(NamedTuple):
     """A table for people: a title, the columns' names, rows of text, and what there is to say of it."""
 
     title: str
@@ -43,11 +52,11 @@ class Statistics:
     Parameters
     ----------
     methods, assessors
-        Table 1, a row for each method; and the same for each assessor and tool.
+        StatisticsTable 1, a row for each method; and the same for each assessor and tool.
     preferences
-        Table 2: agreement on all pairs of the finished top k.
+        StatisticsTable 2: agreement on all pairs of the finished top k.
     grades
-        Table 3: agreement on preferences inferred from grades.
+        StatisticsTable 3: agreement on preferences inferred from grades.
     judged
         Agreement on the pairs that two assessors really judged.
     tools
@@ -62,11 +71,11 @@ class Statistics:
         Of the permutation test.
     """
 
-    methods: tuple[Times, ...]
-    assessors: tuple[Times, ...]
-    preferences: Agreement
-    grades: Agreement
-    judged: Agreement
+    methods: tuple[JudgmentTimes, ...]
+    assessors: tuple[JudgmentTimes, ...]
+    preferences: AssessorAgreement
+    grades: AssessorAgreement
+    judged: AssessorAgreement
     tools: ToolComparison | None
     reliability: GradeReliability
     overlap: Overlap
@@ -95,14 +104,16 @@ class Statistics:
             "tools": None if self.tools is None else self.tools.to_dict(),
             "reliability": self.reliability.to_dict(),
             "overlap": self.overlap.to_dict(),
-            "consistency": {tool: told.to_dict() for tool, told in self.consistency.items()},
+            "consistency": {
+                tool: number_text.to_dict() for tool, number_text in self.consistency.items()
+            },
             "resamples": self.resamples,
             "seed": self.seed,
         }
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[StatisticsTable]:
         """Tables for terminals and pages; those with nothing in them are left out."""
-        found = [
+        tables = [
             _costs(self.methods, "Costs by method"),
             _costs(self.assessors, "Costs by assessor"),
             _matrix(self.preferences, "Agreement: preferences, all pairs of the top k"),
@@ -110,7 +121,7 @@ class Statistics:
             _matrix(self.judged, "Agreement: preferences, pairs that both judged"),
             _summary(self),
         ]
-        return [table for table in found if table.rows]
+        return [table for table in tables if table.rows]
 
 
 def statistics(store: Store, *, resamples: int = 2_000, seed: int = 0) -> Statistics:
@@ -130,7 +141,7 @@ def statistics(store: Store, *, resamples: int = 2_000, seed: int = 0) -> Statis
 
 def statistics_of(
     log: JudgmentLog,
-    results: Mapping[str, TopK | Grades],
+    results: Mapping[str, JudgedTopK | Grades],
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -138,7 +149,7 @@ def statistics_of(
     """Statistics of a log; `results` has what each finished task came to, by id."""
     finished = [(task, results.get(task.id)) for task in log.tasks]
     done = [result is not None for _, result in finished]
-    judged, graded = comparable(log)
+    judged, graded = shared_judgments(log)
     preferences = agreement(opinions(finished, "preference"))
     grades = agreement(opinions(finished, "grade"))
     tools = None
@@ -152,25 +163,27 @@ def statistics_of(
         judged=agreement_on_judged(judged),
         tools=tools,
         reliability=grade_reliability(graded),
-        overlap=top_k_overlap([(t.query, r) for t, r in finished if isinstance(r, TopK)]),
+        overlap=top_k_overlap([(t.query, r) for t, r in finished if isinstance(r, JudgedTopK)]),
         consistency={"preference": consistency(judged), "grade": consistency(graded)},
         resamples=resamples,
         seed=seed,
     )
 
 
-def opinions(results: Sequence[tuple[Task, TopK | Grades | None]], tool: str) -> list[Opinion]:
+def opinions(
+    results: Sequence[tuple[Task, JudgedTopK | Grades | None]], tool: str
+) -> list[Opinion]:
     """What assessors finally think, of tasks that are finished with one tool."""
-    found = []
+    finished = []
     for task, result in results:
         if task.tool != tool or result is None:
             continue
-        labels = result.labels(task.documents) if isinstance(result, TopK) else result.labels
-        found.append(Opinion(task.query, task.assessor, labels))
-    return found
+        labels = result.labels(task.documents) if isinstance(result, JudgedTopK) else result.labels
+        finished.append(Opinion(task.query, task.assessor, labels))
+    return finished
 
 
-def _costs(rows: Sequence[Times], title: str) -> Table:
+def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     by_method = any(row.complexity for row in rows)
     headers = (
         "method" if by_method else "assessor",
@@ -185,7 +198,7 @@ def _costs(rows: Sequence[Times], title: str) -> Table:
         "min/query",
         "judgments/query",
     )
-    return Table(
+    return StatisticsTable(
         title,
         headers,
         tuple(
@@ -197,63 +210,66 @@ def _costs(rows: Sequence[Times], title: str) -> Table:
                 f"{row.finished:,}",
                 f"{row.judgments:,}",
                 f"{row.undone:,}",
-                told(row.seconds, 2),
-                told(row.median, 2),
-                told(row.minutes_per_query, 2),
-                told(row.judgments_per_query, 2),
+                number_text(row.seconds, 2),
+                number_text(row.median, 2),
+                number_text(row.minutes_per_query, 2),
+                number_text(row.judgments_per_query, 2),
             )
             for row in rows
         ),
     )
 
 
-def _matrix(found: Agreement, title: str) -> Table:
-    rows = zip(PREFERENCES, found.matrix.tolist(), strict=True) if found.n_pairs else ()
-    return Table(
+def _matrix(pairs: AssessorAgreement, title: str) -> StatisticsTable:
+    rows = zip(PREFERENCES, pairs.matrix.tolist(), strict=True) if pairs.n_pairs else ()
+    return StatisticsTable(
         title,
         ("one says", *(f"another A {c} B" for c in PREFERENCES)),
-        tuple((f"A {row} B", *(told(value) for value in values)) for row, values in rows),
-        f"{counted(found.n_pairs, 'pair')} on {counted(len(found.by_query()), 'query')}: "
-        f"{told(found.overall)} agreed, "
-        f"{told(found.without_ties)} without ties; kappa {told(found.kappa)}, alpha {told(found.alpha)}",
+        tuple((f"A {row} B", *(number_text(value) for value in values)) for row, values in rows),
+        f"{count_text(pairs.n_pairs, 'pair')} on {count_text(len(pairs.by_query()), 'query')}: "
+        f"{number_text(pairs.overall)} agreed, "
+        f"{number_text(pairs.without_ties)} without ties; "
+        f"kappa {number_text(pairs.kappa)}, alpha {number_text(pairs.alpha)}",
     )
 
 
-def _summary(found: Statistics) -> Table:
+def _summary(stats: Statistics) -> StatisticsTable:
     rows: list[tuple[str, str]] = []
-    if (tools := found.tools) is not None:
+    if (tools := stats.tools) is not None:
         for name, test in (("", tools.overall), (", without ties", tools.without_ties)):
-            value = f"{told(test.statistic, 1)}, p = {told(test.p_value)}"
+            value = f"{number_text(test.statistic, 1)}, p = {number_text(test.p_value)}"
             rows.append((f"tools, chi-square{name}", value))
         if (drawn := tools.permutation) is not None:
             value = f"{drawn.difference:+.4f}, p = {drawn.p_value:.4f}"
-            value += f" ({counted(drawn.queries, 'query')}, {drawn.method})"
+            value += f" ({count_text(drawn.queries, 'query')}, {drawn.method})"
             rows.append(("tools, permutation by query", value))
-    if (overlap := found.overlap).pairs:
+    if (overlap := stats.overlap).pairs:
         value = f"{overlap.mean:.4f} (least {overlap.least:.4f}, first place {overlap.first:.4f})"
         rows.append(("overlap of the top k", value))
-    if (grades := found.reliability).documents:
-        value = f"same {told(grades.same)}, kappa {told(grades.kappa)}, "
-        value += f"alpha {told(grades.nominal)} nominal, {told(grades.ordinal)} ordinal"
+    if (grades := stats.reliability).documents:
+        value = f"same {number_text(grades.same)}, kappa {number_text(grades.kappa)}, "
+        value += (
+            f"alpha {number_text(grades.nominal)} nominal, {number_text(grades.ordinal)} ordinal"
+        )
         rows.append(("grades", value))
-    for tool, again in found.consistency.items():
+    for tool, again in stats.consistency.items():
         if again.repeats:
-            value = f"same {told(again.same)}, opposite {told(again.opposite)}"
+            value = f"same {number_text(again.same)}, opposite {number_text(again.opposite)}"
             rows.append((f"self-consistency, {tool}", f"{value} of {again.repeats:,} asked again"))
-    return Table("Tests and reliability", ("what", "value"), tuple(rows))
+    return StatisticsTable("Tests and reliability", ("what", "value"), tuple(rows))
 
 
-def told(value: float, digits: int = 4) -> str:
+def number_text(value: float, digits: int = 4) -> str:
     """A number for people; - where there is none."""
     return "-" if value != value else f"{value:,.{digits}f}"
 
 
-def counted(n: int, what: str) -> str:
+def count_text(n: int, what: str) -> str:
     """A number of things for people.
 
     Examples
     --------
-    >>> counted(1, "query"), counted(1200, "query"), counted(0, "pair")
+    >>> count_text(1, "query"), count_text(1200, "query"), count_text(0, "pair")
     ('1 query', '1,200 queries', '0 pairs')
     """
     several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"

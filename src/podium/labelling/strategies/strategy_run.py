@@ -1,11 +1,18 @@
-"""A race: a strategy at work, from the judgments so far to the next question or the top k."""
+"""StrategyRun: a strategy at work, from the judgments so far to the next question or the top k."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.labelling.judgments import Answer, Document, Judgment, Question, TopK, check_answer
+from podium.labelling.judgments import (
+    Answer,
+    Document,
+    JudgedTopK,
+    Judgment,
+    Question,
+    check_answer,
+)
 from podium.labelling.knowledge import Knowledge
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
@@ -42,10 +49,10 @@ def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
     return STRATEGIES[name]
 
 
-class Race:
-    """The race of documents for the top k, one judgment after the other.
+class StrategyRun:
+    """A strategy that looks for the top k, one judgment after the other.
 
-    `step` is the question to be asked now, or the finished top k. A race is what its judgments make of
+    `step` is the question to be asked now, or the finished top k. A run is what its judgments make of
     it, so it is taken up again, or set back any number of steps, by `replay` of all or of fewer of them.
 
     Documents tied share a level; documents that an assessor calls "bad" leave, with all that are known
@@ -68,14 +75,14 @@ class Race:
 
     Examples
     --------
-    >>> race = Race("tournament", ["a", "b", "c"], k=2)
-    >>> race.step
+    >>> run = StrategyRun("tournament", ["a", "b", "c"], k=2)
+    >>> run.step
     Question(a='a', b='b')
-    >>> race.judge("<")
+    >>> run.judge("<")
     Question(a='c', b='b')
-    >>> race.judge("~")
-    TopK(levels=(('c', 'b'),), k=2, judged=2)
-    >>> race.judgments[-1], race.remaining
+    >>> run.judge("~")
+    JudgedTopK(levels=(('c', 'b'),), k=2, judged=2)
+    >>> run.judgments[-1], run.remaining
     (Judgment(a='c', b='b', answer='~'), 0.0)
     """
 
@@ -98,7 +105,7 @@ class Race:
         self._prior = prior
         self._play = self._strategy.play()
         self._judgments: list[Judgment] = []
-        self.step: Question | TopK = self._advance(None)
+        self.step: Question | JudgedTopK = self._advance(None)
 
     @classmethod
     def replay(
@@ -110,19 +117,19 @@ class Race:
         *,
         prior: Sequence[Document] | None = None,
         skip_implied: bool = True,
-    ) -> Race:
-        """The race after these judgments, each of the question then asked, in either orientation.
+    ) -> StrategyRun:
+        """Return the run after these judgments, each of the question then asked, in either orientation.
 
         Examples
         --------
-        >>> race = Race.replay("heap", "abc", 1, [Judgment("a", "b", ">")])
-        >>> race.step
+        >>> run = StrategyRun.replay("heap", "abc", 1, [Judgment("a", "b", ">")])
+        >>> run.step
         Question(a='c', b='a')
         """
-        race = cls(strategy, documents, k, prior, skip_implied)
+        run = cls(strategy, documents, k, prior, skip_implied)
         for judgment in judgments:
-            race.judge(race._answer_of(judgment))
-        return race
+            run.judge(run.answer_of(judgment))
+        return run
 
     @property
     def strategy(self) -> str:
@@ -131,7 +138,7 @@ class Race:
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All documents of the race, as given."""
+        """All documents of the run, as given."""
         return self.knowledge.documents
 
     @property
@@ -142,7 +149,7 @@ class Race:
     @property
     def finished(self) -> bool:
         """Whether the top k is known."""
-        return isinstance(self.step, TopK)
+        return isinstance(self.step, JudgedTopK)
 
     @property
     def remaining(self) -> float:
@@ -151,10 +158,10 @@ class Race:
             return 0.0
         return max(1.0, self._strategy.remaining(self.knowledge.gone, self.skip_implied))
 
-    def judge(self, answer: Answer) -> Question | TopK:
+    def judge(self, answer: Answer) -> Question | JudgedTopK:
         """Answer the question; the next one, or the top k."""
-        if isinstance(self.step, TopK):
-            raise UsageError(f"expected no answer to a finished race, got {answer!r}")
+        if isinstance(self.step, JudgedTopK):
+            raise UsageError(f"expected no answer to a finished run, got {answer!r}")
         question = self.step
         judgment = Judgment(question.a, question.b, check_answer(answer))
         self.knowledge.add(judgment)
@@ -162,19 +169,19 @@ class Race:
         self.step = self._advance(self._sign(question.a, question.b))
         return self.step
 
-    def undone(self, steps: int = 1) -> Race:
-        """The race as it was some judgments ago."""
+    def undone(self, steps: int = 1) -> StrategyRun:
+        """The run as it was some judgments ago."""
         if not 0 <= steps <= len(self._judgments):
             raise UsageError(
                 f"expected to undo at most the {len(self._judgments)} judgments made, got {steps}"
             )
         kept = self._judgments[: len(self._judgments) - steps]
-        return Race.replay(
+        return StrategyRun.replay(
             type(self._strategy), self.documents, self.k, kept,
             prior=self._prior, skip_implied=self.skip_implied,
         )  # fmt: skip
 
-    def _advance(self, sign: int | None) -> Question | TopK:
+    def _advance(self, sign: int | None) -> Question | JudgedTopK:
         """Let the strategy go on up to the first question that only an assessor can answer."""
         try:
             a, b = next(self._play) if sign is None else self._play.send(sign)
@@ -192,11 +199,11 @@ class Race:
 
     def _sign(self, a: Document, b: Document) -> int:
         """What is known of a pair as a number: also after a contradiction, what was known first."""
-        known = self.knowledge.implied(a, b)
-        assert known is not None
-        return _SIGNS[known]
+        answer = self.knowledge.implied(a, b)
+        assert answer is not None
+        return _SIGNS[answer]
 
-    def _result(self, best: Sequence[Document]) -> TopK:
+    def _result(self, best: Sequence[Document]) -> JudgedTopK:
         """Levels until there are k documents; all that are tied with one of them are with it."""
         places = {document: i for i, document in enumerate(best)}
         levels: list[tuple[Document, ...]] = []
@@ -208,14 +215,14 @@ class Race:
                 placed.update(tied)
             if len(placed) >= self.k:
                 break
-        return TopK(tuple(levels), self.k, len(self._judgments))
+        return JudgedTopK(tuple(levels), self.k, len(self._judgments))
 
-    def _answer_of(self, judgment: Judgment) -> Answer:
-        """A logged judgment's answer to the question now asked."""
+    def answer_of(self, judgment: Judgment) -> Answer:
+        """Return a logged judgment's answer to the question now asked."""
         at = len(self._judgments) + 1
-        if isinstance(self.step, TopK):
+        if isinstance(self.step, JudgedTopK):
             raise DataError(
-                f"expected {at - 1} judgments, after which the race is finished, got another one: "
+                f"expected {at - 1} judgments, after which the run is finished, got another one: "
                 f"judgment {at} of {judgment.a!r} and {judgment.b!r}"
             )
         if (judgment.b, judgment.a) == (self.step.a, self.step.b):
@@ -236,7 +243,7 @@ def next_step(
     *,
     prior: Sequence[Document] | None = None,
     skip_implied: bool = True,
-) -> Question | TopK:
+) -> Question | JudgedTopK:
     """From the judgments so far to the next question, or the finished top k.
 
     Examples
@@ -244,8 +251,10 @@ def next_step(
     >>> next_step("tournament", ["a", "b", "c", "d"], 1, [Judgment("a", "b", ">")])
     Question(a='c', b='d')
     """
-    race = Race.replay(strategy, documents, k, judgments, prior=prior, skip_implied=skip_implied)
-    return race.step
+    run = StrategyRun.replay(
+        strategy, documents, k, judgments, prior=prior, skip_implied=skip_implied
+    )
+    return run.step
 
 
 def _by_prior(
@@ -254,9 +263,9 @@ def _by_prior(
     """The documents as the prior has them, those it does not list after them."""
     if prior is None:
         return tuple(documents)
-    known, listed = set(documents), set()
+    judged, listed = set(documents), set()
     for document in prior:
-        if document not in known:
+        if document not in judged:
             raise DataError(f"expected a prior of the documents judged, got {document!r} in it")
         if document in listed:
             raise DataError(f"expected each document once in the prior, got {document!r} twice")

@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import DataError
-from podium.labelling.reliability import Floats, Ints, cohen_kappa, krippendorff_alpha
+from podium.labelling.judging_statistics.kappa_alpha import (
+    Floats,
+    Ints,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 
 PREFERENCES = (">", "~", "<")
 """The rows and columns of an agreement matrix."""
@@ -31,7 +36,7 @@ class Opinion(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class AssessorAgreement:
     """Which answers two assessors gave to the same pairs of documents.
 
     Parameters
@@ -58,7 +63,7 @@ class Agreement:
 
     def __repr__(self) -> str:
         return (
-            f"Agreement({self.n_pairs:,} pairs, {self.overall:.4f} agreed, "
+            f"AssessorAgreement({self.n_pairs:,} pairs, {self.overall:.4f} agreed, "
             f"{self.without_ties:.4f} without ties)"
         )
 
@@ -144,18 +149,18 @@ class Agreement:
             "queries": len(self.by_query()),
             "pairs": self.n_pairs,
             "matrix": {
-                row: {c: known(v) for c, v in zip(PREFERENCES, values, strict=True)}
+                row: {c: none_if_nan(v) for c, v in zip(PREFERENCES, values, strict=True)}
                 for row, values in rows
             },
             "counts": self.table.tolist(),
-            "overall": known(self.overall),
-            "without_ties": known(self.without_ties),
-            "kappa": known(self.kappa),
-            "alpha": known(self.alpha),
+            "overall": none_if_nan(self.overall),
+            "without_ties": none_if_nan(self.without_ties),
+            "kappa": none_if_nan(self.kappa),
+            "alpha": none_if_nan(self.alpha),
         }
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A number, or None for nan."""
     return None if value != value else value
 
@@ -185,7 +190,7 @@ def mean_kappa(between: Ints, counts: Ints) -> float:
     return float(np.average(kappas[defined], weights=weights[defined]))
 
 
-def agreement(opinions: Iterable[Opinion]) -> Agreement:
+def agreement(opinions: Iterable[Opinion]) -> AssessorAgreement:
     """Agreement on all pairs of the final results.
 
     For every query all pairs of documents that all its assessors had are compared, for each two of
@@ -204,7 +209,7 @@ def agreement(opinions: Iterable[Opinion]) -> Agreement:
     >>> bob = Opinion("q", "bob", {"x": 2, "y": 0, "z": 0})      # x > y ~ z
     >>> found = agreement([ann, bob])
     >>> found
-    Agreement(3 pairs, 0.6667 agreed, 1.0000 without ties)
+    AssessorAgreement(3 pairs, 0.6667 agreed, 1.0000 without ties)
     >>> found.matrix[0].tolist()                                 # given that one said A > B
     [0.8, 0.2, 0.0]
     """
@@ -234,7 +239,7 @@ def agreement(opinions: Iterable[Opinion]) -> Agreement:
     if rows:
         weight = 1.0 / (np.array([row[5] for row in rows]) - 1)
         once = np.einsum("r,rcd->cd", weight, counts)
-    return Agreement(
+    return AssessorAgreement(
         queries=tuple(queries),
         assessors=tuple(names),
         query=np.array([row[0] for row in rows], dtype=np.int64),

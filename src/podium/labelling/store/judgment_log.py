@@ -147,8 +147,8 @@ def _undone(
             standing += (last + np.flatnonzero(~repeated[last:row])).tolist()
             repeats += (last + np.flatnonzero(repeated[last:row])).tolist()
             named = repeated[row] and repeats and repeats[-1:] > standing[-1:]
-            told, n = (repeats, 1) if named else (standing, steps[row])
-            undone[told[-n:]] = True
-            del told[-n:]
+            rows, n = (repeats, 1) if named else (standing, steps[row])
+            undone[rows[-n:]] = True
+            del rows[-n:]
             last = row + 1
     return undone

@@ -1,4 +1,7 @@
-"""Events of lists -> one row of sums a document: order plays no part, and rows of parts add up."""
+"""Sums of events, one row per list and document: what the eight factors are made of.
+
+The order of events plays no part, and the rows of several parts add up.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,7 @@ from numpy.typing import NDArray
 
 from podium.data import Groups, Strings
 from podium.feedback.actions import KIND
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from podium.feedback.dwell_time import Bools, EventColumns, Floats, Ints, dwell_times
 
 SUMS = (
     "shown",
@@ -32,9 +32,6 @@ PLACES = ("seen_at", "hit_at", "used_at")
 """Where impressions, query records and other events say the document stood; infinite: nowhere. The
 first of them that is known is its position, and among several of a kind the best."""
 
-LONGEST = 1e12
-"""Seconds of an opening; what is longer is no time, and sums of it would be infinite."""
-
 _SUM = {name: j for j, name in enumerate(SUMS)}
 _COUNTED = {"impression": "shown", "click": "clicks", "bookmark": "bookmarks",
             "download": "downloads", "share": "shares", "back": "back"}  # fmt: skip
@@ -44,20 +41,20 @@ _PLACE_OF = np.array([_PLACED.get(kind, -1) for kind in KIND])
 
 
 @dataclass(frozen=True)
-class Codes:
+class StringCodes:
     """A column of strings as numbers into a sorted table; -1 is none."""
 
     table: tuple[str, ...]
     codes: Ints
 
     @classmethod
-    def of(cls, values: Sequence[str | None]) -> Codes:
+    def of(cls, values: Sequence[str | None]) -> StringCodes:
         """From strings.
 
         Examples
         --------
-        >>> Codes.of(["b", None, "a", "b"])
-        Codes(table=('a', 'b'), codes=array([ 1, -1,  0,  1]))
+        >>> StringCodes.of(["b", None, "a", "b"])
+        StringCodes(table=('a', 'b'), codes=array([ 1, -1,  0,  1]))
         """
         table = tuple(sorted({v for v in values if v is not None}))
         number = {value: code for code, value in enumerate(table)}
@@ -65,7 +62,7 @@ class Codes:
         return cls(table, np.array(codes, dtype=np.int64))
 
     @classmethod
-    def concatenate(cls, columns: Sequence[Codes]) -> Codes:
+    def concatenate(cls, columns: Sequence[StringCodes]) -> StringCodes:
         """One column after the other."""
         table = tuple(sorted({value for column in columns for value in column.table}))
         number = {value: code for code, value in enumerate(table)}
@@ -73,9 +70,9 @@ class Codes:
         parts = [m[c.codes] for m, c in zip(maps, columns, strict=True)]
         return cls(table, np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64))
 
-    def take(self, rows: Ints) -> Codes:
+    def take(self, rows: Ints) -> StringCodes:
         """These rows."""
-        return Codes(self.table, self.codes[rows])
+        return StringCodes(self.table, self.codes[rows])
 
     def to_array(self) -> NDArray[np.object_]:
         """As strings, with None."""
@@ -83,39 +80,20 @@ class Codes:
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
-    """Events on documents as columns: list, document (-1: none), kind, ordinal, seconds, dwell."""
-
-    list_code: Ints
-    doc: Ints
-    kind: Ints
-    ordinal: Floats
-    time: Floats
-    dwell: Floats
-
-    def take(self, rows: Ints | Bools) -> Events:
-        """These events."""
-        return Events(
-            self.list_code[rows], self.doc[rows], self.kind[rows], self.ordinal[rows],
-            self.time[rows], self.dwell[rows],
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
+class ListSums:
     """Lists with their documents: what events add up to.
 
-    `known` says which lists had a query record; `returns` counts returns to a list that name no
+    `has_record` says which lists had a query record; `returns` counts returns to a list that name no
     document. Rows of `sums` and `places` are documents, grouped by list.
     """
 
     query_ids: Strings
-    text: Codes
-    user_class: Codes
-    known: Bools
+    text: StringCodes
+    user_class: StringCodes
+    has_record: Bools
     returns: Floats
     groups: Groups
-    docs: Codes
+    docs: StringCodes
     sums: Floats
     places: Floats
 
@@ -156,28 +134,28 @@ class Tally:
         ]
         return (positions < self.groups.spread(lowest)) & ~used.any(axis=1)
 
-    def take(self, lists: Ints) -> Tally:
+    def take(self, lists: Ints) -> ListSums:
         """These lists."""
         groups, rows = self.groups.take(lists)
-        return Tally(
+        return ListSums(
             self.query_ids.take(lists), self.text.take(lists), self.user_class.take(lists),
-            self.known[lists], self.returns[lists], groups, self.docs.take(rows),
+            self.has_record[lists], self.returns[lists], groups, self.docs.take(rows),
             self.sums[rows], self.places[rows],
         )  # fmt: skip
 
-    def presented(self) -> Tally:
+    def presented(self) -> ListSums:
         """Without documents that were found but, as impressions tell, not shown; without empty lists."""
         shown = self["shown"] > 0
         used = np.isfinite(self.places[:, 2]) | (self.sums[:, 1:] > 0).any(axis=1)
-        told = self.groups.spread(self.groups.reduce(np.logical_or, shown).astype(bool))
-        kept = shown | used | ~told
+        has_impressions = self.groups.spread(self.groups.reduce(np.logical_or, shown).astype(bool))
+        kept = shown | used | ~has_impressions
         sizes = np.bincount(self.groups.codes[kept], minlength=len(self.groups))
-        tally = Tally(
-            self.query_ids, self.text, self.user_class, self.known, self.returns,
+        list_sums = ListSums(
+            self.query_ids, self.text, self.user_class, self.has_record, self.returns,
             Groups.from_sizes(sizes), self.docs.take(np.flatnonzero(kept)), self.sums[kept],
             self.places[kept],
         )  # fmt: skip
-        return tally.take(np.flatnonzero(sizes))
+        return list_sums.take(np.flatnonzero(sizes))
 
 
 @dataclass(frozen=True)
@@ -190,7 +168,7 @@ class Skew:
 
 
 def add_up(
-    events: Events, n_lists: int, query_time: Floats, closed_within: float
+    events: EventColumns, n_lists: int, query_time: Floats, closed_within: float
 ) -> tuple[Groups, Ints, Floats, Floats, Floats, Skew]:
     """Groups of documents, their codes, sums, places, the lists' returns, and what clocks did."""
     on_list = events.doc < 0
@@ -211,7 +189,7 @@ def add_up(
     for place in range(len(PLACES)):
         own = (_PLACE_OF[e.kind] == place) & np.isfinite(e.ordinal)
         np.minimum.at(places[:, place], row[own], e.ordinal[own])
-    dwell, exit_before, exit_without = _openings(e, row)
+    dwell, exit_before, exit_without = dwell_times(e, row)
     stayed = np.isfinite(dwell)
     sums[:, _SUM["dwell"]] = np.bincount(row[stayed], dwell[stayed], minlength=n)
     sums[:, _SUM["openings"]] = np.bincount(row[stayed], minlength=n)
@@ -220,67 +198,24 @@ def add_up(
     return groups, e.doc[starts], sums, places, returns, Skew(before, exit_before, exit_without)
 
 
-def _openings(e: Events, row: Ints) -> tuple[Floats, int, int]:
-    """How long each opening lasted, NaN where no event says so; exits before and without a view.
-
-    An exit says so itself, or is paired with the last click or view since the exit before it; where
-    their times are not known, a view may have said so. A view that says so counts where no exit follows.
-    """
-    dwell = np.full(len(row), np.nan)
-    r = np.flatnonzero(np.isin(e.kind, (KIND["click"], KIND["view"], KIND["exit"])))
-    if len(r) == 0:
-        return dwell, 0, 0
-    r = r[_in_turn(e.kind[r] == KIND["exit"], row[r], e.time[r])]
-    same = row[r][1:] == row[r][:-1]
-    leaves = e.kind[r] == KIND["exit"]
-    follows_opening = np.concatenate([[False], same & ~leaves[:-1]])
-    precedes_opening = np.concatenate([same & ~leaves[1:], [False]])
-    precedes_exit = np.concatenate([same & leaves[1:], [False]])
-    apart = np.diff(e.time[r], prepend=np.nan)
-    apart = np.where(np.abs(apart) <= LONGEST, apart, np.nan)
-    since: Floats = np.round(apart, 6).astype(np.float64)  # clocks know microseconds
-    said = e.dwell[r]
-    of_view = np.concatenate([[np.nan], said[:-1]])
-    paired = np.where(follows_opening, np.where(np.isnan(since), of_view, since), np.nan)
-    found = np.where(leaves, np.where(np.isnan(said), paired, said), np.nan)
-    views = (e.kind[r] == KIND["view"]) & ~precedes_exit
-    dwell[r] = np.where(views, said, found)
-    alone = leaves & ~follows_opening
-    before = int((alone & precedes_opening).sum())
-    without = int((leaves & ~(alone & precedes_opening) & np.isnan(found)).sum())
-    return dwell, before, without
-
-
-def _in_turn(leaves: Bools, row: Ints, time: Floats) -> Ints:
-    """The order of openings and exits, sorted by time: exits first where a document is open by then."""
-    starts = np.ones(len(row), dtype=bool)
-    starts[1:] = (row[1:] != row[:-1]) | (time[1:] != time[:-1])
-    moment, first = np.cumsum(starts) - 1, np.flatnonzero(starts)
-    opens = np.logical_or.reduceat(~leaves, first)
-    both = opens & np.logical_or.reduceat(leaves, first)
-    # A moment with both leaves a document as it was, open or not: the last one without tells.
-    last = np.maximum.accumulate(np.where(both, -1, np.arange(len(first))))
-    last = np.concatenate([[-1], last[:-1]])
-    was_open = (last >= 0) & (row[first][last] == row[first]) & opens[last]
-    return np.lexsort((leaves ^ was_open[moment], moment))
-
-
-def combine(parts: Sequence[Tally]) -> Tally:
+def combine(parts: Sequence[ListSums]) -> ListSums:
     """Parts as one, lists by query id, documents by position: lists that stand in several add up."""
     ids = [query_id for part in parts for query_id in part.query_ids]
-    lists = Codes.of(ids)
+    lists = StringCodes.of(ids)
     n = len(lists.table)
-    text = _first(lists.codes, Codes.concatenate([p.text for p in parts]), parts, n)
-    user_class = _first(lists.codes, Codes.concatenate([p.user_class for p in parts]), parts, n)
-    known = np.zeros(n, dtype=bool)
-    known[lists.codes[np.concatenate([p.known for p in parts])]] = True
+    text = _first(lists.codes, StringCodes.concatenate([p.text for p in parts]), parts, n)
+    user_class = _first(
+        lists.codes, StringCodes.concatenate([p.user_class for p in parts]), parts, n
+    )
+    has_record = np.zeros(n, dtype=bool)
+    has_record[lists.codes[np.concatenate([p.has_record for p in parts])]] = True
     returns = np.zeros(n)
     np.add.at(returns, lists.codes, np.concatenate([p.returns for p in parts]))
     starts = np.cumsum([0] + [len(p.groups) for p in parts])
     of_list = np.concatenate(
         [lists.codes[p.groups.codes + s] for p, s in zip(parts, starts, strict=False)]
     )
-    docs = Codes.concatenate([p.docs for p in parts])
+    docs = StringCodes.concatenate([p.docs for p in parts])
     order = np.lexsort((docs.codes, of_list))
     of_list, doc = of_list[order], docs.codes[order]
     first = np.ones(len(doc), dtype=bool)
@@ -289,24 +224,24 @@ def combine(parts: Sequence[Tally]) -> Tally:
     sums = rows.reduce(np.add, np.concatenate([p.sums for p in parts])[order])
     places = rows.reduce(np.minimum, np.concatenate([p.places for p in parts])[order])
     groups = Groups.from_sizes(np.bincount(of_list[first], minlength=n))
-    tally = Tally(
-        Strings.of(lists.table), text, user_class, known, returns, groups,
-        Codes(docs.table, doc[first]), sums.reshape(-1, len(SUMS)), places.reshape(-1, len(PLACES)),
+    list_sums = ListSums(
+        Strings.of(lists.table), text, user_class, has_record, returns, groups,
+        StringCodes(docs.table, doc[first]), sums.reshape(-1, len(SUMS)), places.reshape(-1, len(PLACES)),
     )  # fmt: skip
     placed = np.lexsort(
-        (tally.docs.codes, np.nan_to_num(tally.positions, nan=np.inf), groups.codes)
+        (list_sums.docs.codes, np.nan_to_num(list_sums.positions, nan=np.inf), groups.codes)
     )
-    return Tally(
-        tally.query_ids, text, user_class, known, returns, groups, tally.docs.take(placed),
-        tally.sums[placed], tally.places[placed],
+    return ListSums(
+        list_sums.query_ids, text, user_class, has_record, returns, groups, list_sums.docs.take(placed),
+        list_sums.sums[placed], list_sums.places[placed],
     )  # fmt: skip
 
 
-def _first(lists: Ints, column: Codes, parts: Sequence[Tally], n: int) -> Codes:
+def _first(lists: Ints, column: StringCodes, parts: Sequence[ListSums], n: int) -> StringCodes:
     """What the parts say of each list: a query record decides, then the first by name."""
-    known = np.concatenate([p.known for p in parts])
+    has_record = np.concatenate([p.has_record for p in parts])
     most = len(column.table)
-    rank = np.where(column.codes < 0, 2 * most + 1, column.codes + np.where(known, 0, most))
+    rank = np.where(column.codes < 0, 2 * most + 1, column.codes + np.where(has_record, 0, most))
     best = np.full(n, 2 * most + 1)
     np.minimum.at(best, lists, rank)
-    return Codes(column.table, np.where(best > 2 * most, -1, best % max(most, 1)))
+    return StringCodes(column.table, np.where(best > 2 * most, -1, best % max(most, 1)))

@@ -12,11 +12,12 @@ import numpy as np
 
 from podium.data import Strings
 from podium.feedback.actions import KIND
-from podium.feedback.tally import Codes, Events, Floats, Ints, Tally, add_up, combine
+from podium.feedback.dwell_time import EventColumns, Floats, Ints
+from podium.feedback.list_sums import ListSums, StringCodes, add_up, combine
 
 _SEARCH = KIND["search"]
 
-Said = tuple[dict[int, str], dict[int, str]]
+ListTables = tuple[dict[int, str], dict[int, str]]
 """What query records, and what events, say of lists by their number."""
 
 
@@ -30,15 +31,15 @@ class OpenLists:
 
     def __init__(self, half: int, closed_within: float, counts: Counter[str]) -> None:
         self.half, self.closed_within, self.counts = half, closed_within, counts
-        self.done: list[Tally] = []
+        self.done: list[ListSums] = []
         # Hashes of 64 bits: even among a billion events none meets another's by chance.
         self.seen: set[int] = set()
         self.seen_before: set[int] = set()
         self.lists: dict[str, int] = {}
         self.query_time: list[float] = []
-        self.known: list[bool] = []
-        self.texts: Said = ({}, {})
-        self.classes: Said = ({}, {})
+        self.has_record: list[bool] = []
+        self.texts: ListTables = ({}, {})
+        self.classes: ListTables = ({}, {})
         self.conflicts: set[int] = set()
         self._open({})
 
@@ -60,7 +61,7 @@ class OpenLists:
         if code is None:
             code = self.lists[query_id] = len(self.lists)
             self.query_time.append(nan)
-            self.known.append(False)
+            self.has_record.append(False)
         return code
 
     def event(
@@ -105,7 +106,7 @@ class OpenLists:
 
     def query(self, code: int, time: float) -> None:
         """A query record came, made at this time."""
-        self.known[code] = True
+        self.has_record[code] = True
         before = self.query_time[code]
         if not before <= time:  # the first of several; NaN gives way
             self.query_time[code] = before if time != time else time
@@ -116,16 +117,19 @@ class OpenLists:
             return
         events, names = self._events(), list(self.docs)
         if self.n_old:
-            tally, found = self._first(self.n_old, events, names)
-            self.done.append(tally)
-            self.counts.update(found)
+            list_sums, counts = self._first(self.n_old, events, names)
+            self.done.append(list_sums)
+            self.counts.update(counts)
             self._put_together()
         kept = events.take(events.list_code >= self.n_old)
         used = np.unique(kept.doc[kept.doc >= 0])
         number = np.full(len(names) + 1, -1, dtype=np.int64)  # the last is that of no document
         number[used] = np.arange(len(used))
         self.lists = {q: c - self.n_old for q, c in self.lists.items() if c >= self.n_old}
-        self.query_time, self.known = self.query_time[self.n_old :], self.known[self.n_old :]
+        self.query_time, self.has_record = (
+            self.query_time[self.n_old :],
+            self.has_record[self.n_old :],
+        )
         self.texts = self._kept(self.texts)
         self.classes = self._kept(self.classes)
         self.conflicts = {c - self.n_old for c in self.conflicts if c >= self.n_old}
@@ -140,10 +144,10 @@ class OpenLists:
             column.frombytes(values.tobytes())
         self.seen, self.seen_before = set(), self.seen
 
-    def _kept(self, said: Said) -> Said:
+    def _kept(self, tables: ListTables) -> ListTables:
         """What is said of lists that stay open, by their new number."""
         records, events = (
-            {c - self.n_old: v for c, v in t.items() if c >= self.n_old} for t in said
+            {c - self.n_old: v for c, v in t.items() if c >= self.n_old} for t in tables
         )
         return records, events
 
@@ -156,44 +160,46 @@ class OpenLists:
             self.counts["split_lists"] += parts - len(whole.groups)
             self.done = [whole]
 
-    def tallies(self) -> tuple[list[Tally], Counter[str]]:
+    def all_sums(self) -> tuple[list[ListSums], Counter[str]]:
         """Lists that are done, and open ones as far as they go; with what was found in the latter."""
         if not self.lists:
             return self.done, Counter()
-        tally, found = self._first(len(self.lists), self._events(), list(self.docs))
-        return [*self.done, tally], found
+        list_sums, counts = self._first(len(self.lists), self._events(), list(self.docs))
+        return [*self.done, list_sums], counts
 
-    def _events(self) -> Events:
-        return Events(
+    def _events(self) -> EventColumns:
+        return EventColumns(
             np.array(self.list_code, dtype=np.int64), np.array(self.doc, dtype=np.int64),
             np.array(self.kind, dtype=np.int64), np.array(self.ordinal, dtype=np.float64),
             np.array(self.time, dtype=np.float64), np.array(self.dwell, dtype=np.float64),
         )  # fmt: skip
 
-    def _first(self, n: int, events: Events, names: list[str]) -> tuple[Tally, Counter[str]]:
+    def _first(
+        self, n: int, events: EventColumns, names: list[str]
+    ) -> tuple[ListSums, Counter[str]]:
         """The first n lists as rows of sums, and what was wrong with their events."""
         own = events.take(events.list_code < n)
         times: Floats = np.array(self.query_time[:n])
         groups, docs, sums, places, returns, skew = add_up(own, n, times, self.closed_within)
-        found = Counter(asdict(skew))
-        found["class_conflicts"] = sum(code < n for code in self.conflicts)
+        counts = Counter(asdict(skew))
+        counts["class_conflicts"] = sum(code < n for code in self.conflicts)
         texts, classes = (
-            Codes.of([_readable(t[0].get(c, t[1].get(c))) for c in range(n)])
+            StringCodes.of([_readable(t[0].get(c, t[1].get(c))) for c in range(n)])
             for t in (self.texts, self.classes)
         )
         query_ids = [_readable(q) for q, code in self.lists.items() if code < n]
-        tally = Tally(
-            Strings.of(query_ids), texts, classes, np.array(self.known[:n], dtype=bool), returns,
+        list_sums = ListSums(
+            Strings.of(query_ids), texts, classes, np.array(self.has_record[:n], dtype=bool), returns,
             groups, _documents(names, docs), sums, places,
         )  # fmt: skip
-        return tally, found
+        return list_sums, counts
 
 
-def _documents(names: list[str], codes: Ints) -> Codes:
-    """Codes into all documents of the window -> codes into those that occur, sorted."""
+def _documents(names: list[str], codes: Ints) -> StringCodes:
+    """StringCodes into all documents of the window -> codes into those that occur, sorted."""
     used, inverse = np.unique(codes, return_inverse=True)
-    column = Codes.of([_readable(names[d]) for d in used.tolist()])
-    return Codes(column.table, column.codes[inverse.reshape(-1)])
+    column = StringCodes.of([_readable(names[d]) for d in used.tolist()])
+    return StringCodes(column.table, column.codes[inverse.reshape(-1)])
 
 
 def _readable(text: str | None) -> Any:

@@ -32,13 +32,13 @@ class LiveSession:
 
         The number of events says whether there is anything: a session in the store only ever grows.
         """
-        task, known = self.session.task, self.session.n_events
-        if stored == known:
+        task, applied = self.session.task, self.session.n_events
+        if stored == applied:
             return
-        if stored < known:  # another database under the same name: a copy was put back
+        if stored < applied:  # another database under the same name: a copy was put back
             self.forget()
-            known = 0
-        rows = connection.execute(_EVENTS_AFTER, {"number": self.number, "known": known}).all()
+            applied = 0
+        rows = connection.execute(_EVENTS_AFTER, {"number": self.number, "known": applied}).all()
         for row in rows:
             try:
                 self.session.apply(read_event(row, task.id))
@@ -75,12 +75,12 @@ def stored_counts(
     connection: sa.Connection, numbers: Sequence[int], locking: bool = False
 ) -> dict[int, int]:
     """How many events the store has of each session; `locking` lets no one append until the end."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for at in range(0, len(numbers), _AT_ONCE):
         some = {"numbers": list(numbers[at : at + _AT_ONCE])}
         rows = connection.execute(_COUNTS_LOCKED if locking else _COUNTS, some)
-        found |= {row.task: row.events for row in rows}
-    return found
+        counts |= {row.task: row.events for row in rows}
+    return counts
 
 
 # Made once: to put a statement together takes longer than to run it.

@@ -1,4 +1,4 @@
-"""Which user class a list belongs to, as its query record or its events say."""
+"""User classes: which class a list belongs to, as its query record or its events say."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.data.checks import check_seed
 from podium.errors import UsageError
-from podium.labelling.events import Event
+from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion
 from podium.labelling.judgments import Answer, Judgment, Question
 from podium.labelling.session import Session
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 START_MS = 1_750_000_000_000
 """When generated sessions begin."""
 
-SECONDS = {"preference": 5.5, "grade": 13.9}
+MEAN_JUDGMENT_SECONDS = {"preference": 5.5, "grade": 13.9}
 """The mean time of a judgment, as people in the paper's study took."""
 
 
@@ -53,10 +53,10 @@ def make_judgments(
     --------
     >>> import tempfile
     >>> from podium.labelling import GradeTask, Pool, PoolDocument, PoolQuery
-    >>> from podium.labelling.store import Member, Store
+    >>> from podium.labelling.store import StoreMember, Store
     >>> store = Store.open(tempfile.mkdtemp() + "/judgments.db")
     >>> _ = store.add_pool(Pool((PoolQuery("q", documents=(PoolDocument("x"), PoolDocument("y"))),)))
-    >>> store.add_members([Member("ann")])
+    >>> store.add_members([StoreMember("ann")])
     >>> _ = store.add_tasks([GradeTask("s", "q", "ann", ("x", "y"))])
     >>> make_judgments(store, repeat=0)
     2
@@ -69,19 +69,19 @@ def make_judgments(
             f"{noise}, {tie}, {repeat}"
         )
     written = 0
-    for standing in store.standings():
-        task = standing.task
-        if standing.finished:
+    for state in store.session_states():
+        task = state.task
+        if state.finished:
             continue
         quality = {d: float(_random(seed, task.query, d).normal()) for d in task.documents}
         random = _random(seed, task.id)
         session, at = store.session(task.id), START_MS
         while not session.finished:
-            data = _told(session.step, quality, noise, tie, random, session)
+            data = _judgment_data(session.step, quality, noise, tie, random, session)
             if session.judgments and random.random() < repeat:
                 data = _again(session, quality, noise, tie, random)
-            spent = int(1000 * SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
-            event = Event(
+            spent = int(1000 * MEAN_JUDGMENT_SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
+            event = JudgingEvent(
                 f"{task.id}-{session.n_events + 1}",
                 task.id,
                 "judgment",
@@ -99,7 +99,7 @@ def _random(*key: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
 
-def _told(
+def _judgment_data(
     step: object,
     quality: Mapping[str, float],
     noise: float,
@@ -134,4 +134,4 @@ def _again(
     else:
         assert isinstance(earlier, Graded)
         asked = GradeQuestion(earlier.document)
-    return _told(asked, quality, noise, tie, random, session) | {"repeat": True}
+    return _judgment_data(asked, quality, noise, tie, random, session) | {"repeat": True}

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from podium.errors import require
-from podium.labelling.agreement import PREFERENCES, Agreement
-from podium.labelling.statistics import Statistics
-from podium.labelling.times import BINS, Times
+from podium.labelling.judging_statistics.agreement import PREFERENCES, AssessorAgreement
+from podium.labelling.judging_statistics.judgment_times import TIME_BINS, JudgmentTimes
+from podium.labelling.judging_statistics.summary import Statistics
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart.
 _COLOURS = {"preference": "#0072B2", "grade": "#E69F00"}
@@ -35,31 +35,35 @@ def plot_statistics(statistics: Statistics) -> Any:
     return figure
 
 
-def _draw_matrix(ax: Any, found: Agreement, title: str) -> None:
+def _draw_matrix(ax: Any, agreement: AssessorAgreement, title: str) -> None:
     names = [f"A{p}B" for p in PREFERENCES]
     ax.set_title(f"Agreement: {title}", fontsize="small")
     ax.set_xticks(range(3), names)
     ax.set_yticks(range(3), names)
     ax.tick_params(labelsize="x-small", length=0)
-    matrix = found.matrix
+    matrix = agreement.matrix
     ax.imshow(np.nan_to_num(matrix), vmin=0, vmax=1, cmap="Blues", aspect="auto")
     for (row, column), share in np.ndenumerate(matrix):
         text = "-" if share != share else f"{share:.3f}"
         colour = "white" if share > 0.55 else "black"
         ax.text(column, row, text, ha="center", va="center", color=colour, fontsize="small")
-    known = f"{found.overall:.3f} agreed of {found.n_pairs:,}" if found.n_pairs else "no pairs"
-    ax.set_xlabel(f"another says ({known})", fontsize="x-small")
+    summary = (
+        f"{agreement.overall:.3f} agreed of {agreement.n_pairs:,}"
+        if agreement.n_pairs
+        else "no pairs"
+    )
+    ax.set_xlabel(f"another says ({summary})", fontsize="x-small")
     ax.set_ylabel("one says", fontsize="x-small")
 
 
-def _draw_times(ax: Any, methods: tuple[Times, ...]) -> None:
+def _draw_times(ax: Any, methods: tuple[JudgmentTimes, ...]) -> None:
     styles = ("-", "--", ":", "-.")
     for i, times in enumerate(methods):
         if (n := sum(times.histogram)) == 0:
             continue
         ax.stairs(
             np.array(times.histogram) / n,
-            BINS,
+            TIME_BINS,
             color=_COLOURS[times.tool],
             linestyle=styles[i % len(styles)],
             label=f"{times.name}: mean {times.seconds:.1f} s",
@@ -73,7 +77,7 @@ def _draw_times(ax: Any, methods: tuple[Times, ...]) -> None:
     _tidy(ax)
 
 
-def _draw_assessors(ax: Any, rows: tuple[Times, ...]) -> None:
+def _draw_assessors(ax: Any, rows: tuple[JudgmentTimes, ...]) -> None:
     """Where the middle half of an assessor's times lies, and the median."""
     kept = sorted((r for r in rows if r.median == r.median), key=lambda r: -r.judgments)
     kept = sorted(kept[:MAX_ASSESSORS], key=lambda r: (r.name, r.tool))[::-1]

@@ -1,4 +1,4 @@
-"""Finished truths as JSON can hold them, and back."""
+"""Results of finished sessions as JSON can hold them, and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.labelling.grading import Graded, Grades
-from podium.labelling.judgments import TopK
+from podium.labelling.judgments import JudgedTopK
 
 
 def result_record(step: object) -> dict[str, Any] | None:
@@ -17,7 +17,7 @@ def result_record(step: object) -> dict[str, Any] | None:
     >>> result_record(Grades((Graded("x", 1),), ("Bad", "Good")))
     {'graded': [['x', 1]], 'names': ['Bad', 'Good']}
     """
-    if isinstance(step, TopK):
+    if isinstance(step, JudgedTopK):
         return {
             "levels": [list(level) for level in step.levels],
             "k": step.k,
@@ -28,9 +28,9 @@ def result_record(step: object) -> dict[str, Any] | None:
     return None
 
 
-def read_result(record: Mapping[str, Any]) -> TopK | Grades:
+def read_result(record: Mapping[str, Any]) -> JudgedTopK | Grades:
     """The inverse of result_record."""
     if "levels" in record:
         levels = tuple(tuple(level) for level in record["levels"])
-        return TopK(levels, record["k"], record["judged"])
+        return JudgedTopK(levels, record["k"], record["judged"])
     return Grades(tuple(Graded(*graded) for graded in record["graded"]), tuple(record["names"]))
