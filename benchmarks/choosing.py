@@ -23,9 +23,9 @@ import podium
 from benchmarks.quality import HERE, options_of, table
 from podium.data import Fold, rotate
 from podium.errors import NotConvergedWarning
+from podium.experiments import PALETTE, save_figure
 from podium.experiments.compare import Progress
 from podium.experiments.demo import Demo
-from podium.experiments.papers.figures import PALETTE, save_figure
 from podium.experiments.report import Report
 from podium.registry import RANKERS, make_ranker
 

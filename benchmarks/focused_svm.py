@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from benchmarks.quality import DATA, table
 from podium.data import Fold, concatenate, draw_truth
 from podium.experiments.folds import read_folds
-from podium.experiments.papers.data_sets import read_rankings
-from podium.experiments.papers.topk.data import consensus_folds
-from podium.experiments.papers.topk.fits import BETAS, entrants, run_fold
+from podium_papers.data_sets import read_rankings
+from podium_papers.topk.data import consensus_folds
+from podium_papers.topk.fits import BETAS, entrants, run_fold
 
 K = 10
 METRIC = "kNDCG@10"

@@ -23,10 +23,10 @@ import podium
 from podium.data import Fold
 from podium.experiments.entrants import Entrant, as_entrants
 from podium.experiments.folds import read_folds
-from podium.experiments.papers.markdown import table
-from podium.experiments.papers.topk.fits import entrants
 from podium.metrics import paired_test
 from podium.rankers import LambdaMART, tune
+from podium_papers.markdown import table
+from podium_papers.topk.fits import entrants
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "quality.json"

@@ -9,19 +9,23 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
-from podium.experiments.papers.cfbrs.blocks import METRIC, PARTS, Bank, first_compositions
-from podium.experiments.papers.cfbrs.claims import Reproduction
-from podium.experiments.papers.cfbrs.ensembles import ENSEMBLES, SHARED, ensembles
-from podium.experiments.papers.cfbrs.experiments import reproduce, run_fold
-from podium.experiments.papers.cfbrs.loop import Loop, run_loop
-from podium.experiments.papers.cfbrs.population import (
+from podium.experiments import save_figure
+from podium.experiments.pieces import Progress
+from podium.metrics import evaluate
+from podium.rankers import RankSVM
+from podium_papers.cfbrs.blocks import METRIC, PARTS, Bank, first_compositions
+from podium_papers.cfbrs.claims import Reproduction
+from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, ensembles
+from podium_papers.cfbrs.experiments import reproduce, run_fold
+from podium_papers.cfbrs.loop import Loop, run_loop
+from podium_papers.cfbrs.population import (
     CASES,
     RANKERS,
     Case,
     population,
     run_case,
 )
-from podium.experiments.papers.cfbrs.table import (
+from podium_papers.cfbrs.table import (
     PRINTED,
     Curve,
     Row,
@@ -31,7 +35,7 @@ from podium.experiments.papers.cfbrs.table import (
     mean_curve,
     table_rows,
 )
-from podium.experiments.papers.cfbrs.variance import (
+from podium_papers.cfbrs.variance import (
     PLAIN,
     SETTINGS,
     Setting,
@@ -39,12 +43,8 @@ from podium.experiments.papers.cfbrs.variance import (
     controls,
     spreads,
 )
-from podium.experiments.papers.curves import Line, LineFigure
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Comparison
-from podium.experiments.pieces import Progress
-from podium.metrics import evaluate
-from podium.rankers import RankSVM
+from podium_papers.curves import Line, LineFigure
+from podium_papers.outcomes import Comparison
 
 DATA = make_synthetic(n_queries=45, n_docs=(10, 16), n_features=8, noise=0.5, seed=0)
 PARTS_OF_DATA = split(DATA, [1 / 3] * 3)

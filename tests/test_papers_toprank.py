@@ -11,16 +11,21 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import TopRank
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments.papers.figures import BarFigure, save_figure
-from podium.experiments.papers.outcomes import Outcome, compare
-from podium.experiments.papers.toprank.approximation import (
+from podium.experiments import save_figure
+from podium.experiments.pieces import Progress
+from podium.metrics import correct, evaluate, paired_test
+from podium.rankers import RANKERS, TopMargin, TopSlack, tune
+from podium.rankers.topslack import PAPER_PATH
+from podium_papers.figures import BarFigure
+from podium_papers.outcomes import Outcome, compare
+from podium_papers.toprank.approximation import (
     BOUND,
     EQUAL_5,
     EQUAL_6,
     approximations,
     blocks,
 )
-from podium.experiments.papers.toprank.claims import (
+from podium_papers.toprank.claims import (
     FIGURES,
     MODES,
     NAMES,
@@ -28,20 +33,16 @@ from podium.experiments.papers.toprank.claims import (
     WEAK_BASES,
     Reproduction,
 )
-from podium.experiments.papers.toprank.experiments import reproduce
-from podium.experiments.papers.toprank.fits import (
+from podium_papers.toprank.experiments import reproduce
+from podium_papers.toprank.fits import (
     BASELINES,
     REPORTED,
     fit_rankers,
     run_fold,
     weak_fold,
 )
-from podium.experiments.papers.toprank.page import sections
-from podium.experiments.papers.toprank.summary import Summary
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.rankers import RANKERS, TopMargin, TopSlack, tune
-from podium.rankers.topslack import PAPER_PATH
+from podium_papers.toprank.page import sections
+from podium_papers.toprank.summary import Summary
 
 PARTS = split(make_synthetic(n_queries=24, n_docs=14, noise=0.5, seed=0), [1 / 3] * 3)
 STEPS: list[Progress] = []

@@ -18,7 +18,7 @@ from podium.apps.judging.secret_files import secret_of
 from podium.apps.serving.event_log import EventLog
 from podium.data.files import atomic_writer
 from podium.data.formats import write_scores
-from podium.experiments.papers.figures import save_figure
+from podium.experiments import save_figure
 from podium.experiments.pieces import Shelf
 from podium.features import Index
 from podium.feedback import make_log, read_ubi

@@ -10,11 +10,16 @@ import pytest
 from podium import kernels
 from podium.data import Fold, RankingData, make_synthetic, read_letor, rotate, split
 from podium.errors import UsageError
-from podium.experiments.papers.curves import CurveFigure
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.rankopt import experiments as rankopt
-from podium.experiments.papers.rankopt.claims import (
+from podium.experiments import save_figure
+from podium.experiments.pieces import Progress
+from podium.metrics import correct, evaluate, paired_test
+from podium.postranking import NotTopK, TopK, postrank
+from podium.postranking.methods.paper_descent import PaperDescent
+from podium.rankers import LambdaMART
+from podium_papers.curves import CurveFigure
+from podium_papers.outcomes import Outcome
+from podium_papers.rankopt import experiments as rankopt
+from podium_papers.rankopt.claims import (
     BASE,
     COMBINATIONS,
     FORMS,
@@ -32,9 +37,9 @@ from podium.experiments.papers.rankopt.claims import (
     along,
     convergence_claims,
 )
-from podium.experiments.papers.rankopt.convergence import RHOS, Convergence, count_converged
-from podium.experiments.papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
-from podium.experiments.papers.rankopt.figures import (
+from podium_papers.rankopt.convergence import RHOS, Convergence, count_converged
+from podium_papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
+from podium_papers.rankopt.figures import (
     combination_figure,
     depths_figure,
     examples_figure,
@@ -42,14 +47,9 @@ from podium.experiments.papers.rankopt.figures import (
     weights_figure,
     wrong_figure,
 )
-from podium.experiments.papers.rankopt.lists import MEASURES, Ranked
-from podium.experiments.papers.rankopt.page import number
-from podium.experiments.papers.rankopt.rules import NONE, Case, Draw
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.postranking import NotTopK, TopK, postrank
-from podium.postranking.methods.paper_descent import PaperDescent
-from podium.rankers import LambdaMART
+from podium_papers.rankopt.lists import MEASURES, Ranked
+from podium_papers.rankopt.page import number
+from podium_papers.rankopt.rules import NONE, Case, Draw
 
 PARTS = split(make_synthetic(n_queries=30, n_docs=12, noise=0.5, seed=0), [1 / 3] * 3)
 STEPS = []

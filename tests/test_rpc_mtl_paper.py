@@ -9,18 +9,22 @@ import pytest
 
 from podium.data import Fold, RankingData, make_opposed, rotate, split, write_letor
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Comparison, Score
-from podium.experiments.papers.pages import read_kept
-from podium.experiments.papers.rpc_mtl.claims import (
+from podium.experiments import save_figure
+from podium.experiments.pieces import Progress
+from podium.metrics import evaluate
+from podium.multitask import RPCMTL
+from podium.rankers import ListNet
+from podium_papers.outcomes import Comparison, Score
+from podium_papers.pages import read_kept
+from podium_papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
     COMPARED,
     MAIN_KS,
     Reproduction,
     ablation_pairs,
 )
-from podium.experiments.papers.rpc_mtl.clusters import cluster_figure
-from podium.experiments.papers.rpc_mtl.data import (
+from podium_papers.rpc_mtl.clusters import cluster_figure
+from podium_papers.rpc_mtl.data import (
     Table,
     consensus_orders,
     opposed_fold,
@@ -29,8 +33,8 @@ from podium.experiments.papers.rpc_mtl.data import (
     scored_table,
     table_folds,
 )
-from podium.experiments.papers.rpc_mtl.experiments import reproduce, table_tested
-from podium.experiments.papers.rpc_mtl.fits import (
+from podium_papers.rpc_mtl.experiments import reproduce, table_tested
+from podium_papers.rpc_mtl.fits import (
     CHOICE,
     MEASURES,
     OTHER_MEASURES,
@@ -46,12 +50,8 @@ from podium.experiments.papers.rpc_mtl.fits import (
     special_case,
     timed_fit,
 )
-from podium.experiments.papers.rpc_mtl.fits import Tested as Record  # no test of pytest's
-from podium.experiments.papers.rpc_mtl.page import equal_bands
-from podium.experiments.pieces import Progress
-from podium.metrics import evaluate
-from podium.multitask import RPCMTL
-from podium.rankers import ListNet
+from podium_papers.rpc_mtl.fits import Tested as Record  # no test of pytest's
+from podium_papers.rpc_mtl.page import equal_bands
 
 FOLD = opposed_fold(25, 12)
 SMALL = Grid((0.1, 0.01), (0.01,), (0.01, 0.001), (1.0, 5.0))

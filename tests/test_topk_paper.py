@@ -9,10 +9,13 @@ import pytest
 
 from podium.data import Fold, RankingData, draw_truth, kfold, make_synthetic
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.experiments.papers.curves import Panel
-from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.topk import page as topk_page
-from podium.experiments.papers.topk.claims import (
+from podium.experiments.pieces import Progress
+from podium.metrics import correct, evaluate, paired_test
+from podium.rankers import tune
+from podium_papers.curves import Panel
+from podium_papers.outcomes import Outcome
+from podium_papers.topk import page as topk_page
+from podium_papers.topk.claims import (
     AHEAD,
     AHEAD_OF_PARENTS,
     BEST,
@@ -31,9 +34,9 @@ from podium.experiments.papers.topk.claims import (
     printed_ahead,
     printed_share,
 )
-from podium.experiments.papers.topk.data import consensus_folds, listed_folds
-from podium.experiments.papers.topk.experiments import reproduce
-from podium.experiments.papers.topk.fits import (
+from podium_papers.topk.data import consensus_folds, listed_folds
+from podium_papers.topk.experiments import reproduce
+from podium_papers.topk.fits import (
     BETAS,
     CHOICE,
     DRAWN,
@@ -41,7 +44,7 @@ from podium.experiments.papers.topk.fits import (
     entrants,
     run_fold,
 )
-from podium.experiments.papers.topk.tables import (
+from podium_papers.topk.tables import (
     FAMILIES,
     MEASURES,
     NAMES,
@@ -49,9 +52,6 @@ from podium.experiments.papers.topk.tables import (
     is_papers_own,
     printed,
 )
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.rankers import tune
 
 GENERATED = make_synthetic(n_queries=15, n_docs=14, n_features=4, noise=0.5, seed=0)
 FOLDS = kfold(GENERATED, 3)

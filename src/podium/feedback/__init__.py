@@ -1,6 +1,6 @@
 """What users do with ranked lists: events -> eight factors -> alpha."""
 
-from podium.feedback.actions import ACTIONS, FACTORS
+from podium.feedback.actions import ACTIONS, FACTORS, N_POSITIVE
 from podium.feedback.classes import read_classes
 from podium.feedback.counts import LogCounts
 from podium.feedback.feedback import Feedback, Summary
@@ -13,17 +13,19 @@ from podium.feedback.sources import (
     UniformFeedback,
     split_alpha,
 )
-from podium.feedback.synthetic import GeneratedLog, make_log
+from podium.feedback.synthetic import CLICKS, GeneratedLog, make_log
 from podium.feedback.ubi import CLOSED_WITHIN, WINDOW, UbiReader, parse_ubi, read_ubi
 
 __all__ = [
     "ACTIONS",
+    "CLICKS",
     "CLOSED_WITHIN",
     "FACTORS",
     "Feedback",
     "FeedbackSource",
     "GeneratedLog",
     "LogCounts",
+    "N_POSITIVE",
     "Phi",
     "SimulatedFeedback",
     "Summary",

@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
+from podium.postranking.binding import Bound, Listing
 from podium.postranking.checking import Finding, examine_rules
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
-from podium.postranking.methods.bradley_terry import BradleyTerry
+from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
 from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
+from podium.postranking.methods.preferences import Preferences
+from podium.postranking.methods.problem import KNOWN, Problem
+from podium.postranking.posing import Settings
 from podium.postranking.postrank import METHODS, postrank
 from podium.postranking.result import Move, Outcome, PostRanking
 from podium.postranking.rulebook import Tally
@@ -33,18 +37,20 @@ if TYPE_CHECKING:
     from podium.postranking.postranker import PostRanker
 
 __all__ = [
-    "METHODS",
-    "MMR",
-    "RULES",
     "Apart",
     "AtLeast",
     "AtMost",
     "Before",
+    "Bound",
     "BradleyTerry",
     "Conservative",
     "Each",
     "Finding",
     "Hide",
+    "KNOWN",
+    "Listing",
+    "METHODS",
+    "MMR",
     "Moderate",
     "Move",
     "NotTopK",
@@ -54,15 +60,20 @@ __all__ = [
     "PostRankedRun",
     "PostRanker",
     "PostRanking",
+    "Preferences",
+    "Problem",
     "Proportional",
+    "RULES",
     "Radical",
     "Rule",
+    "Settings",
     "Tally",
     "Together",
     "TopK",
     "Where",
-    "examine_rules",
     "XQuAD",
+    "by_score",
+    "examine_rules",
     "postrank",
     "postrank_batch",
     "read_fields",

@@ -16,12 +16,13 @@ from podium.rankers.history import Callback, History, Step
 from podium.rankers.lambdamart import LambdaMART
 from podium.rankers.least_squares import LeastSquares
 from podium.rankers.mlp import MLP
+from podium.rankers.models import Linear, Model
 from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
 from podium.rankers.ordinal import Ordinal
 from podium.rankers.ranker import RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
-from podium.rankers.topslack import TopMargin, TopSlack
+from podium.rankers.topslack import PAPER_PATH, TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
@@ -60,11 +61,14 @@ __all__ = [
     "Importance",
     "LambdaMART",
     "LeastSquares",
+    "Linear",
     "ListMLE",
     "ListNet",
     "MLP",
+    "Model",
     "Ordinal",
     "OrdinalFit",
+    "PAPER_PATH",
     "RANKERS",
     "RankBoost",
     "RankNet",

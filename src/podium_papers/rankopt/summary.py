@@ -1,0 +1,154 @@
+"""What the page of the post-ranking paper is made of: means, tests and claims, no queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass, replace
+from typing import Any, Self
+
+from podium_papers.outcomes import Comparison, Score
+from podium_papers.rankopt.claims import (
+    COMBINATIONS,
+    TUNED,
+    WHENS,
+    Claim,
+    Example,
+    Reproduction,
+)
+from podium_papers.rankopt.convergence import Convergence
+from podium_papers.rankopt.rules import Case
+
+DIGITS = 6
+"""Kept of means, errors and p-values."""
+Scores = tuple[Score, ...]
+Tests = tuple[Comparison, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means by case, tests by case, form and baselines, the weights chosen by form, case and data.
+
+    `types` and `type_tests` are Figure 10; without the studies (a quick run) they are empty.
+    """
+
+    quick: bool
+    seed: int
+    means: Mapping[str, Scores]
+    tests: Mapping[str, Mapping[str, Mapping[str, Tests]]]
+    types: Scores
+    type_tests: Tests
+    chosen: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
+    claims: tuple[Claim, ...]
+    examples: tuple[Example, ...]
+    convergence: tuple[Convergence, ...]
+
+    @classmethod
+    def of(cls, found: Reproduction) -> Self:
+        """Of a reproduction."""
+        types, type_tests = ((), ()) if found.quick else found.types("margin")
+        return cls(
+            found.quick,
+            found.seed,
+            {case: _rounded_scores(own) for case, own in found.means().items()},
+            {
+                str(case): {
+                    form: {
+                        when: _rounded_tests(found.comparisons(str(case), form, when))
+                        for when in WHENS
+                    }
+                    for form in TUNED
+                }
+                for case in COMBINATIONS
+            },
+            _rounded_scores(types),
+            _rounded_tests(type_tests),
+            {
+                form: {
+                    str(case): {
+                        data: found.outcome(data, str(case), form).settings["chosen"]
+                        for data in found.data
+                    }
+                    for case in COMBINATIONS
+                }
+                for form in TUNED
+            },
+            found.claims(),
+            found.examples,
+            found.convergence,
+        )
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The data sets."""
+        return tuple(dict.fromkeys(score.data for score in self.means[""]))
+
+    def compared(self, case: Case, form: str, when: str) -> Tests:
+        """The tests of a form against the base ranker and the baselines."""
+        return self.tests[str(case)][form][when]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: scores and tests as rows, which are many."""
+        told = asdict(replace(self, means={}, tests={}, types=(), type_tests=()))
+        return told | {
+            "means": {case: _rows(own) for case, own in self.means.items()},
+            "tests": {
+                case: {
+                    form: {when: _rows(own) for when, own in by_when.items()}
+                    for form, by_when in forms.items()
+                }
+                for case, forms in self.tests.items()
+            },
+            "types": _rows(self.types),
+            "type_tests": _rows(self.type_tests),
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave, before or after JSON."""
+        return cls(
+            told["quick"],
+            told["seed"],
+            {case: _scores(rows) for case, rows in told["means"].items()},
+            {
+                case: {
+                    form: {when: _comparisons(rows) for when, rows in by_when.items()}
+                    for form, by_when in forms.items()
+                }
+                for case, forms in told["tests"].items()
+            },
+            _scores(told["types"]),
+            _comparisons(told["type_tests"]),
+            {
+                form: {
+                    case: {data: tuple(own) for data, own in by_data.items()}
+                    for case, by_data in cases.items()
+                }
+                for form, cases in told["chosen"].items()
+            },
+            tuple(Claim(**claim) for claim in told["claims"]),
+            tuple(Example.from_dict(example) for example in told["examples"]),
+            tuple(Convergence(**counts) for counts in told["convergence"]),
+        )
+
+
+def _rounded_scores(scores: Iterable[Score]) -> Scores:
+    return tuple(
+        replace(s, mean=round(s.mean, DIGITS), error=round(s.error, DIGITS)) for s in scores
+    )
+
+
+def _rounded_tests(tests: Iterable[Comparison]) -> Tests:
+    rounded = ("difference", "error", "p_value", "adjusted")
+    return tuple(replace(t, **{f: round(getattr(t, f), DIGITS) for f in rounded}) for t in tests)
+
+
+def _rows(values: Iterable[Any]) -> list[list[Any]]:
+    return [list(astuple(value)) for value in values]
+
+
+def _scores(rows: Iterable[Iterable[Any]]) -> Scores:
+    return tuple(Score(*row) for row in rows)
+
+
+def _comparisons(rows: Iterable[Iterable[Any]]) -> Tests:
+    return tuple(Comparison(*row) for row in rows)
