@@ -113,7 +113,7 @@ def test_a_paper_is_written_whole(made, name):
     assert [one["name"] for one in told["data"]] == SOURCES[name]
     assert [one["n_queries"] for one in told["data"]] == [24] * len(SOURCES[name])
     assert told["claims"] > 5
-    found = running.Record.from_json((folder / f"{name}.json").read_bytes()).found
+    found = running.PaperRecord.from_json((folder / f"{name}.json").read_bytes()).found
     # Of a quick run none is judged.
     assert (told["claims"], told["hold"]) == (len(PAPERS[name].claims(found)), None)
     text = (folder / f"{name}.md").read_text()

@@ -84,7 +84,7 @@ class CurveFigure:
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """A named curve; dashed where it is there for comparison. A mark is a point worth a dot."""
 
     name: str
@@ -101,7 +101,7 @@ class LineFigure:
 
     Examples
     --------
-    >>> figure = LineFigure("Bagging", "compositions", "NDCG@10", (Line("test", (1, 2), (0.4, 0.5)),))
+    >>> figure = LineFigure("Bagging", "compositions", "NDCG@10", (FigureLine("test", (1, 2), (0.4, 0.5)),))
     >>> figure.lines[0].name
     'test'
     """
@@ -109,7 +109,7 @@ class LineFigure:
     title: str
     x_label: str
     y_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[FigureLine, ...]
 
     def plot(self) -> Any:
         """Draw it; a matplotlib Figure."""

@@ -115,7 +115,7 @@ def _name(path: Path, root: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class Source:
+class PaperSource:
     """Something that a paper's experiments can run on, made of one data set or several.
 
     `own`: the paper itself has it, so its printed values may be compared with. `also`: data sets that
@@ -129,7 +129,7 @@ class Source:
     also: tuple[str, ...] = ()
 
 
-def graded(name: str, *, own: bool = False) -> Source:
+def graded(name: str, *, own: bool = False) -> PaperSource:
     """The folds of a data set as they are.
 
     Examples
@@ -137,10 +137,10 @@ def graded(name: str, *, own: bool = False) -> Source:
     >>> graded("OHSUMED").needs
     ('OHSUMED',)
     """
-    return Source(name, (name,), read_folds, own)
+    return PaperSource(name, (name,), read_folds, own)
 
 
-def absent(sources: Sequence[Source], found: Mapping[str, Path]) -> list[MissingData]:
+def absent(sources: Sequence[PaperSource], found: Mapping[str, Path]) -> list[MissingData]:
     """Those that are missing, or what would make more of them, with what they would need."""
     out = []
     for source in sources:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.errors import require
 from podium.experiments import tidy_axes
-from podium_papers.outcomes import Comparison, Score
+from podium_papers.outcomes import MeanScore, PairedComparison
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +31,8 @@ class BarFigure:
     title: str
     names: Mapping[str, str]
     measures: tuple[str, ...]
-    bars: tuple[Score, ...]
-    comparisons: tuple[Comparison, ...]
+    bars: tuple[MeanScore, ...]
+    comparisons: tuple[PairedComparison, ...]
     colours: Mapping[str, str]
 
     @property
@@ -46,7 +46,7 @@ class BarFigure:
         return tuple(dict.fromkeys(bar.data for bar in self.bars))
 
     @property
-    def marks(self) -> tuple[Comparison, ...]:
+    def marks(self) -> tuple[PairedComparison, ...]:
         """The comparisons that are significant."""
         return tuple(c for c in self.comparisons if c.significant)
 
@@ -62,8 +62,8 @@ class BarFigure:
             told["title"],
             dict(told["names"]),
             tuple(told["measures"]),
-            tuple(Score(**bar) for bar in told["bars"]),
-            tuple(Comparison(**comparison) for comparison in told["comparisons"]),
+            tuple(MeanScore(**bar) for bar in told["bars"]),
+            tuple(PairedComparison(**comparison) for comparison in told["comparisons"]),
             dict(told["colours"]),
         )
 

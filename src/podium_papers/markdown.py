@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from podium_papers.outcomes import Comparison
+from podium_papers.outcomes import PairedComparison
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -48,7 +48,7 @@ def p_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def difference(test: Comparison) -> str:
+def difference(test: PairedComparison) -> str:
     """A difference and its corrected p-value, bold where it is significant."""
     text = f"{test.difference:+.4f} ({p_text(test.adjusted)})"
     return f"**{text}**" if test.significant else text

@@ -17,7 +17,7 @@ DIGITS = 9
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RankerOutcome:
     """One ranker on the test queries of all folds of a data set.
 
     `values` has a value for each query by measure; `settings` the ranker of each fold and
@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Score:
+class MeanScore:
     """The mean of a measure over all queries, and its standard error."""
 
     data: str
@@ -50,7 +50,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedComparison:
     """One ranker less another in a measure: a paired test over all queries.
 
     `error` is the standard error of the difference; `adjusted` the p-value, corrected for all the
@@ -80,17 +80,17 @@ class Comparison:
         return self.adjusted < LEVEL
 
 
-def scores(outcomes: Iterable[Outcome], measures: Sequence[str]) -> tuple[Score, ...]:
+def scores(outcomes: Iterable[RankerOutcome], measures: Sequence[str]) -> tuple[MeanScore, ...]:
     """Means and standard errors.
 
     Examples
     --------
-    >>> one = Outcome("letters", "", "a", {"P@1": (1.0, 0.0, 1.0, 0.0)}, {}, {})
+    >>> one = RankerOutcome("letters", "", "a", {"P@1": (1.0, 0.0, 1.0, 0.0)}, {}, {})
     >>> [(score.mean, round(score.error, 4)) for score in scores([one], ["P@1"])]
     [(0.5, 0.2887)]
     """
     return tuple(
-        Score(o.data, o.ranker, m, float(np.mean(o.values[m])), standard_error(o.values[m]))
+        MeanScore(o.data, o.ranker, m, float(np.mean(o.values[m])), standard_error(o.values[m]))
         for o in outcomes
         for m in measures
     )
@@ -102,20 +102,20 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def compare(
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[RankerOutcome],
     pairs: Sequence[tuple[str, str]],
     measures: Sequence[str],
     *,
     method: str = "permutation",
     resamples: int = 10_000,
     seed: int = 0,
-) -> tuple[Comparison, ...]:
+) -> tuple[PairedComparison, ...]:
     """Paired tests of each pair in each measure on each data set, Holm's correction over all.
 
     Examples
     --------
-    >>> a = Outcome("letters", "", "a", {"P@1": (1.0, 1.0, 1.0, 0.0)}, {}, {})
-    >>> b = Outcome("letters", "", "b", {"P@1": (0.0, 0.0, 1.0, 0.0)}, {}, {})
+    >>> a = RankerOutcome("letters", "", "a", {"P@1": (1.0, 1.0, 1.0, 0.0)}, {}, {})
+    >>> b = RankerOutcome("letters", "", "b", {"P@1": (0.0, 0.0, 1.0, 0.0)}, {}, {})
     >>> [(c.difference, c.p_value, c.adjusted) for c in compare([a, b], [("a", "b")], ["P@1"])]
     [(0.5, 0.5, 0.5)]
     """
@@ -126,7 +126,7 @@ def compare(
     tests = [paired_test(a, b, method, resamples=resamples, seed=seed) for a, b in values]
     adjusted = correct([test.p_value for test in tests], "holm")
     return tuple(
-        Comparison(
+        PairedComparison(
             *case, test.difference, standard_error(np.subtract(*pair).tolist()), test.p_value, p,
             test.wins, test.ties, test.losses,
         )

@@ -15,7 +15,7 @@ from podium.data import atomic_writer, make_folder
 from podium.errors import require
 from podium_papers.markdown import code, table
 from podium_papers.registry import PAPERS
-from podium_papers.running import Made, Record, json_lines
+from podium_papers.running import PaperRecord, RunFacts, json_lines
 from podium_papers.style import STYLE
 
 FIGURES, TABLES = "figures", "tables"
@@ -26,7 +26,7 @@ QUICK = (
 )
 
 
-def section(record: Record, made: Made) -> list[str]:
+def section(record: PaperRecord, made: RunFacts) -> list[str]:
     """The record under a heading of the second level, for a page of several."""
     paper = PAPERS[record.paper]
     times = (
@@ -36,7 +36,7 @@ def section(record: Record, made: Made) -> list[str]:
     return lines if lines[-1] == "" else [*lines, ""]
 
 
-def _head(record: Record, made: Made) -> list[str]:
+def _head(record: PaperRecord, made: RunFacts) -> list[str]:
     paper = PAPERS[record.paper]
     rows = [
         [
@@ -67,7 +67,7 @@ def _duration(seconds: int) -> str:
     )
 
 
-def page(record: Record, made: Made) -> str:
+def page(record: PaperRecord, made: RunFacts) -> str:
     """The record as a page of its own, in Markdown: headings one level up, no links to other pages."""
     text = "\n".join(section(record, made))
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.MULTILINE)
@@ -116,7 +116,7 @@ def tables_of(text: str) -> Iterator[tuple[str, list[list[str]]]]:
             heading = line.lstrip("# ")
 
 
-def write(record: Record, made: Made, folder: Path) -> list[Path]:
+def write(record: PaperRecord, made: RunFacts, folder: Path) -> list[Path]:
     """Everything: the page, its figures and tables, and JSON; those of an earlier run are replaced."""
     name, text = record.paper, page(record, made)
     for kind, suffix in ((FIGURES, "svg"), (TABLES, "csv")):
@@ -137,10 +137,10 @@ def write(record: Record, made: Made, folder: Path) -> list[Path]:
     return [folder / file for file in files]
 
 
-def read_kept(name: str, folder: Path) -> tuple[Record, Made]:
+def read_kept(name: str, folder: Path) -> tuple[PaperRecord, RunFacts]:
     """What `write` kept of a paper."""
-    record = Record.from_json((folder / f"{name}.json").read_bytes())
-    return record, Made(**json.loads((folder / f"{name}-run.json").read_bytes()))
+    record = PaperRecord.from_json((folder / f"{name}.json").read_bytes())
+    return record, RunFacts(**json.loads((folder / f"{name}-run.json").read_bytes()))
 
 
 def _slug(heading: str) -> str:

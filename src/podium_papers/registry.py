@@ -11,7 +11,7 @@ from podium.data import Fold
 from podium_papers import cfbrs, rankopt, toprank
 from podium_papers.cfbrs import claims as cfbrs_claims
 from podium_papers.cfbrs import page as cfbrs_page
-from podium_papers.data_sets import Source, graded
+from podium_papers.data_sets import PaperSource, graded
 from podium_papers.rankopt import page as rankopt_page
 from podium_papers.rankopt import summary as rankopt_summary
 from podium_papers.rankopt import times as rankopt_times
@@ -59,13 +59,13 @@ class Paper:
     name: str
     title: str
     citation: str
-    sources: tuple[Source, ...]
+    sources: tuple[PaperSource, ...]
     run: Callable[..., Any]
     read: Callable[[Any], Any]
     sections: Callable[[Any], list[str]]
     draw: Callable[[Any, Path], None]
     claims: Callable[[Any], list[bool]]
-    any_folds: Callable[[str], Source] | None = None
+    any_folds: Callable[[str], PaperSource] | None = None
     single: bool = False
     times: Callable[[Data, bool, int], Any] | None = None
     time_sections: Callable[[Any, bool], list[str]] | None = None
@@ -74,15 +74,15 @@ class Paper:
 Folds = Mapping[str, Sequence[Fold]]
 
 
-def _run_toprank(data: Folds, **settings: Any) -> toprank_summary.Summary:
-    return toprank_summary.Summary.of(toprank.reproduce(data, **settings))
+def _run_toprank(data: Folds, **settings: Any) -> toprank_summary.TopRankSummary:
+    return toprank_summary.TopRankSummary.of(toprank.reproduce(data, **settings))
 
 
-def _run_rankopt(data: Folds, **settings: Any) -> rankopt_summary.Summary:
-    return rankopt_summary.Summary.of(rankopt.reproduce(data, **settings))
+def _run_rankopt(data: Folds, **settings: Any) -> rankopt_summary.RankOptSummary:
+    return rankopt_summary.RankOptSummary.of(rankopt.reproduce(data, **settings))
 
 
-def _run_cfbrs(data: Folds, **settings: Any) -> cfbrs_claims.Reproduction:
+def _run_cfbrs(data: Folds, **settings: Any) -> cfbrs_claims.CfbrsReproduction:
     [(name, folds)] = data.items()
     return cfbrs.reproduce(folds, data=name, **settings)
 
@@ -97,7 +97,7 @@ PAPERS: dict[str, Paper] = {
             graded("MQ2008"), graded("MQ2007"),
         ),
         _run_toprank,
-        toprank_summary.Summary.from_dict,
+        toprank_summary.TopRankSummary.from_dict,
         toprank_page.sections,
         toprank_page.draw,
         lambda found: found.claims,
@@ -109,7 +109,7 @@ PAPERS: dict[str, Paper] = {
         "Niu, Guo, Lan, Cheng, *Top-k learning to rank: labeling, ranking and evaluation* (SIGIR 2012)",
         topk_sources.SOURCES,
         topk_sources.run,
-        topk_claims.Reproduction.from_dict,
+        topk_claims.TopkReproduction.from_dict,
         topk_page.sections,
         topk_page.draw,
         lambda found: [c.holds for c in found.claims()],
@@ -122,7 +122,7 @@ PAPERS: dict[str, Paper] = {
         "rank with user feedback*",
         (graded("MQ2008", own=True), graded("MQ2007")),
         _run_cfbrs,
-        cfbrs_claims.Reproduction.from_dict,
+        cfbrs_claims.CfbrsReproduction.from_dict,
         cfbrs_page.sections,
         cfbrs_page.draw,
         lambda found: [c.holds for c in found.claims()],
@@ -137,7 +137,7 @@ PAPERS: dict[str, Paper] = {
             graded("TD2003", own=True),
         ),
         _run_rankopt,
-        rankopt_summary.Summary.from_dict,
+        rankopt_summary.RankOptSummary.from_dict,
         rankopt_page.sections,
         rankopt_page.draw,
         lambda found: [c.holds for c in found.claims],
@@ -152,7 +152,7 @@ PAPERS: dict[str, Paper] = {
         "(TKDE 2016)",
         rpc_mtl_sources.SOURCES,
         rpc_mtl_sources.run,
-        rpc_mtl_claims.Reproduction.from_dict,
+        rpc_mtl_claims.RpcMtlReproduction.from_dict,
         rpc_mtl_page.sections,
         rpc_mtl_page.draw,
         lambda found: [c.holds for c in found.claims()],

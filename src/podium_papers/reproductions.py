@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from podium.experiments import Progress, ReproductionResult
+from podium.experiments import ReproductionResult, RunProgress
 from podium_papers import pages, running
 from podium_papers.registry import PAPERS
 
@@ -20,7 +20,7 @@ class PaperReproduction:
         self.quick, self.seed = quick, seed
         self.sources, self.missing = running.available(self.paper, folder)
         self.data: dict[str, Any] = {}
-        self.record: running.Record | None = None
+        self.record: running.PaperRecord | None = None
         self.times: Any = None
 
     @property
@@ -43,7 +43,7 @@ class PaperReproduction:
         self.data = running.read(self.sources)
 
     def run(
-        self, *, n_jobs: int, keep: Path | None, callback: Callable[[Progress], object] | None
+        self, *, n_jobs: int, keep: Path | None, callback: Callable[[RunProgress], object] | None
     ) -> None:
         """Run the experiments; finished parts are kept in a folder, from which a later run goes on."""
         self.record = running.run(
@@ -61,7 +61,7 @@ class PaperReproduction:
     ) -> ReproductionResult:
         """Write the page, its figures and tables into a folder."""
         assert self.record is not None, "call run first"
-        made = running.Made(command, date, seconds, self.times, note)
+        made = running.RunFacts(command, date, seconds, self.times, note)
         files = pages.write(self.record, made, folder)
         claims = self.paper.claims(self.record.found)
         return ReproductionResult(self.record.data, self.record.absent, claims, files)

@@ -15,15 +15,15 @@ from threadpoolctl import threadpool_limits
 
 from podium.data import Path_
 from podium.errors import DataError
-from podium.experiments import DataFacts, MissingData, Told, fingerprint
-from podium_papers.data_sets import DATA_SETS, Source, absent, find
+from podium.experiments import DataFacts, MissingData, ProgressCallback, fingerprint
+from podium_papers.data_sets import DATA_SETS, PaperSource, absent, find
 from podium_papers.registry import PAPERS, Data, Paper
-from podium_papers.rpc_mtl.data import Table
-from podium_papers.topk.sources import Problem
+from podium_papers.rpc_mtl.data import ScoredTable
+from podium_papers.topk.sources import TopkProblem
 
 
 @dataclass(frozen=True)
-class Record:
+class PaperRecord:
     """What a paper's experiments came to, and on what: the same seed, the same bytes.
 
     `own` names the data sets that the paper itself has; `found` is the paper's own result.
@@ -56,7 +56,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Made:
+class RunFacts:
     """When and how a record was made, and the times that the paper speaks of."""
 
     command: str
@@ -66,7 +66,7 @@ class Made:
     note: str = ""
 
 
-There = list[tuple[Source, list[Path | None]]]
+There = list[tuple[PaperSource, list[Path | None]]]
 """Sources that are there, with the paths that they are read from."""
 
 
@@ -108,8 +108,8 @@ def run(
     seed: int = 0,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
-) -> Record:
+    callback: ProgressCallback | None = None,
+) -> PaperRecord:
     """The paper's experiments; pieces that are done are kept in a folder, to go on from."""
     # A quick run, or one of another seed, leaves the pieces of the others alone.
     own = None if keep is None else Path(keep) / f"{'quick' if quick else 'full'}-{seed}"
@@ -117,7 +117,7 @@ def run(
         found = paper.run(data, quick=quick, n_jobs=n_jobs, keep=own, callback=callback, seed=seed)
     facts = tuple(_facts(name, own) for name, own in data.items())
     papers_own = tuple(source.name for source, _ in sources if source.own)
-    return Record(
+    return PaperRecord(
         paper.name, version("podium-ltr"), quick, seed, facts, papers_own, tuple(missing), found
     )
 
@@ -131,10 +131,10 @@ def one_thread_each() -> AbstractContextManager[Any]:
 
 
 def _facts(name: str, data: Any) -> DataFacts:
-    if isinstance(data, Table):
+    if isinstance(data, ScoredTable):
         told = fingerprint([data.X.tolist(), data.score.tolist()])
         return DataFacts(name, 0, len(data.X), data.X.shape[1], told)
-    return DataFacts.of(data.folds if isinstance(data, Problem) else data, name)
+    return DataFacts.of(data.folds if isinstance(data, TopkProblem) else data, name)
 
 
 def json_lines(value: Any) -> str:

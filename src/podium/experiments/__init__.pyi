@@ -1,7 +1,7 @@
 """The public names of this room, each named once; `__init__.py` loads a name on first use."""
 
-from .entrants import (
-    Entrant as Entrant,
+from .contestants import (
+    Contestant as Contestant,
     Grid as Grid,
 )
 from .figures import (
@@ -15,13 +15,13 @@ from .folds import (
     read_folds as read_folds,
     shortened as shortened,
 )
-from .pieces import (
-    Progress as Progress,
-    Shelf as Shelf,
-    Told as Told,
+from .checkpoints import (
+    RunProgress as RunProgress,
+    CheckpointStore as CheckpointStore,
+    ProgressCallback as ProgressCallback,
     fingerprint as fingerprint,
-    finished as finished,
-    made_of as made_of,
+    run_or_load as run_or_load,
+    cache_key as cache_key,
 )
 from .report import (
     DataFacts as DataFacts,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from podium.experiments.pieces import Progress
+from podium.experiments.checkpoints import RunProgress
 from podium.experiments.report import DataFacts
 from podium.plugins import Registry, functions
 
@@ -46,7 +46,7 @@ class PreparedReproduction(Protocol):
         """Read the data."""
 
     def run(
-        self, *, n_jobs: int, keep: Path | None, callback: Callable[[Progress], object] | None
+        self, *, n_jobs: int, keep: Path | None, callback: Callable[[RunProgress], object] | None
     ) -> None:
         """Run the experiments; finished parts are kept in a folder, from which a later run goes on."""
 

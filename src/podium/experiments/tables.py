@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from podium.experiments.standings import LEVEL, Standing
+from podium.experiments.summary import LEVEL, RankerSummary
 from podium.metrics.naming import parse
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def named(report: Report, ranker: str) -> str:
     return f"{ranker}!" if any(cell.error for cell in report.cells_of(ranker)) else ranker
 
 
-def value(report: Report, standing: Standing) -> str:
+def value(report: Report, standing: RankerSummary) -> str:
     """The mean, half the width of its interval, and the mark."""
     if standing.mean is None or standing.low is None or standing.high is None:
         return nothing(report, standing.ranker)
@@ -260,7 +260,7 @@ def _tex_first(plain: str) -> str:
     return f"{{}}{_tex(plain)}" if plain.startswith(("[", "*")) else _tex(plain)
 
 
-def _tex_value(report: Report, standing: Standing, best: bool) -> str:
+def _tex_value(report: Report, standing: RankerSummary, best: bool) -> str:
     if standing.mean is None or standing.low is None or standing.high is None:
         return nothing(report, standing.ranker)
     mean = f"\\textbf{{{standing.mean:.4f}}}" if best else f"{standing.mean:.4f}"

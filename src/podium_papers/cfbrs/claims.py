@@ -20,16 +20,16 @@ from podium_papers.cfbrs.table import (
     PRINTED,
     PRINTED_BAGGING,
     PRINTED_SHARED,
-    Curve,
+    RoundCurve,
     Row,
     blocks_means,
     figure_2,
     figure_3,
     fold_means,
 )
-from podium_papers.cfbrs.variance import Control, Spread, controls
+from podium_papers.cfbrs.variance import Control, DrawSpread, controls
 from podium_papers.curves import LineFigure
-from podium_papers.outcomes import Comparison, Score
+from podium_papers.outcomes import MeanScore, PairedComparison
 from podium_papers.records import from_json
 
 OWN = "MQ2008"
@@ -43,7 +43,7 @@ CLOSE = 0.015
 
 
 @dataclass(frozen=True)
-class Claim:
+class CfbrsClaim:
     """What the paper says, whether it holds, and the numbers."""
 
     text: str
@@ -61,7 +61,7 @@ class Nearness:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CfbrsChoice:
     """What a base or an ensemble was given by validation in each fold, and fits that stopped early."""
 
     base: str
@@ -70,7 +70,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class CfbrsReproduction:
     """Everything that was measured, and the figures and claims made of it.
 
     Parameters
@@ -102,13 +102,13 @@ class Reproduction:
     seed: int
     table: tuple[Row, ...]
     nearest: tuple[Row, ...]
-    curves: tuple[Curve, ...]
-    ensembles: tuple[Score, ...]
-    tests: tuple[Comparison, ...]
-    chosen: tuple[Chosen, ...]
-    variance: tuple[Spread, ...]
+    curves: tuple[RoundCurve, ...]
+    ensembles: tuple[MeanScore, ...]
+    tests: tuple[PairedComparison, ...]
+    chosen: tuple[CfbrsChoice, ...]
+    variance: tuple[DrawSpread, ...]
     personal: tuple[Personal, ...]
-    personal_tests: tuple[Comparison, ...]
+    personal_tests: tuple[PairedComparison, ...]
     loops: tuple[Loop, ...]
 
     @property
@@ -130,7 +130,7 @@ class Reproduction:
         """NDCG@10 of an ensemble over all test queries."""
         return next(s.mean for s in self.ensembles if (s.data, s.ranker) == (base, ensemble))
 
-    def test(self, base: str, ensemble: str) -> Comparison:
+    def test(self, base: str, ensemble: str) -> PairedComparison:
         """An ensemble against the shared model."""
         return next(c for c in self.tests if (c.data, c.ranker) == (base, ensemble))
 
@@ -139,7 +139,7 @@ class Reproduction:
         own = [p.mean for p in self.personal if (p.case, p.ranker) == (case, ranker)]
         return float(np.mean(own))
 
-    def personal_test(self, case: str, ranker: str, other: str) -> Comparison:
+    def personal_test(self, case: str, ranker: str, other: str) -> PairedComparison:
         """One ranker of the population against another."""
         wanted = (case, ranker, other)
         return next(c for c in self.personal_tests if (c.data, c.ranker, c.other) == wanted)
@@ -169,7 +169,7 @@ class Reproduction:
         ]
         return Nearness(sum(gap <= CLOSE for gap in gaps), len(gaps), float(np.mean(gaps)))
 
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[CfbrsClaim, ...]:
         """What the paper says, one after the other."""
         return (
             *_counts(),
@@ -182,13 +182,13 @@ class Reproduction:
             self._loop_claim(),
         )
 
-    def _table_claims(self) -> Iterator[Claim]:
+    def _table_claims(self) -> Iterator[CfbrsClaim]:
         means = {
             base: np.mean(list(blocks_means(self.nearest, base).values()), axis=0)
             for base in self.bases
         }
         columns = np.mean(PRINTED, axis=0)
-        yield Claim(
+        yield CfbrsClaim(
             "bagging of the first compositions gives NDCG@10 .45, .49 and .44 on training, "
             "validation and test",
             any((np.abs(m - PRINTED_BAGGING) <= CLOSE).all() for m in means.values()),
@@ -197,7 +197,7 @@ class Reproduction:
             + "; ".join(f"{base} {_listed(m)}" for base, m in means.items()),
         )
         shared = {b: blocks_means(self.nearest, b)[self.n_features] for b in self.bases}
-        yield Claim(
+        yield CfbrsClaim(
             "the shared-feature model, printed beside the test column, gives NDCG@10 .48",
             PRINTED[-1][2] == PRINTED_SHARED,
             f"its own row of Table 1 has {_listed(PRINTED[-1], 2)}: .48 is its value on training, not "
@@ -205,7 +205,7 @@ class Reproduction:
             + "; ".join(f"{base} {_listed(values)}" for base, values in shared.items()),
         )
         counts = {base: self._above_shared(base) for base in self.bases}
-        yield Claim(
+        yield CfbrsClaim(
             "compositions fit better than the shared-feature model (their combined ranking, test, "
             "five folds)",
             all(2 * above > of for above, of in counts.values()),
@@ -213,12 +213,12 @@ class Reproduction:
             + "; ".join(f"{base} {above} of {of}" for base, (above, of) in counts.items()),
         )
 
-    def _bound_claim(self) -> Claim:
+    def _bound_claim(self) -> CfbrsClaim:
         """Return whether the mean of the blocks bounds what they reach together."""
         several = [row for row in self.table if len(row.sizes) > 1]
         gains = np.array([np.subtract(row.combined, row.blocks) for row in several])
         above = (gains > 1e-9).sum(axis=0)
-        return Claim(
+        return CfbrsClaim(
             "the average of its blocks' NDCG@10 is an upper bound on the NDCG@10 of a composition "
             "(plain mean, as in Table 1)",
             bool(above.sum() == 0),
@@ -234,22 +234,24 @@ class Reproduction:
         several = [row for row in rows if row != shared]
         return sum(row[2] > shared[2] + 1e-9 for row in several), len(several)
 
-    def _ensemble_claims(self) -> Iterator[Claim]:
+    def _ensemble_claims(self) -> Iterator[CfbrsClaim]:
         for text, name in (
             ("the ensemble is better than the shared-feature model (bagging)", "first"),
             ("the ensemble is better than the shared-feature model (boosting)", "first-boosting"),
             ("using all compositions is better than the shared-feature model", "all"),
         ):
             tests = [self.test(base, name) for base in self.bases]
-            yield Claim(text, all(t.sign > 0 and t.significant for t in tests), _differences(tests))
+            yield CfbrsClaim(
+                text, all(t.sign > 0 and t.significant for t in tests), _differences(tests)
+            )
 
-    def _variance_claim(self) -> Claim:
+    def _variance_claim(self) -> CfbrsClaim:
         found = self.controls()
         knobs = {
             knob: max((c for c in found if c.knob == knob), key=lambda c: abs(c.ratio - 1))
             for knob in ("selection", "feedback", "weights")
         }
-        return Claim(
+        return CfbrsClaim(
             "the variance of the predicted ranking can be controlled by the probability of "
             "selection, the feedback and the weights of subsets",
             all(c.controls for c in knobs.values()),
@@ -260,23 +262,23 @@ class Reproduction:
             ),
         )
 
-    def _personal_claims(self) -> Iterator[Claim]:
+    def _personal_claims(self) -> Iterator[CfbrsClaim]:
         for ranker, text in (("pooled", "pooled blocks"), ("own", "class-trained blocks")):
             tests = [self.personal_test(case, ranker, "shared") for case in self.cases]
-            yield Claim(
+            yield CfbrsClaim(
                 "the model gives better NDCG for subsets of the users, personalised rankings "
                 f"({text}; {GENERATED})",
                 all(t.sign > 0 and t.significant for t in tests),
                 _differences(tests),
             )
 
-    def _loop_claim(self) -> Claim:
+    def _loop_claim(self) -> CfbrsClaim:
         told = [
             f"draw {one.seed}: {one.test[0]:.3f} to {one.test[one.stopped or -1]:.3f} "
             + (f"after {one.stopped} batches" if one.stopped else "and not converged")
             for one in self.loops
         ]
-        return Claim(
+        return CfbrsClaim(
             f"learning is repeated as feedback arrives until NDCG converges ({GENERATED})",
             all(one.stopped > 0 and one.test[one.stopped] > one.test[0] for one in self.loops),
             "; ".join(told),
@@ -292,20 +294,20 @@ class Reproduction:
         return from_json(cls, told)
 
 
-def _counts() -> Iterator[Claim]:
+def _counts() -> Iterator[CfbrsClaim]:
     found = [Compositions(46, m).count for m in (1, 5, 10, 20)]
-    yield Claim(
+    yield CfbrsClaim(
         "46 features have 2^45 compositions; 51,320, 265 and 8 with blocks of 5, 10 and 20 or more",
         found == [2**45, 51_320, 265, 8],
         ", ".join(f"{n:,}" for n in found),
     )
     five = Compositions(5).count
-    yield Claim("5 features have 15 compositions", five == 15, f"{five}: one was left out")
+    yield CfbrsClaim("5 features have 15 compositions", five == 15, f"{five}: one was left out")
 
 
-def _factor_claim() -> Claim:
+def _factor_claim() -> CfbrsClaim:
     positive, negative = FACTORS[:N_POSITIVE], FACTORS[N_POSITIVE:]
-    return Claim(
+    return CfbrsClaim(
         "user feedback is composed of seven factors",
         len(FACTORS) == 7,
         f"the introduction says seven; the problem statement and Definition 4 say {len(FACTORS)}, and the "
@@ -318,5 +320,5 @@ def _listed(values: Any, digits: int = 3) -> str:
     return ", ".join(f"{v:.{digits}f}" for v in values)
 
 
-def _differences(tests: list[Comparison]) -> str:
+def _differences(tests: list[PairedComparison]) -> str:
     return "; ".join(f"{t.data} {t.difference:+.4f} (p = {t.adjusted:.3f})" for t in tests)

@@ -30,20 +30,20 @@ ENSEMBLES = {
 """Every ensemble, and what tables call it."""
 
 
-class Tested(NamedTuple):
+class CfbrsTestResult(NamedTuple):
     """NDCG@10 of each test query, and what was chosen on validation."""
 
     values: tuple[float, ...]
     settings: str = ""
 
 
-def ensembles(bank: Bank, smallest: int) -> Iterator[tuple[str, Tested]]:
+def ensembles(bank: Bank, smallest: int) -> Iterator[tuple[str, CfbrsTestResult]]:
     """Every ensemble of a fold; the shared model is the composition of one block."""
     d, n = bank.plan.n_features, len(bank.plan.blocks)
     votes = bank.votes("test")
 
-    def raw(weights: Floats, settings: str = "") -> Tested:
-        return Tested(tuple(bank.per_query("test", votes(weights)).tolist()), settings)
+    def raw(weights: Floats, settings: str = "") -> CfbrsTestResult:
+        return CfbrsTestResult(tuple(bank.per_query("test", votes(weights)).tolist()), settings)
 
     whole = np.zeros(n)
     whole[bank.plan.blocks.index(tuple(range(d)))] = 1.0
@@ -71,11 +71,11 @@ def _best_round(bank: Bank, plan: Plan) -> tuple[Floats, str]:
     return chosen, f"{rounds} rounds"
 
 
-def _weighed(bank: Bank, composed: Composed) -> Tested:
+def _weighed(bank: Bank, composed: Composed) -> CfbrsTestResult:
     found = weigh_population(composed, bank.fold.valid, CHOOSE)
     return _scored(bank, found, f"T={found.population.temperature:g}")
 
 
-def _scored(bank: Bank, composed: Composed, settings: str = "") -> Tested:
+def _scored(bank: Bank, composed: Composed, settings: str = "") -> CfbrsTestResult:
     scores = bank.votes("test", composed.how)(composed.shares)
-    return Tested(tuple(bank.per_query("test", scores).tolist()), settings)
+    return CfbrsTestResult(tuple(bank.per_query("test", scores).tolist()), settings)

@@ -16,16 +16,23 @@ from joblib import delayed
 
 from podium.data import Fold, Path_, check_seed
 from podium.errors import DataError, NotConvergedWarning, UsageError
-from podium.experiments import Shelf, Told, data_fingerprint, finished, made_of, shortened
+from podium.experiments import (
+    CheckpointStore,
+    ProgressCallback,
+    cache_key,
+    data_fingerprint,
+    run_or_load,
+    shortened,
+)
 from podium.rankers import RANKERS, Ranker, tune
 from podium_papers.cfbrs.blocks import METRIC, Bank
-from podium_papers.cfbrs.claims import Chosen, Reproduction
-from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, Tested, ensembles
+from podium_papers.cfbrs.claims import CfbrsChoice, CfbrsReproduction
+from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, CfbrsTestResult, ensembles
 from podium_papers.cfbrs.loop import BATCHES, Loop, run_loop
-from podium_papers.cfbrs.population import CASES, OWNED, Run, outcome, run_case
-from podium_papers.cfbrs.table import NEAREST, ROUNDS, Curve, Row, curves, table_rows
-from podium_papers.cfbrs.variance import REDRAWS, Spread, spreads
-from podium_papers.outcomes import Outcome, compare, scores
+from podium_papers.cfbrs.population import CASES, OWNED, SimulatedRun, outcome, run_case
+from podium_papers.cfbrs.table import NEAREST, ROUNDS, RoundCurve, Row, curves, table_rows
+from podium_papers.cfbrs.variance import REDRAWS, DrawSpread, spreads
+from podium_papers.outcomes import RankerOutcome, compare, scores
 
 BASES = ("ranksvm", "ranknet")
 """The paper's base learners; the variance is studied with the first."""
@@ -45,9 +52,9 @@ class Folded(NamedTuple):
 
     rows: list[Row]
     nearest: list[Row]
-    curves: list[Curve]
-    tested: dict[str, Tested]
-    spreads: list[Spread]
+    curves: list[RoundCurve]
+    tested: dict[str, CfbrsTestResult]
+    spreads: list[DrawSpread]
     settings: str
     reason: str
 
@@ -63,9 +70,9 @@ def reproduce(
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
     seed: int = 0,
-) -> Reproduction:
+) -> CfbrsReproduction:
     """Table 1, Figures 2 and 3, the exhaustive ensemble, the variance study, classes and feedback.
 
     The base's settings are chosen on a fold's validation queries with all features (the shared-feature
@@ -127,11 +134,13 @@ def reproduce(
         work[f"feedback in batches, draw {draw}"] = delayed(run_loop)(
             used[0], draw, batches=4 if quick else BATCHES, min_block=min_block, owned=owned
         )
-    shelf: Shelf[Piece] = Shelf(None if keep is None else Path(keep), Piece)
-    found = finished(
+    store: CheckpointStore[CfbrsCheckpoint] = CheckpointStore(
+        None if keep is None else Path(keep), CfbrsCheckpoint
+    )
+    found = run_or_load(
         {name: delayed(_piece)(*task) for name, task in work.items()},
-        shelf,
-        made_of([data_fingerprint({"": used}), bases, min_block, owned, drawn, quick, seed]),
+        store,
+        cache_key([data_fingerprint({"": used}), bases, min_block, owned, drawn, quick, seed]),
         n_jobs,
         callback,
     )
@@ -140,23 +149,23 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class Piece:
+class CfbrsCheckpoint:
     """One piece of work, of one of the three kinds."""
 
     folded: Folded | None = None
-    run: Run | None = None
+    run: SimulatedRun | None = None
     loop: Loop | None = None
 
     @property
-    def whole(self) -> Folded | Run | Loop | None:
+    def whole(self) -> Folded | SimulatedRun | Loop | None:
         """What is in it."""
         return self.folded or self.run or self.loop
 
 
-def _piece(function: Callable[..., Any], args: Any, kwargs: Any) -> Piece:
+def _piece(function: Callable[..., Any], args: Any, kwargs: Any) -> CfbrsCheckpoint:
     found = function(*args, **kwargs)
-    kinds = {Folded: "folded", Run: "run", Loop: "loop"}
-    return Piece(**{kinds[type(found)]: found})
+    kinds = {Folded: "folded", SimulatedRun: "run", Loop: "loop"}
+    return CfbrsCheckpoint(**{kinds[type(found)]: found})
 
 
 def run_fold(
@@ -201,7 +210,7 @@ def _tuned(base: str, fold: Fold, seed: int) -> Ranker:
 def _assembled(
     found: Mapping[str, Any], bases: tuple[str, ...], data: str, n_features: int, min_block: int,
     quick: bool, seed: int,
-) -> Reproduction:  # fmt: skip
+) -> CfbrsReproduction:  # fmt: skip
     """The pieces put together, with tests."""
     by_base = {
         base: [v for k, v in found.items() if isinstance(v, Folded) and k.startswith(f"{base},")]
@@ -214,13 +223,17 @@ def _assembled(
         for name in ENSEMBLES
     ]
     runs = {
-        case.name: [v for k, v in found.items() if isinstance(v, Run) and k[: k.rfind(", draw")] == case.name]
+        case.name: [
+            v
+            for k, v in found.items()
+            if isinstance(v, SimulatedRun) and k[: k.rfind(", draw")] == case.name
+        ]
         for case in CASES
-    }  # fmt: skip
+    }
     personal = [one for own in runs.values() for run in own for one in run.found]
     personal_outcomes = [one for case, own in runs.items() for one in outcome(case, own)]
     pairs = [(name, SHARED) for name in ENSEMBLES if name != SHARED]
-    return Reproduction(
+    return CfbrsReproduction(
         data, n_features, min_block, redraws(quick), quick, seed,
         table=tuple(row for one in folded for row in one.rows),
         nearest=tuple(row for one in folded for row in one.nearest),
@@ -235,19 +248,19 @@ def _assembled(
     )  # fmt: skip
 
 
-def _outcome(base: str, name: str, tested: Sequence[Tested]) -> Outcome:
+def _outcome(base: str, name: str, tested: Sequence[CfbrsTestResult]) -> RankerOutcome:
     """An ensemble's folds put together, query by query."""
     values = tuple(v for one in tested for v in one.values)
-    return Outcome(base, "", name, {METRIC: values}, {}, {})
+    return RankerOutcome(base, "", name, {METRIC: values}, {}, {})
 
 
-def _chosen(by_base: Mapping[str, Sequence[Folded]]) -> list[Chosen]:
+def _chosen(by_base: Mapping[str, Sequence[Folded]]) -> list[CfbrsChoice]:
     out = []
     for base, own in by_base.items():
-        out.append(Chosen(base, "base", tuple(one.settings for one in own)))
-        out.append(Chosen(base, "unfinished", tuple(one.reason for one in own)))
+        out.append(CfbrsChoice(base, "base", tuple(one.settings for one in own)))
+        out.append(CfbrsChoice(base, "unfinished", tuple(one.reason for one in own)))
         for name in own[0].tested:
             settings = tuple(one.tested[name].settings for one in own)
             if any(settings):
-                out.append(Chosen(base, name, settings))
+                out.append(CfbrsChoice(base, name, settings))
     return out

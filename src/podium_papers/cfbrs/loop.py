@@ -13,8 +13,8 @@ from podium.feedback import Feedback, make_log, parse_ubi
 from podium.metrics import evaluate
 from podium.rankers import RankSVM, tune
 from podium_papers.cfbrs.blocks import METRIC, Floats, mean
-from podium_papers.cfbrs.population import OWNED, Judged, population
-from podium_papers.curves import Line, LineFigure
+from podium_papers.cfbrs.population import OWNED, JudgedByClass, population
+from podium_papers.curves import FigureLine, LineFigure
 
 BATCHES, LISTS = 40, 10
 """Batches of feedback, and the lists that each class is shown in one."""
@@ -55,7 +55,7 @@ def run_loop(
     shared = tune(RankSVM(), known, valid.data, METRIC).ranker
     assert isinstance(shared, RankSVM)
     rows = train.data.groups.codes >= half
-    later = Judged(asked, train.names[half:], {n: g[rows] for n, g in train.grades.items()})
+    later = JudgedByClass(asked, train.names[half:], {n: g[rows] for n, g in train.grades.items()})
     feedback = [_clicks(later, lists, owned, [seed, b]) for b in range(batches)]
     held_out = Batch(valid.data, _clicks(valid, 10 * lists, owned, [seed, batches]))
 
@@ -84,7 +84,7 @@ def run_loop(
 
 
 def _clicks(
-    judged: Judged, lists: int, owned: Mapping[str, tuple[int, int]], seed: Sequence[int]
+    judged: JudgedByClass, lists: int, owned: Mapping[str, tuple[int, int]], seed: Sequence[int]
 ) -> Feedback:
     """What users of each class did with some lists, through a log."""
     lines: list[str] = []
@@ -95,7 +95,7 @@ def _clicks(
     return parse_ubi(lines, user_class="query_attributes.user_class")
 
 
-def _tested(ranker: CFBRS, test: Judged, owned: Mapping[str, tuple[int, int]]) -> float:
+def _tested(ranker: CFBRS, test: JudgedByClass, owned: Mapping[str, tuple[int, int]]) -> float:
     """NDCG@10 of each class's ranking on its own grades; all users' where it is not known yet."""
     known = {row.name for row in ranker.classes_}
     return mean(
@@ -106,7 +106,7 @@ def _tested(ranker: CFBRS, test: Judged, owned: Mapping[str, tuple[int, int]]) -
     )
 
 
-def _value(test: Judged, name: str, scores: Floats) -> float:
+def _value(test: JudgedByClass, name: str, scores: Floats) -> float:
     return evaluate(test.data.with_labels(test.grades[name]), scores, METRIC)[METRIC].mean
 
 
@@ -116,9 +116,9 @@ def loop_figure(loops: Sequence[Loop]) -> LineFigure:
     for loop in loops:
         x = tuple(float(n) for n in range(len(loop.test)))
         stop = (float(loop.stopped),) if loop.stopped else ()
-        lines.append(Line(f"draw {loop.seed}: class rankings", x, loop.test, marks=stop))
+        lines.append(FigureLine(f"draw {loop.seed}: class rankings", x, loop.test, marks=stop))
         ends = (0.0, x[-1])
         name = f"draw {loop.seed}: shared model"
-        lines.append(Line(name, ends, (loop.shared, loop.shared), dashed=True))
+        lines.append(FigureLine(name, ends, (loop.shared, loop.shared), dashed=True))
     title = "Feedback in batches: test NDCG@10 on the classes' own grades"
     return LineFigure(title, f"batches of {loops[0].lists} lists", "NDCG@10", tuple(lines))

@@ -9,15 +9,15 @@ import numpy as np
 
 from podium.ensemble import CFBRS, Compositions
 from podium.experiments import save_figure
-from podium_papers.cfbrs.claims import CLOSE, Reproduction
+from podium_papers.cfbrs.claims import CLOSE, CfbrsReproduction
 from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED
 from podium_papers.cfbrs.page_users import classes, feedback, variance
 from podium_papers.cfbrs.table import NEAREST, PRINTED, blocks_means, fold_means
 from podium_papers.markdown import capital, difference, table, verdict
-from podium_papers.outcomes import Comparison
+from podium_papers.outcomes import PairedComparison
 
 
-def sections(found: Reproduction) -> list[str]:
+def sections(found: CfbrsReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The base's C or l2 is chosen on a fold's validation queries with all features, which is the "
@@ -34,13 +34,13 @@ def sections(found: Reproduction) -> list[str]:
     ]
 
 
-def draw(found: Reproduction, folder: Path) -> None:
+def draw(found: CfbrsReproduction, folder: Path) -> None:
     """Every figure as SVG."""
     for name, figure in found.figures().items():
         save_figure(figure.plot(), folder / f"cfbrs-{name}.svg")
 
 
-def claims(found: Reproduction) -> list[str]:
+def claims(found: CfbrsReproduction) -> list[str]:
     """Which of them hold."""
     return [
         "### Which of the paper's claims hold",
@@ -57,7 +57,7 @@ def claims(found: Reproduction) -> list[str]:
     ]
 
 
-def table_1(found: Reproduction) -> list[str]:
+def table_1(found: CfbrsReproduction) -> list[str]:
     """Both readings, next to the printed values, and how far the first is from them on the same data."""
     read = {base: blocks_means(found.nearest, base) for base in found.bases}
     combined = {base: fold_means(found.table, base) for base in found.bases}
@@ -102,7 +102,7 @@ def table_1(found: Reproduction) -> list[str]:
     ]
 
 
-def nearness(found: Reproduction) -> list[str]:
+def nearness(found: CfbrsReproduction) -> list[str]:
     """How many of the printed values are met."""
     counted = ", ".join(
         f"{near.met} of {near.of} with {base} (mean distance {near.gap:.3f})"
@@ -121,7 +121,7 @@ def triple(values: Sequence[float], digits: int, sign: str = "") -> str:
     return " / ".join(f"{round(v, digits) + 0.0:{sign}.{digits}f}" for v in values)
 
 
-def figures_2_and_3(found: Reproduction) -> list[str]:
+def figures_2_and_3(found: CfbrsReproduction) -> list[str]:
     """The pictures."""
     lines = ["### Figures 2 and 3", ""]
     for base in found.bases:
@@ -138,7 +138,7 @@ def figures_2_and_3(found: Reproduction) -> list[str]:
     ]
 
 
-def exhaustive(found: Reproduction) -> list[str]:
+def exhaustive(found: CfbrsReproduction) -> list[str]:
     """The ensembles against the shared model."""
     rows = []
     for name, title in ENSEMBLES.items():
@@ -190,17 +190,17 @@ def exhaustive(found: Reproduction) -> list[str]:
     ]
 
 
-def n_compositions(found: Reproduction) -> int:
+def n_compositions(found: CfbrsReproduction) -> int:
     """Of all features in order, with blocks as large as asked for."""
     return Compositions(found.n_features, found.min_block).count
 
 
-def n_blocks(found: Reproduction) -> int:
+def n_blocks(found: CfbrsReproduction) -> int:
     """Different blocks of these compositions."""
     names = [f"f{i}" for i in range(found.n_features)]
     return len(CFBRS(min_block=found.min_block).plan(names).blocks)
 
 
-def n_queries(test: Comparison) -> int:
+def n_queries(test: PairedComparison) -> int:
     """That a paired test is over."""
     return test.wins + test.ties + test.losses

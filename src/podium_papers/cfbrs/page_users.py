@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium_papers.cfbrs.claims import TARGET, Reproduction
+from podium_papers.cfbrs.claims import TARGET, CfbrsReproduction
 from podium_papers.cfbrs.loop import PATIENCE, TOL
 from podium_papers.cfbrs.population import RANKERS
 from podium_papers.cfbrs.variance import DRAWN
@@ -22,7 +22,7 @@ VARIANCE = [
 """What the study came to on the paper's own data."""
 
 
-def variance(found: Reproduction) -> list[str]:
+def variance(found: CfbrsReproduction) -> list[str]:
     """What the abstract says can be controlled."""
     ratios = {c.setting: c for c in found.controls()}
     rows = []
@@ -57,7 +57,7 @@ def variance(found: Reproduction) -> list[str]:
     ]
 
 
-def classes(found: Reproduction) -> list[str]:
+def classes(found: CfbrsReproduction) -> list[str]:
     """The population of four classes."""
     seeds = sorted({p.seed for p in found.personal})
     rows = []
@@ -99,7 +99,7 @@ def classes(found: Reproduction) -> list[str]:
     ]
 
 
-def class_verdict(found: Reproduction) -> list[str]:
+def class_verdict(found: CfbrsReproduction) -> list[str]:
     """What the population came to on the paper's own data."""
     least = {
         ranker: min(
@@ -133,7 +133,7 @@ def class_verdict(found: Reproduction) -> list[str]:
     ]
 
 
-def feedback(found: Reproduction) -> list[str]:
+def feedback(found: CfbrsReproduction) -> list[str]:
     """The loop."""
     rows = [
         [

@@ -20,7 +20,7 @@ from podium.feedback import CLICKS
 from podium.metrics import evaluate
 from podium.rankers import RankSVM, tune
 from podium_papers.cfbrs.blocks import METRIC, Floats, mean
-from podium_papers.outcomes import Outcome
+from podium_papers.outcomes import RankerOutcome
 
 OWNED: Mapping[str, tuple[int, int]] = {
     "a": (10, 20), "b": (20, 28), "c": (28, 36), "d": (36, 46),
@@ -42,7 +42,7 @@ RANKERS = {
 
 
 @dataclass(frozen=True)
-class Case:
+class LearningCase:
     """What rankers learn from: grades or clicks, of all training queries or a share of them."""
 
     name: str
@@ -51,10 +51,10 @@ class Case:
 
 
 CASES = (
-    Case("grades", False, 1.0),
-    Case("grades, a tenth of the queries", False, 0.1),
-    Case("clicks", True, 1.0),
-    Case("clicks, a tenth of the queries", True, 0.1),
+    LearningCase("grades", False, 1.0),
+    LearningCase("grades, a tenth of the queries", False, 0.1),
+    LearningCase("clicks", True, 1.0),
+    LearningCase("clicks, a tenth of the queries", True, 0.1),
 )
 
 
@@ -75,7 +75,7 @@ class Personal:
         return mean(self.by_class)
 
 
-class Judged(NamedTuple):
+class JudgedByClass(NamedTuple):
     """Queries, each judged by one class, and every class's grades of all of them."""
 
     data: RankingData
@@ -86,14 +86,14 @@ class Judged(NamedTuple):
         """The queries that a class judged."""
         return self.data.subset(np.flatnonzero(self.names == name))
 
-    def share(self, share: float, rng: np.random.Generator) -> Judged:
+    def share(self, share: float, rng: np.random.Generator) -> JudgedByClass:
         """Some of each class's queries, two at least."""
         mixed = rng.permutation(self.data.n_queries)
         own = [mixed[self.names[mixed] == name] for name in sorted(set(self.names.tolist()))]
         kept = np.sort(np.concatenate([q[: max(2, round(share * len(q)))] for q in own]))
-        return Judged(self.data.subset(kept), self.names[kept], {})
+        return JudgedByClass(self.data.subset(kept), self.names[kept], {})
 
-    def clicked(self, rng: np.random.Generator) -> Judged:
+    def clicked(self, rng: np.random.Generator) -> JudgedByClass:
         """Clicks instead of grades: 1 with the chance of the grade."""
         chance = np.array(CLICKS)[self.data.y.astype(np.int64)]
         clicks = (rng.random(len(chance)) < chance).astype(np.float64)
@@ -102,7 +102,7 @@ class Judged(NamedTuple):
 
 def population(
     fold: Fold, seed: int, owned: Mapping[str, tuple[int, int]] = OWNED
-) -> tuple[Judged, Judged, Judged]:
+) -> tuple[JudgedByClass, JudgedByClass, JudgedByClass]:
     """Training, validation and test queries judged by classes of users.
 
     A class's utility is (x_block / sd) . v, v ~ N(0, I), with mean 0 and standard deviation 1, plus
@@ -114,7 +114,7 @@ def population(
     sd = np.where(sd > 0, sd, 1.0)
     tastes = {name: rng.standard_normal(b - a) for name, (a, b) in owned.items()}
 
-    def judged(data: RankingData) -> Judged:
+    def judged(data: RankingData) -> JudgedByClass:
         grades = {}
         for name, (a, b) in owned.items():
             utility = (data.X[:, a:b] / sd[a:b]) @ tastes[name]
@@ -124,7 +124,7 @@ def population(
         names = np.array(sorted(owned))[rng.permutation(data.n_queries) % len(owned)]
         row_names = data.groups.spread(names)
         y = np.select([row_names == name for name in owned], [grades[name] for name in owned])
-        return Judged(data.with_labels(y), names, grades)
+        return JudgedByClass(data.with_labels(y), names, grades)
 
     train, valid, test = (judged(data) for data in fold)
     return train, valid, test
@@ -138,7 +138,7 @@ def _graded(data: RankingData, utility: Floats) -> Floats:
     return np.where(places <= best, 2.0, np.where(places <= good, 1.0, 0.0))
 
 
-class Run(NamedTuple):
+class SimulatedRun(NamedTuple):
     """One case of one draw: the means, and the value of each test query by ranker."""
 
     found: list[Personal]
@@ -146,9 +146,9 @@ class Run(NamedTuple):
 
 
 def run_case(
-    fold: Fold, seed: int, case: Case, *, min_block: int = 5,
+    fold: Fold, seed: int, case: LearningCase, *, min_block: int = 5,
     owned: Mapping[str, tuple[int, int]] = OWNED,
-) -> Run:  # fmt: skip
+) -> SimulatedRun:  # fmt: skip
     """Every ranker: learned from what the case gives, tested on the classes' own grades.
 
     Each has C chosen on the validation queries that it may see; temperatures are chosen within the
@@ -172,14 +172,18 @@ def run_case(
         means = tuple(mean(v) for v in values.values())
         told = tuple(float(t) if np.isfinite(t) else None for t in temperatures)
         found.append(Personal(case.name, seed, ranker, means, told))
-    return Run(found, per_query)
+    return SimulatedRun(found, per_query)
 
 
 Rankings = dict[str, tuple[dict[str, Floats], Sequence[float]]]
 
 
 def _rankings(
-    train: Judged, valid: Judged, test: Judged, min_block: int, owned: Mapping[str, tuple[int, int]]
+    train: JudgedByClass,
+    valid: JudgedByClass,
+    test: JudgedByClass,
+    min_block: int,
+    owned: Mapping[str, tuple[int, int]],
 ) -> Rankings:
     """Ranker -> the scores of the test queries for each class, and the temperatures chosen."""
     data = test.data
@@ -227,10 +231,10 @@ def _cut(data: RankingData, features: tuple[int, int]) -> RankingData:
     return data.with_features(data.X[:, slice(*features)])
 
 
-def outcome(case: str, runs: Sequence[Run]) -> list[Outcome]:
+def outcome(case: str, runs: Sequence[SimulatedRun]) -> list[RankerOutcome]:
     """Each ranker's value of each test query, in the mean over classes and draws."""
     return [
-        Outcome(case, "", ranker, {METRIC: tuple(np.mean(
+        RankerOutcome(case, "", ranker, {METRIC: tuple(np.mean(
             [run.per_query[ranker] for run in runs], axis=0).tolist())}, {}, {})
         for ranker in RANKERS
     ]  # fmt: skip

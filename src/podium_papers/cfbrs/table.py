@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium_papers.cfbrs.blocks import PARTS, Bank, Floats, first_compositions, mean
-from podium_papers.curves import Line, LineFigure
+from podium_papers.curves import FigureLine, LineFigure
 
 ROUNDS = 42
 """Of boosting; there are as many first compositions."""
@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Curve:
+class RoundCurve:
     """Test NDCG@10 of an ensemble on one fold, as it takes up one composition after the other."""
 
     base: str
@@ -69,7 +69,9 @@ def table_rows(bank: Bank, base: str, fold: int, smallest: int) -> Iterator[Row]
         )  # fmt: skip
 
 
-def curves(bank: Bank, base: str, fold: int, smallest: int, rounds: int = ROUNDS) -> list[Curve]:
+def curves(
+    bank: Bank, base: str, fold: int, smallest: int, rounds: int = ROUNDS
+) -> list[RoundCurve]:
     """Figure 3 on one fold: bagging and boosting by the number of compositions."""
     first = first_compositions(bank.plan.n_features, smallest)
     listed = bank.drawn(min_block=1, compositions=first)[0]
@@ -84,7 +86,7 @@ def curves(bank: Bank, base: str, fold: int, smallest: int, rounds: int = ROUNDS
         "boosting": bank.boosted(listed, rounds),
         "boosting, all compositions": bank.boosted(bank.plan, rounds),
     }
-    return [Curve(base, fold, n, tuple(map(tested, weights))) for n, weights in found.items()]
+    return [RoundCurve(base, fold, n, tuple(map(tested, weights))) for n, weights in found.items()]
 
 
 def fold_means(rows: Sequence[Row], base: str) -> dict[int, tuple[float, float, float]]:
@@ -102,7 +104,7 @@ def blocks_means(rows: Sequence[Row], base: str) -> dict[int, tuple[float, ...]]
     return {row.min_block: row.blocks for row in rows if (row.base, row.fold) == (base, 1)}
 
 
-def mean_curve(all_curves: Sequence[Curve], base: str, name: str) -> tuple[float, ...]:
+def mean_curve(all_curves: Sequence[RoundCurve], base: str, name: str) -> tuple[float, ...]:
     """The mean over folds; a fold where boosting ended keeps its last value."""
     own = [c.values for c in all_curves if (c.base, c.name) == (base, name)]
     longest = max(map(len, own))
@@ -116,20 +118,23 @@ def figure_2(rows: Sequence[Row], base: str) -> LineFigure:
     x = tuple(map(float, found))
     names = ("training", "validation", "test")
     lines = tuple(
-        Line(name, x, tuple(values[i] for values in found.values())) for i, name in enumerate(names)
+        FigureLine(name, x, tuple(values[i] for values in found.values()))
+        for i, name in enumerate(names)
     )
     title = f"CFBRS, Figure 2: first compositions, {base}, five folds"
     return LineFigure(title, "features of the smallest block", "NDCG@10", lines)
 
 
-def figure_3(rows: Sequence[Row], all_curves: Sequence[Curve], base: str) -> LineFigure:
+def figure_3(rows: Sequence[Row], all_curves: Sequence[RoundCurve], base: str) -> LineFigure:
     """Test NDCG@10 of bagging and boosting by the number of compositions, and the shared model."""
     lines = []
     for name in dict.fromkeys(c.name for c in all_curves):
         y = mean_curve(all_curves, base, name)
-        lines.append(Line(name, tuple(float(n) for n in range(1, len(y) + 1)), y))
+        lines.append(FigureLine(name, tuple(float(n) for n in range(1, len(y) + 1)), y))
     most = max(len(line.x) for line in lines)
     shared = list(fold_means(rows, base).values())[-1][2]
-    lines.append(Line("shared-feature model", (1.0, float(most)), (shared, shared), dashed=True))
+    lines.append(
+        FigureLine("shared-feature model", (1.0, float(most)), (shared, shared), dashed=True)
+    )
     title = f"CFBRS, Figure 3: bagging and boosting, {base}, test queries of five folds"
     return LineFigure(title, "compositions", "NDCG@10", tuple(lines))

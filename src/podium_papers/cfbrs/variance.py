@@ -50,7 +50,7 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Spread:
+class DrawSpread:
     """Ensembles of one setting drawn anew many times, on the test queries of one fold.
 
     Parameters
@@ -81,7 +81,7 @@ def spreads(
     smallest: int,
     redraws: int = REDRAWS,
     settings: Sequence[Setting] = SETTINGS,
-) -> list[Spread]:
+) -> list[DrawSpread]:
     """The variance study on one fold."""
     members: dict[tuple[int, ...], float] = {}
     return [_spread(bank, fold, smallest, redraws, setting, members) for setting in settings]
@@ -90,7 +90,7 @@ def spreads(
 def _spread(
     bank: Bank, fold: int, smallest: int, redraws: int, setting: Setting,
     members: dict[tuple[int, ...], float],
-) -> Spread:  # fmt: skip
+) -> DrawSpread:  # fmt: skip
     votes, groups = bank.votes("test"), bank.fold.test.groups
     weigh = _Weighing(bank, setting.weights)
     quality, places, sds, gaps = [], [], [], []
@@ -109,7 +109,7 @@ def _spread(
             own.append(members[sizes])
         sds.append(float(np.std(own)))
         gaps.append(quality[-1] - mean(own))
-    return Spread(
+    return DrawSpread(
         setting.name, setting.knob, fold, mean(quality), float(np.std(quality, ddof=1)),
         float(np.sqrt(np.mean(np.var(places, axis=0, ddof=1)))), mean(sds), mean(gaps),
     )  # fmt: skip
@@ -168,7 +168,7 @@ class Control:
         return self.folds == self.of and abs(self.ratio - 1) >= 0.1
 
 
-def controls(found: Sequence[Spread]) -> tuple[Control, ...]:
+def controls(found: Sequence[DrawSpread]) -> tuple[Control, ...]:
     """Every setting against the plain one, fold by fold."""
     plain = {s.fold: s.place_sd for s in found if s.knob == PLAIN.knob}
     out = []

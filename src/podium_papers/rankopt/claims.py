@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from podium.errors import UsageError
-from podium_papers.outcomes import Comparison, Outcome, Score, compare, scores
+from podium_papers.outcomes import MeanScore, PairedComparison, RankerOutcome, compare, scores
 from podium_papers.rankopt.convergence import Convergence
 from podium_papers.rankopt.lists import MEASURES
-from podium_papers.rankopt.rules import Case
+from podium_papers.rankopt.rules import RuleCase
 
 BASE = "lambdamart"
 HEURISTICS = ("radical", "moderate", "conservative", "proportional")
@@ -39,23 +39,23 @@ NAMES = {
     "margin": "RankOpt (margin)",
 }
 
-COMBINATIONS = tuple(Case(top, rest) for top in (1, 3, 5) for rest in (5, 10))
-REPORTED = (Case(3, 5), Case(3, 10), Case(5, 10))
+COMBINATIONS = tuple(RuleCase(top, rest) for top in (1, 3, 5) for rest in (5, 10))
+REPORTED = (RuleCase(3, 5), RuleCase(3, 10), RuleCase(5, 10))
 """The combinations the paper shows."""
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 WIDE = (1.0, 10.0, 100.0, 1000.0, 3000.0)
 """For the printed forms, which want more: nothing but weights holds a rule against their start."""
-STUDY = Case(3, 5)
+STUDY = RuleCase(3, 5)
 """Where wrong rules and weights are studied."""
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 DEPTHS = tuple(range(1, 11))
-TYPES = {"top-5": Case(5, None), "not-top-10": Case(None, 10), "both": Case(5, 10)}
+TYPES = {"top-5": RuleCase(5, None), "not-top-10": RuleCase(None, 10), "both": RuleCase(5, 10)}
 STUDIES = tuple(
     dict.fromkeys(
         [
-            *(Case(k, None) for k in DEPTHS),
-            *(Case(None, k) for k in DEPTHS),
-            *(Case(STUDY.top, STUDY.rest, share) for share in SHARES if share),
+            *(RuleCase(k, None) for k in DEPTHS),
+            *(RuleCase(None, k) for k in DEPTHS),
+            *(RuleCase(STUDY.top, STUDY.rest, share) for share in SHARES if share),
         ]
     )
 )
@@ -67,7 +67,7 @@ EXCEPT = {
     "MQ2008": {("top-5, not-top-10", "proportional", "NDCG@5")},
     "OHSUMED": {
         (str(case), "radical", measure)
-        for case in (Case(3, 5), Case(3, 10))
+        for case in (RuleCase(3, 5), RuleCase(3, 10))
         for measure in ("NDCG@3", "NDCG@5")
     },
 }
@@ -80,7 +80,7 @@ def along(weight: str, value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Claim:
+class RankOptClaim:
     """Something the paper says, of one form of its method on one data set, and what we find.
 
     `form` is empty where the claim is not about the method, `when` where not about the baselines.
@@ -113,12 +113,12 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class RankOptReproduction:
     """What every method came to on every query in every case, and the tests and claims made of it."""
 
     quick: bool
     seed: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RankerOutcome, ...]
     examples: tuple[Example, ...]
     convergence: tuple[Convergence, ...] = ()
 
@@ -128,10 +128,10 @@ class Reproduction:
         return tuple(dict.fromkeys(o.data for o in self.outcomes))
 
     @cached_property
-    def _found(self) -> dict[tuple[str, str, str], Outcome]:
+    def _found(self) -> dict[tuple[str, str, str], RankerOutcome]:
         return {(o.data, o.mode, o.ranker): o for o in self.outcomes}
 
-    def outcome(self, data: str, case: str, method: str) -> Outcome:
+    def outcome(self, data: str, case: str, method: str) -> RankerOutcome:
         """One method in one case on one data set; the base ranker has no rules."""
         key = (data, "" if method == BASE else case, method)
         if key not in self._found:
@@ -142,17 +142,19 @@ class Reproduction:
         """The mean over queries."""
         return float(np.mean(self.outcome(data, case, method).values[measure]))
 
-    def _of(self, case: str, methods: Sequence[str]) -> list[Outcome]:
+    def _of(self, case: str, methods: Sequence[str]) -> list[RankerOutcome]:
         keys = [(d, "" if m == BASE else case, m) for d in self.data for m in methods]
         return [self._found[key] for key in keys if key in self._found]
 
-    def comparisons(self, case: str, form: str, when: str = "always") -> tuple[Comparison, ...]:
+    def comparisons(
+        self, case: str, form: str, when: str = "always"
+    ) -> tuple[PairedComparison, ...]:
         """Paired t-tests of a form against the base ranker and the baselines, all data, corrected."""
         others = (BASE, *WHENS[when])
         pairs = [(form, other) for other in others]
         return compare(self._of(case, (form, *others)), pairs, MEASURES, method="t")
 
-    def types(self, form: str) -> tuple[tuple[Score, ...], tuple[Comparison, ...]]:
+    def types(self, form: str) -> tuple[tuple[MeanScore, ...], tuple[PairedComparison, ...]]:
         """Figure 10: means without rules, with either and with both, and tests of both against them."""
         outcomes = [
             replace(found, ranker=kind, mode="")
@@ -165,12 +167,12 @@ class Reproduction:
         pairs = [("both", kind) for kind in ("none", "not-top-10", "top-5")]
         return scores(outcomes, MEASURES), compare(outcomes, pairs, MEASURES, method="t")
 
-    def means(self) -> dict[str, tuple[Score, ...]]:
+    def means(self) -> dict[str, tuple[MeanScore, ...]]:
         """Case -> means and standard errors of all methods in it; no case for the base ranker."""
         cases = dict.fromkeys(o.mode for o in self.outcomes)
         return {c: scores([o for o in self.outcomes if o.mode == c], MEASURES) for c in cases}
 
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[RankOptClaim, ...]:
         """What the paper says, data set by data set."""
         forms = [form for form in TUNED if (self.data[0], str(STUDY), form) in self._found]
         found = [
@@ -184,20 +186,20 @@ class Reproduction:
             found += self._radical()
         return (*found, *convergence_claims(self.convergence))
 
-    def _over_base(self, form: str) -> Iterator[Claim]:
+    def _over_base(self, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt is better than LambdaMART, significantly"
         for data in self.data:
             tests = self._tests(data, form, "always", lambda c: c.other == BASE)
             above, told = _counted([c for _, c in tests])
-            yield Claim("3-6", text, data, form, "", above == len(tests), told)
+            yield RankOptClaim("3-6", text, data, form, "", above == len(tests), told)
 
-    def _over_baselines(self, form: str) -> Iterator[Claim]:
+    def _over_baselines(self, form: str) -> Iterator[RankOptClaim]:
         for when in WHENS:
             for data in self.data:
                 tests = self._tests(data, form, when, lambda c: c.other != BASE)
                 _, told = _counted([c for _, c in tests])
                 better = all(c.sign > 0 for _, c in tests)
-                yield Claim("3-6", "RankOpt is better than all four baselines", data, form, when,
+                yield RankOptClaim("3-6", "RankOpt is better than all four baselines", data, form, when,
                             better, told)  # fmt: skip
                 rest = [
                     c
@@ -207,11 +209,11 @@ class Reproduction:
                 ]
                 above, told = _counted(rest)
                 text = "and significantly, but where the paper says otherwise"
-                yield Claim("3-6", text, data, form, when, above == len(rest), told)
+                yield RankOptClaim("3-6", text, data, form, when, above == len(rest), told)
 
     def _tests(
-        self, data: str, form: str, when: str, wanted: Callable[[Comparison], bool]
-    ) -> list[tuple[str, Comparison]]:
+        self, data: str, form: str, when: str, wanted: Callable[[PairedComparison], bool]
+    ) -> list[tuple[str, PairedComparison]]:
         """The tests of the combinations that the paper shows."""
         return [
             (str(case), c)
@@ -220,17 +222,17 @@ class Reproduction:
             if c.data == data and wanted(c)
         ]
 
-    def _compared(self, case: str, form: str, when: str) -> tuple[Comparison, ...]:
+    def _compared(self, case: str, form: str, when: str) -> tuple[PairedComparison, ...]:
         key = (case, form, when)
         if key not in self._comparisons:
             self._comparisons[key] = self.comparisons(*key)
         return self._comparisons[key]
 
     @cached_property
-    def _comparisons(self) -> dict[tuple[str, str, str], tuple[Comparison, ...]]:
+    def _comparisons(self) -> dict[tuple[str, str, str], tuple[PairedComparison, ...]]:
         return {}
 
-    def _equal(self, form: str) -> Iterator[Claim]:
+    def _equal(self, form: str) -> Iterator[RankOptClaim]:
         text = "With a top-1 rule RankOpt is as good as the baselines (NDCG@1)"
         for data in self.data:
             gaps = [
@@ -241,32 +243,34 @@ class Reproduction:
                 for other in HEURISTICS
             ]
             far = max(gaps, key=abs)
-            yield Claim("3-6", text, data, form, "always", abs(far) <= TOLERANCE,
+            yield RankOptClaim("3-6", text, data, form, "always", abs(far) <= TOLERANCE,
                         f"{far:+.4f} at most")  # fmt: skip
 
-    def _similar(self, forms: Sequence[str]) -> Iterator[Claim]:
+    def _similar(self, forms: Sequence[str]) -> Iterator[RankOptClaim]:
         text = "Results of top-3, not-top-5 and of top-3, not-top-10 are very similar"
         for form in forms:
             for data in self.data:
                 gaps = [
-                    self.mean(data, str(Case(3, 10)), form, m)
+                    self.mean(data, str(RuleCase(3, 10)), form, m)
                     - self.mean(data, str(STUDY), form, m)
                     for m in MEASURES
                 ]
                 far = max(gaps, key=abs)
-                yield Claim("3-6", text, data, form, "", abs(far) <= SPREAD, f"{far:+.4f} at most")
+                yield RankOptClaim(
+                    "3-6", text, data, form, "", abs(far) <= SPREAD, f"{far:+.4f} at most"
+                )
 
-    def _studies(self, form: str) -> Iterator[Claim]:
+    def _studies(self, form: str) -> Iterator[RankOptClaim]:
         for data in self.data:
             yield from self._depths(data, form)
             yield from self._types(data, form)
             yield from self._weights(data, form)
             yield from self._wrong(data, form)
 
-    def _depths(self, data: str, form: str) -> Iterator[Claim]:
+    def _depths(self, data: str, form: str) -> Iterator[RankOptClaim]:
         for figure, kind, cases in (
-            ("9a", "top-k", [Case(k, None) for k in DEPTHS]),
-            ("9b", "not-top-k", [Case(None, k) for k in DEPTHS]),
+            ("9a", "top-k", [RuleCase(k, None) for k in DEPTHS]),
+            ("9b", "not-top-k", [RuleCase(None, k) for k in DEPTHS]),
         ):
             for when, others in WHENS.items():
                 gaps = [
@@ -276,15 +280,15 @@ class Reproduction:
                 ]
                 good = sum(gap >= -TOLERANCE for gap in gaps)
                 told = f"{good} of {len(gaps)} values of k, least {min(gaps):+.4f}"
-                yield Claim(figure, f"RankOpt is better than or as good as all four baselines for all "
+                yield RankOptClaim(figure, f"RankOpt is better than or as good as all four baselines for all "
                             f"k of the {kind} rule", data, form, when, good == len(gaps),
                             told)  # fmt: skip
-        means = [self.mean(data, str(Case(None, k)), form, "NDCG@1") for k in DEPTHS]
+        means = [self.mean(data, str(RuleCase(None, k)), form, "NDCG@1") for k in DEPTHS]
         peak = DEPTHS[int(np.argmax(means))]
-        yield Claim("9b", "RankOpt is at its best around k = 5 of the not-top-k rule", data, form, "",
+        yield RankOptClaim("9b", "RankOpt is at its best around k = 5 of the not-top-k rule", data, form, "",
                     4 <= peak <= 6, f"best at k = {peak}")  # fmt: skip
 
-    def _types(self, data: str, form: str) -> Iterator[Claim]:
+    def _types(self, data: str, form: str) -> Iterator[RankOptClaim]:
         means = {
             name: [self.mean(data, str(case), form, m) for m in MEASURES]
             for name, case in TYPES.items()
@@ -299,19 +303,19 @@ class Reproduction:
         ):  # fmt: skip
             gaps = np.subtract(high, low)
             told = ", ".join(f"{gap:+.4f}" for gap in gaps)
-            yield Claim("10", text, data, form, "", bool((gaps > 0).all()), told)
+            yield RankOptClaim("10", text, data, form, "", bool((gaps > 0).all()), told)
 
-    def _weights(self, data: str, form: str) -> Iterator[Claim]:
+    def _weights(self, data: str, form: str) -> Iterator[RankOptClaim]:
         for weight in ("rho_t", "rho_n"):
             spreads = [
                 float(np.ptp([self.mean(data, along(weight, v), form, m) for v in GRID]))
                 for m in MEASURES
             ]
             told = ", ".join(f"{spread:.4f}" for spread in spreads) + " from worst to best"
-            yield Claim("11", f"RankOpt is not sensitive to {weight}", data, form, "",
+            yield RankOptClaim("11", f"RankOpt is not sensitive to {weight}", data, form, "",
                         max(spreads) <= SPREAD, told)  # fmt: skip
 
-    def _wrong(self, data: str, form: str) -> Iterator[Claim]:
+    def _wrong(self, data: str, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt stands wrong rules better than Radical (the paper shows one list)"
         for when in WHENS:
             radical = WHENS[when][0]
@@ -321,16 +325,16 @@ class Reproduction:
                 for case in wrong_cases()
             ]  # fmt: skip
             told = ", ".join(f"{gap:+.4f}" for gap in gaps) + f" at {shares()} wrong"
-            yield Claim("8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), told)
+            yield RankOptClaim("8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), told)
 
-    def _radical(self) -> Iterator[Claim]:
+    def _radical(self) -> Iterator[RankOptClaim]:
         text = "Radical hurts the base ranking when k of the top-k rule is large (k = 10, NDCG@1)"
         for data in self.data:
             for when in WHENS:
                 gap = self.mean(data, "top-10", WHENS[when][0], "NDCG@1") - self.mean(
                     data, "", BASE, "NDCG@1"
                 )
-                yield Claim("9a", text, data, "", when, gap < 0, f"{gap:+.4f}")
+                yield RankOptClaim("9a", text, data, "", when, gap < 0, f"{gap:+.4f}")
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -342,7 +346,7 @@ class Reproduction:
         return cls(
             told["quick"],
             told["seed"],
-            tuple(Outcome.from_dict(outcome) for outcome in told["outcomes"]),
+            tuple(RankerOutcome.from_dict(outcome) for outcome in told["outcomes"]),
             tuple(Example.from_dict(example) for example in told["examples"]),
             tuple(Convergence(**counts) for counts in told["convergence"]),
         )
@@ -350,7 +354,7 @@ class Reproduction:
 
 def wrong_cases() -> list[str]:
     """The cases of the study of wrong rules."""
-    return [str(Case(STUDY.top, STUDY.rest, share)) for share in SHARES]
+    return [str(RuleCase(STUDY.top, STUDY.rest, share)) for share in SHARES]
 
 
 def shares() -> str:
@@ -358,7 +362,7 @@ def shares() -> str:
     return ", ".join(f"{share:.0%}" for share in SHARES)
 
 
-def _counted(tests: Sequence[Comparison]) -> tuple[int, str]:
+def _counted(tests: Sequence[PairedComparison]) -> tuple[int, str]:
     """How many are significantly above, and that in words."""
     better = sum(c.sign > 0 for c in tests)
     above = sum(c.significant and c.sign > 0 for c in tests)
@@ -371,7 +375,7 @@ CONVERGES = (
 )
 
 
-def convergence_claims(counts: Sequence[Convergence]) -> Iterator[Claim]:
+def convergence_claims(counts: Sequence[Convergence]) -> Iterator[RankOptClaim]:
     """Yield whether most lists are done after 10 steps: Algorithm 1 at the widest tolerance, and ours."""
     for data in dict.fromkeys(one.data for one in counts):
         own = [one for one in counts if one.data == data]
@@ -382,10 +386,10 @@ def convergence_claims(counts: Sequence[Convergence]) -> Iterator[Claim]:
         ]
         widest = [max(c.within.values()) for c in own]
         most = all(2 * done > c.lists for done, c in zip(widest, own, strict=True))
-        yield Claim("Table 2", CONVERGES, data, "algorithm-1", "", most, "; ".join(descent))
+        yield RankOptClaim("Table 2", CONVERGES, data, "algorithm-1", "", most, "; ".join(descent))
         newton = [f"rho = {c.rho:g}: gradient 1e-8 on {c.newton} of {c.lists} lists" for c in own]
         fast = all(2 * c.newton > c.lists for c in own)
-        yield Claim("Table 2", CONVERGES, data, "uniform", "", fast, "; ".join(newton))
+        yield RankOptClaim("Table 2", CONVERGES, data, "uniform", "", fast, "; ".join(newton))
 
 
 def joined_tolerances(counts: Convergence) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 
 from podium.postranking import BradleyTerry, PaperDescent, Preferences, Problem, Settings, by_score
 from podium_papers.rankopt.lists import Ranked
-from podium_papers.rankopt.rules import Case
+from podium_papers.rankopt.rules import RuleCase
 
-CASE = Case(5, 10)
+CASE = RuleCase(5, 10)
 STEPS, MORE_STEPS = 10, 50
 """The paper's count, and a descent that goes on."""
 RHOS = (1.0, 10.0)

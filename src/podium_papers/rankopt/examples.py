@@ -11,7 +11,7 @@ from podium.metrics import evaluate_lists
 from podium.postranking import Settings
 from podium_papers.rankopt.claims import BASE, HEURISTICS, STUDY, Example
 from podium_papers.rankopt.lists import Ranked, Weights
-from podium_papers.rankopt.rules import NONE, Case, Floats
+from podium_papers.rankopt.rules import NONE, Floats, RuleCase
 
 SHOWN = (*HEURISTICS, "uniform", "margin")
 LENGTHS = range(8, 17)
@@ -19,7 +19,7 @@ LENGTHS = range(8, 17)
 
 
 def examples(
-    test: Ranked, contenders: Mapping[str, Settings], chosen: Mapping[tuple[Case, str], Weights]
+    test: Ranked, contenders: Mapping[str, Settings], chosen: Mapping[tuple[RuleCase, str], Weights]
 ) -> Iterator[Example]:
     """The first list of each kind.
 

@@ -15,10 +15,17 @@ from joblib import delayed
 
 from podium.data import Fold, Path_, check_seed
 from podium.errors import UsageError
-from podium.experiments import Shelf, Told, data_fingerprint, finished, made_of, shortened
+from podium.experiments import (
+    CheckpointStore,
+    ProgressCallback,
+    cache_key,
+    data_fingerprint,
+    run_or_load,
+    shortened,
+)
 from podium.postranking import METHODS, PaperDescent, Settings
 from podium.rankers import LambdaMART, tune
-from podium_papers.outcomes import Outcome
+from podium_papers.outcomes import RankerOutcome
 from podium_papers.rankopt.claims import (
     BASE,
     COMBINATIONS,
@@ -32,7 +39,7 @@ from podium_papers.rankopt.claims import (
     TUNED,
     WIDE,
     Example,
-    Reproduction,
+    RankOptReproduction,
     along,
 )
 from podium_papers.rankopt.convergence import (
@@ -42,7 +49,7 @@ from podium_papers.rankopt.convergence import (
 )
 from podium_papers.rankopt.examples import examples
 from podium_papers.rankopt.lists import MEASURES, Ranked, Weights
-from podium_papers.rankopt.rules import Case, Floats
+from podium_papers.rankopt.rules import Floats, RuleCase
 
 DRAWS = 5
 QUICK_QUERIES = 20
@@ -70,9 +77,9 @@ def reproduce(
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
     seed: int = 0,
-) -> Reproduction:
+) -> RankOptReproduction:
     """Post-rank LambdaMART's lists under rules drawn from perfect rankings, on the folds of LETOR.
 
     Every query has a top-k rule (k = 1, 3, 5) and a not-top-k rule (k = 5, 10), a document each drawn
@@ -116,17 +123,19 @@ def reproduce(
     }
     if not work:
         raise UsageError("expected at least one data set, got none")
-    shelf: Shelf[Cell] = Shelf(None if keep is None else Path(keep), Cell)
-    prints = {name: made_of([own, quick, seed]) for name, own in data_fingerprint(folds).items()}
-    found = finished(
+    store: CheckpointStore[RankOptFoldResult] = CheckpointStore(
+        None if keep is None else Path(keep), RankOptFoldResult
+    )
+    prints = {name: cache_key([own, quick, seed]) for name, own in data_fingerprint(folds).items()}
+    found = run_or_load(
         {text: task for text, (_, task) in work.items()},
-        shelf,
+        store,
         {text: prints[name] for text, (name, _) in work.items()},
         n_jobs,
         callback,
     )
     cells = {n: [found[text] for text, (own, _) in work.items() if own == n] for n in data}
-    return Reproduction(
+    return RankOptReproduction(
         quick,
         seed,
         tuple(outcome for name, own in cells.items() for outcome in _outcomes(name, own)),
@@ -140,7 +149,7 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class Tested:
+class RankOptTestResult:
     """What one contender came to in one case on the test queries of one fold."""
 
     mode: str
@@ -150,15 +159,15 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Cell:
+class RankOptFoldResult:
     """One fold."""
 
-    tested: tuple[Tested, ...]
+    tested: tuple[RankOptTestResult, ...]
     examples: tuple[Example, ...]
     convergence: tuple[Convergence, ...]
 
 
-def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> Cell:
+def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> RankOptFoldResult:
     """Every contender in every case on one fold: chosen on validation, measured on test."""
     grid, draws = (QUICK_GRID, 1) if quick else (GRID, DRAWS)
     leaves = {"leaves": (7,)} if quick else {"leaves": (7, 15, 31)}
@@ -167,7 +176,7 @@ def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> Cell:
     valid, test = (Ranked.of(*own, draws, seed) for own in ranked)
     once = Ranked.of(*ranked[0], 1, seed)
     tested = [_tested("", BASE, test.values(), f"leaves={base.settings['leaves']}")]
-    chosen: dict[tuple[Case, str], Weights] = {}
+    chosen: dict[tuple[RuleCase, str], Weights] = {}
     for case in COMBINATIONS if quick else (*COMBINATIONS, *STUDIES):
         for name in CONTENDERS if case in COMBINATIONS else STUDIED:
             settings = CONTENDERS[name]
@@ -181,10 +190,12 @@ def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> Cell:
         for form in FORMS:
             tested += _sensitivity(test, form, chosen[STUDY, form])
     counts = count_converged(Ranked.of(*ranked[1], 1, seed), seed)
-    return Cell(tuple(tested), tuple(examples(test, CONTENDERS, chosen)), counts)
+    return RankOptFoldResult(tuple(tested), tuple(examples(test, CONTENDERS, chosen)), counts)
 
 
-def choose(valid: Ranked, case: Case, settings: Settings, grid: Sequence[float] = GRID) -> Weights:
+def choose(
+    valid: Ranked, case: RuleCase, settings: Settings, grid: Sequence[float] = GRID
+) -> Weights:
     """rho_t and rho_n by the mean of the measures on validation queries; of equal ones the larger."""
     options = itertools.product(
         (None,) if case.top is None else grid, (None,) if case.rest is None else grid
@@ -203,7 +214,7 @@ def _size(weights: Weights) -> tuple[float, ...]:
     return tuple(weight or 0.0 for weight in weights)
 
 
-def _sensitivity(test: Ranked, form: str, chosen: Weights) -> Iterable[Tested]:
+def _sensitivity(test: Ranked, form: str, chosen: Weights) -> Iterable[RankOptTestResult]:
     """Figure 11: one weight along the grid, the other as it was chosen."""
     for weight, value in itertools.product(("rho_t", "rho_n"), GRID):
         weights = (value, chosen[1]) if weight == "rho_t" else (chosen[0], value)
@@ -211,8 +222,10 @@ def _sensitivity(test: Ranked, form: str, chosen: Weights) -> Iterable[Tested]:
         yield _tested(along(weight, value), form, values, _described(weights))
 
 
-def _tested(mode: str, name: str, values: Mapping[str, Floats], settings: str) -> Tested:
-    return Tested(mode, name, {m: tuple(v.tolist()) for m, v in values.items()}, settings)
+def _tested(mode: str, name: str, values: Mapping[str, Floats], settings: str) -> RankOptTestResult:
+    return RankOptTestResult(
+        mode, name, {m: tuple(v.tolist()) for m, v in values.items()}, settings
+    )
 
 
 def _described(weights: Weights) -> str:
@@ -220,15 +233,15 @@ def _described(weights: Weights) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in known if value is not None)
 
 
-def _outcomes(data: str, cells: Sequence[Cell]) -> Iterable[Outcome]:
+def _outcomes(data: str, cells: Sequence[RankOptFoldResult]) -> Iterable[RankerOutcome]:
     """The folds of a data set put together, query by query."""
     for own in zip(*(cell.tested for cell in cells), strict=True):
         values = {m: tuple(v for t in own for v in t.values[m]) for m in MEASURES}
         settings = {"chosen": tuple(t.settings for t in own)}
-        yield Outcome(data, own[0].mode, own[0].ranker, values, settings, {})
+        yield RankerOutcome(data, own[0].mode, own[0].ranker, values, settings, {})
 
 
-def _first_examples(data: str, cells: Sequence[Cell]) -> Iterable[Example]:
+def _first_examples(data: str, cells: Sequence[RankOptFoldResult]) -> Iterable[Example]:
     """The first example of each kind."""
     kinds: dict[str, Example] = {}
     for cell in cells:

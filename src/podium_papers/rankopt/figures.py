@@ -12,7 +12,7 @@ from podium.errors import require
 from podium.experiments import PALETTE
 from podium_papers.curves import CurveFigure, Panel
 from podium_papers.figures import BarFigure
-from podium_papers.outcomes import Comparison, Score
+from podium_papers.outcomes import MeanScore, PairedComparison
 from podium_papers.rankopt.claims import (
     BASE,
     DEPTHS,
@@ -25,7 +25,7 @@ from podium_papers.rankopt.claims import (
     wrong_cases,
 )
 from podium_papers.rankopt.lists import MEASURES
-from podium_papers.rankopt.rules import Case
+from podium_papers.rankopt.rules import RuleCase
 
 BARS = (BASE, *HEURISTICS, "algorithm-1", "uniform", "margin")
 CURVES = (BASE, *HEURISTICS, "uniform", "margin")
@@ -45,12 +45,12 @@ KINDS = {
     "both": "Both rules",
 }
 
-Means = Mapping[str, Sequence[Score]]
+Means = Mapping[str, Sequence[MeanScore]]
 """Case -> the means of its methods; the base ranker's case is empty."""
 
 
 def combination_figure(
-    case: Case, means: Sequence[Score], tests: Sequence[Comparison]
+    case: RuleCase, means: Sequence[MeanScore], tests: Sequence[PairedComparison]
 ) -> BarFigure:
     """Figures 3 to 6: every method under one combination of rules, tests of the form of `tests`."""
     return BarFigure(
@@ -63,7 +63,7 @@ def combination_figure(
     )
 
 
-def types_figure(means: Sequence[Score], tests: Sequence[Comparison]) -> BarFigure:
+def types_figure(means: Sequence[MeanScore], tests: Sequence[PairedComparison]) -> BarFigure:
     """Figure 10: no rule, either and both; bars named as in `KINDS`."""
     colours = dict(zip(KINDS, (PALETTE[0], PALETTE[2], PALETTE[1], PALETTE[6]), strict=True))
     return BarFigure(
@@ -78,8 +78,8 @@ def depths_figure(means: Means) -> CurveFigure:
         Panel(f"{data}, {kind} rule", "k", tuple(map(float, DEPTHS)),
               _curves(means, data, cases, "NDCG@1"))
         for kind, cases in (
-            ("top-k", [str(Case(k, None)) for k in DEPTHS]),
-            ("not-top-k", [str(Case(None, k)) for k in DEPTHS]),
+            ("top-k", [str(RuleCase(k, None)) for k in DEPTHS]),
+            ("not-top-k", [str(RuleCase(None, k)) for k in DEPTHS]),
         )
         for data in _data(means)
     ]  # fmt: skip

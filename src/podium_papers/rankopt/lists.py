@@ -10,7 +10,7 @@ import numpy as np
 from podium.data import Groups, RankingData
 from podium.metrics import Lists, evaluate_lists
 from podium.postranking import KNOWN, Bound, Listing, NotTopK, Problem, Rule, Settings, TopK
-from podium_papers.rankopt.rules import NONE, Case, Draw, Floats, Ints
+from podium_papers.rankopt.rules import NONE, Draw, Floats, Ints, RuleCase
 
 MEASURES = ("NDCG@1", "NDCG@3", "NDCG@5")
 
@@ -42,7 +42,7 @@ class Ranked:
         )  # fmt: skip
         return cls(lists, tuple(Draw.of(data, seed, d) for d in range(draws)), place)
 
-    def rows(self, case: Case) -> tuple[Ints, Ints]:
+    def rows(self, case: RuleCase) -> tuple[Ints, Ints]:
         """The row each list's top-k rule names, and its not-top-k rule; -1 where there is none."""
         drawn = [draw.rows(case) for draw in self.draws]
         top, rest = (np.concatenate(rows) for rows in zip(*drawn, strict=True))
@@ -52,7 +52,7 @@ class Ranked:
         return np.where(rows == NONE, NONE, self.place[rows])
 
     def problems(
-        self, case: Case, settings: Settings, weights: Weights = (None, None)
+        self, case: RuleCase, settings: Settings, weights: Weights = (None, None)
     ) -> dict[int, Problem]:
         """The lists that have a rule, by number."""
         promote, demote = _rules(case, weights)
@@ -74,7 +74,7 @@ class Ranked:
             )  # fmt: skip
         return found
 
-    def solve(self, case: Case, settings: Settings, weights: Weights = (None, None)) -> Floats:
+    def solve(self, case: RuleCase, settings: Settings, weights: Weights = (None, None)) -> Floats:
         """New scores of all rows; lists without a rule keep the base ranker's order."""
         groups = self.lists.groups
         out = -groups.places.astype(np.float64)
@@ -93,7 +93,7 @@ class Ranked:
         return {m: found[m].per_query.reshape(shape).mean(axis=0) for m in MEASURES}
 
 
-def _rules(case: Case, weights: Weights) -> tuple[Rule | None, Rule | None]:
+def _rules(case: RuleCase, weights: Weights) -> tuple[Rule | None, Rule | None]:
     """The rules of a case; which document each names is said list by list."""
     promote, demote = (1.0 if weight is None else weight for weight in weights)
     return (

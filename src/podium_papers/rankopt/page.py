@@ -16,14 +16,14 @@ from podium_papers.rankopt.claims import (
     REPORTED,
     TUNED,
     WHENS,
-    Claim,
+    RankOptClaim,
 )
 from podium_papers.rankopt.lists import MEASURES
 from podium_papers.rankopt.page_figures import drawings, pictures, wrong_rules
-from podium_papers.rankopt.summary import Summary
+from podium_papers.rankopt.summary import RankOptSummary
 
 
-def sections(found: Summary) -> list[str]:
+def sections(found: RankOptSummary) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper has MQ2008, MQ2007, OHSUMED, .Gov (TD2003) and a set of its own. It prints bars, no "
@@ -46,7 +46,7 @@ def sections(found: Summary) -> list[str]:
         "the same with base pairs weighted by LambdaMART's margins. The baselines move documents "
         "always, as printed, or only where their rule is violated.",
         "",
-        *against(found),
+        *baseline_sections(found),
         *claims(found),
         *values(found),
         *pictures(found),
@@ -55,13 +55,13 @@ def sections(found: Summary) -> list[str]:
     ]
 
 
-def draw(found: Summary, folder: Path) -> None:
+def draw(found: RankOptSummary, folder: Path) -> None:
     """Every figure as SVG."""
     for name, figure in drawings(found).items():
         save_figure(figure, folder / f"rankopt-{name}.svg")
 
 
-def against(found: Summary) -> list[str]:
+def baseline_sections(found: RankOptSummary) -> list[str]:
     """The forms against the best of the four baselines."""
     means = {
         (case, s.data, s.ranker, s.measure): s.mean
@@ -93,7 +93,7 @@ def against(found: Summary) -> list[str]:
     ]
 
 
-def least(found: Summary, data: str, form: str) -> float:
+def least(found: RankOptSummary, data: str, form: str) -> float:
     """Against the best baseline of each combination."""
     return min(
         c.difference
@@ -103,7 +103,7 @@ def least(found: Summary, data: str, form: str) -> float:
     )
 
 
-def claims(found: Summary) -> list[str]:
+def claims(found: RankOptSummary) -> list[str]:
     """Which of the paper's claims hold, form by form."""
     rows = []
     for figure, text, when in dict.fromkeys((c.figure, c.text, c.when) for c in found.claims):
@@ -140,7 +140,7 @@ def number(figure: str) -> str:
     return f"Figure{'s' if '-' in figure else ''} {figure}"
 
 
-def verdicts(found: Sequence[Claim]) -> list[str]:
+def verdicts(found: Sequence[RankOptClaim]) -> list[str]:
     """A line for each claim, against the baselines as printed: of which forms it is true."""
     lines = []
     for figure, text in dict.fromkeys((c.figure, c.text) for c in found):
@@ -158,7 +158,7 @@ def verdicts(found: Sequence[Claim]) -> list[str]:
     return lines
 
 
-def values(found: Summary) -> list[str]:
+def values(found: RankOptSummary) -> list[str]:
     """A table of means for each data set."""
     lines = ["### Means", "", "NDCG@1, @3, @5 over all test queries.", ""]
     for data in found.data:
@@ -185,7 +185,7 @@ def values(found: Summary) -> list[str]:
     ]
 
 
-def _differences(found: Summary) -> list[list[str]]:
+def _differences(found: RankOptSummary) -> list[list[str]]:
     rows = []
     for data, case in itertools.product(found.data, REPORTED):
         for when, others in WHENS.items():
@@ -196,7 +196,7 @@ def _differences(found: Summary) -> list[list[str]]:
     return rows
 
 
-def weights(found: Summary) -> list[str]:
+def weights(found: RankOptSummary) -> list[str]:
     """What validation chose."""
     rows = [
         [f"{data}, {case}", *("; ".join(found.chosen[form][str(case)][data]) for form in TUNED)]

@@ -25,17 +25,17 @@ from podium_papers.rankopt.figures import (
     weights_figure,
     wrong_figure,
 )
-from podium_papers.rankopt.summary import Summary
+from podium_papers.rankopt.summary import RankOptSummary
 
 
-def names(found: Summary) -> list[str]:
+def names(found: RankOptSummary) -> list[str]:
     """The figures that there are, in the order of the paper."""
     drawn = [f"{case.top}-{case.rest}" for case in REPORTED]
     drawn += ["examples"] if found.examples else []
     return drawn if found.quick else [*drawn, "depths", "types", "weights", "wrong"]
 
 
-def drawings(found: Summary) -> dict[str, Any]:
+def drawings(found: RankOptSummary) -> dict[str, Any]:
     """Every figure by its name; those of the studies only where they were run."""
     drawn = {
         f"{case.top}-{case.rest}": combination_figure(
@@ -55,7 +55,7 @@ def drawings(found: Summary) -> dict[str, Any]:
     return drawn
 
 
-def pictures(found: Summary) -> list[str]:
+def pictures(found: RankOptSummary) -> list[str]:
     """The figures, in the order of the paper."""
     lines = ["### Figures", ""]
     told = {
@@ -81,7 +81,7 @@ def pictures(found: Summary) -> list[str]:
     return lines
 
 
-def wrong_rules(found: Summary) -> list[str]:
+def wrong_rules(found: RankOptSummary) -> list[str]:
     """What wrong rules do to each method, in numbers; nothing where the studies were not run."""
     if found.quick:
         return []

@@ -20,7 +20,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Case:
+class RuleCase:
     """Which rules every query has: one document in the top `top`, one not in the top `rest`.
 
     `wrong` is the share of them that are wrong: such a top-k rule names a document that is not
@@ -28,7 +28,7 @@ class Case:
 
     Examples
     --------
-    >>> str(Case(3, 5)), str(Case(3, None)), str(Case(3, 5, 0.1))
+    >>> str(RuleCase(3, 5)), str(RuleCase(3, None)), str(RuleCase(3, 5, 0.1))
     ('top-3, not-top-5', 'top-3', 'top-3, not-top-5, 10% wrong')
     """
 
@@ -54,9 +54,9 @@ class Draw:
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [0, 3, 1, 2], qid=[7] * 4)
     >>> draw = Draw.of(data, 0)
-    >>> draw.perfect, draw.rows(Case(1, 3))
+    >>> draw.perfect, draw.rows(RuleCase(1, 3))
     (array([1, 3, 2, 0]), (array([1]), array([0])))
-    >>> draw.rows(Case(5, None))  # a list of 4 has no sixth place
+    >>> draw.rows(RuleCase(5, None))  # a list of 4 has no sixth place
     (array([-1]), array([-1]))
     """
 
@@ -78,7 +78,7 @@ class Draw:
         return cls(data, perfect, rng.random(n), rng.random(n), rng.random((2, n)),
                    rng.random((2, n)))  # fmt: skip
 
-    def rows(self, case: Case) -> tuple[Ints, Ints]:
+    def rows(self, case: RuleCase) -> tuple[Ints, Ints]:
         """For every query the row of its top-k rule and of its not-top-k rule; k >= n: none."""
         n = self.data.groups.sizes
         top = _drawn(self.top, np.zeros_like(n), n if case.top is None else case.top, n, case.top)

@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, Self
 
-from podium_papers.outcomes import Comparison, Score
+from podium_papers.outcomes import MeanScore, PairedComparison
 from podium_papers.rankopt.claims import (
     COMBINATIONS,
     TUNED,
     WHENS,
-    Claim,
     Example,
-    Reproduction,
+    RankOptClaim,
+    RankOptReproduction,
 )
 from podium_papers.rankopt.convergence import Convergence
-from podium_papers.rankopt.rules import Case
+from podium_papers.rankopt.rules import RuleCase
 
 DIGITS = 6
 """Kept of means, errors and p-values."""
-Scores = tuple[Score, ...]
-Tests = tuple[Comparison, ...]
+Scores = tuple[MeanScore, ...]
+Tests = tuple[PairedComparison, ...]
 
 
 @dataclass(frozen=True)
-class Summary:
+class RankOptSummary:
     """Means by case, tests by case, form and baselines, the weights chosen by form, case and data.
 
     `types` and `type_tests` are Figure 10; without the studies (a quick run) they are empty.
@@ -38,12 +38,12 @@ class Summary:
     types: Scores
     type_tests: Tests
     chosen: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
-    claims: tuple[Claim, ...]
+    claims: tuple[RankOptClaim, ...]
     examples: tuple[Example, ...]
     convergence: tuple[Convergence, ...]
 
     @classmethod
-    def of(cls, found: Reproduction) -> Self:
+    def of(cls, found: RankOptReproduction) -> Self:
         """Of a reproduction."""
         types, type_tests = ((), ()) if found.quick else found.types("margin")
         return cls(
@@ -82,7 +82,7 @@ class Summary:
         """The data sets."""
         return tuple(dict.fromkeys(score.data for score in self.means[""]))
 
-    def compared(self, case: Case, form: str, when: str) -> Tests:
+    def compared(self, case: RuleCase, form: str, when: str) -> Tests:
         """The tests of a form against the base ranker and the baselines."""
         return self.tests[str(case)][form][when]
 
@@ -125,19 +125,19 @@ class Summary:
                 }
                 for form, cases in told["chosen"].items()
             },
-            tuple(Claim(**claim) for claim in told["claims"]),
+            tuple(RankOptClaim(**claim) for claim in told["claims"]),
             tuple(Example.from_dict(example) for example in told["examples"]),
             tuple(Convergence(**counts) for counts in told["convergence"]),
         )
 
 
-def _rounded_scores(scores: Iterable[Score]) -> Scores:
+def _rounded_scores(scores: Iterable[MeanScore]) -> Scores:
     return tuple(
         replace(s, mean=round(s.mean, DIGITS), error=round(s.error, DIGITS)) for s in scores
     )
 
 
-def _rounded_tests(tests: Iterable[Comparison]) -> Tests:
+def _rounded_tests(tests: Iterable[PairedComparison]) -> Tests:
     rounded = ("difference", "error", "p_value", "adjusted")
     return tuple(replace(t, **{f: round(getattr(t, f), DIGITS) for f in rounded}) for t in tests)
 
@@ -147,8 +147,8 @@ def _rows(values: Iterable[Any]) -> list[list[Any]]:
 
 
 def _scores(rows: Iterable[Iterable[Any]]) -> Scores:
-    return tuple(Score(*row) for row in rows)
+    return tuple(MeanScore(*row) for row in rows)
 
 
 def _comparisons(rows: Iterable[Iterable[Any]]) -> Tests:
-    return tuple(Comparison(*row) for row in rows)
+    return tuple(PairedComparison(*row) for row in rows)

@@ -17,7 +17,7 @@ from podium_papers.markdown import table
 from podium_papers.rankopt.claims import FORMS
 from podium_papers.rankopt.experiments import CONTENDERS, QUICK_QUERIES
 from podium_papers.rankopt.lists import Ranked
-from podium_papers.rankopt.rules import Case
+from podium_papers.rankopt.rules import RuleCase
 
 TABLE_2 = {"MQ2008": 4.24, "MQ2007": 6.85, "OHSUMED": 134.53, "TD2003": 70.06}
 """Milliseconds a query, on the paper's laptop; TD2003 is its .Gov."""
@@ -36,7 +36,7 @@ def times(data: Mapping[str, Sequence[Fold]], quick: bool = False) -> dict[str, 
 
 def timed(folds: Sequence[Fold]) -> dict[str, float]:
     """Milliseconds a list, top-5 and not-top-10: the method on all lists, and `postrank` on each."""
-    case, weights = Case(5, 10), (10.0, 10.0)
+    case, weights = RuleCase(5, 10), (10.0, 10.0)
     found: dict[str, list[float]] = {}
     for fold in folds:
         scores = LambdaMART(seed=0).fit(fold.train, valid=fold.valid).predict(fold.test)

@@ -16,7 +16,7 @@ import numpy as np
 from podium.experiments import PALETTE
 from podium.multitask import Combine
 from podium_papers.curves import CurveFigure, Panel
-from podium_papers.outcomes import Comparison, Score
+from podium_papers.outcomes import MeanScore, PairedComparison
 from podium_papers.records import from_json
 from podium_papers.rpc_mtl.clusters import ClusterFigure
 from podium_papers.rpc_mtl.fits import (
@@ -44,7 +44,7 @@ STABLE = 0.005
 
 
 @dataclass(frozen=True)
-class Claim:
+class RpcMtlClaim:
     """What the paper says, on which data, whether it holds, and the numbers."""
 
     text: str
@@ -54,7 +54,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class RpcMtlChoice:
     """What validation gave a ranker, fold by fold, and fits that stopped early."""
 
     data: str
@@ -77,7 +77,7 @@ def ablation_pairs(ks: Sequence[int]) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class RpcMtlReproduction:
     """Everything that was measured, and the figures and claims made of it.
 
     Parameters
@@ -110,15 +110,15 @@ class Reproduction:
     tables: tuple[str, ...]
     ablated: tuple[str, ...]
     ks: tuple[int, ...]
-    scores: tuple[Score, ...]
-    tests: tuple[Comparison, ...]
-    left_out: tuple[Score, ...]
-    left_out_tests: tuple[Comparison, ...]
-    bands: tuple[Score, ...]
-    bands_tests: tuple[Comparison, ...]
+    scores: tuple[MeanScore, ...]
+    tests: tuple[PairedComparison, ...]
+    left_out: tuple[MeanScore, ...]
+    left_out_tests: tuple[PairedComparison, ...]
+    bands: tuple[MeanScore, ...]
+    bands_tests: tuple[PairedComparison, ...]
     median_lengths: Mapping[str, float]
-    mixes: tuple[Score, ...]
-    chosen: tuple[Chosen, ...]
+    mixes: tuple[MeanScore, ...]
+    chosen: tuple[RpcMtlChoice, ...]
     specials: tuple[Special, ...]
     clusters: tuple[ClusterFigure, ...]
 
@@ -128,7 +128,7 @@ class Reproduction:
         known = (*self.scores, *self.left_out, *self.bands, *self.mixes)
         return next(s.mean for s in known if (s.data, s.ranker, s.measure) == wanted)
 
-    def against(self, data: str, ranker: str, other: str) -> list[Comparison]:
+    def comparisons_of(self, data: str, ranker: str, other: str) -> list[PairedComparison]:
         """A ranker less another one, measure by measure."""
         known = (*self.tests, *self.left_out_tests, *self.bands_tests)
         return [c for c in known if (c.data, c.ranker, c.other) == (data, ranker, other)]
@@ -185,7 +185,7 @@ class Reproduction:
 
     # --- claims ---
 
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[RpcMtlClaim, ...]:
         """What the paper says, one after the other, data set by data set."""
         return (
             *(c for name in self.data for c in self._better(name)),
@@ -194,10 +194,10 @@ class Reproduction:
             *self._special(),
         )
 
-    def _better(self, data: str) -> Iterator[Claim]:
+    def _better(self, data: str) -> Iterator[RpcMtlClaim]:
         for combine in COMBINES:
             tests = [t for K in MAIN_KS for t in self._rivals(data, K, combine)]
-            yield Claim(
+            yield RpcMtlClaim(
                 "RPC-MTL with 3 and with 5 clusters outperforms ListMLE and ListNet significantly "
                 f"(p < 0.01; {_named(combine)})",
                 data,
@@ -226,39 +226,43 @@ class Reproduction:
             "equal bands"
         )
 
-    def less_listmle(self, data: str, variant: Variant) -> Comparison:
+    def less_listmle(self, data: str, variant: Variant) -> PairedComparison:
         """Return a variant less ListMLE in NDCG@10."""
-        return next(t for t in self.against(data, str(variant), "listmle") if t.measure == CHOICE)
+        return next(
+            t for t in self.comparisons_of(data, str(variant), "listmle") if t.measure == CHOICE
+        )
 
-    def _rivals(self, data: str, K: int, combine: Combine) -> list[Comparison]:
+    def _rivals(self, data: str, K: int, combine: Combine) -> list[PairedComparison]:
         return [
-            t for rival in PAPER_RIVALS for t in self.against(data, str(Variant(K, combine)), rival)
+            t
+            for rival in PAPER_RIVALS
+            for t in self.comparisons_of(data, str(Variant(K, combine)), rival)
         ]
 
-    def _parts(self, data: str) -> Iterator[Claim]:
+    def _parts(self, data: str) -> Iterator[RpcMtlClaim]:
         for combine in COMBINES:
             form = _named(combine)
             yield self._rising(data, combine)
             metric = [t for K in self.ks[1:] for t in self._without(data, K, combine, "metric")]
-            yield Claim(
+            yield RpcMtlClaim(
                 f"with the learned metric NDCG is higher (p < 0.05; {form})", data,
                 _all_real(metric, LEVEL), _counted(metric, LEVEL, "no metric"),
             )  # fmt: skip
             large = [K for K in self.ks if K > 5] or list(self.ks[-1:])
             tasks = [t for K in large for t in self._without(data, K, combine, "tasks")]
-            yield Claim(
+            yield RpcMtlClaim(
                 f"for K above 5 multi-task learning is better than none (p < 0.01; {form})", data,
                 _all_real(tasks, STRICT), _counted(tasks, STRICT, "lambda = 0"),
             )  # fmt: skip
 
-    def _without(self, data: str, K: int, combine: Combine, part: str) -> list[Comparison]:
-        return self.against(
+    def _without(self, data: str, K: int, combine: Combine, part: str) -> list[PairedComparison]:
+        return self.comparisons_of(
             data,
             str(Variant(K, combine)),
             str(Variant(K, combine, part != "metric", part != "tasks")),
         )
 
-    def _rising(self, data: str, combine: Combine) -> Claim:
+    def _rising(self, data: str, combine: Combine) -> RpcMtlClaim:
         rows = [self._by_k(data, measure, combine, "whole") for measure in ABLATED_MEASURES]
         low = [i for i, K in enumerate(self.ks) if K <= 4]
         high = [i for i, K in enumerate(self.ks) if K > 4]
@@ -268,14 +272,14 @@ class Reproduction:
             f"NDCG@{k} " + ", ".join(f"{v:.4f}" for v in row)
             for k, row in zip((1, 5), rows, strict=True)
         )
-        return Claim(
+        return RpcMtlClaim(
             f"NDCG rises with K and is stable from K = 5 on ({_named(combine)})", data,
             rises and stable,
             f"for K = {self.ks[0]} to {self.ks[-1]}: {'; '.join(told)}; {'' if rises else 'not '}rising up "
             f"to 4, {'' if stable else 'not '}within {STABLE:g} from 5 on",
         )  # fmt: skip
 
-    def _table(self, data: str) -> Iterator[Claim]:
+    def _table(self, data: str) -> Iterator[RpcMtlClaim]:
         for K, most, text in (
             (3, 10, "RPC-MTL with 3 clusters is significantly better than ListMLE and ListNet"),
             (5, 4, "RPC-MTL with 5 clusters is better than both for n up to 4"),
@@ -284,7 +288,7 @@ class Reproduction:
                 tests = [
                     t for t in self._rivals(data, K, combine) if MEASURES.index(t.measure) < most
                 ]
-                yield Claim(
+                yield RpcMtlClaim(
                     f"{text} on lists of 15 scored items (p < 0.01; {_named(combine)})", data,
                     _all_real(tests, STRICT),
                     "; ".join(
@@ -294,8 +298,8 @@ class Reproduction:
                     + self._loss(data, combine),
                 )  # fmt: skip
 
-    def _special(self) -> Iterator[Claim]:
-        yield Claim(
+    def _special(self) -> Iterator[RpcMtlClaim]:
+        yield RpcMtlClaim(
             "ListMLE is RPC-MTL with one cluster", "all data",
             all(s.gap < 1e-3 for s in self.specials),
             "; ".join(
@@ -306,7 +310,7 @@ class Reproduction:
         )  # fmt: skip
         worst = [t for t in self.tests if t.other == "listmle" and t.sign < 0 and t.significant]
         most = min(worst, key=lambda t: t.difference, default=None)
-        yield Claim(
+        yield RpcMtlClaim(
             "which guarantees that RPC-MTL is not inferior to ListMLE", "all data", not worst,
             "no variant is significantly below it" if most is None else
             f"{len(worst)} of {sum(t.other == 'listmle' for t in self.tests)} differences are real and "
@@ -332,15 +336,15 @@ def _depth(measure: str) -> str:
     return f"NDCG@{measure.rsplit('@', 1)[1]}"
 
 
-def _real(test: Comparison, level: float) -> bool:
+def _real(test: PairedComparison, level: float) -> bool:
     return test.sign > 0 and test.adjusted < level
 
 
-def _all_real(tests: Sequence[Comparison], level: float) -> bool:
+def _all_real(tests: Sequence[PairedComparison], level: float) -> bool:
     return bool(tests) and all(_real(t, level) for t in tests)
 
 
-def _counted(tests: Sequence[Comparison], level: float, other: str) -> str:
+def _counted(tests: Sequence[PairedComparison], level: float, other: str) -> str:
     """How many differences are real, either way, and how large they are."""
     above = sum(_real(t, level) for t in tests)
     below = sum(t.sign < 0 and t.adjusted < level for t in tests)

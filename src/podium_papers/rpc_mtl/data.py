@@ -96,7 +96,7 @@ def read_lists(folder: Path_, seed: int = 0) -> list[Fold]:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ScoredTable:
     """Scored items: features, and a score each, the larger the better."""
 
     X: Floats
@@ -112,7 +112,7 @@ class Table:
             raise DataError("expected finite numbers in the table, got others")
 
 
-def scored_table(table: Any, score: str | None = None) -> Table:
+def scored_table(table: Any, score: str | None = None) -> ScoredTable:
     """A table of scored items from a CSV file with a header, or a data frame.
 
     Parameters
@@ -126,7 +126,7 @@ def scored_table(table: Any, score: str | None = None) -> Table:
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> bunch = load_diabetes()
-    >>> Table(bunch.data, bunch.target, tuple(bunch.feature_names)).X.shape
+    >>> ScoredTable(bunch.data, bunch.target, tuple(bunch.feature_names)).X.shape
     (442, 10)
     """
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):
@@ -142,7 +142,7 @@ def scored_table(table: Any, score: str | None = None) -> Table:
         raise DataError(f"expected numbers in all columns of the table ({error})") from error
     at = names.index(wanted)
     features = tuple(name for name in names if name != wanted)
-    return Table(np.delete(values, at, axis=1), values[:, at].copy(), features)
+    return ScoredTable(np.delete(values, at, axis=1), values[:, at].copy(), features)
 
 
 def _csv(path: Path_) -> tuple[list[str], list[list[str]]]:
@@ -159,7 +159,7 @@ def _csv(path: Path_) -> tuple[list[str], list[list[str]]]:
 
 
 def table_folds(
-    table: Table, seed: int, n_docs: int = LIST_DOCS, n_folds: int = FOLDS
+    table: ScoredTable, seed: int, n_docs: int = LIST_DOCS, n_folds: int = FOLDS
 ) -> list[Fold]:
     """The items in a random order, cut into lists, the lists into parts, which are rotated.
 

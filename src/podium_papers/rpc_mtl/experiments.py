@@ -16,19 +16,26 @@ from joblib import delayed
 
 from podium.data import Fold, Path_, RankingData, check_seed
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments import Shelf, Told, data_fingerprint, finished, made_of, shortened
-from podium_papers.outcomes import Comparison, Outcome, Score, compare, scores
+from podium.experiments import (
+    CheckpointStore,
+    ProgressCallback,
+    cache_key,
+    data_fingerprint,
+    run_or_load,
+    shortened,
+)
+from podium_papers.outcomes import MeanScore, PairedComparison, RankerOutcome, compare, scores
 from podium_papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
     COMPARED,
     KS,
     MAIN_KS,
-    Chosen,
-    Reproduction,
+    RpcMtlChoice,
+    RpcMtlReproduction,
     ablation_pairs,
 )
 from podium_papers.rpc_mtl.clusters import ClusterFigure, cluster_figure
-from podium_papers.rpc_mtl.data import LIST_DOCS, Table, table_folds
+from podium_papers.rpc_mtl.data import LIST_DOCS, ScoredTable, table_folds
 from podium_papers.rpc_mtl.fits import (
     CHOICE,
     COMBINES,
@@ -38,7 +45,7 @@ from podium_papers.rpc_mtl.fits import (
     RIVALS,
     STUDIED_MIXES,
     Grid,
-    Tested,
+    RpcMtlTestResult,
     Variant,
     bands_tested,
     clusters_tested,
@@ -57,14 +64,14 @@ def reproduce(
     data: Mapping[str, Sequence[Fold]],
     *,
     ablated: Collection[str] = (),
-    tables: Mapping[str, Table] | None = None,
+    tables: Mapping[str, ScoredTable] | None = None,
     grid: Grid | None = None,
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
     seed: int = 0,
-) -> Reproduction:
+) -> RpcMtlReproduction:
     """RPC-MTL with 3 and 5 clusters against linear rankers, its parts left out, K from 1 to 8.
 
     Every setting (lambda, l2, c; of ListNet the scale of relevance) is chosen by NDCG@10 with linear gain
@@ -120,13 +127,15 @@ def reproduce(
             )
     items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
     prints = {
-        name: made_of([own, asdict(chosen), name in ablated, seed])
+        name: cache_key([own, asdict(chosen), name in ablated, seed])
         for name, own in {**data_fingerprint(folds), **items}.items()
     }
-    shelf: Shelf[list[Tested]] = Shelf(None if keep is None else Path(keep), list[Tested])
-    found = finished(
+    store: CheckpointStore[list[RpcMtlTestResult]] = CheckpointStore(
+        None if keep is None else Path(keep), list[RpcMtlTestResult]
+    )
+    found = run_or_load(
         {str(cell): work for cell, work in plan.items()},
-        shelf,
+        store,
         {str(cell): prints[cell.data] for cell in plan},
         n_jobs,
         callback,
@@ -178,11 +187,11 @@ def _plan(
     return plan
 
 
-def _rivals(fold: Fold, grid: Grid) -> list[Tested]:
+def _rivals(fold: Fold, grid: Grid) -> list[RpcMtlTestResult]:
     return [rival_tested(fold, name, grid) for name in RIVALS]
 
 
-def table_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
+def table_tested(table: ScoredTable, grid: Grid, seed: int) -> list[RpcMtlTestResult]:
     """One repeat: lists drawn anew, every part tested once; a value is the mean over all lists."""
     pieces = [
         _rivals(fold, grid)
@@ -192,7 +201,7 @@ def table_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
     return joined(pieces, means=True)
 
 
-def table_bands_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
+def table_bands_tested(table: ScoredTable, grid: Grid, seed: int) -> list[RpcMtlTestResult]:
     """Return what `table_tested` does, for equal bands."""
     pieces = [
         [t for K in MAIN_KS for t in bands_tested(fold, K, grid, seed)]
@@ -202,9 +211,13 @@ def table_bands_tested(table: Table, grid: Grid, seed: int) -> list[Tested]:
 
 
 def _assembled(
-    cells: Mapping[_Cell, list[Tested]], folds: Mapping[str, Sequence[Fold]], tables: tuple[str, ...],
-    ablated: Collection[str], quick: bool, seed: int,
-) -> Reproduction:  # fmt: skip
+    cells: Mapping[_Cell, list[RpcMtlTestResult]],
+    folds: Mapping[str, Sequence[Fold]],
+    tables: tuple[str, ...],
+    ablated: Collection[str],
+    quick: bool,
+    seed: int,
+) -> RpcMtlReproduction:
     """The pieces put together, with tests."""
     tested = {name: _by_ranker(cells, name) for name in (*folds, *tables)}
     main = {name: [own[r] for r in COMPARED] for name, own in tested.items()}
@@ -220,8 +233,8 @@ def _assembled(
     ]  # fmt: skip
     ks = tuple(sorted({cell.n_clusters for cell in cells if cell.data in ablated} - {0}))
     banded = set(map(str, _band_variants()))
-    left_out: list[Score] = []
-    left_out_tests: list[Comparison] = []
+    left_out: list[MeanScore] = []
+    left_out_tests: list[PairedComparison] = []
     for name in ablated:
         searched = [t for ranker, t in tested[name].items() if ranker not in banded]
         outcomes = _outcomes(name, searched)
@@ -233,13 +246,13 @@ def _assembled(
         name: _outcomes(name, [own["listmle"], *(own[str(v)] for v in _band_variants())])
         for name, own in tested.items()
     }
-    mixes: list[Score] = []
+    mixes: list[MeanScore] = []
     for name, own in tested.items():
         soft = [own[mixed(K, c)] for K in MAIN_KS for c in STUDIED_MIXES]
         mixes += scores(_outcomes(name, soft), [CHOICE])
     figures = tuple(_pictures(folds, ablated, seed))
     specials = tuple(special_case(name, own[0]) for name, own in folds.items())
-    return Reproduction(
+    return RpcMtlReproduction(
         quick, seed, tuple(folds), tables, tuple(ablated), ks,
         scores=tuple(own_scores),
         tests=tuple(tests),
@@ -250,13 +263,15 @@ def _assembled(
         median_lengths={name: _median_length(own) for name, own in folds.items()}
         | dict.fromkeys(tables, float(LIST_DOCS)),
         mixes=tuple(mixes),
-        chosen=tuple(Chosen(n, t.ranker, t.settings, t.reason) for n, own in main.items() for t in own),
+        chosen=tuple(RpcMtlChoice(n, t.ranker, t.settings, t.reason) for n, own in main.items() for t in own),
         specials=specials,
         clusters=figures,
     )  # fmt: skip
 
 
-def _by_ranker(cells: Mapping[_Cell, list[Tested]], data: str) -> dict[str, Tested]:
+def _by_ranker(
+    cells: Mapping[_Cell, list[RpcMtlTestResult]], data: str
+) -> dict[str, RpcMtlTestResult]:
     """The folds of a data set put together."""
     numbers = sorted({cell.number for cell in cells if cell.data == data})
     pieces = [
@@ -274,7 +289,7 @@ def _band_variants() -> list[Variant]:
     return [Variant(K, combine, search=False) for K in MAIN_KS for combine in COMBINES]
 
 
-def _against_listmle(outcomes: Sequence[Outcome], seed: int) -> tuple[Comparison, ...]:
+def _against_listmle(outcomes: Sequence[RankerOutcome], seed: int) -> tuple[PairedComparison, ...]:
     """Compare every equal-band variant with ListMLE: tests of their own, so that others keep theirs."""
     pairs = [(str(variant), "listmle") for variant in _band_variants()]
     return compare(outcomes, pairs, [CHOICE], method="t", seed=seed)
@@ -285,8 +300,8 @@ def _median_length(folds: Sequence[Fold]) -> float:
     return float(np.median(np.concatenate([fold.train.groups.sizes for fold in folds])))
 
 
-def _outcomes(data: str, tested: Iterable[Tested]) -> list[Outcome]:
-    return [Outcome(data, "", t.ranker, t.values, {}, {}) for t in tested]
+def _outcomes(data: str, tested: Iterable[RpcMtlTestResult]) -> list[RankerOutcome]:
+    return [RankerOutcome(data, "", t.ranker, t.values, {}, {}) for t in tested]
 
 
 def _pictures(

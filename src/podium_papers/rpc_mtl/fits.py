@@ -83,7 +83,7 @@ class Variant(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tested:
+class RpcMtlTestResult:
     """A ranker on test lists: a value for each list by measure, and how it was made.
 
     `reason` is why its fit stopped, where that was too early.
@@ -95,12 +95,14 @@ class Tested:
     reason: str
 
 
-def rival_tested(fold: Fold, name: str, grid: Grid) -> Tested:
+def rival_tested(fold: Fold, name: str, grid: Grid) -> RpcMtlTestResult:
     """A linear ranker."""
     with _quiet():
         found, said = _tuned_rival(fold, name, grid)
     reason = "" if found.ranker.converged_ else found.ranker.stopped_
-    return Tested(name, measured(fold.test, found.ranker.predict(fold.test)), said, reason)
+    return RpcMtlTestResult(
+        name, measured(fold.test, found.ranker.predict(fold.test)), said, reason
+    )
 
 
 def _tuned_rival(fold: Fold, name: str, grid: Grid) -> tuple[Tuning, str]:
@@ -130,7 +132,7 @@ class _Best(NamedTuple):
 
 def clusters_tested(
     fold: Fold, n_clusters: int, metric: bool, grid: Grid, seed: int, *, search: bool = True
-) -> list[Tested]:
+) -> list[RpcMtlTestResult]:
     """RPC-MTL in every form that the same clusters have: soft and hard, with and without tasks.
 
     Of the whole method with one c after the other, too: see `mixed`.
@@ -145,7 +147,7 @@ def clusters_tested(
                 if name not in best or value > best[name].value:
                     best[name] = _Best(value, model, said, reason)
     return [
-        Tested(
+        RpcMtlTestResult(
             name,
             measured(fold.test, found.model.predict(fold.test.X)),
             found.settings,
@@ -155,7 +157,7 @@ def clusters_tested(
     ]
 
 
-def bands_tested(fold: Fold, n_clusters: int, grid: Grid, seed: int) -> list[Tested]:
+def bands_tested(fold: Fold, n_clusters: int, grid: Grid, seed: int) -> list[RpcMtlTestResult]:
     """Return RPC-MTL's soft and hard form on equal bands, chosen and tested as `clusters_tested` does."""
     return clusters_tested(fold, n_clusters, False, grid, seed, search=False)
 
@@ -208,7 +210,9 @@ def measured(data: RankingData, scores: Any) -> dict[str, tuple[float, ...]]:
     return {m: tuple(found[m].per_query.tolist()) for m in (*MEASURES, *OTHER_MEASURES)}
 
 
-def joined(pieces: Sequence[Sequence[Tested]], *, means: bool = False) -> list[Tested]:
+def joined(
+    pieces: Sequence[Sequence[RpcMtlTestResult]], *, means: bool = False
+) -> list[RpcMtlTestResult]:
     """The same rankers on several folds, list by list; with `means` one value, the mean over all."""
     out = []
     for own in zip(*pieces, strict=True):
@@ -216,11 +220,11 @@ def joined(pieces: Sequence[Sequence[Tested]], *, means: bool = False) -> list[T
         if means:
             values = {m: (float(np.mean(v)),) for m, v in values.items()}
         settings, reasons = ("; ".join(said) for said in _said(own))
-        out.append(Tested(own[0].ranker, values, settings, reasons))
+        out.append(RpcMtlTestResult(own[0].ranker, values, settings, reasons))
     return out
 
 
-def _said(own: Sequence[Tested]) -> tuple[list[str], list[str]]:
+def _said(own: Sequence[RpcMtlTestResult]) -> tuple[list[str], list[str]]:
     return [t.settings for t in own], [t.reason for t in own if t.reason]
 
 

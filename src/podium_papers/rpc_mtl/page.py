@@ -7,7 +7,7 @@ from pathlib import Path
 from podium.experiments import save_figure
 from podium.multitask import RPCMTL
 from podium_papers.markdown import capital, difference, numbers, table, verdict
-from podium_papers.rpc_mtl.claims import COMPARED, MAIN_KS, PAPER_RIVALS, Reproduction
+from podium_papers.rpc_mtl.claims import COMPARED, MAIN_KS, PAPER_RIVALS, RpcMtlReproduction
 from podium_papers.rpc_mtl.experiments import REPEATS
 from podium_papers.rpc_mtl.fits import (
     L2,
@@ -27,7 +27,7 @@ from podium_papers.rpc_mtl.sources import LISTS, LONG, ORDERS, SHORT, TABLE
 DEFAULT_MIX = RPCMTL().c
 
 
-def sections(found: Reproduction) -> list[str]:
+def sections(found: RpcMtlReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper's data is MQ2007-list, MQ2008-list and photos with scores. What there is here:",
@@ -51,13 +51,13 @@ def sections(found: Reproduction) -> list[str]:
     ]
 
 
-def draw(found: Reproduction, folder: Path) -> None:
+def draw(found: RpcMtlReproduction, folder: Path) -> None:
     """Every figure as SVG."""
     for name, figure in found.figures().items():
         save_figure(figure.plot(), folder / f"rpc-mtl-{name}.svg")
 
 
-def data_used(found: Reproduction) -> list[str]:
+def data_used(found: RpcMtlReproduction) -> list[str]:
     """What each data set is."""
     (short, docs), (long_, many) = LISTS[SHORT], LISTS[LONG]
     told = {
@@ -80,7 +80,7 @@ def data_used(found: Reproduction) -> list[str]:
     return [f"- *{name}*: {(own | told)[name]}" for name in (*found.data, *found.tables)]
 
 
-def claims(found: Reproduction) -> list[str]:
+def claims(found: RpcMtlReproduction) -> list[str]:
     """Which of them hold, data set by data set."""
     return [
         "### Which of the paper's claims hold",
@@ -98,7 +98,7 @@ def claims(found: Reproduction) -> list[str]:
     ]
 
 
-def figures_4_and_8(found: Reproduction) -> list[str]:
+def figures_4_and_8(found: RpcMtlReproduction) -> list[str]:
     """RPC-MTL against linear rankers."""
     lines = ["### Figures 4, 6 and 8", "", "![NDCG@1 to @10](figures/rpc-mtl-ndcg.svg)", ""]
     for data in (*found.data, *found.tables):
@@ -116,12 +116,12 @@ def figures_4_and_8(found: Reproduction) -> list[str]:
     return [*lines, *([f"In some fold a fit stopped early: {told}.", ""] if early else [])]
 
 
-def _against(found: Reproduction, data: str, ranker: str, rival: str) -> str:
-    tests = [t for t in found.against(data, ranker, rival) if t.measure == MEASURES[-1]]
+def _against(found: RpcMtlReproduction, data: str, ranker: str, rival: str) -> str:
+    tests = [t for t in found.comparisons_of(data, ranker, rival) if t.measure == MEASURES[-1]]
     return difference(tests[0]) if tests else ""
 
 
-def equal_bands(found: Reproduction) -> list[str]:
+def equal_bands(found: RpcMtlReproduction) -> list[str]:
     """Return the table of what both forms lose with and without the search for clusters."""
     rows = []
     for data in (*found.data, *found.tables):
@@ -152,7 +152,7 @@ def equal_bands(found: Reproduction) -> list[str]:
     ]
 
 
-def lines_about_loss(found: Reproduction) -> list[str]:
+def lines_about_loss(found: RpcMtlReproduction) -> list[str]:
     """Return one line for each data set and K whose hard form is significantly below ListMLE."""
     lines = []
     for data in (*found.data, *found.tables):
@@ -170,7 +170,7 @@ def lines_about_loss(found: Reproduction) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def figures_5_and_7(found: Reproduction) -> list[str]:
+def figures_5_and_7(found: RpcMtlReproduction) -> list[str]:
     """RPC-MTL against itself; nothing where no data set was taken apart."""
     if not found.ablated:
         return []
@@ -185,7 +185,7 @@ def figures_5_and_7(found: Reproduction) -> list[str]:
     ]
 
 
-def mixing(found: Reproduction) -> list[str]:
+def mixing(found: RpcMtlReproduction) -> list[str]:
     """What c does."""
     rows = []
     for data in (*found.data, *found.tables):
@@ -207,7 +207,7 @@ def mixing(found: Reproduction) -> list[str]:
     ]
 
 
-def pictures(found: Reproduction) -> list[str]:
+def pictures(found: RpcMtlReproduction) -> list[str]:
     """Of the data sets that were taken apart."""
     if not found.ablated:
         return []

@@ -11,10 +11,10 @@ from sklearn.datasets import load_diabetes
 from podium.data import Fold, concatenate
 from podium.experiments import read_folds
 from podium_papers.data_sets import TABLE as SCORED
-from podium_papers.data_sets import Source, read_rankings
-from podium_papers.rpc_mtl.claims import Reproduction
+from podium_papers.data_sets import PaperSource, read_rankings
+from podium_papers.rpc_mtl.claims import RpcMtlReproduction
 from podium_papers.rpc_mtl.data import (
-    Table,
+    ScoredTable,
     opposed_fold,
     read_lists,
     scored_table,
@@ -37,10 +37,10 @@ def generated() -> dict[str, list[Fold]]:
     return {name: [opposed_fold(*sizes)] for name, sizes in LISTS.items()}
 
 
-def diabetes() -> Table:
+def diabetes() -> ScoredTable:
     """Scored items that come with scikit-learn."""
     bunch = load_diabetes()
-    return Table(bunch.data, bunch.target, tuple(bunch.feature_names))
+    return ScoredTable(bunch.data, bunch.target, tuple(bunch.feature_names))
 
 
 def orders(graded: Path, places: Path) -> list[Fold]:
@@ -49,19 +49,19 @@ def orders(graded: Path, places: Path) -> list[Fold]:
 
 
 SOURCES = (
-    Source("MQ2007-list", ("MQ2007-list",), read_lists, own=True),
-    Source("MQ2008-list", ("MQ2008-list",), read_lists, own=True),
-    Source(ORDERS, ("MQ2008", "MQ2008-agg"), orders),
-    Source("scored items", (SCORED,), scored_table),
+    PaperSource("MQ2007-list", ("MQ2007-list",), read_lists, own=True),
+    PaperSource("MQ2008-list", ("MQ2008-list",), read_lists, own=True),
+    PaperSource(ORDERS, ("MQ2008", "MQ2008-agg"), orders),
+    PaperSource("scored items", (SCORED,), scored_table),
 )
 
 
-def run(data: Mapping[str, Any], **settings: Any) -> Reproduction:
+def run(data: Mapping[str, Any], **settings: Any) -> RpcMtlReproduction:
     """The experiments on what was read, on generated lists and on scikit-learn's table.
 
     Parts are left out on the total orders and on the shorter generated lists.
     """
-    tables = {name: own for name, own in data.items() if isinstance(own, Table)}
+    tables = {name: own for name, own in data.items() if isinstance(own, ScoredTable)}
     lists = {name: own for name, own in data.items() if name not in tables}
     return reproduce(
         {**lists, **generated()},

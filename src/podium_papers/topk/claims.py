@@ -11,7 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from podium.errors import UsageError
-from podium_papers.outcomes import DIGITS, Comparison, Outcome, Score, compare, scores
+from podium_papers.outcomes import (
+    DIGITS,
+    MeanScore,
+    PairedComparison,
+    RankerOutcome,
+    compare,
+    scores,
+)
 from podium_papers.records import from_json
 from podium_papers.topk.tables import (
     FAMILIES,
@@ -34,7 +41,7 @@ SMALL = 0.062
 
 
 @dataclass(frozen=True)
-class Curve:
+class BetaCurve:
     """The mean of a measure on test queries for each beta."""
 
     ranker: str
@@ -56,7 +63,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class TopkChoice:
     """What validation gave a ranker, fold by fold, and why fits of these stopped, where too early."""
 
     ranker: str
@@ -65,7 +72,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Case:
+class TruthCase:
     """The ten rankers on one data set with one truth: a half of Table 4 or 5.
 
     Parameters
@@ -84,10 +91,10 @@ class Case:
     k: int
     grades: int
     queries: int
-    scores: tuple[Score, ...]
-    tests: tuple[Comparison, ...]
-    curves: tuple[Curve, ...]
-    chosen: tuple[Chosen, ...]
+    scores: tuple[MeanScore, ...]
+    tests: tuple[PairedComparison, ...]
+    curves: tuple[BetaCurve, ...]
+    chosen: tuple[TopkChoice, ...]
 
     @property
     def kind(self) -> Kind:
@@ -114,19 +121,19 @@ class Case:
             return None
         return self.mean(ranker, measure) - printed(self.data, self.kind, ranker, measure)
 
-    def against(self, ranker: str, other: str) -> list[Comparison]:
+    def comparisons_of(self, ranker: str, other: str) -> list[PairedComparison]:
         """A Focused ranker less another one, measure by measure."""
         return [c for c in self.tests if (c.ranker, c.other) == (ranker, other)]
 
-    def of(self, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
+    def of(self, pairs: Sequence[tuple[str, str]]) -> list[PairedComparison]:
         """The tests of these pairs."""
-        return [c for pair in pairs for c in self.against(*pair)]
+        return [c for pair in pairs for c in self.comparisons_of(*pair)]
 
 
 def made_case(
-    truth: str, k: int, grades: int, outcomes: Sequence[Outcome], curves: Sequence[Curve] = (),
+    truth: str, k: int, grades: int, outcomes: Sequence[RankerOutcome], curves: Sequence[BetaCurve] = (),
     seed: int = 0,
-) -> Case:  # fmt: skip
+) -> TruthCase:  # fmt: skip
     """What the ten rankers came to, query by query -> means and tests."""
     measures = list(MEASURES["graded" if truth == "graded" else "top-k"])
     tests = [
@@ -134,17 +141,20 @@ def made_case(
         for test in compare(outcomes, pairs, measures, method="t", seed=seed)
     ]  # fmt: skip
     chosen = tuple(
-        Chosen(o.ranker, *(tuple(v for own in t.values() for v in own) for t in (o.settings, o.unfinished)))
+        TopkChoice(
+            o.ranker,
+            *(tuple(v for own in t.values() for v in own) for t in (o.settings, o.unfinished)),
+        )
         for o in outcomes
-    )  # fmt: skip
-    return Case(
+    )
+    return TruthCase(
         outcomes[0].data, truth, k, grades, len(outcomes[0].values[measures[0]]),
         scores(outcomes, measures), tuple(tests), tuple(curves), chosen,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Claim:
+class TopkClaim:
     """What the paper says, on which data with which truth, whether it holds there, and the numbers."""
 
     text: str
@@ -155,25 +165,25 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class TopkReproduction:
     """Tables 4 and 5 and Figures 1 and 2 on other data, case by case, and the claims made of them."""
 
     quick: bool
     seed: int
     draws: int
     """Random truths, over which a query's value is the mean."""
-    cases: tuple[Case, ...]
+    cases: tuple[TruthCase, ...]
 
     @property
     def data(self) -> tuple[str, ...]:
         """The data sets."""
         return tuple(dict.fromkeys(case.data for case in self.cases))
 
-    def of(self, data: str) -> list[Case]:
+    def of(self, data: str) -> list[TruthCase]:
         """The cases of one data set, graded labels first."""
         return [case for case in self.cases if case.data == data]
 
-    def case(self, data: str, truth: str = "graded", k: int = PAPER_K) -> Case:
+    def case(self, data: str, truth: str = "graded", k: int = PAPER_K) -> TruthCase:
         """One case."""
         wanted = (data, truth, 0 if truth == "graded" else k)
         for case in self.cases:
@@ -182,7 +192,7 @@ class Reproduction:
         known = "; ".join(f"{case.data}, {case.title}" for case in self.cases)
         raise UsageError(f"expected one of {known}; got {data}, {truth}, k = {k}")
 
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[TopkClaim, ...]:
         """What the paper says, case by case."""
         return tuple(claim for case in self.cases for claim in case_claims(case))
 
@@ -211,11 +221,11 @@ CLAIMS = (COMPARABLE, BETTER, AHEAD_OF_PARENTS, BEST, RIVALLED, AHEAD, RISES, ST
 """In the paper's order."""
 
 
-def case_claims(case: Case) -> Iterator[Claim]:
+def case_claims(case: TruthCase) -> Iterator[TopkClaim]:
     """Comparable: nowhere significantly below. Better, under all measures: at every single point."""
 
-    def claim(text: str, holds: bool, numbers: str) -> Claim:
-        return Claim(text, case.data, case.title, bool(holds), numbers)
+    def claim(text: str, holds: bool, numbers: str) -> TopkClaim:
+        return TopkClaim(text, case.data, case.title, bool(holds), numbers)
 
     parents, rivals = case.of(PARENTS), case.of(RIVALS)
     if case.kind == "graded":
@@ -233,7 +243,7 @@ def case_claims(case: Case) -> Iterator[Claim]:
         yield claim(BEST, 2 * len(first) > total, f"{len(first)} of {total} measures")
     yield claim(RIVALLED, not _below(rivals), counted(rivals))
     if case.kind == "top-k":
-        net = case.against("focused-net", RIVAL)
+        net = case.comparisons_of("focused-net", RIVAL)
         yield claim(AHEAD, all(c.sign > 0 for c in net), counted(net))
     if case.curves:
         inside = sum(curve.inside for curve in case.curves)
@@ -246,20 +256,20 @@ def case_claims(case: Case) -> Iterator[Claim]:
         )  # fmt: skip
 
 
-def _above(tests: Sequence[Comparison]) -> list[Comparison]:
+def _above(tests: Sequence[PairedComparison]) -> list[PairedComparison]:
     return [c for c in tests if c.significant and c.sign > 0]
 
 
-def _below(tests: Sequence[Comparison]) -> list[Comparison]:
+def _below(tests: Sequence[PairedComparison]) -> list[PairedComparison]:
     return [c for c in tests if c.significant and c.sign < 0]
 
 
-def _winners(case: Case, measure: str) -> set[str]:
+def _winners(case: TruthCase, measure: str) -> set[str]:
     means = {ranker: round(case.mean(ranker, measure), DIGITS) for ranker in NAMES}
     return {ranker for ranker, mean in means.items() if mean == max(means.values())}
 
 
-def counted(tests: Sequence[Comparison]) -> str:
+def counted(tests: Sequence[PairedComparison]) -> str:
     """At how many points the ranker is ahead, and significantly ahead (+) and behind (-)."""
     better = sum(c.sign > 0 for c in tests)
     return f"{better} of {len(tests)} (+{len(_above(tests))}, -{len(_below(tests))})"

@@ -29,14 +29,14 @@ def consensus_folds(folds: Sequence[Fold], rankings: RankingData) -> list[Fold]:
     return [Fold(*triple) for triple in zip(parts, parts, parts, strict=True)]
 
 
-class Listed(NamedTuple):
+class ListedFolds(NamedTuple):
     """The documents that have a grade and a place: folds of grades, and the same of orders."""
 
     graded: list[Fold]
     orders: list[Fold]
 
 
-def listed_folds(folds: Sequence[Fold], lists: Sequence[Fold]) -> Listed:
+def listed_folds(folds: Sequence[Fold], lists: Sequence[Fold]) -> ListedFolds:
     """Graded folds and total orders, as MQ2007 and MQ2007-list, on the documents they share.
 
     Joined on query and document; queries stay in the parts that `folds` has them in, whatever
@@ -61,7 +61,7 @@ def listed_folds(folds: Sequence[Fold], lists: Sequence[Fold]) -> Listed:
         for part in fold:
             places |= zip(named_rows(part), part.y.tolist(), strict=True)
     joined = [[_joined(part, places) for part in fold] for fold in folds]
-    return Listed(*([Fold(*(pair[i] for pair in fold)) for fold in joined] for i in range(2)))
+    return ListedFolds(*([Fold(*(pair[i] for pair in fold)) for fold in joined] for i in range(2)))
 
 
 def _joined(

@@ -15,16 +15,16 @@ from joblib import delayed
 
 from podium.data import Fold, Path_, check_seed, draw_truth
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments import Shelf, Told, finished, made_of, shortened
-from podium_papers.outcomes import Outcome
-from podium_papers.topk.claims import Case, Curve, Reproduction, made_case
+from podium.experiments import CheckpointStore, ProgressCallback, cache_key, run_or_load, shortened
+from podium_papers.outcomes import RankerOutcome
+from podium_papers.topk.claims import BetaCurve, TopkReproduction, TruthCase, made_case
 from podium_papers.topk.fits import (
     BETAS,
     CHOICE,
     DRAWN,
     QUICK_BETAS,
-    Tested,
-    entrants,
+    TopkTestResult,
+    contestants,
     run_fold,
 )
 from podium_papers.topk.tables import FAMILIES, MEASURES, NAMES, PAPER_K, Kind
@@ -47,9 +47,9 @@ def reproduce(
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
     seed: int = 0,
-) -> Reproduction:
+) -> TopkReproduction:
     """The paper's ten rankers on graded labels and on top-k truth, and Focused rankers along beta.
 
     Settings are chosen on a fold's validation queries, by NDCG@10 on graded labels and by kNDCG@10 on
@@ -103,7 +103,7 @@ def reproduce(
     tested = _run(plan, quick, n_jobs, None if keep is None else Path(keep), callback, seed)
     betas = QUICK_BETAS if quick else BETAS
     cases = tuple(_assembled(case, tested, betas, seed) for case in plan)
-    return Reproduction(quick, seed, n_draws, cases)
+    return TopkReproduction(quick, seed, n_draws, cases)
 
 
 def _check(data: Mapping[str, Sequence[Fold]], truths: Mapping[str, Truths]) -> None:
@@ -176,24 +176,24 @@ class _Case:
 
 
 def _run(
-    plan: Iterable[_Case], quick: bool, n_jobs: int, folder: Path | None, callback: Told | None,
+    plan: Iterable[_Case], quick: bool, n_jobs: int, folder: Path | None, callback: ProgressCallback | None,
     seed: int,
-) -> dict[str, list[Tested]]:  # fmt: skip
+) -> dict[str, list[TopkTestResult]]:  # fmt: skip
     """Every fold side by side, kept as it is done."""
-    shelf: Shelf[list[Tested]] = Shelf(folder, list[Tested])
+    store: CheckpointStore[list[TopkTestResult]] = CheckpointStore(folder, list[TopkTestResult])
     work, prints = {}, {}
     for case in plan:
-        rankers = entrants(case.kind, case.k or PAPER_K, quick=quick, seed=seed)
+        rankers = contestants(case.kind, case.k or PAPER_K, quick=quick, seed=seed)
         told = [ranker.told() for ranker in rankers.values()]
         for name, fold in case.pieces():
             work[name] = delayed(run_fold)(fold, case.kind, rankers)
-            prints[name] = made_of([[part.fingerprint for part in fold], told])
-    return finished(work, shelf, prints, n_jobs, callback)
+            prints[name] = cache_key([[part.fingerprint for part in fold], told])
+    return run_or_load(work, store, prints, n_jobs, callback)
 
 
 def _assembled(
-    case: _Case, tested: Mapping[str, list[Tested]], betas: tuple[float, ...], seed: int
-) -> Case:
+    case: _Case, tested: Mapping[str, list[TopkTestResult]], betas: tuple[float, ...], seed: int
+) -> TruthCase:
     """The folds of a case put together, query by query, and the tests made of them."""
     draws = [
         [{t.ranker: t for t in tested[case.piece(draw, number)]} for number in range(len(folds))]
@@ -203,14 +203,16 @@ def _assembled(
         _outcome(case, name, [[fold[name] for fold in folds] for folds in draws]) for name in NAMES
     ]
     curves = [
-        Curve(name, measure, betas, _along([f[name] for folds in draws for f in folds], measure))
+        BetaCurve(
+            name, measure, betas, _along([f[name] for folds in draws for f in folds], measure)
+        )
         for name in FAMILIES
         for measure in DRAWN[case.kind]
     ]
     return made_case(case.truth, case.k, case.grades, outcomes, curves, seed)
 
 
-def _outcome(case: _Case, ranker: str, draws: Sequence[Sequence[Tested]]) -> Outcome:
+def _outcome(case: _Case, ranker: str, draws: Sequence[Sequence[TopkTestResult]]) -> RankerOutcome:
     """A query's value is its mean over the draws: they are not independent queries."""
     values = {
         m: tuple(np.mean([[v for t in own for v in t.values[m]] for own in draws], axis=0).tolist())
@@ -220,10 +222,10 @@ def _outcome(case: _Case, ranker: str, draws: Sequence[Sequence[Tested]]) -> Out
     metric = CHOICE[case.kind]
     settings = {metric: tuple(t.settings for t in told)}
     unfinished = {metric: tuple(t.reason for t in told if t.reason)}
-    return Outcome(case.data, case.truth, ranker, values, settings, unfinished)
+    return RankerOutcome(case.data, case.truth, ranker, values, settings, unfinished)
 
 
-def _along(folds: Sequence[Tested], measure: str) -> tuple[float, ...]:
+def _along(folds: Sequence[TopkTestResult], measure: str) -> tuple[float, ...]:
     """The mean over all test queries for each beta."""
     queries = [len(tested.values[measure]) for tested in folds]
     means = np.average([tested.curves[measure] for tested in folds], axis=0, weights=queries)

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.data import Fold
 from podium.errors import NotConvergedWarning
-from podium.experiments import Entrant, Grid
+from podium.experiments import Contestant, Grid
 from podium.metrics import evaluate
 from podium.rankers import Ranker, tune
 from podium.registry import make_ranker
@@ -32,7 +32,7 @@ DRAWN: dict[Kind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Tested:
+class TopkTestResult:
     """A ranker on the test queries of a fold: a value for each query by measure, and how it was made.
 
     `reason` is why its fit stopped, where that was too early; `curves` has, of a Focused ranker, a mean
@@ -46,7 +46,7 @@ class Tested:
     curves: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def entrants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> dict[str, Entrant]:
+def contestants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> dict[str, Contestant]:
     """The ten rankers, and the settings that validation chooses from.
 
     Each has its own grid: RankSVM and SVM-MAP C, ListNet, RankNet and top-k ListMLE l2 (and the
@@ -55,7 +55,7 @@ def entrants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> dict[
 
     Examples
     --------
-    >>> found = entrants("top-k", 5, quick=True)
+    >>> found = contestants("top-k", 5, quick=True)
     >>> found["focused-net"].ranker.k, found["focused-net"].grid["beta"]
     (5, (0.0, 0.25, 0.5, 0.75, 1.0))
     """
@@ -78,22 +78,22 @@ def entrants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> dict[
             grid = {"beta": QUICK_BETAS if quick else BETAS}
         elif name == "adarank" and kind == "top-k" and not quick:
             grid = {"measure": ("MAP", "NDCG@10")}
-        out[name] = Entrant(name, ranker, grid)
+        out[name] = Contestant(name, ranker, grid)
     return out
 
 
-def run_fold(fold: Fold, kind: Kind, rankers: Mapping[str, Entrant]) -> list[Tested]:
+def run_fold(fold: Fold, kind: Kind, rankers: Mapping[str, Contestant]) -> list[TopkTestResult]:
     """Every ranker on one fold."""
     # Fits that stop early are told in the results.
     with warnings.catch_warnings(action="ignore", category=NotConvergedWarning):
-        return [_tested(fold, kind, entrant) for entrant in rankers.values()]
+        return [_tested(fold, kind, contestant) for contestant in rankers.values()]
 
 
-def _tested(fold: Fold, kind: Kind, entrant: Entrant) -> Tested:
+def _tested(fold: Fold, kind: Kind, contestant: Contestant) -> TopkTestResult:
     """Chosen on validation, measured on test; with a beta, measured along it as well."""
-    betas = entrant.grid.get("beta", ())
-    grids: list[Grid] = [{"beta": (beta,)} for beta in betas] or [entrant.grid]
-    found = [tune(entrant.ranker, fold.train, fold.valid, CHOICE[kind], grid) for grid in grids]
+    betas = contestant.grid.get("beta", ())
+    grids: list[Grid] = [{"beta": (beta,)} for beta in betas] or [contestant.grid]
+    found = [tune(contestant.ranker, fold.train, fold.valid, CHOICE[kind], grid) for grid in grids]
     best = max(found, key=lambda tuning: tuning.value)  # of equal ones the first
     curves: dict[str, tuple[float, ...]] = {}
     if betas:
@@ -102,7 +102,7 @@ def _tested(fold: Fold, kind: Kind, entrant: Entrant) -> Tested:
     reason = "" if best.ranker.converged_ else best.ranker.stopped_
     said = ", ".join(f"{name}={value}" for name, value in best.settings.items())
     values = _values(best.ranker, fold, list(MEASURES[kind]))
-    return Tested(entrant.label, values, said, reason, curves)
+    return TopkTestResult(contestant.label, values, said, reason, curves)
 
 
 def _values(ranker: Ranker, fold: Fold, measures: Sequence[str]) -> dict[str, tuple[float, ...]]:

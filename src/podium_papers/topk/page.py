@@ -12,9 +12,9 @@ from podium_papers.topk.claims import (
     CLAIMS,
     PARENTS,
     RIVALS,
-    Case,
-    Claim,
-    Reproduction,
+    TopkClaim,
+    TopkReproduction,
+    TruthCase,
     printed_ahead,
     printed_share,
 )
@@ -37,7 +37,7 @@ CURVES = {"@5": "NDCG@5, κ-NDCG@5", "@10": "NDCG@10, κ-NDCG@10", "ERR": "ERR, 
 KINDS: dict[Kind, str] = {"graded": "graded labels", "top-k": "top-k truth"}
 
 
-def sections(found: Reproduction) -> list[str]:
+def sections(found: TopkReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper has MQ2007, whose top-k truth is the order of MQ2007-list, and fifty queries of "
@@ -62,24 +62,24 @@ def sections(found: Reproduction) -> list[str]:
     ]
 
 
-def draw(found: Reproduction, folder: Path) -> None:
+def draw(found: TopkReproduction, folder: Path) -> None:
     """Every figure as SVG."""
     for name, figure in figures(found).items():
         save_figure(figure.plot(), folder / f"topk-{name}.svg")
 
 
-def _draws(found: Reproduction) -> str:
+def _draws(found: TopkReproduction) -> str:
     if found.draws == 1:
         return "one draw"
     return f"{found.draws} draws; a query's value is its mean over them"
 
 
-def _step(found: Reproduction) -> str:
+def _step(found: TopkReproduction) -> str:
     betas = found.cases[0].curves[0].betas
     return f"{betas[1] - betas[0]:g}"
 
 
-def claims(found: Reproduction) -> list[str]:
+def claims(found: TopkReproduction) -> list[str]:
     """Which of them hold, case by case."""
     told = {(c.text, c.data, c.truth): c for c in found.claims()}
     said = [text for text in CLAIMS if any(key[0] == text for key in told)]
@@ -119,14 +119,14 @@ def claims(found: Reproduction) -> list[str]:
     ]
 
 
-def _summed(own: Sequence[Claim]) -> str:
+def _summed(own: Sequence[TopkClaim]) -> str:
     holds = sum(claim.holds for claim in own)
     if holds == 0:
         return f"{verdict(False)} in any of {len(own)} cases" if len(own) > 1 else verdict(False)
     return f"{verdict(True)} in {holds} of {len(own)} cases" if len(own) > 1 else verdict(True)
 
 
-def tables(found: Reproduction, data: str) -> list[str]:
+def tables(found: TopkReproduction, data: str) -> list[str]:
     """A data set's halves of a table, with the tests of its Focused rankers."""
     shown = [case for case in found.of(data) if case.k in (0, PAPER_K)]
     lines = [f"### {data} ({shown[0].queries:,} queries)", ""]
@@ -141,7 +141,7 @@ def tables(found: Reproduction, data: str) -> list[str]:
     return lines
 
 
-def _cell(case: Case, ranker: str, measure: str, compared: bool) -> str:
+def _cell(case: TruthCase, ranker: str, measure: str, compared: bool) -> str:
     text = f"{case.mean(ranker, measure):.4f}"
     less = case.difference(ranker, measure)
     if less is None or not compared:
@@ -149,19 +149,19 @@ def _cell(case: Case, ranker: str, measure: str, compared: bool) -> str:
     return f"{text} ({printed(case.data, case.kind, ranker, measure):.4f}, {less:+.4f})"
 
 
-def tests(case: Case) -> list[str]:
+def tests(case: TruthCase) -> list[str]:
     """Differences and their p-values, in four of the measures."""
     names = MEASURES[case.kind]
     shown = [list(names)[i] for i in TESTED]
     rows = []
     for ranker, other in (*PARENTS, *RIVALS):
-        found = {c.measure: c for c in case.against(ranker, other)}
+        found = {c.measure: c for c in case.comparisons_of(ranker, other)}
         rows.append([f"{NAMES[ranker]} - {NAMES[other]}", *(difference(found[m]) for m in shown)])
     heads = [f"{capital(case.title)}: difference (p)", *(names[m] for m in shown)]
     return [*table(heads, rows), ""]
 
 
-def _unfinished(case: Case) -> list[str]:
+def _unfinished(case: TruthCase) -> list[str]:
     """Who was chosen although its fit had stopped too early."""
     early = {c.ranker: len(c.unfinished) for c in case.chosen if c.unfinished}
     if not early:
@@ -170,7 +170,7 @@ def _unfinished(case: Case) -> list[str]:
     return [f"Chosen fits that stopped before they were optimal: {told}.", ""]
 
 
-def smaller(found: Reproduction) -> list[str]:
+def smaller(found: TopkReproduction) -> list[str]:
     """Every k that is not the paper's, in two measures."""
     cases = [case for case in found.cases if case.k not in (0, PAPER_K)]
     if not cases:
@@ -196,7 +196,7 @@ def as_printed() -> list[str]:
     return lines
 
 
-def curves(found: Reproduction) -> list[str]:
+def curves(found: TopkReproduction) -> list[str]:
     """Figures 1 and 2 on this data."""
     lines = ["### Figures 1 and 2: the balance factor", ""]
     for name, figure in figures(found).items():
@@ -209,7 +209,7 @@ def curves(found: Reproduction) -> list[str]:
     ]
 
 
-def figures(found: Reproduction) -> dict[str, CurveFigure]:
+def figures(found: TopkReproduction) -> dict[str, CurveFigure]:
     """A figure for each data set: a row of panels for each truth, a column for each Focused ranker."""
     out = {}
     for number, data in enumerate(found.data, start=1):
@@ -226,7 +226,7 @@ def figures(found: Reproduction) -> dict[str, CurveFigure]:
     return out
 
 
-def _panel(case: Case, ranker: str) -> Panel:
+def _panel(case: TruthCase, ranker: str) -> Panel:
     own = {c.measure: c for c in case.curves if c.ranker == ranker}
     drawn = dict(zip(CURVES, DRAWN[case.kind], strict=True))
     return Panel(

@@ -13,7 +13,14 @@ from typing import Any, Literal, Self
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments import PALETTE
 from podium_papers.figures import BarFigure
-from podium_papers.outcomes import DIGITS, Comparison, Outcome, Score, compare, scores
+from podium_papers.outcomes import (
+    DIGITS,
+    MeanScore,
+    PairedComparison,
+    RankerOutcome,
+    compare,
+    scores,
+)
 
 Mode = Literal["paper", "best"]
 MODES: tuple[Mode, ...] = ("paper", "best")
@@ -78,7 +85,7 @@ ASSERTIONS = (
 
 
 @dataclass(frozen=True)
-class Claim:
+class TopRankClaim:
     """An assertion of the paper on one data set, counted.
 
     Of `points` comparisons (a measure and one of the others each) the ranker is above in `better`,
@@ -97,7 +104,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BestCounts:
     """At how many of the six measures TopRank is the best and second best of Figure 4's rankers."""
 
     mode: str
@@ -107,32 +114,34 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class TopRankReproduction:
     """What every ranker came to on every query, and the figures, tests and claims made of it."""
 
     modes: tuple[Mode, ...]
     quick: bool
     seed: int
-    outcomes: tuple[Outcome, ...]
-    weak: tuple[Outcome, ...] = ()
+    outcomes: tuple[RankerOutcome, ...]
+    weak: tuple[RankerOutcome, ...] = ()
     """TopSlack with ``ideal="cut"`` and the paper's vote over it; only with the paper's set-up."""
 
-    def weak_tests(self) -> tuple[Comparison, ...]:
+    def weak_tests(self) -> tuple[PairedComparison, ...]:
         """Return the vote less its weak base: tests of their own, so that Figure 3 keeps its p-values."""
         pairs = [(vote, base) for base, (_, vote) in WEAK_BASES.items()]
         return compare(self.weak, pairs, POINTS, seed=self.seed)
 
-    def of(self, mode: str) -> list[Outcome]:
+    def of(self, mode: str) -> list[RankerOutcome]:
         """The outcomes of one mode."""
         if mode not in self.modes:
             raise UnknownNameError("mode of this reproduction", mode, self.modes)
         return [outcome for outcome in self.outcomes if outcome.mode == mode]
 
-    def scores(self, mode: str) -> tuple[Score, ...]:
+    def scores(self, mode: str) -> tuple[MeanScore, ...]:
         """Means of the six measures and MAP, and their standard errors."""
         return scores(self.of(mode), (*POINTS, "MAP"))
 
-    def comparisons(self, mode: str, pairs: Sequence[tuple[str, str]]) -> tuple[Comparison, ...]:
+    def comparisons(
+        self, mode: str, pairs: Sequence[tuple[str, str]]
+    ) -> tuple[PairedComparison, ...]:
         """Paired tests in the six measures, corrected for all of them."""
         key = (mode, tuple(pairs))
         if key not in self._comparisons:
@@ -140,7 +149,9 @@ class Reproduction:
         return self._comparisons[key]
 
     @cached_property
-    def _comparisons(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Comparison, ...]]:
+    def _comparisons(
+        self,
+    ) -> dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PairedComparison, ...]]:
         """Those made so far: a figure and several claims have the same."""
         return {}
 
@@ -151,11 +162,11 @@ class Reproduction:
         tests = self.comparisons(mode, FIGURES[number])
         return bar_figure(number, mode, self.scores(mode), tests)
 
-    def claims(self, mode: str) -> tuple[Claim, ...]:
+    def claims(self, mode: str) -> tuple[TopRankClaim, ...]:
         """What the paper says, data set by data set."""
         return tuple(claim for said in ASSERTIONS for claim in self._counted(said, mode))
 
-    def _counted(self, said: Assertion, mode: str) -> Iterator[Claim]:
+    def _counted(self, said: Assertion, mode: str) -> Iterator[TopRankClaim]:
         drawn = any((said.ranker, other) in FIGURES[said.figure] for other in said.others)
         pairs = FIGURES[said.figure] if drawn else [(said.ranker, o) for o in said.others]
         tests = [c for c in self.comparisons(mode, pairs) if c.other in said.others]
@@ -166,11 +177,11 @@ class Reproduction:
             below = sum(c.significant and c.sign < 0 for c in here)
             reached = above if said.significantly else better
             holds = reached == len(here) if said.share == "all" else 2 * reached > len(here)
-            yield Claim(
+            yield TopRankClaim(
                 said.figure, said.text, mode, data, len(here), better, above, below, bool(holds)
             )
 
-    def standings(self, mode: str) -> tuple[Standing, ...]:
+    def standings(self, mode: str) -> tuple[BestCounts, ...]:
         """Where TopRank stands in Figure 4; who is equal to it is not above it."""
         means = {(s.data, s.ranker, s.measure): round(s.mean, DIGITS) for s in self.scores(mode)}
         rivals = [other for _, other in FIGURES[4]]
@@ -181,7 +192,7 @@ class Reproduction:
 
         places = {d: [place(d, m) for m in POINTS] for d in dict.fromkeys(d for d, _, _ in means)}
         return tuple(
-            Standing(mode, d, found.count(1), found.count(2)) for d, found in places.items()
+            BestCounts(mode, d, found.count(1), found.count(2)) for d, found in places.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,14 +203,14 @@ class Reproduction:
     def from_dict(cls, told: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
         outcomes, weak = (
-            tuple(Outcome.from_dict(outcome) for outcome in told[name])
+            tuple(RankerOutcome.from_dict(outcome) for outcome in told[name])
             for name in ("outcomes", "weak")
         )
         return cls(tuple(told["modes"]), told["quick"], told["seed"], outcomes, weak)
 
 
 def bar_figure(
-    number: int, mode: str, means: Sequence[Score], tests: Sequence[Comparison]
+    number: int, mode: str, means: Sequence[MeanScore], tests: Sequence[PairedComparison]
 ) -> BarFigure:
     """Figure 2, 3 or 4 of these means and tests."""
     shown = {ranker for pair in FIGURES[number] for ranker in pair}

@@ -14,14 +14,21 @@ from joblib import delayed
 
 from podium.data import Fold, Path_, check_seed
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments import Shelf, Told, data_fingerprint, finished, made_of, shortened
-from podium_papers.outcomes import Outcome
+from podium.experiments import (
+    CheckpointStore,
+    ProgressCallback,
+    cache_key,
+    data_fingerprint,
+    run_or_load,
+    shortened,
+)
+from podium_papers.outcomes import RankerOutcome
 from podium_papers.toprank.claims import (
     MODES,
     NAMES,
     WEAK_BASES,
     Mode,
-    Reproduction,
+    TopRankReproduction,
 )
 from podium_papers.toprank.fits import REPORTED, Cell, Kept, kept_fold, weak_fold
 
@@ -35,9 +42,9 @@ def reproduce(
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
     seed: int = 0,
-) -> Reproduction:
+) -> TopRankReproduction:
     """Train and test the paper's seven rankers on the folds of LETOR.
 
     Every choice is made on a fold's validation queries: by P@10 where precision is reported, by
@@ -80,12 +87,12 @@ def reproduce(
     work = _work(folds, asked, quick, seed)
     if not work:
         raise UsageError("expected at least one data set, got none")
-    shelf: Shelf[Kept] = Shelf(None if keep is None else Path(keep), Kept)
+    store: CheckpointStore[Kept] = CheckpointStore(None if keep is None else Path(keep), Kept)
     # Each data set has its own: another one beside it changes none of its pieces.
-    prints = {n: made_of([own, asked, quick, seed]) for n, own in data_fingerprint(folds).items()}
-    found = finished(
+    prints = {n: cache_key([own, asked, quick, seed]) for n, own in data_fingerprint(folds).items()}
+    found = run_or_load(
         {str(piece): task for piece, task in work.items()},
-        shelf,
+        store,
         {str(piece): prints[piece.data] for piece in work},
         n_jobs,
         callback,
@@ -103,11 +110,11 @@ def reproduce(
         for base, (_, vote) in WEAK_BASES.items()
         for ranker in (base, vote)
     )
-    return Reproduction(asked, quick, seed, outcomes, weak)
+    return TopRankReproduction(asked, quick, seed, outcomes, weak)
 
 
 @dataclass(frozen=True)
-class Piece:
+class TopRankTask:
     """A fold and a metric: the paper's rankers, or the vote over a weak base."""
 
     data: str
@@ -121,17 +128,17 @@ class Piece:
 
 def _work(
     folds: Mapping[str, Sequence[Fold]], modes: tuple[Mode, ...], quick: bool, seed: int
-) -> dict[Piece, Any]:
+) -> dict[TopRankTask, Any]:
     """Return every piece of work."""
-    work: dict[Piece, Any] = {}
+    work: dict[TopRankTask, Any] = {}
     for name, own in folds.items():
         for number, fold in enumerate(own, start=1):
             for metric in REPORTED:
-                work[Piece(name, number, metric)] = delayed(kept_fold)(
+                work[TopRankTask(name, number, metric)] = delayed(kept_fold)(
                     fold, metric, modes, not quick, seed
                 )
                 if "paper" in modes:
-                    work[Piece(name, number, metric, weak=True)] = delayed(weak_fold)(
+                    work[TopRankTask(name, number, metric, weak=True)] = delayed(weak_fold)(
                         fold, metric, not quick, seed
                     )
     return work
@@ -146,7 +153,7 @@ def _modes(modes: Sequence[Mode]) -> tuple[Mode, ...]:
 
 def _outcome(
     name: str, mode: Mode, ranker: str, cells: Mapping[tuple[str, int, str], Cell]
-) -> Outcome:
+) -> RankerOutcome:
     """A ranker's folds put together, query by query."""
     values, settings, unfinished = {}, {}, {}
     for metric, measures in REPORTED.items():
@@ -155,4 +162,4 @@ def _outcome(
         unfinished[metric] = tuple(t.reason for t in own if t.reason)
         for measure in measures:
             values[measure] = tuple(v for t in own for v in t.values[measure])
-    return Outcome(name, mode, ranker, values, settings, unfinished)
+    return RankerOutcome(name, mode, ranker, values, settings, unfinished)

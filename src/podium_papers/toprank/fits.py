@@ -23,7 +23,7 @@ REPORTED = {"P@10": ("P@1", "P@3", "P@10"), "NDCG@10": ("NDCG@1", "NDCG@3", "NDC
 """What rankers are trained for (equations 12 and 13) -> what is reported of them."""
 
 
-class Fitted(NamedTuple):
+class TopRankFit(NamedTuple):
     """A model, how it was made, and why its fit stopped, where that was too early."""
 
     model: Model
@@ -31,7 +31,7 @@ class Fitted(NamedTuple):
     reason: str
 
 
-class Tested(NamedTuple):
+class TopRankTestResult(NamedTuple):
     """What a model came to on the test queries, by measure."""
 
     values: dict[str, list[float]]
@@ -39,8 +39,8 @@ class Tested(NamedTuple):
     reason: str
 
 
-Cell = dict[tuple[Mode, str], Tested]
-Kept = list[tuple[Mode, str, Tested]]
+Cell = dict[tuple[Mode, str], TopRankTestResult]
+Kept = list[tuple[Mode, str, TopRankTestResult]]
 """The same in values that JSON has."""
 
 
@@ -67,7 +67,7 @@ def weak_fold(fold: Fold, metric: str, tuned: bool, seed: int) -> Kept:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told in the results
-        fitted: dict[str, Fitted] = {}
+        fitted: dict[str, TopRankFit] = {}
         for name, (oracle, vote_name) in WEAK_BASES.items():
             slack = TopSlack(oracle=oracle, measure=metric, ideal="cut")
             grid = {"C": PAPER_PATH} if tuned else {}
@@ -75,8 +75,8 @@ def weak_fold(fold: Fold, metric: str, tuned: bool, seed: int) -> Kept:
             vote = TopRank(mode="paper", base=base, metric=metric, tuned=tuned, seed=seed)
             vote.fit(fold.train, valid=fold.valid)
             reason = "" if base.converged_ else base.stopped_
-            fitted[name] = Fitted(base.model_, repr(base), reason)
-            fitted[vote_name] = Fitted(vote.model_, _described(vote.model_), vote.stopped_)
+            fitted[name] = TopRankFit(base.model_, repr(base), reason)
+            fitted[vote_name] = TopRankFit(vote.model_, _described(vote.model_), vote.stopped_)
     return [("paper", name, _tested(own, fold.test, metric)) for name, own in fitted.items()]
 
 
@@ -88,7 +88,7 @@ def fit_rankers(
     *,
     tuned: bool = True,
     seed: int = 0,
-) -> dict[tuple[Mode, str], Fitted]:
+) -> dict[tuple[Mode, str], TopRankFit]:
     """(mode, ranker) -> its model, settings chosen on the validation queries.
 
     TopRank fits TopSlack and voters on its way, as they would be tuned alone: those are taken.
@@ -100,7 +100,7 @@ def fit_rankers(
             for mode in modes
         }
         known = {
-            (mode, m.name): Fitted(m.model, m.settings, m.reason)
+            (mode, m.name): TopRankFit(m.model, m.settings, m.reason)
             for mode, vote in votes.items()
             for m in vote.model_.members  # type: ignore[attr-defined]
         }
@@ -108,13 +108,13 @@ def fit_rankers(
         for name in BASELINES:
             if name not in shared:
                 shared[name] = _tuned(RANKERS[name](), train, valid, metric, tuned, seed)
-        out: dict[tuple[Mode, str], Fitted] = {}
+        out: dict[tuple[Mode, str], TopRankFit] = {}
         for mode, vote in votes.items():
             margin, grid = _margin(mode, metric)
             out |= {(mode, name): found for name, found in shared.items()}
             out[mode, "topmargin"] = _tuned(margin, train, valid, metric, tuned, seed, grid)
             out[mode, "topslack"] = known[mode, "topslack"]
-            out[mode, "toprank"] = Fitted(vote.model_, _described(vote.model_), vote.stopped_)
+            out[mode, "toprank"] = TopRankFit(vote.model_, _described(vote.model_), vote.stopped_)
     return out
 
 
@@ -133,11 +133,11 @@ def _tuned(
     tuned: bool,
     seed: int,
     grid: Mapping[str, Sequence[Any]] | None = None,
-) -> Fitted:
+) -> TopRankFit:
     if "seed" in ranker.get_params(deep=False):
         ranker.set_params(seed=seed)
     found = tune(ranker, train, valid, metric, grid if tuned else {}).ranker
-    return Fitted(found.model_, repr(found), "" if found.converged_ else found.stopped_)
+    return TopRankFit(found.model_, repr(found), "" if found.converged_ else found.stopped_)
 
 
 def _described(model: Model) -> str:
@@ -147,7 +147,7 @@ def _described(model: Model) -> str:
     return f"t={model.t}, depth={model.depth}; votes: {votes}"
 
 
-def _tested(found: Fitted, test: RankingData, metric: str) -> Tested:
+def _tested(found: TopRankFit, test: RankingData, metric: str) -> TopRankTestResult:
     result = evaluate(test, found.model.scores(test.X, test.groups), REPORTED[metric])
     values = {m: result[m].per_query.tolist() for m in REPORTED[metric]}
-    return Tested(values, found.settings, found.reason)
+    return TopRankTestResult(values, found.settings, found.reason)

@@ -12,7 +12,7 @@ from podium_papers.markdown import difference, joined, table, verdict
 from podium_papers.toprank.approximation import BOUND
 from podium_papers.toprank.claims import FIGURES, NAMES, POINTS, TITLES, WEAK_BASES
 from podium_papers.toprank.fits import BASELINES
-from podium_papers.toprank.summary import Summary
+from podium_papers.toprank.summary import TopRankSummary
 
 HEADS = {
     2: "Figure 2: slack scaling against margin scaling",
@@ -25,7 +25,7 @@ Case = tuple[str, str]
 Told = dict[Case, tuple[bool, str]]
 
 
-def sections(found: Summary) -> list[str]:
+def sections(found: TopRankSummary) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "Figures 2 to 4 of the paper. It has OHSUMED (of which it counts 25 features), TD2003 and TD2004; "
@@ -47,13 +47,13 @@ def sections(found: Summary) -> list[str]:
     ]  # fmt: skip
 
 
-def draw(found: Summary, folder: Path) -> None:
+def draw(found: TopRankSummary, folder: Path) -> None:
     """Every figure as SVG."""
     for number, mode in itertools.product(FIGURES, found.modes):
         save_figure(found.figure(number, mode).plot(), folder / f"toprank-{number}-{mode}.svg")
 
 
-def _means(found: Summary) -> list[str]:
+def _means(found: TopRankSummary) -> list[str]:
     """A table for each data set."""
     lines = [
         "Means over all test queries (each is tested once in the folds), with their standard "
@@ -79,7 +79,7 @@ def _means(found: Summary) -> list[str]:
     return lines
 
 
-def _certificates(found: Summary) -> list[str]:
+def _certificates(found: TopRankSummary) -> list[str]:
     """How many fits are proved, and what the paper's rule made of t."""
     lines = []
     for ranker, (mode, own) in itertools.product(("topslack", "topmargin"), found.modes.items()):
@@ -111,7 +111,7 @@ def _t(settings: str) -> int:
     return int(found[1])
 
 
-def _claims(found: Summary) -> list[str]:
+def _claims(found: TopRankSummary) -> list[str]:
     """Which of the paper's claims hold, counted."""
     cases = [(data, mode) for data in found.data for mode in found.modes]
     told = _counted(found)
@@ -141,13 +141,13 @@ def _claims(found: Summary) -> list[str]:
     ]
 
 
-def _weak_counts(found: Summary, base: str, data: str) -> tuple[int, float]:
+def _weak_counts(found: TopRankSummary, base: str, data: str) -> tuple[int, float]:
     """Return at how many points the vote is ahead of a weak base, and by how much in NDCG@10."""
     own = {t.measure: t for t in found.weak_tests if (t.other, t.data) == (base, data)}
     return sum(t.sign > 0 for t in own.values()), own["NDCG@10"].difference
 
 
-def _weak_rows(found: Summary, cases: Sequence[Case]) -> list[list[str]]:
+def _weak_rows(found: TopRankSummary, cases: Sequence[Case]) -> list[list[str]]:
     rows = []
     for base, (oracle, _) in WEAK_BASES.items():
         cells = []
@@ -159,7 +159,7 @@ def _weak_rows(found: Summary, cases: Sequence[Case]) -> list[list[str]]:
     return rows
 
 
-def _over_weak_base(found: Summary) -> str:
+def _over_weak_base(found: TopRankSummary) -> str:
     """Return the verdict over weak bases, for the line of Figure 3's claim."""
     if not found.weak_tests:
         return ""
@@ -192,7 +192,7 @@ def _over_weak_base(found: Summary) -> str:
     )
 
 
-def _weak_base(found: Summary) -> list[str]:
+def _weak_base(found: TopRankSummary) -> list[str]:
     """Return the vote over TopSlack with the mean ideal, beside the vote over TopSlack."""
     if not found.weak_tests:
         return []
@@ -217,7 +217,7 @@ def _weak_base(found: Summary) -> list[str]:
     ]
 
 
-def _approximation_claim(found: Summary) -> str:
+def _approximation_claim(found: TopRankSummary) -> str:
     worst = max(found.approximations, key=lambda one: one.ratio)
     small = max((a for a in found.approximations if "equal" in a.name), key=lambda a: a.ratio)
     holds = worst.ratio <= BOUND
@@ -229,7 +229,7 @@ def _approximation_claim(found: Summary) -> str:
     )
 
 
-def _approximation(found: Summary) -> list[str]:
+def _approximation(found: TopRankSummary) -> list[str]:
     """Return the instances on which Supervised Kemeny is far from the best order."""
     ratios: dict[str, dict[str, float]] = {}
     for one in found.approximations:
@@ -250,7 +250,7 @@ def _approximation(found: Summary) -> list[str]:
     ]
 
 
-def _counted(found: Summary) -> dict[str, Told]:
+def _counted(found: TopRankSummary) -> dict[str, Told]:
     """Claim -> (data, mode) -> whether it holds, and the counts."""
     out: dict[str, Told] = {}
     places: Told = {}
@@ -266,7 +266,7 @@ def _counted(found: Summary) -> dict[str, Told]:
     return {**out, "Figure 4: *TopRank is the best or second best at all points*": places}
 
 
-def _real(found: Summary) -> str:
+def _real(found: TopRankSummary) -> str:
     """How many tests of each figure are significant."""
     parts = []
     for mode, number in itertools.product(found.modes, FIGURES):
@@ -299,7 +299,7 @@ def _listed(cases: list[Case]) -> str:
     )
 
 
-def _figure(found: Summary, number: int) -> list[str]:
+def _figure(found: TopRankSummary, number: int) -> list[str]:
     """A figure in all modes, and the tests behind it."""
     drawn = {mode: found.figure(number, mode) for mode in found.modes}
     rows = []

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from podium_papers.figures import BarFigure
-from podium_papers.outcomes import Comparison, Score, scores
+from podium_papers.outcomes import MeanScore, PairedComparison, scores
 from podium_papers.records import from_json
 from podium_papers.toprank.approximation import BOUND, Approximation, approximations
 from podium_papers.toprank.claims import (
     FIGURES,
     POINTS,
-    Claim,
-    Reproduction,
-    Standing,
+    BestCounts,
+    TopRankClaim,
+    TopRankReproduction,
     bar_figure,
 )
 
@@ -34,28 +34,28 @@ class Fit:
 class ModeSummary:
     """One set-up; `tests` are those of each figure."""
 
-    scores: tuple[Score, ...]
-    tests: Mapping[str, tuple[Comparison, ...]]
-    claims: tuple[Claim, ...]
-    standings: tuple[Standing, ...]
+    scores: tuple[MeanScore, ...]
+    tests: Mapping[str, tuple[PairedComparison, ...]]
+    claims: tuple[TopRankClaim, ...]
+    standings: tuple[BestCounts, ...]
     fits: tuple[Fit, ...]
 
 
 @dataclass(frozen=True)
-class Summary:
+class TopRankSummary:
     """Every set-up of a reproduction."""
 
     quick: bool
     seed: int
     modes: Mapping[str, ModeSummary]
-    weak_scores: tuple[Score, ...]
-    weak_tests: tuple[Comparison, ...]
+    weak_scores: tuple[MeanScore, ...]
+    weak_tests: tuple[PairedComparison, ...]
     """TopSlack with ``ideal="cut"``, and the paper's vote over it."""
     approximations: tuple[Approximation, ...]
     """Supervised Kemeny's distance against the least, on instances made for it."""
 
     @classmethod
-    def of(cls, found: Reproduction) -> Self:
+    def of(cls, found: TopRankReproduction) -> Self:
         """Of a reproduction."""
         return cls(
             found.quick, found.seed, {mode: _summary(found, mode) for mode in found.modes},
@@ -89,7 +89,7 @@ class Summary:
         return from_json(cls, told)
 
 
-def _summary(found: Reproduction, mode: str) -> ModeSummary:
+def _summary(found: TopRankReproduction, mode: str) -> ModeSummary:
     return ModeSummary(
         found.scores(mode),
         {str(number): found.comparisons(mode, pairs) for number, pairs in FIGURES.items()},

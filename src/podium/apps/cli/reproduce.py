@@ -21,7 +21,7 @@ from podium.apps.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from podium.experiments.pieces import Progress
+    from podium.experiments.checkpoints import RunProgress
     from podium.experiments.reproductions import PreparedReproduction, ReproductionResult
 
 EXAMPLE = """Example: podium reproduce toprank --data LETOR --out toprank --quick
@@ -88,12 +88,14 @@ def reproduce(
         _print_result(paper, quick, result)
 
 
-def _run(reproduction: PreparedReproduction, out: Path, keep: Path, n_jobs: int) -> list[Progress]:
+def _run(
+    reproduction: PreparedReproduction, out: Path, keep: Path, n_jobs: int
+) -> list[RunProgress]:
     """Run the experiments; return each step that was done."""
-    steps: list[Progress] = []
+    steps: list[RunProgress] = []
     with warnings_in_one_line(), advancing(reproduction.title) as advance:
 
-        def note(step: Progress) -> None:
+        def note(step: RunProgress) -> None:
             steps.append(step)
             advance(step.done, step.total)
 
@@ -104,7 +106,7 @@ def _run(reproduction: PreparedReproduction, out: Path, keep: Path, n_jobs: int)
     return steps
 
 
-def _earlier_work(steps: list[Progress]) -> str:
+def _earlier_work(steps: list[RunProgress]) -> str:
     """Say what an earlier run had done; the seconds are those of the rest."""
     if not steps:
         return " All of it had been done before."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podium.errors import DataError
 from podium.experiments.stdlib.definitions import Definition, argument_text
-from podium.experiments.stdlib.document import Document, title_of
+from podium.experiments.stdlib.document import LibraryEntry, title_of
 from podium.experiments.stdlib.introspection import SAFE_MODULES
 from podium.experiments.stdlib.resolution import Library
 
@@ -30,7 +30,7 @@ _NOT_SUBMODULES = frozenset(
 )
 
 
-def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
+def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry]:
     """Every public module, class, function and method of the installed standard library.
 
     The library's sources are parsed, not imported; modules written in C are inspected where importing
@@ -68,7 +68,7 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
     for module in modules:
         body = library.body(module)
         if body or library.exports(module):  # not a package that only holds others, such as urllib
-            document = Document(module, title_of(module), "", body, "module")
+            document = LibraryEntry(module, title_of(module), "", body, "module")
             found.setdefault(module, document)  # unittest.main is both: the class is what is called
     return [found[name] for name in sorted(found)]
 
@@ -119,7 +119,7 @@ def _shortest(names: list[str], found: dict[str, Definition]) -> list[str]:
     return [own] if own in shortest else shortest[:1]
 
 
-def _document(library: Library, name: str, definition: Definition) -> Document:
+def _document(library: Library, name: str, definition: Definition) -> LibraryEntry:
     kind, body, maker = definition.kind, definition.body, definition
     if kind == "class":
         makers = (library.member(definition, special) for special in ("__init__", "__new__"))
@@ -127,19 +127,21 @@ def _document(library: Library, name: str, definition: Definition) -> Document:
         body = body or maker.body
     elif kind == "method":  # of an instance that the module holds, such as random.choice
         kind = "function"
-    return Document(name, title_of(name), _signature(name, maker), body, kind)
+    return LibraryEntry(name, title_of(name), _signature(name, maker), body, kind)
 
 
 def _methods(
     library: Library, owner: str, definition: Definition, public: set[tuple[str, str]]
-) -> Iterator[Document]:
+) -> Iterator[LibraryEntry]:
     """Public methods that say something: those of a class and of its bases without a public name."""
     if definition.kind != "class" or owner.startswith(_WITHOUT_METHODS):
         return
     for name, member in definition.members.items():
         if member.body and not name.startswith("_") and member.origin not in public:
             path = f"{owner}.{name}"
-            yield Document(path, title_of(path), _signature(path, member), member.body, member.kind)
+            yield LibraryEntry(
+                path, title_of(path), _signature(path, member), member.body, member.kind
+            )
     for base in library.bases(definition):
         if base.origin not in public:
             yield from _methods(library, owner, base, public)

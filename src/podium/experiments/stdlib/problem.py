@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from podium.experiments.stdlib.document import Document
-from podium.experiments.stdlib.judgments import Query, queries, without_unknown
+from podium.experiments.stdlib.document import LibraryEntry
+from podium.experiments.stdlib.judgments import LibraryQuery, queries, without_unknown
 from podium.experiments.stdlib.library import documents
 
 
@@ -18,8 +18,8 @@ class SearchProblem:
     ``dropped`` says which judged names this Python does not have, and in how many queries they stood.
     """
 
-    documents: tuple[Document, ...]
-    queries: tuple[Query, ...]
+    documents: tuple[LibraryEntry, ...]
+    queries: tuple[LibraryQuery, ...]
     dropped: Mapping[str, int]
 
 

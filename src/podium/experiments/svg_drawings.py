@@ -51,7 +51,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Curve:
+class RankerCurve:
     """A line: which ranker's it is by number, and whether it is one of several thin ones."""
 
     series: int
@@ -62,7 +62,7 @@ class Curve:
 
 
 def lines(
-    curves: Sequence[Curve], x_label: str, y_label: str, alt: str, name: str, *,
+    curves: Sequence[RankerCurve], x_label: str, y_label: str, alt: str, name: str, *,
     small: bool = False, log: bool = False, marks: Sequence[tuple[int, float, float]] = (),
     whole: bool = False,
 ) -> Drawing:  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import DataError
-from podium.experiments.cells import Cell
+from podium.experiments.fold_results import FoldResult
 from podium.metrics import Interval, bootstrap_intervals, correct, mean_over_queries, paired_test
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class Part:
+class FoldFacts:
     """A fold: how many queries it trains and validates on, and those it tests on."""
 
     number: int
@@ -59,7 +59,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RankerSummary:
     """A ranker in a metric: the mean over test queries with a 95% interval, fold by fold, and against
     the baseline. None where there is no value: it failed, or no query counts.
     """
@@ -78,7 +78,9 @@ class Standing:
         return "" if self.difference is None else self.difference.mark
 
 
-def per_query(cells: Sequence[Cell], parts: Sequence[Part], ranker: str, metric: str) -> Floats:
+def per_query(
+    cells: Sequence[FoldResult], parts: Sequence[FoldFacts], ranker: str, metric: str
+) -> Floats:
     """A ranker's value of each test query, fold after fold; NaN where there is none."""
     own = {cell.fold: cell for cell in cells if cell.ranker == ranker}
     columns = [
@@ -87,32 +89,32 @@ def per_query(cells: Sequence[Cell], parts: Sequence[Part], ranker: str, metric:
     return np.array([np.nan if v is None else v for column in columns for v in column], np.float64)
 
 
-def query_weights(parts: Sequence[Part]) -> Floats | None:
+def query_weights(parts: Sequence[FoldFacts]) -> Floats | None:
     """How much each test query counts, or None where all count the same."""
     if all(part.weights is None for part in parts):
         return None
     return np.array([w for part in parts for w in part.weights or (1.0,) * len(part.qids)])
 
 
-def standings(
-    cells: Sequence[Cell],
-    parts: Sequence[Part],
+def summarise(
+    cells: Sequence[FoldResult],
+    parts: Sequence[FoldFacts],
     rankers: Sequence[str],
     metrics: Sequence[str],
     baseline: str,
     correction: str = "holm",
     seed: int = 0,
-) -> tuple[Standing, ...]:
+) -> tuple[RankerSummary, ...]:
     """Every ranker in every metric; p-values are corrected for the rankers, metric by metric."""
     weight = query_weights(parts)
-    found: list[Standing] = []
+    found: list[RankerSummary] = []
     for metric in metrics:
         values = {ranker: per_query(cells, parts, ranker, metric) for ranker in rankers}
         told = differences(values, baseline, weight, correction, seed)
         sure = intervals(values, weight, seed)
         found += [
             replace(
-                _standing(ranker, metric, values[ranker], parts, weight, sure.get(ranker)),
+                _summary_of(ranker, metric, values[ranker], parts, weight, sure.get(ranker)),
                 difference=told.get(ranker),
             )
             for ranker in rankers
@@ -156,19 +158,19 @@ def intervals(values: dict[str, Floats], weight: Floats | None, seed: int) -> di
     return dict(zip(some, found, strict=True))
 
 
-def _standing(
+def _summary_of(
     ranker: str,
     metric: str,
     values: Floats,
-    parts: Sequence[Part],
+    parts: Sequence[FoldFacts],
     weight: Floats | None,
     interval: Interval | None,
-) -> Standing:
+) -> RankerSummary:
     cuts = np.cumsum([len(part.qids) for part in parts])[:-1]
     shares = [None] * len(parts) if weight is None else np.split(weight, cuts)
     folds = [mean_over_queries(v, w) for v, w in zip(np.split(values, cuts), shares, strict=True)]
     per_fold = tuple(None if np.isnan(mean) else mean for mean in folds)
     if interval is None:
-        return Standing(ranker, metric, None, None, None, per_fold)
+        return RankerSummary(ranker, metric, None, None, None, per_fold)
     mean = mean_over_queries(values, weight)
-    return Standing(ranker, metric, mean, interval.low, interval.high, per_fold)
+    return RankerSummary(ranker, metric, mean, interval.low, interval.high, per_fold)

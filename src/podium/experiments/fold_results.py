@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.data import Fold, RankingData
 from podium.errors import NotConvergedWarning, PodiumError
-from podium.experiments.entrants import Entrant
-from podium.experiments.pieces import readable
+from podium.experiments.checkpoints import readable
+from podium.experiments.contestants import Contestant
 from podium.metrics import Metric, Result, evaluate
 from podium.metrics.naming import resolve
 from podium.rankers import History, Ranker, Tuning, feature_importance, tune
@@ -51,7 +51,7 @@ class Learning:
 
 
 @dataclass(frozen=True)
-class Cell:
+class FoldResult:
     """What one ranker came to on one fold.
 
     `error` says why it came to nothing, and all else is empty then. `values` has one value for each
@@ -89,43 +89,45 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedFoldResult:
     """A cell and how long it took: apart, since times are never the same twice."""
 
-    cell: Cell
+    cell: FoldResult
     seconds: Seconds
 
 
-def run_cell(
-    entrant: Entrant, fold: Fold, number: int, measures: Mapping[str, Metric], curve: Metric
-) -> Timed:
+def run_fold(
+    contestant: Contestant, fold: Fold, number: int, measures: Mapping[str, Metric], curve: Metric
+) -> TimedFoldResult:
     """Choose on train and validation, then measure on test; what fails is told in the cell."""
     started = time.perf_counter()
     try:
-        found = choose(entrant, fold.train, fold.valid, next(iter(measures)))
+        found = choose(contestant, fold.train, fold.valid, next(iter(measures)))
         trained = time.perf_counter()
         scores = found.ranker.predict(fold.test)
         predicted = time.perf_counter()
-        cell = Cell(
-            entrant.label, number, **_told(found, entrant),
+        cell = FoldResult(
+            contestant.label, number, **_told(found, contestant),
             **_measured(fold.test, scores, measures, curve),
         )  # fmt: skip
-        return Timed(cell, Seconds(entrant.label, number, trained - started, predicted - trained))
+        return TimedFoldResult(
+            cell, Seconds(contestant.label, number, trained - started, predicted - trained)
+        )
     except Exception as error:
         took = time.perf_counter() - started
-        return Timed(
-            Cell(entrant.label, number, error=_reason(error)),
-            Seconds(entrant.label, number, took, 0.0),
+        return TimedFoldResult(
+            FoldResult(contestant.label, number, error=_reason(error)),
+            Seconds(contestant.label, number, took, 0.0),
         )
 
 
-def choose(entrant: Entrant, train: RankingData, valid: RankingData, metric: str) -> Tuning:
+def choose(contestant: Contestant, train: RankingData, valid: RankingData, metric: str) -> Tuning:
     """The ranker with the setting that is best on the validation queries; the test is not in sight."""
-    if isinstance(entrant.ranker, Imported):
-        return _as_it_is(entrant.ranker, valid, metric)
+    if isinstance(contestant.ranker, Imported):
+        return _as_it_is(contestant.ranker, valid, metric)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
-        found = tune(entrant.ranker, train, valid, metric, entrant.grid)
+        found = tune(contestant.ranker, train, valid, metric, contestant.grid)
     if not found.finished or found.ranker.stopped_ == "interrupted":
         raise KeyboardInterrupt  # a ranker keeps its best so far; a comparison of those is none
     return found
@@ -138,7 +140,7 @@ def _as_it_is(ranker: Imported, valid: RankingData, metric: str) -> Tuning:
     return Tuning(ranker, {}, value, str(wanted), ())
 
 
-def _told(found: Tuning, entrant: Entrant) -> dict[str, Any]:
+def _told(found: Tuning, contestant: Contestant) -> dict[str, Any]:
     ranker = found.ranker
     return {
         "chosen": " ".join(repr(ranker).split()),
@@ -147,7 +149,7 @@ def _told(found: Tuning, entrant: Entrant) -> dict[str, Any]:
         "tried": tuple(
             Tried({name: _setting(v) for name, v in trial.settings.items()}, _number(trial.value))
             for trial in found.trace
-            if entrant.grid
+            if contestant.grid
         ),
         "learning": _thinned(ranker.history_),
         "features": _features(ranker),

@@ -11,8 +11,8 @@ from typing import Any
 from sklearn.base import clone
 
 from podium.errors import UnknownNameError, UsageError
+from podium.experiments.checkpoints import readable
 from podium.experiments.identity import plain
-from podium.experiments.pieces import readable
 from podium.rankers import Ranker
 from podium.rankers.imported import Imported
 from podium.registry import make_ranker
@@ -21,7 +21,7 @@ Grid = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Entrant:
+class Contestant:
     """A ranker under its label; `grid` has what validation chooses from, empty where nothing is."""
 
     label: str
@@ -38,9 +38,9 @@ class Entrant:
         return [plain(self.ranker), plain(dict(self.grid))]
 
 
-def as_entrants(
+def as_contestants(
     rankers: Any, *, tune: bool | Mapping[str, Grid] = True, seed: int = 0
-) -> tuple[Entrant, ...]:
+) -> tuple[Contestant, ...]:
     """Names, rankers, or a mapping from labels to either.
 
     Rankers by name get the seed. Of a ranker with settings other than the defaults those are kept:
@@ -49,9 +49,9 @@ def as_entrants(
     Examples
     --------
     >>> from podium.rankers import RankSVM
-    >>> [(e.label, list(e.grid)) for e in as_entrants(["listnet", RankSVM(C=0.1)])]
+    >>> [(e.label, list(e.grid)) for e in as_contestants(["listnet", RankSVM(C=0.1)])]
     [('listnet', ['l2']), ('ranksvm', [])]
-    >>> [e.label for e in as_entrants([RankSVM(C=0.1), RankSVM(C=10)])]
+    >>> [e.label for e in as_contestants([RankSVM(C=0.1), RankSVM(C=10)])]
     ['RankSVM(C=0.1)', 'RankSVM(C=10)']
     """
     if not isinstance(tune, bool | Mapping):
@@ -67,7 +67,7 @@ def as_entrants(
         if label not in made:
             raise UnknownNameError("ranker with a grid", label, made)
     return tuple(
-        Entrant(label, ranker, _grid(ranker, grids.get(label), wanted=tune is not False))
+        Contestant(label, ranker, _grid(ranker, grids.get(label), wanted=tune is not False))
         for label, ranker in made.items()
     )
 

@@ -25,7 +25,7 @@ DIED = "its process was killed, perhaps out of memory"
 
 
 @dataclass(frozen=True)
-class Shelf(Generic[Piece]):
+class CheckpointStore(Generic[Piece]):
     """Finished pieces in a folder, one JSON file each, with a fingerprint of all they depend on.
 
     A file that is cut short, or whose fingerprint is another one, is as good as none.
@@ -33,9 +33,9 @@ class Shelf(Generic[Piece]):
     Examples
     --------
     >>> import tempfile
-    >>> shelf = Shelf(Path(tempfile.mkdtemp()) / "cells", dict[str, float])
-    >>> shelf.keep("ranksvm", "of these settings", {"NDCG@10": 0.5})
-    >>> shelf.find("ranksvm", "of these settings"), shelf.find("ranksvm", "of others")
+    >>> store = CheckpointStore(Path(tempfile.mkdtemp()) / "cells", dict[str, float])
+    >>> store.save("ranksvm", "of these settings", {"NDCG@10": 0.5})
+    >>> store.load("ranksvm", "of these settings"), store.load("ranksvm", "of others")
     ({'NDCG@10': 0.5}, None)
     """
 
@@ -43,7 +43,7 @@ class Shelf(Generic[Piece]):
     kind: Any
     """The type of a piece: dataclasses, tuples and mappings of plain values."""
 
-    def find(self, name: str, fingerprint: str) -> Piece | None:
+    def load(self, name: str, fingerprint: str) -> Piece | None:
         """The piece, if there is one with this fingerprint."""
         if self.folder is None:
             return None
@@ -56,7 +56,7 @@ class Shelf(Generic[Piece]):
             return None
         return piece
 
-    def keep(self, name: str, fingerprint: str, piece: Piece) -> None:
+    def save(self, name: str, fingerprint: str, piece: Piece) -> None:
         """Write it, whole or not at all."""
         if self.folder is None:
             return
@@ -137,7 +137,7 @@ def _workers(n_jobs: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run is, and which piece of work is done."""
 
     done: int
@@ -145,22 +145,22 @@ class Progress:
     what: str
 
 
-Told = Callable[[Progress], object]
+ProgressCallback = Callable[[RunProgress], object]
 
 
-def finished(
+def run_or_load(
     work: Mapping[str, Any],
-    shelf: Shelf[Piece],
+    store: CheckpointStore[Piece],
     prints: str | Mapping[str, str],
     n_jobs: int = 1,
-    callback: Told | None = None,
+    callback: ProgressCallback | None = None,
 ) -> dict[str, Piece]:
-    """Name -> piece of joblib's delayed tasks: taken from the shelf, or run side by side and kept.
+    """Name -> piece of joblib's delayed tasks: loaded from the store, or run side by side and kept.
 
     Parameters
     ----------
     prints
-        A fingerprint of what the pieces depend on, for all of them or for each: see `made_of`.
+        A fingerprint of what the pieces depend on, for all of them or for each: see `cache_key`.
     callback
         Called after each piece that is run.
 
@@ -168,20 +168,20 @@ def finished(
     --------
     >>> from joblib import delayed
     >>> told = []
-    >>> finished({"two": delayed(abs)(-2)}, Shelf(None, int), "", callback=told.append)
+    >>> run_or_load({"two": delayed(abs)(-2)}, CheckpointStore(None, int), "", callback=told.append)
     {'two': 2}
     >>> told
-    [Progress(done=1, total=1, what='two')]
+    [RunProgress(done=1, total=1, what='two')]
     """
     own = dict.fromkeys(work, prints) if isinstance(prints, str) else prints
-    kept = {name: shelf.find(name, own[name]) for name in work}
+    kept = {name: store.load(name, own[name]) for name in work}
     found: dict[str, Piece] = {name: piece for name, piece in kept.items() if piece is not None}
     left = {name: task for name, task in work.items() if name not in found}
     for name, piece in side_by_side(left, n_jobs):
         found[name] = piece
-        shelf.keep(name, own[name], piece)
+        store.save(name, own[name], piece)
         if callback is not None:
-            callback(Progress(len(found), len(work), name))
+            callback(RunProgress(len(found), len(work), name))
     return {name: found[name] for name in work}
 
 
@@ -209,7 +209,7 @@ def fingerprint(told: object) -> str:
     return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
 
 
-def made_of(told: object) -> str:
+def cache_key(told: object) -> str:
     """The fingerprint of what pieces depend on, versions and kernels included."""
     versions = [version(name) for name in ("podium-ltr", "numpy", "scipy", "lightgbm")]
     return fingerprint([*versions, kernels.BACKEND, told])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.experiments import drawings
-from podium.experiments.cells import Cell, Tried
-from podium.experiments.drawings import Curve, Drawing
+from podium.experiments import svg_drawings
+from podium.experiments.fold_results import FoldResult, Tried
 from podium.experiments.report import Report
+from podium.experiments.svg_drawings import Drawing, RankerCurve
 
 N_FEATURES = 12
 
@@ -41,7 +41,7 @@ class Pictures:
         alt = f"{report.main} with 95% intervals: " + ", ".join(
             f"{s.ranker} {s.mean:.3f} ({s.low:.3f} to {s.high:.3f})" for s in found
         )
-        drawing = drawings.intervals(
+        drawing = svg_drawings.intervals(
             order, [report.rankers.index(r) for r in order], [s.mean for s in found],
             [s.low for s in found], [s.high for s in found], report.standing(report.baseline).mean,
             report.main, alt, self._name("intervals"),
@@ -55,7 +55,7 @@ class Pictures:
         known = {ranker: curve for ranker, curve in values.items() if curve}
         places = range(1, max(map(len, known.values())) + 1)
         curves = [
-            Curve(report.rankers.index(ranker), list(places), curve, dots=True)
+            RankerCurve(report.rankers.index(ranker), list(places), curve, dots=True)
             for ranker, curve in known.items()
         ]
         ends = ", ".join(
@@ -64,7 +64,7 @@ class Pictures:
             if curve[0] is not None and curve[-1] is not None
         )
         alt = f"{report.curve} from the first place to the first {len(places)}: {ends}"
-        drawing = drawings.lines(
+        drawing = svg_drawings.lines(
             curves, "places k", f"{report.curve}@k", alt, self._name("curves"), whole=True
         )
         return Picture(f"{report.curve}@1 to @{len(places)}", drawing)
@@ -81,7 +81,7 @@ class Pictures:
                 f"{ranker} less {report.baseline} in {report.main}, query by query: "
                 f"{told.wins} better, {told.ties} equal, {told.losses} worse"
             )
-            drawing = drawings.differences(
+            drawing = svg_drawings.differences(
                 report.per_query(ranker) - base, "difference", alt, self._name("gains", ranker)
             )
             note = f"{told.wins} better, {told.ties} equal, {told.losses} worse"
@@ -97,7 +97,7 @@ class Pictures:
                 points = dict(zip(told.iteration, told.valid, strict=True))
                 if sum(value is not None for value in points.values()) < 2:
                     continue
-                curves.append(Curve(series, list(points), list(points.values()), thin=True))
+                curves.append(RankerCurve(series, list(points), list(points.values()), thin=True))
                 kept = points.get(told.best) if told.best is not None else None
                 if told.best is not None and kept is not None:
                     marks.append((series, float(told.best), kept))
@@ -106,7 +106,7 @@ class Pictures:
                 alt = (
                     f"{ranker}: the metric on validation queries over {most:,} iterations, by fold"
                 )
-                drawing = drawings.lines(
+                drawing = svg_drawings.lines(
                     curves, "iteration", "validation", alt, self._name("learning", ranker),
                     small=True, marks=marks, whole=True,
                 )  # fmt: skip
@@ -122,15 +122,15 @@ class Pictures:
             series = self.report.rankers.index(ranker)
             tried = [_best_by(cell.tried, setting) for cell in cells]
             x = sorted(set.intersection(*(set(one) for one in tried)))
-            folds = [Curve(series, x, [one[v] for v in x], thin=True) for one in tried]
+            folds = [RankerCurve(series, x, [one[v] for v in x], thin=True) for one in tried]
             mean = [float(np.mean([one[v] for one in tried])) for v in x]
             best = int(np.argmax(mean))
             alt = (
                 f"{ranker}: {self.report.main} on validation queries against {setting} from {x[0]:g} "
                 f"to {x[-1]:g}; in the mean over folds best at {x[best]:g}, {mean[best]:.3f}"
             )
-            drawing = drawings.lines(
-                [*folds, Curve(series, x, mean)], setting, "validation", alt,
+            drawing = svg_drawings.lines(
+                [*folds, RankerCurve(series, x, mean)], setting, "validation", alt,
                 self._name("tuning", ranker), small=True, marks=[(series, x[best], mean[best])],
                 log=x[0] > 0 and x[-1] / x[0] >= 100,
             )  # fmt: skip
@@ -151,14 +151,14 @@ class Pictures:
             alt = f"{ranker}: mean {what} over folds: " + ", ".join(
                 f"{name} {mean[name]:.3g}" for name in top[:6]
             )
-            drawing = drawings.bars(
+            drawing = svg_drawings.bars(
                 top, [mean[n] for n in top], [min(table[n]) for n in top],
                 [max(table[n]) for n in top], what, alt, self._name("features", ranker),
             )  # fmt: skip
             yield Picture(ranker, drawing)
 
 
-def _finest(cells: Sequence[Cell]) -> str | None:
+def _finest(cells: Sequence[FoldResult]) -> str | None:
     """The numeric setting with the most values, of three at least."""
     values: dict[str, set[float]] = {}
     for tried in (trial for cell in cells for trial in cell.tried):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from podium.errors import require
-from podium.experiments import drawings, tables
-from podium.experiments.pictures import Picture, Pictures
+from podium.experiments import svg_drawings, tables
 from podium.experiments.report import Report
+from podium.experiments.report_pictures import Picture, Pictures
 
 TEMPLATE = "report.html.jinja"
 SHOWN_LISTS = 4
@@ -117,8 +117,8 @@ def sections(pictures: Pictures) -> Iterable[Section]:
 
 def _key(report: Report, ranker: str) -> Key:
     number = report.rankers.index(ranker)
-    dashes = " ".join(f"{LEGEND_WIDTH * length:g}" for length in drawings.dashes(number))
-    return Key(ranker, number % drawings.SERIES, dashes)
+    dashes = " ".join(f"{LEGEND_WIDTH * length:g}" for length in svg_drawings.dashes(number))
+    return Key(ranker, number % svg_drawings.SERIES, dashes)
 
 
 def _shown(report: Report) -> list[Any]:
