@@ -23,11 +23,11 @@ class Panel:
     """Marked on the axis: every x, unless given."""
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """As `dataclasses.asdict` and JSON give it."""
-        curves = {name: tuple(y) for name, y in told["curves"].items()}
-        ticks = None if told.get("ticks") is None else tuple(told["ticks"])
-        return cls(**{**told, "x": tuple(told["x"]), "curves": curves, "ticks": ticks})
+        curves = {name: tuple(y) for name, y in content["curves"].items()}
+        ticks = None if content.get("ticks") is None else tuple(content["ticks"])
+        return cls(**{**content, "x": tuple(content["x"]), "curves": curves, "ticks": ticks})
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class CurveFigure:
     columns: int = 2
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """As `dataclasses.asdict` and JSON give it."""
-        return cls(**{**told, "panels": tuple(Panel.from_dict(p) for p in told["panels"])})
+        return cls(**{**content, "panels": tuple(Panel.from_dict(p) for p in content["panels"])})
 
     def plot(self) -> Any:
         """Draw it; a matplotlib Figure."""

@@ -79,14 +79,14 @@ def find(folder: Path_) -> dict[str, Path]:
     root = Path(folder).resolve()
     if not root.is_dir():
         raise DataError(f"expected a folder with data sets such as MQ2008, got no folder {folder}")
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in _with_folds(root, DEPTH):
         name = _name(path, root)
-        if name and (name not in found or path.name.lower() == NORMALISED):
-            found[name] = path
+        if name and (name not in paths or path.name.lower() == NORMALISED):
+            paths[name] = path
     if (root / TABLE).is_file():
-        found[TABLE] = root / TABLE
-    return found
+        paths[TABLE] = root / TABLE
+    return paths
 
 
 def _with_folds(folder: Path, depth: int) -> Iterator[Path]:
@@ -106,9 +106,9 @@ def _with_folds(folder: Path, depth: int) -> Iterator[Path]:
 def _name(path: Path, root: Path) -> str | None:
     """The data set that a folder belongs to: its own name or the nearest one above that is known."""
     for one in (path, *path.parents):
-        known = _BY_NAME.get(one.name.lower())
-        if known is not None:
-            return known
+        usual_name = _BY_NAME.get(one.name.lower())
+        if usual_name is not None:
+            return usual_name
         if one == root:
             break
     return re.sub(r"[^\w .,-]", "-", root.name) or "data" if path == root else None
@@ -140,14 +140,14 @@ def graded(name: str, *, own: bool = False) -> PaperSource:
     return PaperSource(name, (name,), read_folds, own)
 
 
-def absent(sources: Sequence[PaperSource], found: Mapping[str, Path]) -> list[MissingData]:
+def absent(sources: Sequence[PaperSource], paths: Mapping[str, Path]) -> list[MissingData]:
     """Those that are missing, or what would make more of them, with what they would need."""
     out = []
     for source in sources:
-        missing = [name for name in source.needs if name not in found]
+        missing = [name for name in source.needs if name not in paths]
         if missing:
             out.append(MissingData(source.name, "; ".join(DATA_SETS[n].needs for n in missing)))
-        out += [MissingData(n, DATA_SETS[n].needs) for n in source.also if n not in found]
+        out += [MissingData(n, DATA_SETS[n].needs) for n in source.also if n not in paths]
     return out
 
 

@@ -56,15 +56,15 @@ class BarFigure:
         return next(b.mean for b in self.bars if (b.data, b.ranker, b.measure) == wanted)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """As `dataclasses.asdict` and JSON give it."""
         return cls(
-            told["title"],
-            dict(told["names"]),
-            tuple(told["measures"]),
-            tuple(MeanScore(**bar) for bar in told["bars"]),
-            tuple(PairedComparison(**comparison) for comparison in told["comparisons"]),
-            dict(told["colours"]),
+            content["title"],
+            dict(content["names"]),
+            tuple(content["measures"]),
+            tuple(MeanScore(**bar) for bar in content["bars"]),
+            tuple(PairedComparison(**comparison) for comparison in content["comparisons"]),
+            dict(content["colours"]),
         )
 
     def plot(self) -> Any:

@@ -32,10 +32,12 @@ class RankerOutcome:
     unfinished: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """As `asdict` and JSON give it."""
         tables = ("values", "settings", "unfinished")
-        return cls(**{**told, **{t: {k: tuple(v) for k, v in told[t].items()} for t in tables}})
+        return cls(
+            **{**content, **{t: {k: tuple(v) for k, v in content[t].items()} for t in tables}}
+        )
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,10 @@ def compare(
     >>> [(c.difference, c.p_value, c.adjusted) for c in compare([a, b], [("a", "b")], ["P@1"])]
     [(0.5, 0.5, 0.5)]
     """
-    found = {(o.data, o.ranker): o.values for o in outcomes}
-    names = dict.fromkeys(data for data, _ in found)
+    values_of = {(o.data, o.ranker): o.values for o in outcomes}
+    names = dict.fromkeys(data for data, _ in values_of)
     cases = [(data, m, *pair) for data in names for m in measures for pair in pairs]
-    values = [(found[d, a][m], found[d, b][m]) for d, m, a, b in cases]
+    values = [(values_of[d, a][m], values_of[d, b][m]) for d, m, a, b in cases]
     tests = [paired_test(a, b, method, resamples=resamples, seed=seed) for a, b in values]
     adjusted = correct([test.p_value for test in tests], "holm")
     return tuple(

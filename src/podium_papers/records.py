@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 T = TypeVar("T")
 
 
-def from_json(kind: type[T], told: Any) -> T:
+def from_json(kind: type[T], content: Any) -> T:
     """What ``dataclasses.asdict`` made of a value of this type, before or after JSON.
 
     Fields may be numbers, strings, other dataclasses, tuples of one type (``tuple[float, ...]``) and
@@ -25,12 +25,12 @@ def from_json(kind: type[T], told: Any) -> T:
     >>> from_json(Curve, asdict(Curve("bagging", (0.5, 0.25))))
     Curve(name='bagging', values=(0.5, 0.25))
     """
-    found: Any = told
+    value: Any = content
     if is_dataclass(kind):
         types = get_type_hints(kind)
-        found = kind(**{f.name: from_json(types[f.name], told[f.name]) for f in fields(kind)})
+        value = kind(**{f.name: from_json(types[f.name], content[f.name]) for f in fields(kind)})
     elif get_origin(kind) is tuple:
-        found = tuple(from_json(get_args(kind)[0], one) for one in told)
+        value = tuple(from_json(get_args(kind)[0], one) for one in content)
     elif get_origin(kind) is Mapping:
-        found = {name: from_json(get_args(kind)[1], one) for name, one in told.items()}
-    return found  # type: ignore[no-any-return]
+        value = {name: from_json(get_args(kind)[1], one) for name, one in content.items()}
+    return value  # type: ignore[no-any-return]

@@ -40,19 +40,21 @@ class PaperRecord:
 
     def to_json(self) -> str:
         """For a file."""
-        told = {name: getattr(self, name) for name in ("paper", "version", "quick", "seed", "own")}
-        told["data"] = [asdict(one) for one in self.data]
-        told["absent"] = [asdict(one) for one in self.absent]
-        return json_lines({**told, "found": self.found.to_dict()})
+        content = {
+            name: getattr(self, name) for name in ("paper", "version", "quick", "seed", "own")
+        }
+        content["data"] = [asdict(one) for one in self.data]
+        content["absent"] = [asdict(one) for one in self.absent]
+        return json_lines({**content, "found": self.found.to_dict()})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """What `to_json` gave."""
-        told = json.loads(text)
-        told["data"] = tuple(DataFacts(**one) for one in told["data"])
-        told["absent"] = tuple(MissingData(**one) for one in told["absent"])
-        told["own"] = tuple(told["own"])
-        return cls(**{**told, "found": PAPERS[told["paper"]].read(told["found"])})
+        content = json.loads(text)
+        content["data"] = tuple(DataFacts(**one) for one in content["data"])
+        content["absent"] = tuple(MissingData(**one) for one in content["absent"])
+        content["own"] = tuple(content["own"])
+        return cls(**{**content, "found": PAPERS[content["paper"]].read(content["found"])})
 
 
 @dataclass(frozen=True)
@@ -75,18 +77,18 @@ def available(paper: Paper, folder: Path_) -> tuple[There, list[MissingData]]:
 
     None at all is an error that says what was looked for.
     """
-    found = find(folder)
+    paths = find(folder)
     sources = list(paper.sources)
     if paper.any_folds is not None:
-        sources += [paper.any_folds(name) for name in found if name not in DATA_SETS]
+        sources += [paper.any_folds(name) for name in paths if name not in DATA_SETS]
     there = [
-        (source, [found.get(name) for name in (*source.needs, *source.also)])
+        (source, [paths.get(name) for name in (*source.needs, *source.also)])
         for source in sources
-        if all(name in found for name in source.needs)
+        if all(name in paths for name in source.needs)
     ]
     if paper.single:
         there = there[:1]
-    missing = absent(sources, found)
+    missing = absent(sources, paths)
     if not there:
         wanted = "; or ".join(one.needs for one in missing)
         raise DataError(f"expected data for {paper.name} in {folder}, got none of: {wanted}")
@@ -114,11 +116,13 @@ def run(
     # A quick run, or one of another seed, leaves the pieces of the others alone.
     own = None if keep is None else Path(keep) / f"{'quick' if quick else 'full'}-{seed}"
     with one_thread_each():
-        found = paper.run(data, quick=quick, n_jobs=n_jobs, keep=own, callback=callback, seed=seed)
+        outcome = paper.run(
+            data, quick=quick, n_jobs=n_jobs, keep=own, callback=callback, seed=seed
+        )
     facts = tuple(_facts(name, own) for name, own in data.items())
     papers_own = tuple(source.name for source, _ in sources if source.own)
     return PaperRecord(
-        paper.name, version("podium-ltr"), quick, seed, facts, papers_own, tuple(missing), found
+        paper.name, version("podium-ltr"), quick, seed, facts, papers_own, tuple(missing), outcome
     )
 
 
@@ -132,8 +136,8 @@ def one_thread_each() -> AbstractContextManager[Any]:
 
 def _facts(name: str, data: Any) -> DataFacts:
     if isinstance(data, ScoredTable):
-        told = fingerprint([data.X.tolist(), data.score.tolist()])
-        return DataFacts(name, 0, len(data.X), data.X.shape[1], told)
+        table_fingerprint = fingerprint([data.X.tolist(), data.score.tolist()])
+        return DataFacts(name, 0, len(data.X), data.X.shape[1], table_fingerprint)
     return DataFacts.of(data.folds if isinstance(data, TopkProblem) else data, name)
 
 

@@ -48,10 +48,10 @@ class CheckpointStore(Generic[Piece]):
         if self.folder is None:
             return None
         try:
-            told = msgspec.json.decode(self._path(name).read_bytes())
-            if told["fingerprint"] != fingerprint:
+            content = msgspec.json.decode(self._path(name).read_bytes())
+            if content["fingerprint"] != fingerprint:
                 return None
-            piece: Piece = msgspec.convert(told["piece"], self.kind)
+            piece: Piece = msgspec.convert(content["piece"], self.kind)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError):
             return None
         return piece
@@ -175,14 +175,14 @@ def run_or_load(
     """
     own = dict.fromkeys(work, prints) if isinstance(prints, str) else prints
     kept = {name: store.load(name, own[name]) for name in work}
-    found: dict[str, Piece] = {name: piece for name, piece in kept.items() if piece is not None}
-    left = {name: task for name, task in work.items() if name not in found}
+    pieces: dict[str, Piece] = {name: piece for name, piece in kept.items() if piece is not None}
+    left = {name: task for name, task in work.items() if name not in pieces}
     for name, piece in side_by_side(left, n_jobs):
-        found[name] = piece
+        pieces[name] = piece
         store.save(name, own[name], piece)
         if callback is not None:
-            callback(RunProgress(len(found), len(work), name))
-    return {name: found[name] for name in work}
+            callback(RunProgress(len(pieces), len(work), name))
+    return {name: pieces[name] for name in work}
 
 
 _CONTROLS = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]")
@@ -204,12 +204,12 @@ def readable(text: object) -> str:
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", plain)
 
 
-def fingerprint(told: object) -> str:
+def fingerprint(values: object) -> str:
     """SHA-256 of plain values as JSON, keys in order."""
-    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
-def cache_key(told: object) -> str:
+def cache_key(dependencies: object) -> str:
     """The fingerprint of what pieces depend on, versions and kernels included."""
     versions = [version(name) for name in ("podium-ltr", "numpy", "scipy", "lightgbm")]
-    return fingerprint([*versions, kernels.BACKEND, told])
+    return fingerprint([*versions, kernels.BACKEND, dependencies])

@@ -129,7 +129,7 @@ def compare(
     run = _Run(contestants, parts, measures, curve, None if out is None else Path(out), progress)
     timed = run.cells(n_jobs)
     cells = tuple(one.cell for one in timed)
-    told, names = _parts(parts), tuple(measures)
+    fold_facts, names = _parts(parts), tuple(measures)
     return Report(
         data=DataFacts.of(parts, readable(_name(data) if name is None else name)),
         metrics=names,
@@ -141,9 +141,9 @@ def compare(
         seed=seed,
         tuned=any(contestant.chosen for contestant in contestants),
         version=version("podium-ltr"),
-        folds=told,
+        folds=fold_facts,
         cells=tuple(replace(cell, heads=()) for cell in cells),
-        standings=summarise(cells, told, labels, names, reference, correction, seed),
+        standings=summarise(cells, fold_facts, labels, names, reference, correction, seed),
         hardest=hardest(cells, parts, names[0]),
         times=tuple(one.seconds for one in timed),
     )
@@ -169,23 +169,23 @@ class _Run:
             None if self.out is None else self.out / CELLS, TimedFoldResult
         )
         prints = {key: self._fingerprint(*one) for key, one in work.items()} if self.out else {}
-        found: dict[str, TimedFoldResult] = {}
+        results: dict[str, TimedFoldResult] = {}
         for key in prints:
             piece = store.load(key, prints[key])
             if piece is not None:
-                found[key] = piece
-                self._tell(piece.cell, "kept", len(found), len(work))
+                results[key] = piece
+                self._tell(piece.cell, "kept", len(results), len(work))
         left = {
             key: delayed(run_fold)(
                 contestant, self.folds[number - 1], number, self.measures, self.curve
             )
             for key, (contestant, number) in work.items()
-            if key not in found
+            if key not in results
         }
 
         def starting(key: str) -> None:
             contestant, number = work[key]
-            self._tell(FoldResult(contestant.label, number), "running", len(found), len(work))
+            self._tell(FoldResult(contestant.label, number), "running", len(results), len(work))
 
         def died(key: str) -> TimedFoldResult:
             contestant, number = work[key]
@@ -195,13 +195,13 @@ class _Run:
             )
 
         for key, timed in side_by_side(left, n_jobs, starting, died):
-            found[key] = timed
+            results[key] = timed
             if timed.cell.error is None:  # what failed is tried again by the next run
                 store.save(key, prints.get(key, ""), timed)
             state: State = "done" if timed.cell.error is None else "failed"
-            self._tell(timed.cell, state, len(found), len(work))
+            self._tell(timed.cell, state, len(results), len(work))
         return [
-            found[_key(contestant, n + 1)]
+            results[_key(contestant, n + 1)]
             for contestant in self.contestants
             for n in range(len(self.folds))
         ]
@@ -229,9 +229,9 @@ class _Run:
 
     def _tell(self, cell: FoldResult, state: State, done: int, total: int) -> None:
         if self.progress is not None:
-            told = cell.values.get(next(iter(self.measures)), ())
-            weight = self.folds[cell.fold - 1].test.query_weight if told else None
-            mean = mean_over_queries(np.array(told, dtype=np.float64), weight)
+            values = cell.values.get(next(iter(self.measures)), ())
+            weight = self.folds[cell.fold - 1].test.query_weight if values else None
+            mean = mean_over_queries(np.array(values, dtype=np.float64), weight)
             value = None if np.isnan(mean) else mean
             self.progress(ComparisonProgress(cell.ranker, cell.fold, state, done, total, value))
 

@@ -59,7 +59,7 @@ def as_contestants(
             f"expected tune to be True, False or grids by label, as in {{'ranksvm': {{'C': [1, 10]}}}}, "
             f"got {tune!r}"
         )
-    made = {label: _made(given, seed) for label, given in _labelled(rankers).items()}
+    made = {label: _made(one, seed) for label, one in _labelled(rankers).items()}
     if not made:
         raise UsageError("expected at least one ranker to compare, got none")
     grids = tune if isinstance(tune, Mapping) else {}
@@ -79,16 +79,16 @@ def _labelled(rankers: Any) -> dict[str, Any]:
         rankers = [rankers]
     if not isinstance(rankers, Iterable):
         raise UsageError(f"expected rankers to compare, by name or as they are, got {rankers!r}")
-    given = list(rankers)
-    often = Counter(map(_name, given))
-    return _once([(_name(one, full=often[_name(one)] > 1), one) for one in given])
+    all_rankers = list(rankers)
+    often = Counter(map(_name, all_rankers))
+    return _once([(_name(one, full=often[_name(one)] > 1), one) for one in all_rankers])
 
 
-def _name(given: Any, *, full: bool = False) -> str:
+def _name(ranker: Any, *, full: bool = False) -> str:
     """A ranker's name, or with its settings in full."""
-    if not isinstance(given, Ranker):
-        return str(given)
-    return " ".join(repr(given).split()) if full else given.name
+    if not isinstance(ranker, Ranker):
+        return str(ranker)
+    return " ".join(repr(ranker).split()) if full else ranker.name
 
 
 def _once(labelled: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -117,15 +117,15 @@ def _made(given: Any, seed: int) -> Ranker:
     return ranker.set_params(seed=seed) if "seed" in ranker.get_params(deep=False) else ranker
 
 
-def _grid(ranker: Ranker, given: Grid | None, *, wanted: bool) -> Grid:
+def _grid(ranker: Ranker, grid: Grid | None, *, wanted: bool) -> Grid:
     """What is tried. A metric of the ranker's own is kept, as its only value."""
     usual = _defaults(type(ranker))
     own = ranker.get_params(deep=False)
     changed = {name for name in own if name not in usual or not _same(own[name], usual[name])}
-    if given is None:
-        given = {n: v for n, v in ranker.grid.items() if n not in changed} if wanted else {}
-    kept = {"metric": (own["metric"],)} if "metric" in changed and "metric" not in given else {}
-    return {**kept, **given}
+    if grid is None:
+        grid = {n: v for n, v in ranker.grid.items() if n not in changed} if wanted else {}
+    kept = {"metric": (own["metric"],)} if "metric" in changed and "metric" not in grid else {}
+    return {**kept, **grid}
 
 
 def _defaults(kind: type[Ranker]) -> dict[str, Any]:

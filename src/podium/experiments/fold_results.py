@@ -102,12 +102,12 @@ def run_fold(
     """Choose on train and validation, then measure on test; what fails is told in the cell."""
     started = time.perf_counter()
     try:
-        found = choose(contestant, fold.train, fold.valid, next(iter(measures)))
+        tuning = choose(contestant, fold.train, fold.valid, next(iter(measures)))
         trained = time.perf_counter()
-        scores = found.ranker.predict(fold.test)
+        scores = tuning.ranker.predict(fold.test)
         predicted = time.perf_counter()
         cell = FoldResult(
-            contestant.label, number, **_told(found, contestant),
+            contestant.label, number, **_told(tuning, contestant),
             **_measured(fold.test, scores, measures, curve),
         )  # fmt: skip
         return TimedFoldResult(
@@ -127,10 +127,10 @@ def choose(contestant: Contestant, train: RankingData, valid: RankingData, metri
         return _as_it_is(contestant.ranker, valid, metric)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
-        found = tune(contestant.ranker, train, valid, metric, contestant.grid)
-    if not found.finished or found.ranker.stopped_ == "interrupted":
+        tuning = tune(contestant.ranker, train, valid, metric, contestant.grid)
+    if not tuning.finished or tuning.ranker.stopped_ == "interrupted":
         raise KeyboardInterrupt  # a ranker keeps its best so far; a comparison of those is none
-    return found
+    return tuning
 
 
 def _as_it_is(ranker: Imported, valid: RankingData, metric: str) -> Tuning:
@@ -140,15 +140,15 @@ def _as_it_is(ranker: Imported, valid: RankingData, metric: str) -> Tuning:
     return Tuning(ranker, {}, value, str(wanted), ())
 
 
-def _told(found: Tuning, contestant: Contestant) -> dict[str, Any]:
-    ranker = found.ranker
+def _told(tuning: Tuning, contestant: Contestant) -> dict[str, Any]:
+    ranker = tuning.ranker
     return {
         "chosen": " ".join(repr(ranker).split()),
-        "validation": _number(found.value),
+        "validation": _number(tuning.value),
         "stopped": "" if ranker.converged_ else ranker.stopped_ or "not converged",
         "tried": tuple(
             Tried({name: _setting(v) for name, v in trial.settings.items()}, _number(trial.value))
-            for trial in found.trace
+            for trial in tuning.trace
             if contestant.grid
         ),
         "learning": _thinned(ranker.history_),
@@ -184,8 +184,8 @@ def by_id(data: RankingData) -> Floats | None:
 
 
 def _counted(result: Result) -> float:
-    known = ~np.isnan(result.per_query)
-    return float(known.sum() if result.weight is None else result.weight[known].sum())
+    has_value = ~np.isnan(result.per_query)
+    return float(has_value.sum() if result.weight is None else result.weight[has_value].sum())
 
 
 def _thinned(history: History) -> Learning:

@@ -16,7 +16,7 @@ N_QUERIES, N_PLACES, N_LETTERS = 8, 5, 90
 
 
 @dataclass(frozen=True)
-class ListedDocument:
+class HeadDocument:
     """A document in a list: its id, or its number among the query's, its label, and its text."""
 
     doc: str
@@ -33,22 +33,22 @@ class HardQuery:
     fold: int
     n_documents: int
     values: Mapping[str, float | None]
-    lists: Mapping[str, tuple[ListedDocument, ...]]
-    best: tuple[ListedDocument, ...]
+    lists: Mapping[str, tuple[HeadDocument, ...]]
+    best: tuple[HeadDocument, ...]
 
 
 def hardest(
     cells: Sequence[FoldResult], folds: Sequence[Fold], metric: str
 ) -> tuple[HardQuery, ...]:
     """The queries with the lowest mean over rankers; those that no order can please are left out."""
-    found = [
+    hard_queries = [
         one
         for number, fold in enumerate(folds, start=1)
         for one in _of_fold(
             [c for c in cells if c.fold == number and c.error is None], fold, metric
         )
     ]
-    return tuple(query for _, query in sorted(found, key=lambda one: one[0])[:N_QUERIES])
+    return tuple(query for _, query in sorted(hard_queries, key=lambda one: one[0])[:N_QUERIES])
 
 
 def _of_fold(cells: Sequence[FoldResult], fold: Fold, metric: str) -> list[tuple[float, HardQuery]]:
@@ -58,9 +58,9 @@ def _of_fold(cells: Sequence[FoldResult], fold: Fold, metric: str) -> list[tuple
     values = np.array(
         [[np.nan if v is None else v for v in cell.values[metric]] for cell in cells], np.float64
     )
-    known = ~np.isnan(values)
-    mean = np.where(known, values, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    askable = telling(fold.test) & known.any(axis=0)
+    has_value = ~np.isnan(values)
+    mean = np.where(has_value, values, 0).sum(axis=0) / np.maximum(has_value.sum(axis=0), 1)
+    askable = telling(fold.test) & has_value.any(axis=0)
     order = [q for q in np.argsort(mean, kind="stable").tolist() if askable[q]][:N_QUERIES]
     ties = by_id(fold.test)
     return [(float(mean[q]), _query(cells, fold.test, q, metric, ties)) for q in order]
@@ -89,10 +89,10 @@ def _query(
     )
 
 
-def _listed(test: RankingData, start: int, i: int) -> ListedDocument:
+def _listed(test: RankingData, start: int, i: int) -> HeadDocument:
     row = start + i
     field = next((name for name in ("title", *test.doc_text) if name in test.doc_text), None)
-    return ListedDocument(
+    return HeadDocument(
         f"document {i + 1}" if test.docids is None else readable(test.docids[row]),
         float(test.y[row]),
         "" if field is None else _short(test.doc_text[field].take(np.array([row])).to_array()[0]),

@@ -68,22 +68,22 @@ def page(report: Report) -> str:
 def verdict(report: Report) -> str:
     """The outcome in a sentence or two."""
     best = report.ranking()[0]
-    told = report.standing(best)
-    if told.mean is None:
+    summary = report.standing(best)
+    if summary.mean is None:
         failed = len(report.failed) == len(report.cells)
         why = "every cell failed" if failed else f"no test query counts in {report.main}"
         return f"No ranker came to anything: {why}."
-    first = f"{best} has the highest {report.main}: {told.mean:.4f}"
-    interval = f" (95% interval {told.low:.4f} to {told.high:.4f})."
+    first = f"{best} has the highest {report.main}: {summary.mean:.4f}"
+    interval = f" (95% interval {summary.low:.4f} to {summary.high:.4f})."
     if len(report.rankers) == 1:
         rest = ""
-    elif told.difference is None:
+    elif summary.difference is None:
         rest = " It is the baseline." if best == report.baseline else " Nothing was tested."
     else:
-        sure = "significant" if told.difference.significant else "not significant"
+        sure = "significant" if summary.difference.significant else "not significant"
         rest = (
-            f" That is {told.difference.mean:+.4f} against {report.baseline}, {sure} "
-            f"(p = {told.difference.adjusted:.4f}, corrected)."
+            f" That is {summary.difference.mean:+.4f} against {report.baseline}, {sure} "
+            f"(p = {summary.difference.adjusted:.4f}, corrected)."
         )
     return first + interval + rest
 

@@ -221,8 +221,8 @@ class Report:
         """From a folder that `save` wrote, the times included where they are there."""
         report = cls.from_json((Path(folder) / "report.json").read_bytes())
         try:
-            told = (Path(folder) / TIMES).read_bytes()
-            return replace(report, times=msgspec.json.decode(told, type=tuple[Seconds, ...]))
+            content = (Path(folder) / TIMES).read_bytes()
+            return replace(report, times=msgspec.json.decode(content, type=tuple[Seconds, ...]))
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return report
 
@@ -233,9 +233,9 @@ class Report:
 
 
 def _weighted(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    known = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
-    total = sum(w for _, w in known)
-    return sum(v * w for v, w in known) / total if total > 0 else None
+    pairs = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
+    total = sum(w for _, w in pairs)
+    return sum(v * w for v, w in pairs) / total if total > 0 else None
 
 
 def _write(path: Path, text: str) -> None:

@@ -37,13 +37,13 @@ class Pictures:
         """The means of the first metric and their intervals."""
         report = self.report
         order = [r for r in report.ranking() if report.standing(r).mean is not None]
-        found = [report.standing(ranker) for ranker in order]
+        summaries = [report.standing(ranker) for ranker in order]
         alt = f"{report.main} with 95% intervals: " + ", ".join(
-            f"{s.ranker} {s.mean:.3f} ({s.low:.3f} to {s.high:.3f})" for s in found
+            f"{s.ranker} {s.mean:.3f} ({s.low:.3f} to {s.high:.3f})" for s in summaries
         )
         drawing = svg_drawings.intervals(
-            order, [report.rankers.index(r) for r in order], [s.mean for s in found],
-            [s.low for s in found], [s.high for s in found], report.standing(report.baseline).mean,
+            order, [report.rankers.index(r) for r in order], [s.mean for s in summaries],
+            [s.low for s in summaries], [s.high for s in summaries], report.standing(report.baseline).mean,
             report.main, alt, self._name("intervals"),
         )  # fmt: skip
         return Picture(f"{report.main}, mean and 95% interval", drawing)
@@ -52,15 +52,15 @@ class Pictures:
         """NDCG at 1 to 10 places."""
         report = self.report
         values = {ranker: report.curve_of(ranker) for ranker in report.rankers}
-        known = {ranker: curve for ranker, curve in values.items() if curve}
-        places = range(1, max(map(len, known.values())) + 1)
+        drawn = {ranker: curve for ranker, curve in values.items() if curve}
+        places = range(1, max(map(len, drawn.values())) + 1)
         curves = [
             RankerCurve(report.rankers.index(ranker), list(places), curve, dots=True)
-            for ranker, curve in known.items()
+            for ranker, curve in drawn.items()
         ]
         ends = ", ".join(
             f"{ranker} {curve[0]:.3f} to {curve[-1]:.3f}"
-            for ranker, curve in known.items()
+            for ranker, curve in drawn.items()
             if curve[0] is not None and curve[-1] is not None
         )
         alt = f"{report.curve} from the first place to the first {len(places)}: {ends}"
@@ -74,17 +74,17 @@ class Pictures:
         report = self.report
         base = report.per_query(report.baseline)
         for ranker in report.rankers:
-            told = report.standing(ranker).difference
-            if told is None:
+            difference = report.standing(ranker).difference
+            if difference is None:
                 continue
             alt = (
                 f"{ranker} less {report.baseline} in {report.main}, query by query: "
-                f"{told.wins} better, {told.ties} equal, {told.losses} worse"
+                f"{difference.wins} better, {difference.ties} equal, {difference.losses} worse"
             )
             drawing = svg_drawings.differences(
                 report.per_query(ranker) - base, "difference", alt, self._name("gains", ranker)
             )
-            note = f"{told.wins} better, {told.ties} equal, {told.losses} worse"
+            note = f"{difference.wins} better, {difference.ties} equal, {difference.losses} worse"
             yield Picture(ranker, drawing, note)
 
     def learning(self) -> Iterator[Picture]:
@@ -165,7 +165,7 @@ def _finest(cells: Sequence[FoldResult]) -> str | None:
         for name, value in tried.settings.items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 values.setdefault(name, set()).add(value)
-    enough = {name: len(found) for name, found in values.items() if len(found) > 2}
+    enough = {name: len(own) for name, own in values.items() if len(own) > 2}
     return max(enough, key=lambda name: enough[name]) if enough else None
 
 

@@ -107,19 +107,19 @@ def summarise(
 ) -> tuple[RankerSummary, ...]:
     """Every ranker in every metric; p-values are corrected for the rankers, metric by metric."""
     weight = query_weights(parts)
-    found: list[RankerSummary] = []
+    summaries: list[RankerSummary] = []
     for metric in metrics:
         values = {ranker: per_query(cells, parts, ranker, metric) for ranker in rankers}
-        told = differences(values, baseline, weight, correction, seed)
+        tests = differences(values, baseline, weight, correction, seed)
         sure = intervals(values, weight, seed)
-        found += [
+        summaries += [
             replace(
                 _summary_of(ranker, metric, values[ranker], parts, weight, sure.get(ranker)),
-                difference=told.get(ranker),
+                difference=tests.get(ranker),
             )
             for ranker in rankers
         ]
-    return tuple(found)
+    return tuple(summaries)
 
 
 def differences(
@@ -152,10 +152,10 @@ def differences(
 def intervals(values: dict[str, Floats], weight: Floats | None, seed: int) -> dict[str, Interval]:
     """The interval of each ranker's mean, where any query that counts has a value."""
     some = {r: own for r, own in values.items() if not np.isnan(mean_over_queries(own, weight))}
-    found = bootstrap_intervals(
+    ends = bootstrap_intervals(
         list(some.values()), CONFIDENCE, weight=weight, resamples=RESAMPLES, seed=seed
     )
-    return dict(zip(some, found, strict=True))
+    return dict(zip(some, ends, strict=True))
 
 
 def _summary_of(

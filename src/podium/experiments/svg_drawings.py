@@ -69,10 +69,10 @@ def lines(
     """Curves over x; marks are dots (series, x, y)."""
     with _sheet(SMALL if small else WIDE, alt, name) as (ax, done):
         for curve in curves:
-            known = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None]
-            if known:
+            points = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None]
+            if points:
                 ax.plot(
-                    *zip(*known, strict=True), color=colour(curve.series),
+                    *zip(*points, strict=True), color=colour(curve.series),
                     linestyle=(0, dashes(curve.series)) if dashes(curve.series) else "-",
                     linewidth=0.8 if curve.thin else 1.6, alpha=0.45 if curve.thin else 1.0,
                     marker="o" if curve.dots else None, markersize=2.6,

@@ -111,9 +111,9 @@ class Bank:
     def spread(self, plan: Plan, weights: Floats) -> Floats:
         """Weights of the blocks of a smaller plan on the blocks here."""
         number = {block: b for b, block in enumerate(self.plan.blocks)}
-        found = np.zeros(len(number))
-        found[[number[block] for block in plan.blocks]] = weights
-        return found
+        spread_weights = np.zeros(len(number))
+        spread_weights[[number[block] for block in plan.blocks]] = weights
+        return spread_weights
 
     def boosted(self, plan: Plan, rounds: int) -> Iterator[Floats]:
         """The blocks' weights after each round of boosting over the compositions of a plan."""

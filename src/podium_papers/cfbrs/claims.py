@@ -150,11 +150,11 @@ class CfbrsReproduction:
 
     def figures(self) -> dict[str, LineFigure]:
         """Every figure by its name."""
-        found = {}
+        drawn = {}
         for base in self.bases:
-            found[f"2-{base}"] = figure_2(self.table, base)
-            found[f"3-{base}"] = figure_3(self.table, self.curves, base)
-        return {**found, "loop": loop_figure(self.loops)}
+            drawn[f"2-{base}"] = figure_2(self.table, base)
+            drawn[f"3-{base}"] = figure_3(self.table, self.curves, base)
+        return {**drawn, "loop": loop_figure(self.loops)}
 
     def near(self, base: str) -> Nearness:
         """How near the nearest reading comes to the printed values, each composition counted once."""
@@ -246,9 +246,9 @@ class CfbrsReproduction:
             )
 
     def _variance_claim(self) -> CfbrsClaim:
-        found = self.controls()
+        controls = self.controls()
         knobs = {
-            knob: max((c for c in found if c.knob == knob), key=lambda c: abs(c.ratio - 1))
+            knob: max((c for c in controls if c.knob == knob), key=lambda c: abs(c.ratio - 1))
             for knob in ("selection", "feedback", "weights")
         }
         return CfbrsClaim(
@@ -273,7 +273,7 @@ class CfbrsReproduction:
             )
 
     def _loop_claim(self) -> CfbrsClaim:
-        told = [
+        gains = [
             f"draw {one.seed}: {one.test[0]:.3f} to {one.test[one.stopped or -1]:.3f} "
             + (f"after {one.stopped} batches" if one.stopped else "and not converged")
             for one in self.loops
@@ -281,7 +281,7 @@ class CfbrsReproduction:
         return CfbrsClaim(
             f"learning is repeated as feedback arrives until NDCG converges ({GENERATED})",
             all(one.stopped > 0 and one.test[one.stopped] > one.test[0] for one in self.loops),
-            "; ".join(told),
+            "; ".join(gains),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -289,17 +289,17 @@ class CfbrsReproduction:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Any) -> Self:
+    def from_dict(cls, content: Any) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        return from_json(cls, told)
+        return from_json(cls, content)
 
 
 def _counts() -> Iterator[CfbrsClaim]:
-    found = [Compositions(46, m).count for m in (1, 5, 10, 20)]
+    counts = [Compositions(46, m).count for m in (1, 5, 10, 20)]
     yield CfbrsClaim(
         "46 features have 2^45 compositions; 51,320, 265 and 8 with blocks of 5, 10 and 20 or more",
-        found == [2**45, 51_320, 265, 8],
-        ", ".join(f"{n:,}" for n in found),
+        counts == [2**45, 51_320, 265, 8],
+        ", ".join(f"{n:,}" for n in counts),
     )
     five = Compositions(5).count
     yield CfbrsClaim("5 features have 15 compositions", five == 15, f"{five}: one was left out")

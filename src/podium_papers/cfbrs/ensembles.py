@@ -72,8 +72,8 @@ def _best_round(bank: Bank, plan: Plan) -> tuple[Floats, str]:
 
 
 def _weighed(bank: Bank, composed: Composed) -> CfbrsTestResult:
-    found = weigh_population(composed, bank.fold.valid, CHOOSE)
-    return _scored(bank, found, f"T={found.population.temperature:g}")
+    weighed = weigh_population(composed, bank.fold.valid, CHOOSE)
+    return _scored(bank, weighed, f"T={weighed.population.temperature:g}")
 
 
 def _scored(bank: Bank, composed: Composed, settings: str = "") -> CfbrsTestResult:

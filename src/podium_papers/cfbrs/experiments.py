@@ -137,14 +137,14 @@ def reproduce(
     store: CheckpointStore[CfbrsCheckpoint] = CheckpointStore(
         None if keep is None else Path(keep), CfbrsCheckpoint
     )
-    found = run_or_load(
+    checkpoints = run_or_load(
         {name: delayed(_piece)(*task) for name, task in work.items()},
         store,
         cache_key([data_fingerprint({"": used}), bases, min_block, owned, drawn, quick, seed]),
         n_jobs,
         callback,
     )
-    whole = {name: piece.whole for name, piece in found.items()}
+    whole = {name: piece.whole for name, piece in checkpoints.items()}
     return _assembled(whole, tuple(bases), data, n_features, min_block, quick, seed)
 
 
@@ -163,9 +163,9 @@ class CfbrsCheckpoint:
 
 
 def _piece(function: Callable[..., Any], args: Any, kwargs: Any) -> CfbrsCheckpoint:
-    found = function(*args, **kwargs)
+    result = function(*args, **kwargs)
     kinds = {Folded: "folded", SimulatedRun: "run", Loop: "loop"}
-    return CfbrsCheckpoint(**{kinds[type(found)]: found})
+    return CfbrsCheckpoint(**{kinds[type(result)]: result})
 
 
 def run_fold(
@@ -208,12 +208,12 @@ def _tuned(base: str, fold: Fold, seed: int) -> Ranker:
 
 
 def _assembled(
-    found: Mapping[str, Any], bases: tuple[str, ...], data: str, n_features: int, min_block: int,
+    results: Mapping[str, Any], bases: tuple[str, ...], data: str, n_features: int, min_block: int,
     quick: bool, seed: int,
 ) -> CfbrsReproduction:  # fmt: skip
     """The pieces put together, with tests."""
     by_base = {
-        base: [v for k, v in found.items() if isinstance(v, Folded) and k.startswith(f"{base},")]
+        base: [v for k, v in results.items() if isinstance(v, Folded) and k.startswith(f"{base},")]
         for base in bases
     }
     folded = [one for own in by_base.values() for one in own]
@@ -225,7 +225,7 @@ def _assembled(
     runs = {
         case.name: [
             v
-            for k, v in found.items()
+            for k, v in results.items()
             if isinstance(v, SimulatedRun) and k[: k.rfind(", draw")] == case.name
         ]
         for case in CASES
@@ -244,7 +244,7 @@ def _assembled(
         variance=tuple(spread for one in folded for spread in one.spreads),
         personal=tuple(personal),
         personal_tests=compare(personal_outcomes, PAIRS, [METRIC], seed=seed),
-        loops=tuple(v for v in found.values() if isinstance(v, Loop)),
+        loops=tuple(v for v in results.values() if isinstance(v, Loop)),
     )  # fmt: skip
 
 

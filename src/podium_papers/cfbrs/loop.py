@@ -51,8 +51,8 @@ def run_loop(
     train, valid, test = population(fold, seed, owned)
     half = train.data.n_queries // 2
     first, then = np.arange(half), np.arange(half, train.data.n_queries)
-    known, asked = train.data.subset(first), train.data.subset(then)
-    shared = tune(RankSVM(), known, valid.data, METRIC).ranker
+    first_queries, asked = train.data.subset(first), train.data.subset(then)
+    shared = tune(RankSVM(), first_queries, valid.data, METRIC).ranker
     assert isinstance(shared, RankSVM)
     rows = train.data.groups.codes >= half
     later = JudgedByClass(asked, train.names[half:], {n: g[rows] for n, g in train.grades.items()})
@@ -60,7 +60,7 @@ def run_loop(
     held_out = Batch(valid.data, _clicks(valid, 10 * lists, owned, [seed, batches]))
 
     def fresh() -> CFBRS:
-        return CFBRS(base=RankSVM(C=shared.C), min_block=min_block).fit(known)
+        return CFBRS(base=RankSVM(C=shared.C), min_block=min_block).fit(first_queries)
 
     tested: list[float] = []
 
@@ -97,10 +97,10 @@ def _clicks(
 
 def _tested(ranker: CFBRS, test: JudgedByClass, owned: Mapping[str, tuple[int, int]]) -> float:
     """NDCG@10 of each class's ranking on its own grades; all users' where it is not known yet."""
-    known = {row.name for row in ranker.classes_}
+    class_names = {row.name for row in ranker.classes_}
     return mean(
         [
-            _value(test, n, ranker.predict(test.data, user_class=n if n in known else None))
+            _value(test, n, ranker.predict(test.data, user_class=n if n in class_names else None))
             for n in owned
         ]
     )

@@ -17,37 +17,37 @@ from podium_papers.markdown import capital, difference, table, verdict
 from podium_papers.outcomes import PairedComparison
 
 
-def sections(found: CfbrsReproduction) -> list[str]:
+def sections(result: CfbrsReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The base's C or l2 is chosen on a fold's validation queries with all features, which is the "
         "shared-feature model, and holds for all its blocks. NDCG is the bare one (see "
         "[conventions](conventions.md)), which is the nearest to the paper's.",
         "",
-        *claims(found),
-        *table_1(found),
-        *figures_2_and_3(found),
-        *exhaustive(found),
-        *variance(found),
-        *classes(found),
-        *feedback(found),
+        *claims(result),
+        *table_1(result),
+        *figures_2_and_3(result),
+        *exhaustive(result),
+        *variance(result),
+        *classes(result),
+        *feedback(result),
     ]
 
 
-def draw(found: CfbrsReproduction, folder: Path) -> None:
+def draw(result: CfbrsReproduction, folder: Path) -> None:
     """Every figure as SVG."""
-    for name, figure in found.figures().items():
+    for name, figure in result.figures().items():
         save_figure(figure.plot(), folder / f"cfbrs-{name}.svg")
 
 
-def claims(found: CfbrsReproduction) -> list[str]:
+def claims(result: CfbrsReproduction) -> list[str]:
     """Which of them hold."""
     return [
         "### Which of the paper's claims hold",
         "",
         *(
             f"- *{capital(c.text)}*: {verdict(c.holds)}. {capital(c.numbers)}."
-            for c in found.claims()
+            for c in result.claims()
         ),
         "",
         "Differences are called real where p < 0.05 in a paired permutation test over queries, "
@@ -57,26 +57,26 @@ def claims(found: CfbrsReproduction) -> list[str]:
     ]
 
 
-def table_1(found: CfbrsReproduction) -> list[str]:
+def table_1(result: CfbrsReproduction) -> list[str]:
     """Both readings, next to the printed values, and how far the first is from them on the same data."""
-    read = {base: blocks_means(found.nearest, base) for base in found.bases}
-    combined = {base: fold_means(found.table, base) for base in found.bases}
-    alone = found.n_features // 2 + 1  # from here on the first composition is one block
+    read = {base: blocks_means(result.nearest, base) for base in result.bases}
+    combined = {base: fold_means(result.table, base) for base in result.bases}
+    alone = result.n_features // 2 + 1  # from here on the first composition is one block
     rows = []
-    for printed, m in zip(PRINTED, range(found.min_block, alone + 1), strict=False):
-        row = [str(m) if m < alone else f"{alone}-{found.n_features}: shared", triple(printed, 2)]
-        for base in found.bases:
+    for printed, m in zip(PRINTED, range(result.min_block, alone + 1), strict=False):
+        row = [str(m) if m < alone else f"{alone}-{result.n_features}: shared", triple(printed, 2)]
+        for base in result.bases:
             row.append(triple(read[base][m], 3))
-            if found.own:
+            if result.own:
                 row.append(triple(np.subtract(read[base][m], printed).tolist(), 3, "+"))
-        rows.append([*row, *(triple(combined[base][m], 4) for base in found.bases)])
+        rows.append([*row, *(triple(combined[base][m], 4) for base in result.bases)])
     heads = ["smallest block", "printed"]
-    for base in found.bases:
-        heads += [f"blocks' mean, {base}", *(["less printed"] if found.own else [])]
-    heads += [f"combined, all folds, {base}" for base in found.bases]
+    for base in result.bases:
+        heads += [f"blocks' mean, {base}", *(["less printed"] if result.own else [])]
+    heads += [f"combined, all folds, {base}" for base in result.bases]
     settings = " and ".join(
         f"{base} with {name} = {value:g}"
-        for base in found.bases
+        for base in result.bases
         for name, value in NEAREST.get(base, {}).items()
     )
     return [
@@ -95,19 +95,19 @@ def table_1(found: CfbrsReproduction) -> list[str]:
         "",
         *table(heads, rows),
         "",
-        *(nearness(found) if found.own else []),
+        *(nearness(result) if result.own else []),
         "The paper's last column, the shared-feature model, is .48 in all rows: that is its *training* "
         "value, beside test values of the others; its own test value is .47.",
         "",
     ]
 
 
-def nearness(found: CfbrsReproduction) -> list[str]:
+def nearness(result: CfbrsReproduction) -> list[str]:
     """How many of the printed values are met."""
     counted = ", ".join(
         f"{near.met} of {near.of} with {base} (mean distance {near.gap:.3f})"
-        for base in found.bases
-        for near in [found.near(base)]
+        for base in result.bases
+        for near in [result.near(base)]
     )
     return [
         f"Of the printed values (each composition once) the nearest reading is within {CLOSE:g} of "
@@ -121,59 +121,59 @@ def triple(values: Sequence[float], digits: int, sign: str = "") -> str:
     return " / ".join(f"{round(v, digits) + 0.0:{sign}.{digits}f}" for v in values)
 
 
-def figures_2_and_3(found: CfbrsReproduction) -> list[str]:
+def figures_2_and_3(result: CfbrsReproduction) -> list[str]:
     """The pictures."""
     lines = ["### Figures 2 and 3", ""]
-    for base in found.bases:
+    for base in result.bases:
         lines += [f"![Figure 2, {base}](figures/cfbrs-2-{base}.svg)", ""]
         lines += [f"![Figure 3, {base}](figures/cfbrs-3-{base}.svg)", ""]
     return [
         *lines,
         "Figure 2: the combined ranking of the first composition, by its smallest block. Figure 3: "
-        f"bagging takes up the first compositions from m = {found.min_block} to {found.n_features}; "
-        f"boosting chooses among them, or among all {n_compositions(found):,}, the one that does best on "
+        f"bagging takes up the first compositions from m = {result.min_block} to {result.n_features}; "
+        f"boosting chooses among them, or among all {n_compositions(result):,}, the one that does best on "
         "the queries ranked badly so far. No round is "
         "chosen here: these are curves on test queries, to look at.",
         "",
     ]
 
 
-def exhaustive(found: CfbrsReproduction) -> list[str]:
+def exhaustive(result: CfbrsReproduction) -> list[str]:
     """The ensembles against the shared model."""
     rows = []
     for name, title in ENSEMBLES.items():
         row = [title]
-        for base in found.bases:
-            row.append(f"{found.quality(base, name):.4f}")
-            row.append("" if name == SHARED else difference(found.test(base, name)))
+        for base in result.bases:
+            row.append(f"{result.quality(base, name):.4f}")
+            row.append("" if name == SHARED else difference(result.test(base, name)))
         rows.append(row)
     heads = ["ensemble"]
-    for base in found.bases:
+    for base in result.bases:
         heads += [base, "difference (p)"]
     temperatures = "; ".join(
         f"{c.base}, {ENSEMBLES[c.name]}: {', '.join(c.settings)}"
-        for c in found.chosen
+        for c in result.chosen
         if c.name.endswith("validation")
     )
     open_ = [
         f"{c.base}, fold {i}: {reason}"
-        for c in found.chosen
+        for c in result.chosen
         if c.name == "unfinished"
         for i, reason in enumerate(c.settings, start=1)
         if reason
     ]
-    real = [c for c in found.tests if c.significant]
+    real = [c for c in result.tests if c.significant]
     return [
         "### All compositions, which the paper could not run",
         "",
-        f"Blocks of {found.min_block} or more: {n_compositions(found):,} compositions, "
-        f"{n_blocks(found):,} blocks, each fitted once. Test NDCG@10 over all "
-        f"{n_queries(found.tests[0]):,} queries, each tested once in the folds, and differences from the "
-        f"tuned shared-feature model, with p by Holm's correction for the {len(found.tests)} tests.",
+        f"Blocks of {result.min_block} or more: {n_compositions(result):,} compositions, "
+        f"{n_blocks(result):,} blocks, each fitted once. Test NDCG@10 over all "
+        f"{n_queries(result.tests[0]):,} queries, each tested once in the folds, and differences from the "
+        f"tuned shared-feature model, with p by Holm's correction for the {len(result.tests)} tests.",
         "",
         *table(heads, rows),
         "",
-        f"{len(real)} of {len(found.tests)} differences are real"
+        f"{len(real)} of {len(result.tests)} differences are real"
         + (
             ": " + "; ".join(f"{c.data}, {ENSEMBLES[c.ranker]}, {c.difference:+.4f}" for c in real)
             if real
@@ -190,15 +190,15 @@ def exhaustive(found: CfbrsReproduction) -> list[str]:
     ]
 
 
-def n_compositions(found: CfbrsReproduction) -> int:
+def n_compositions(result: CfbrsReproduction) -> int:
     """Of all features in order, with blocks as large as asked for."""
-    return Compositions(found.n_features, found.min_block).count
+    return Compositions(result.n_features, result.min_block).count
 
 
-def n_blocks(found: CfbrsReproduction) -> int:
+def n_blocks(result: CfbrsReproduction) -> int:
     """Different blocks of these compositions."""
-    names = [f"f{i}" for i in range(found.n_features)]
-    return len(CFBRS(min_block=found.min_block).plan(names).blocks)
+    names = [f"f{i}" for i in range(result.n_features)]
+    return len(CFBRS(min_block=result.min_block).plan(names).blocks)
 
 
 def n_queries(test: PairedComparison) -> int:

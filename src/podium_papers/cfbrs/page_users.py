@@ -22,12 +22,12 @@ VARIANCE = [
 """What the study came to on the paper's own data."""
 
 
-def variance(found: CfbrsReproduction) -> list[str]:
+def variance(result: CfbrsReproduction) -> list[str]:
     """What the abstract says can be controlled."""
-    ratios = {c.setting: c for c in found.controls()}
+    ratios = {c.setting: c for c in result.controls()}
     rows = []
-    for name in dict.fromkeys(s.setting for s in found.variance):
-        own = [s for s in found.variance if s.setting == name]
+    for name in dict.fromkeys(s.setting for s in result.variance):
+        own = [s for s in result.variance if s.setting == name]
         cells = [
             f"{np.mean([s.quality for s in own]):.4f}",
             f"{np.mean([s.quality_sd for s in own]):.4f}",
@@ -46,33 +46,33 @@ def variance(found: CfbrsReproduction) -> list[str]:
     return [
         "### What controls the variance",
         "",
-        f"Ensembles of {DRAWN} compositions drawn {found.redraws} times anew ({found.bases[0]}, test "
+        f"Ensembles of {DRAWN} compositions drawn {result.redraws} times anew ({result.bases[0]}, test "
         "queries, mean over the folds): how much NDCG@10 and a document's place vary from draw to draw. "
         "One knob is turned at a time; in brackets, in how many folds the ratio lies on the same side of 1. "
         "Simulated feedback is drawn anew with the compositions.",
         "",
         *table(heads, rows),
         "",
-        *(VARIANCE if found.own else []),
+        *(VARIANCE if result.own else []),
     ]
 
 
-def classes(found: CfbrsReproduction) -> list[str]:
+def classes(result: CfbrsReproduction) -> list[str]:
     """The population of four classes."""
-    seeds = sorted({p.seed for p in found.personal})
+    seeds = sorted({p.seed for p in result.personal})
     rows = []
     for ranker, title in RANKERS.items():
         cells = []
-        for case in found.cases:
-            own = [p.mean for p in found.personal if (p.case, p.ranker) == (case, ranker)]
+        for case in result.cases:
+            own = [p.mean for p in result.personal if (p.case, p.ranker) == (case, ranker)]
             drawn = ", ".join(f"{value:.3f}" for value in own)
             cells.append(f"{np.mean(own):.3f} ({drawn})")
         rows.append([title, *cells])
-    pairs = dict.fromkeys((c.ranker, c.other) for c in found.personal_tests)
+    pairs = dict.fromkeys((c.ranker, c.other) for c in result.personal_tests)
     tests = [
         [
             f"{RANKERS[a]} - {RANKERS[b]}",
-            *(difference(found.personal_test(case, a, b)) for case in found.cases),
+            *(difference(result.personal_test(case, a, b)) for case in result.cases),
         ]
         for a, b in pairs
     ]
@@ -88,34 +88,34 @@ def classes(found: CfbrsReproduction) -> list[str]:
         f"the mean over classes and {len(seeds)} draws (in brackets: each draw). Ranking SVM throughout, "
         "C on validation.",
         "",
-        *table(["ranker", *found.cases], rows),
+        *table(["ranker", *result.cases], rows),
         "",
         "Differences, with p by Holm's correction for all of them (a query's value is its mean over "
         "classes and draws, so p tells queries apart from chance, not populations):",
         "",
-        *table(["difference (p)", *found.cases], tests),
+        *table(["difference (p)", *result.cases], tests),
         "",
-        *(class_verdict(found) if found.own else []),
+        *(class_verdict(result) if result.own else []),
     ]
 
 
-def class_verdict(found: CfbrsReproduction) -> list[str]:
+def class_verdict(result: CfbrsReproduction) -> list[str]:
     """What the population came to on the paper's own data."""
     least = {
         ranker: min(
-            found.personal_mean(case, ranker) - found.personal_mean(case, "shared")
-            for case in found.cases
+            result.personal_mean(case, ranker) - result.personal_mean(case, "shared")
+            for case in result.cases
         )
         for ranker in ("pooled", "own")
     }
     below = all(
-        found.personal_mean(case, "known-pooled") < found.personal_mean(case, "pooled")
-        for case in found.cases
+        result.personal_mean(case, "known-pooled") < result.personal_mean(case, "pooled")
+        for case in result.cases
     )
     word = "no" if below else "hardly"
     leads = ", ".join(
-        f"{found.personal_test(case, 'own', 'plain').difference:+.3f} ({case})"
-        for case in found.cases
+        f"{result.personal_test(case, 'own', 'plain').difference:+.3f} ({case})"
+        for case in result.cases
     )
     return [
         f"Class rankings are ahead of the shared model by {least['own']:.3f} or more with "
@@ -133,7 +133,7 @@ def class_verdict(found: CfbrsReproduction) -> list[str]:
     ]
 
 
-def feedback(found: CfbrsReproduction) -> list[str]:
+def feedback(result: CfbrsReproduction) -> list[str]:
     """The loop."""
     rows = [
         [
@@ -143,13 +143,13 @@ def feedback(found: CfbrsReproduction) -> list[str]:
             f"{one.test[one.stopped]:.3f} after {one.stopped}" if one.stopped else "not converged",
             f"{one.test[-1]:.3f} after {len(one.test) - 1}",
         ]
-        for one in found.loops
+        for one in result.loops
     ]
     return [
         "### Feedback in batches",
         "",
         "The same population. Blocks are fitted on pooled grades of half of the training queries; then "
-        f"each class sees lists of ten for the other half and clicks, {found.loops[0].lists} lists a "
+        f"each class sees lists of ten for the other half and clicks, {result.loops[0].lists} lists a "
         "batch for the four together, through logs of UBI events. `learn_until_converged` "
         "stops where NDCG@10 on the clicks of held-out lists changes by less than "
         f"{TOL:g} in {PATIENCE} batches in a row; the table and the figure have NDCG@10 on the "

@@ -160,7 +160,7 @@ def run_case(
         train, valid = train.clicked(rng), valid.clicked(rng)
     if case.share < 1:
         train, valid = train.share(case.share, rng), valid.share(case.share, rng)
-    found, per_query = [], {}
+    personal, per_query = [], {}
     for ranker, (scores, temperatures) in _rankings(train, valid, test, min_block, owned).items():
         values = {
             name: np.nan_to_num(
@@ -170,9 +170,9 @@ def run_case(
         }
         per_query[ranker] = tuple(np.mean(list(values.values()), axis=0).tolist())
         means = tuple(mean(v) for v in values.values())
-        told = tuple(float(t) if np.isfinite(t) else None for t in temperatures)
-        found.append(Personal(case.name, seed, ranker, means, told))
-    return SimulatedRun(found, per_query)
+        chosen_temperatures = tuple(float(t) if np.isfinite(t) else None for t in temperatures)
+        personal.append(Personal(case.name, seed, ranker, means, chosen_temperatures))
+    return SimulatedRun(personal, per_query)
 
 
 Rankings = dict[str, tuple[dict[str, Floats], Sequence[float]]]
@@ -222,9 +222,9 @@ def _rankings(
 
 def _tuned(train: RankingData, valid: RankingData) -> RankSVM:
     """Ranking SVM, C chosen on validation queries."""
-    found = tune(RankSVM(), train, valid, METRIC).ranker
-    assert isinstance(found, RankSVM)
-    return found
+    ranker = tune(RankSVM(), train, valid, METRIC).ranker
+    assert isinstance(ranker, RankSVM)
+    return ranker
 
 
 def _cut(data: RankingData, features: tuple[int, int]) -> RankingData:

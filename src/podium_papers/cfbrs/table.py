@@ -81,22 +81,25 @@ def curves(
         return mean(bank.per_query("test", votes(weights)))
 
     growing = (bank.drawn(min_block=1, compositions=first[:n])[1] for n in range(1, len(first) + 1))
-    found = {
+    values_by_name = {
         "bagging": growing,
         "boosting": bank.boosted(listed, rounds),
         "boosting, all compositions": bank.boosted(bank.plan, rounds),
     }
-    return [RoundCurve(base, fold, n, tuple(map(tested, weights))) for n, weights in found.items()]
+    return [
+        RoundCurve(base, fold, n, tuple(map(tested, weights)))
+        for n, weights in values_by_name.items()
+    ]
 
 
 def fold_means(rows: Sequence[Row], base: str) -> dict[int, tuple[float, float, float]]:
     """Smallest block -> the mean over folds of the combined NDCG, on the three parts."""
-    found: dict[int, tuple[float, float, float]] = {}
+    means: dict[int, tuple[float, float, float]] = {}
     for m in dict.fromkeys(row.min_block for row in rows):
         own = [row.combined for row in rows if (row.base, row.min_block) == (base, m)]
         train, valid, test = np.mean(own, axis=0).tolist()
-        found[m] = train, valid, test
-    return found
+        means[m] = train, valid, test
+    return means
 
 
 def blocks_means(rows: Sequence[Row], base: str) -> dict[int, tuple[float, ...]]:
@@ -114,11 +117,11 @@ def mean_curve(all_curves: Sequence[RoundCurve], base: str, name: str) -> tuple[
 
 def figure_2(rows: Sequence[Row], base: str) -> LineFigure:
     """NDCG@10 by the smallest block, on the three parts, in the honest reading."""
-    found = fold_means(rows, base)
-    x = tuple(map(float, found))
+    means = fold_means(rows, base)
+    x = tuple(map(float, means))
     names = ("training", "validation", "test")
     lines = tuple(
-        FigureLine(name, x, tuple(values[i] for values in found.values()))
+        FigureLine(name, x, tuple(values[i] for values in means.values()))
         for i, name in enumerate(names)
     )
     title = f"CFBRS, Figure 2: first compositions, {base}, five folds"

@@ -168,14 +168,14 @@ class Control:
         return self.folds == self.of and abs(self.ratio - 1) >= 0.1
 
 
-def controls(found: Sequence[DrawSpread]) -> tuple[Control, ...]:
+def controls(spreads: Sequence[DrawSpread]) -> tuple[Control, ...]:
     """Every setting against the plain one, fold by fold."""
-    plain = {s.fold: s.place_sd for s in found if s.knob == PLAIN.knob}
+    plain = {s.fold: s.place_sd for s in spreads if s.knob == PLAIN.knob}
     out = []
-    for name, knob in dict.fromkeys((s.setting, s.knob) for s in found if s.knob != PLAIN.knob):
+    for name, knob in dict.fromkeys((s.setting, s.knob) for s in spreads if s.knob != PLAIN.knob):
         ratios = [
             s.place_sd / plain[s.fold] if plain[s.fold] > 0 else 1.0
-            for s in found
+            for s in spreads
             if s.setting == name
         ]
         ratio = mean(ratios)

@@ -106,10 +106,10 @@ class Example:
     rankings: Mapping[str, tuple[tuple[int, str], ...]]
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """As `asdict` and JSON give it."""
-        rankings = {m: tuple((d[0], d[1]) for d in r) for m, r in told["rankings"].items()}
-        return cls(**{**told, "rankings": rankings})
+        rankings = {m: tuple((d[0], d[1]) for d in r) for m, r in content["rankings"].items()}
+        return cls(**{**content, "rankings": rankings})
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,9 @@ class RankOptReproduction:
     def types(self, form: str) -> tuple[tuple[MeanScore, ...], tuple[PairedComparison, ...]]:
         """Figure 10: means without rules, with either and with both, and tests of both against them."""
         outcomes = [
-            replace(found, ranker=kind, mode="")
+            replace(own, ranker=kind, mode="")
             for data in self.data
-            for kind, found in (
+            for kind, own in (
                 ("none", self.outcome(data, "", BASE)),
                 *((kind, self.outcome(data, str(case), form)) for kind, case in TYPES.items()),
             )
@@ -175,41 +175,41 @@ class RankOptReproduction:
     def claims(self) -> tuple[RankOptClaim, ...]:
         """What the paper says, data set by data set."""
         forms = [form for form in TUNED if (self.data[0], str(STUDY), form) in self._found]
-        found = [
+        every = [
             claim
             for form in forms
             for claim in (*self._over_base(form), *self._over_baselines(form), *self._equal(form))
         ]
-        found += self._similar(forms)
+        every += self._similar(forms)
         if not self.quick:
-            found += [c for form in FORMS for c in self._studies(form)]
-            found += self._radical()
-        return (*found, *convergence_claims(self.convergence))
+            every += [c for form in FORMS for c in self._studies(form)]
+            every += self._radical()
+        return (*every, *convergence_claims(self.convergence))
 
     def _over_base(self, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt is better than LambdaMART, significantly"
         for data in self.data:
             tests = self._tests(data, form, "always", lambda c: c.other == BASE)
-            above, told = _counted([c for _, c in tests])
-            yield RankOptClaim("3-6", text, data, form, "", above == len(tests), told)
+            above, counts = _counted([c for _, c in tests])
+            yield RankOptClaim("3-6", text, data, form, "", above == len(tests), counts)
 
     def _over_baselines(self, form: str) -> Iterator[RankOptClaim]:
         for when in WHENS:
             for data in self.data:
                 tests = self._tests(data, form, when, lambda c: c.other != BASE)
-                _, told = _counted([c for _, c in tests])
+                _, counts = _counted([c for _, c in tests])
                 better = all(c.sign > 0 for _, c in tests)
                 yield RankOptClaim("3-6", "RankOpt is better than all four baselines", data, form, when,
-                            better, told)  # fmt: skip
+                            better, counts)  # fmt: skip
                 rest = [
                     c
                     for case, c in tests
                     if (case, c.other.removesuffix("-violated"), c.measure)
                     not in EXCEPT.get(data, set())
                 ]
-                above, told = _counted(rest)
+                above, counts = _counted(rest)
                 text = "and significantly, but where the paper says otherwise"
-                yield RankOptClaim("3-6", text, data, form, when, above == len(rest), told)
+                yield RankOptClaim("3-6", text, data, form, when, above == len(rest), counts)
 
     def _tests(
         self, data: str, form: str, when: str, wanted: Callable[[PairedComparison], bool]
@@ -279,10 +279,10 @@ class RankOptReproduction:
                     for case in cases
                 ]
                 good = sum(gap >= -TOLERANCE for gap in gaps)
-                told = f"{good} of {len(gaps)} values of k, least {min(gaps):+.4f}"
+                outcome = f"{good} of {len(gaps)} values of k, least {min(gaps):+.4f}"
                 yield RankOptClaim(figure, f"RankOpt is better than or as good as all four baselines for all "
                             f"k of the {kind} rule", data, form, when, good == len(gaps),
-                            told)  # fmt: skip
+                            outcome)  # fmt: skip
         means = [self.mean(data, str(RuleCase(None, k)), form, "NDCG@1") for k in DEPTHS]
         peak = DEPTHS[int(np.argmax(means))]
         yield RankOptClaim("9b", "RankOpt is at its best around k = 5 of the not-top-k rule", data, form, "",
@@ -302,8 +302,8 @@ class RankOptReproduction:
              means["not-top-10"]),
         ):  # fmt: skip
             gaps = np.subtract(high, low)
-            told = ", ".join(f"{gap:+.4f}" for gap in gaps)
-            yield RankOptClaim("10", text, data, form, "", bool((gaps > 0).all()), told)
+            outcome = ", ".join(f"{gap:+.4f}" for gap in gaps)
+            yield RankOptClaim("10", text, data, form, "", bool((gaps > 0).all()), outcome)
 
     def _weights(self, data: str, form: str) -> Iterator[RankOptClaim]:
         for weight in ("rho_t", "rho_n"):
@@ -311,9 +311,9 @@ class RankOptReproduction:
                 float(np.ptp([self.mean(data, along(weight, v), form, m) for v in GRID]))
                 for m in MEASURES
             ]
-            told = ", ".join(f"{spread:.4f}" for spread in spreads) + " from worst to best"
+            outcome = ", ".join(f"{spread:.4f}" for spread in spreads) + " from worst to best"
             yield RankOptClaim("11", f"RankOpt is not sensitive to {weight}", data, form, "",
-                        max(spreads) <= SPREAD, told)  # fmt: skip
+                        max(spreads) <= SPREAD, outcome)  # fmt: skip
 
     def _wrong(self, data: str, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt stands wrong rules better than Radical (the paper shows one list)"
@@ -324,8 +324,10 @@ class RankOptReproduction:
                          for m in MEASURES])
                 for case in wrong_cases()
             ]  # fmt: skip
-            told = ", ".join(f"{gap:+.4f}" for gap in gaps) + f" at {shares()} wrong"
-            yield RankOptClaim("8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), told)
+            outcome = ", ".join(f"{gap:+.4f}" for gap in gaps) + f" at {shares()} wrong"
+            yield RankOptClaim(
+                "8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), outcome
+            )
 
     def _radical(self) -> Iterator[RankOptClaim]:
         text = "Radical hurts the base ranking when k of the top-k rule is large (k = 10, NDCG@1)"
@@ -341,14 +343,14 @@ class RankOptReproduction:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
         return cls(
-            told["quick"],
-            told["seed"],
-            tuple(RankerOutcome.from_dict(outcome) for outcome in told["outcomes"]),
-            tuple(Example.from_dict(example) for example in told["examples"]),
-            tuple(Convergence(**counts) for counts in told["convergence"]),
+            content["quick"],
+            content["seed"],
+            tuple(RankerOutcome.from_dict(outcome) for outcome in content["outcomes"]),
+            tuple(Example.from_dict(example) for example in content["examples"]),
+            tuple(Convergence(**counts) for counts in content["convergence"]),
         )
 
 

@@ -41,8 +41,8 @@ def examples(
         "helpful": seen & (label > 0) & ahead("moderate", "conservative", "proportional"),
         "wrong": seen & (label == 0) & ahead("radical", "moderate"),
     }
-    for kind, found in kinds.items():
-        for q in np.flatnonzero(found)[:1].tolist():
+    for kind, examples_of_kind in kinds.items():
+        for q in np.flatnonzero(examples_of_kind)[:1].tolist():
             rows = slice(groups.offsets[q], groups.offsets[q + 1])
             own = labels[rows].astype(int).tolist()
             mark = {int(top[q]): "t", int(rest[q]): "n"}

@@ -127,14 +127,14 @@ def reproduce(
         None if keep is None else Path(keep), RankOptFoldResult
     )
     prints = {name: cache_key([own, quick, seed]) for name, own in data_fingerprint(folds).items()}
-    found = run_or_load(
+    results = run_or_load(
         {text: task for text, (_, task) in work.items()},
         store,
         {text: prints[name] for text, (name, _) in work.items()},
         n_jobs,
         callback,
     )
-    cells = {n: [found[text] for text, (own, _) in work.items() if own == n] for n in data}
+    cells = {n: [results[text] for text, (own, _) in work.items() if own == n] for n in data}
     return RankOptReproduction(
         quick,
         seed,
@@ -229,8 +229,8 @@ def _tested(mode: str, name: str, values: Mapping[str, Floats], settings: str) -
 
 
 def _described(weights: Weights) -> str:
-    known = zip(("rho_t", "rho_n"), weights, strict=True)
-    return ", ".join(f"{name}={value:g}" for name, value in known if value is not None)
+    named_weights = zip(("rho_t", "rho_n"), weights, strict=True)
+    return ", ".join(f"{name}={value:g}" for name, value in named_weights if value is not None)
 
 
 def _outcomes(data: str, cells: Sequence[RankOptFoldResult]) -> Iterable[RankerOutcome]:

@@ -128,12 +128,12 @@ def _curves(
     means: Means, data: str, cases: Sequence[str], measure: str
 ) -> dict[str, tuple[float, ...]]:
     """Method -> its mean in each of the cases."""
-    found: dict[str, list[float]] = {}
+    curves: dict[str, list[float]] = {}
     for case in cases:
         for score in (*means[""], *means[case]):
             if score.data == data and score.measure == measure:
-                found.setdefault(score.ranker, []).append(score.mean)
-    return {method: tuple(values) for method, values in found.items()}
+                curves.setdefault(score.ranker, []).append(score.mean)
+    return {method: tuple(values) for method, values in curves.items()}
 
 
 def examples_figure(examples: Sequence[Example]) -> Any:

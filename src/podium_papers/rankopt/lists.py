@@ -58,7 +58,7 @@ class Ranked:
         promote, demote = _rules(case, weights)
         top, rest = (rows.tolist() for rows in self.rows(case))
         offsets, scores = self.lists.groups.offsets.tolist(), self.lists.scores
-        found = {}
+        by_query = {}
         for q, (up, down) in enumerate(zip(top, rest, strict=True)):
             if up == NONE and down == NONE:
                 continue
@@ -68,11 +68,11 @@ class Ranked:
                 for rule, row in ((promote, up), (demote, down))
                 if row != NONE and rule is not None
             ]
-            found[q] = Problem(
+            by_query[q] = Problem(
                 _listing(n), scores[offsets[q] : offsets[q + 1]], tuple(bound), settings.prior,
                 settings.base, settings.pairs, settings.scale,
             )  # fmt: skip
-        return found
+        return by_query
 
     def solve(self, case: RuleCase, settings: Settings, weights: Weights = (None, None)) -> Floats:
         """New scores of all rows; lists without a rule keep the base ranker's order."""
@@ -88,9 +88,9 @@ class Ranked:
     def values(self, scores: Floats | None = None) -> dict[str, Floats]:
         """Every measure of each query, the mean over its draws: they are not independent queries."""
         lists = self.lists if scores is None else self.lists.rescored(scores)
-        found = evaluate_lists(lists, MEASURES)
+        evaluation = evaluate_lists(lists, MEASURES)
         shape = (len(self.draws), -1)
-        return {m: found[m].per_query.reshape(shape).mean(axis=0) for m in MEASURES}
+        return {m: evaluation[m].per_query.reshape(shape).mean(axis=0) for m in MEASURES}
 
 
 def _rules(case: RuleCase, weights: Weights) -> tuple[Rule | None, Rule | None]:

@@ -23,7 +23,7 @@ from podium_papers.rankopt.page_figures import drawings, pictures, wrong_rules
 from podium_papers.rankopt.summary import RankOptSummary
 
 
-def sections(found: RankOptSummary) -> list[str]:
+def sections(result: RankOptSummary) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper has MQ2008, MQ2007, OHSUMED, .Gov (TD2003) and a set of its own. It prints bars, no "
@@ -46,30 +46,30 @@ def sections(found: RankOptSummary) -> list[str]:
         "the same with base pairs weighted by LambdaMART's margins. The baselines move documents "
         "always, as printed, or only where their rule is violated.",
         "",
-        *baseline_sections(found),
-        *claims(found),
-        *values(found),
-        *pictures(found),
-        *wrong_rules(found),
-        *weights(found),
+        *baseline_sections(result),
+        *claims(result),
+        *values(result),
+        *pictures(result),
+        *wrong_rules(result),
+        *weights(result),
     ]
 
 
-def draw(found: RankOptSummary, folder: Path) -> None:
+def draw(result: RankOptSummary, folder: Path) -> None:
     """Every figure as SVG."""
-    for name, figure in drawings(found).items():
+    for name, figure in drawings(result).items():
         save_figure(figure, folder / f"rankopt-{name}.svg")
 
 
-def baseline_sections(found: RankOptSummary) -> list[str]:
+def baseline_sections(result: RankOptSummary) -> list[str]:
     """The forms against the best of the four baselines."""
     means = {
         (case, s.data, s.ranker, s.measure): s.mean
-        for case, own in found.means.items()
+        for case, own in result.means.items()
         for s in own
     }
     rows = []
-    for data in found.data:
+    for data in result.data:
         for case in map(str, COMBINATIONS):
             cells = []
             for form in TUNED:
@@ -79,44 +79,46 @@ def baseline_sections(found: RankOptSummary) -> list[str]:
                 ]
                 cells.append(" ".join(f"{gap:+.4f}" for gap in gaps))
             rows.append([f"{data}, {case}", *cells])
-    worst = {data: least(found, data, "margin") for data in found.data}
-    told = " and ".join(f"{gap:+.4f} on {data}" for data, gap in worst.items())
+    worst = {data: least(result, data, "margin") for data in result.data}
+    worst_text = " and ".join(f"{gap:+.4f} on {data}" for data, gap in worst.items())
     return [
         "### Against the best baseline",
         "",
         "NDCG@1, @3 and @5 less that of the best of the four baselines as printed at that measure "
         "(the best one is seen on the test queries, which favours the baselines). The least for "
-        f"margin: {told}.",
+        f"margin: {worst_text}.",
         "",
         *table(["", *(NAMES[form] for form in TUNED)], rows),
         "",
     ]
 
 
-def least(found: RankOptSummary, data: str, form: str) -> float:
+def least(result: RankOptSummary, data: str, form: str) -> float:
     """Against the best baseline of each combination."""
     return min(
         c.difference
         for case in COMBINATIONS
-        for c in found.compared(case, form, "always")
+        for c in result.compared(case, form, "always")
         if c.data == data and c.other != BASE
     )
 
 
-def claims(found: RankOptSummary) -> list[str]:
+def claims(result: RankOptSummary) -> list[str]:
     """Which of the paper's claims hold, form by form."""
     rows = []
-    for figure, text, when in dict.fromkeys((c.figure, c.text, c.when) for c in found.claims):
-        own = [c for c in found.claims if (c.figure, c.text, c.when) == (figure, text, when)]
+    for figure, text, when in dict.fromkeys((c.figure, c.text, c.when) for c in result.claims):
+        own = [c for c in result.claims if (c.figure, c.text, c.when) == (figure, text, when)]
         for form in dict.fromkeys(c.form for c in own):
-            told = {c.data: f"{verdict(c.holds)}: {c.found}" for c in own if c.form == form}
+            verdict_by_data = {
+                c.data: f"{verdict(c.holds)}: {c.found}" for c in own if c.form == form
+            }
             baselines = {"always": "as printed", "violated": "if violated", "": ""}[when]
             rows.append([f"{number(figure)}: *{text}*", NAMES.get(form, ""), baselines,
-                         *(told.get(data, "") for data in found.data)])  # fmt: skip
+                         *(verdict_by_data.get(data, "") for data in result.data)])  # fmt: skip
     return [
         "### Which of the paper's claims hold",
         "",
-        *verdicts(found.claims),
+        *verdicts(result.claims),
         "",
         "The same in numbers. Counts are of three combinations (top-3 with not-top-5 and with "
         "not-top-10, top-5 with not-top-10), NDCG@1, @3 and @5 and each other method: those at which "
@@ -128,7 +130,7 @@ def claims(found: RankOptSummary) -> list[str]:
         "than half of the lists, for Algorithm 1 at the widest tolerance. Where f has no minimum a "
         "small gradient only says that the scores have drifted far apart.",
         "",
-        *table(["claim", "form", "baselines", *found.data], rows),
+        *table(["claim", "form", "baselines", *result.data], rows),
         "",
     ]
 
@@ -140,12 +142,12 @@ def number(figure: str) -> str:
     return f"Figure{'s' if '-' in figure else ''} {figure}"
 
 
-def verdicts(found: Sequence[RankOptClaim]) -> list[str]:
+def verdicts(claims: Sequence[RankOptClaim]) -> list[str]:
     """A line for each claim, against the baselines as printed: of which forms it is true."""
     lines = []
-    for figure, text in dict.fromkeys((c.figure, c.text) for c in found):
-        own = [c for c in found if (c.figure, c.text) == (figure, text) and c.when != "violated"]
-        told = []
+    for figure, text in dict.fromkeys((c.figure, c.text) for c in claims):
+        own = [c for c in claims if (c.figure, c.text) == (figure, text) and c.when != "violated"]
+        texts = []
         for holds in (True, False):
             forms: dict[str, list[str]] = {}
             for claim in own:
@@ -153,20 +155,20 @@ def verdicts(found: Sequence[RankOptClaim]) -> list[str]:
                     forms.setdefault(NAMES.get(claim.form, ""), []).append(claim.data)
             if forms:
                 where = (f"{form} on {joined(data)}".strip() for form, data in forms.items())
-                told.append(f"{verdict(holds)}: {', '.join(where)}")
-        lines.append(f"- {number(figure)}: *{text}*. {'; '.join(told)}.")
+                texts.append(f"{verdict(holds)}: {', '.join(where)}")
+        lines.append(f"- {number(figure)}: *{text}*. {'; '.join(texts)}.")
     return lines
 
 
-def values(found: RankOptSummary) -> list[str]:
+def values(result: RankOptSummary) -> list[str]:
     """A table of means for each data set."""
     lines = ["### Means", "", "NDCG@1, @3, @5 over all test queries.", ""]
-    for data in found.data:
+    for data in result.data:
         rows = []
         for method, name in NAMES.items():
             cells = []
             for case in map(str, COMBINATIONS):
-                own = found.means["" if method == BASE else case]
+                own = result.means["" if method == BASE else case]
                 cells.append(
                     " ".join(
                         f"{s.mean:.4f}"[1:] if s.mean < 1 else f"{s.mean:.3f}"
@@ -180,27 +182,27 @@ def values(found: RankOptSummary) -> list[str]:
         *lines,
         "Differences of margin and p by Holm's correction, at NDCG@1, @3, @5 (significant ones bold):",
         "",
-        *table(["RankOpt (margin) less", *MEASURES], _differences(found)),
+        *table(["RankOpt (margin) less", *MEASURES], _differences(result)),
         "",
     ]
 
 
-def _differences(found: RankOptSummary) -> list[list[str]]:
+def _differences(result: RankOptSummary) -> list[list[str]]:
     rows = []
-    for data, case in itertools.product(found.data, REPORTED):
+    for data, case in itertools.product(result.data, REPORTED):
         for when, others in WHENS.items():
-            tests = [c for c in found.compared(case, "margin", when) if c.data == data]
+            tests = [c for c in result.compared(case, "margin", when) if c.data == data]
             for other in (BASE, *others) if when == "always" else others:
                 own = [c for c in tests if c.other == other]
                 rows.append([f"{data}, {case}: {NAMES[other]}", *map(difference, own)])
     return rows
 
 
-def weights(found: RankOptSummary) -> list[str]:
+def weights(result: RankOptSummary) -> list[str]:
     """What validation chose."""
     rows = [
-        [f"{data}, {case}", *("; ".join(found.chosen[form][str(case)][data]) for form in TUNED)]
-        for data in found.data
+        [f"{data}, {case}", *("; ".join(result.chosen[form][str(case)][data]) for form in TUNED)]
+        for data in result.data
         for case in COMBINATIONS
     ]
     return [

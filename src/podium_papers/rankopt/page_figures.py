@@ -28,37 +28,37 @@ from podium_papers.rankopt.figures import (
 from podium_papers.rankopt.summary import RankOptSummary
 
 
-def names(found: RankOptSummary) -> list[str]:
+def names(result: RankOptSummary) -> list[str]:
     """The figures that there are, in the order of the paper."""
     drawn = [f"{case.top}-{case.rest}" for case in REPORTED]
-    drawn += ["examples"] if found.examples else []
-    return drawn if found.quick else [*drawn, "depths", "types", "weights", "wrong"]
+    drawn += ["examples"] if result.examples else []
+    return drawn if result.quick else [*drawn, "depths", "types", "weights", "wrong"]
 
 
-def drawings(found: RankOptSummary) -> dict[str, Any]:
+def drawings(result: RankOptSummary) -> dict[str, Any]:
     """Every figure by its name; those of the studies only where they were run."""
     drawn = {
         f"{case.top}-{case.rest}": combination_figure(
             case,
-            [*found.means[""], *found.means[str(case)]],
-            found.compared(case, "margin", "always"),
+            [*result.means[""], *result.means[str(case)]],
+            result.compared(case, "margin", "always"),
         ).plot()
         for case in REPORTED
     }
-    if found.examples:
-        drawn["examples"] = examples_figure(found.examples)
-    if not found.quick:
-        drawn["types"] = types_figure(found.types, found.type_tests).plot()
-        drawn["depths"] = depths_figure(found.means).plot()
-        drawn["wrong"] = wrong_figure(found.means).plot()
-        drawn["weights"] = weights_figure(found.means).plot()
+    if result.examples:
+        drawn["examples"] = examples_figure(result.examples)
+    if not result.quick:
+        drawn["types"] = types_figure(result.types, result.type_tests).plot()
+        drawn["depths"] = depths_figure(result.means).plot()
+        drawn["wrong"] = wrong_figure(result.means).plot()
+        drawn["weights"] = weights_figure(result.means).plot()
     return drawn
 
 
-def pictures(found: RankOptSummary) -> list[str]:
+def pictures(result: RankOptSummary) -> list[str]:
     """The figures, in the order of the paper."""
     lines = ["### Figures", ""]
-    told = {
+    captions = {
         **{
             f"{case.top}-{case.rest}": f"Figures 3 to 6, {case}. Bars: means. Below: margin less the "
             "other, two standard errors either side; filled where significant."
@@ -75,24 +75,24 @@ def pictures(found: RankOptSummary) -> list[str]:
         "be promoted, or one that is relevant to be demoted; weights are chosen on validation "
         "queries with as many wrong rules.",
     }
-    for name in names(found):
-        text = told[name]
+    for name in names(result):
+        text = captions[name]
         lines += [f"![{re.split('[.:]', text)[0]}](figures/rankopt-{name}.svg)", "", text, ""]
     return lines
 
 
-def wrong_rules(found: RankOptSummary) -> list[str]:
+def wrong_rules(result: RankOptSummary) -> list[str]:
     """What wrong rules do to each method, in numbers; nothing where the studies were not run."""
-    if found.quick:
+    if result.quick:
         return []
     means = {
         (case, s.data, s.ranker): s.mean
-        for case, own in found.means.items()
+        for case, own in result.means.items()
         for s in own
         if s.measure == "NDCG@1"
     }
     rows = []
-    for data in found.data:
+    for data in result.data:
         for method in (BASE, *HEURISTICS, *VIOLATED, *FORMS):
             cases = [""] * len(SHARES) if method == BASE else wrong_cases()
             cells = (f"{means[case, data, method]:.4f}" for case in cases)

@@ -37,9 +37,9 @@ class RuleCase:
     wrong: float = 0.0
 
     def __str__(self) -> str:
-        said = [f"top-{self.top}" if self.top else "", f"not-top-{self.rest}" if self.rest else ""]
+        parts = [f"top-{self.top}" if self.top else "", f"not-top-{self.rest}" if self.rest else ""]
         return ", ".join(
-            [*filter(None, said), *([f"{self.wrong:.0%} wrong"] if self.wrong else [])]
+            [*filter(None, parts), *([f"{self.wrong:.0%} wrong"] if self.wrong else [])]
         )
 
 
@@ -95,8 +95,8 @@ class Draw:
 
     def _row(self, starts: Ints, rank: Ints) -> Ints:
         """The row at a place of the perfect ranking, from 0."""
-        known = self.perfect[np.minimum(starts + np.maximum(rank, 0), len(self.perfect) - 1)]
-        return np.where(rank == NONE, NONE, known)
+        chosen_rows = self.perfect[np.minimum(starts + np.maximum(rank, 0), len(self.perfect) - 1)]
+        return np.where(rank == NONE, NONE, chosen_rows)
 
 
 def _drawn(u: Floats, first: Any, last: Any, n: Ints, k: int | None) -> Ints:

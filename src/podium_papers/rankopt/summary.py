@@ -43,17 +43,17 @@ class RankOptSummary:
     convergence: tuple[Convergence, ...]
 
     @classmethod
-    def of(cls, found: RankOptReproduction) -> Self:
+    def of(cls, result: RankOptReproduction) -> Self:
         """Of a reproduction."""
-        types, type_tests = ((), ()) if found.quick else found.types("margin")
+        types, type_tests = ((), ()) if result.quick else result.types("margin")
         return cls(
-            found.quick,
-            found.seed,
-            {case: _rounded_scores(own) for case, own in found.means().items()},
+            result.quick,
+            result.seed,
+            {case: _rounded_scores(own) for case, own in result.means().items()},
             {
                 str(case): {
                     form: {
-                        when: _rounded_tests(found.comparisons(str(case), form, when))
+                        when: _rounded_tests(result.comparisons(str(case), form, when))
                         for when in WHENS
                     }
                     for form in TUNED
@@ -65,16 +65,16 @@ class RankOptSummary:
             {
                 form: {
                     str(case): {
-                        data: found.outcome(data, str(case), form).settings["chosen"]
-                        for data in found.data
+                        data: result.outcome(data, str(case), form).settings["chosen"]
+                        for data in result.data
                     }
                     for case in COMBINATIONS
                 }
                 for form in TUNED
             },
-            found.claims(),
-            found.examples,
-            found.convergence,
+            result.claims(),
+            result.examples,
+            result.convergence,
         )
 
     @property
@@ -88,8 +88,8 @@ class RankOptSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: scores and tests as rows, which are many."""
-        told = asdict(replace(self, means={}, tests={}, types=(), type_tests=()))
-        return told | {
+        content = asdict(replace(self, means={}, tests={}, types=(), type_tests=()))
+        return content | {
             "means": {case: _rows(own) for case, own in self.means.items()},
             "tests": {
                 case: {
@@ -103,31 +103,31 @@ class RankOptSummary:
         }
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
         return cls(
-            told["quick"],
-            told["seed"],
-            {case: _scores(rows) for case, rows in told["means"].items()},
+            content["quick"],
+            content["seed"],
+            {case: _scores(rows) for case, rows in content["means"].items()},
             {
                 case: {
                     form: {when: _comparisons(rows) for when, rows in by_when.items()}
                     for form, by_when in forms.items()
                 }
-                for case, forms in told["tests"].items()
+                for case, forms in content["tests"].items()
             },
-            _scores(told["types"]),
-            _comparisons(told["type_tests"]),
+            _scores(content["types"]),
+            _comparisons(content["type_tests"]),
             {
                 form: {
                     case: {data: tuple(own) for data, own in by_data.items()}
                     for case, by_data in cases.items()
                 }
-                for form, cases in told["chosen"].items()
+                for form, cases in content["chosen"].items()
             },
-            tuple(RankOptClaim(**claim) for claim in told["claims"]),
-            tuple(Example.from_dict(example) for example in told["examples"]),
-            tuple(Convergence(**counts) for counts in told["convergence"]),
+            tuple(RankOptClaim(**claim) for claim in content["claims"]),
+            tuple(Example.from_dict(example) for example in content["examples"]),
+            tuple(Convergence(**counts) for counts in content["convergence"]),
         )
 
 

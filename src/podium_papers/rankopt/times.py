@@ -37,7 +37,7 @@ def times(data: Mapping[str, Sequence[Fold]], quick: bool = False) -> dict[str, 
 def timed(folds: Sequence[Fold]) -> dict[str, float]:
     """Milliseconds a list, top-5 and not-top-10: the method on all lists, and `postrank` on each."""
     case, weights = RuleCase(5, 10), (10.0, 10.0)
-    found: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
     for fold in folds:
         scores = LambdaMART(seed=0).fit(fold.train, valid=fold.valid).predict(fold.test)
         ranked = Ranked.of(fold.test, scores)
@@ -46,7 +46,7 @@ def timed(folds: Sequence[Fold]) -> dict[str, float]:
             if not problems:  # no list is long enough for a rule
                 continue
             best = min(_seconds(CONTENDERS[form].method.solve, problems) for _ in range(5))
-            found.setdefault(form, []).extend([1000 * best / len(problems)] * len(problems))
+            seconds.setdefault(form, []).extend([1000 * best / len(problems)] * len(problems))
         top, rest = ranked.rows(case)
         for q, (_, rows) in enumerate(fold.test.queries()):
             if rest[q] >= 0:
@@ -57,8 +57,8 @@ def timed(folds: Sequence[Fold]) -> dict[str, float]:
                 ]
                 own = ranked.lists.scores[rows]
                 spent = min(_seconds(postrank, docs, rules, own) for _ in range(3))
-                found.setdefault("postrank", []).append(1000 * spent)
-    return {name: statistics.fmean(values) for name, values in found.items()}
+                seconds.setdefault("postrank", []).append(1000 * spent)
+    return {name: statistics.fmean(values) for name, values in seconds.items()}
 
 
 def _seconds(call: Callable[..., object], *arguments: Any) -> float:
@@ -67,10 +67,10 @@ def _seconds(call: Callable[..., object], *arguments: Any) -> float:
     return time.perf_counter() - started
 
 
-def time_sections(found: Times, quick: bool = False) -> list[str]:
+def time_sections(times: Times, quick: bool = False) -> list[str]:
     """Beside Table 2; how many times as fast only where it is the whole of the paper's own data."""
     rows = []
-    for data, own in found.items():
+    for data, own in times.items():
         printed = TABLE_2.get(data)
         cells = [
             _cell(own.get(name), None if quick else printed)

@@ -125,24 +125,24 @@ class RpcMtlReproduction:
     def mean(self, data: str, ranker: str, measure: str = CHOICE) -> float:
         """The mean over all test lists."""
         wanted = (data, ranker, measure)
-        known = (*self.scores, *self.left_out, *self.bands, *self.mixes)
-        return next(s.mean for s in known if (s.data, s.ranker, s.measure) == wanted)
+        all_scores = (*self.scores, *self.left_out, *self.bands, *self.mixes)
+        return next(s.mean for s in all_scores if (s.data, s.ranker, s.measure) == wanted)
 
     def comparisons_of(self, data: str, ranker: str, other: str) -> list[PairedComparison]:
         """A ranker less another one, measure by measure."""
-        known = (*self.tests, *self.left_out_tests, *self.bands_tests)
-        return [c for c in known if (c.data, c.ranker, c.other) == (data, ranker, other)]
+        all_tests = (*self.tests, *self.left_out_tests, *self.bands_tests)
+        return [c for c in all_tests if (c.data, c.ranker, c.other) == (data, ranker, other)]
 
     # --- figures ---
 
     def figures(self) -> dict[str, CurveFigure | ClusterFigure]:
         """Every figure by its name."""
-        found: dict[str, CurveFigure | ClusterFigure] = {"ndcg": self._figure_4()}
+        drawn: dict[str, CurveFigure | ClusterFigure] = {"ndcg": self._figure_4()}
         for i, name in enumerate(self.ablated, start=1):
-            found[f"parts-{i}"] = self._figure_5(name)
+            drawn[f"parts-{i}"] = self._figure_5(name)
         for i, picture in enumerate(self.clusters, start=1):
-            found[f"clusters-{i}"] = picture
-        return found
+            drawn[f"clusters-{i}"] = picture
+        return drawn
 
     def _figure_4(self) -> CurveFigure:
         panels = tuple(
@@ -268,14 +268,14 @@ class RpcMtlReproduction:
         high = [i for i, K in enumerate(self.ks) if K > 4]
         rises = all(row[i] <= row[j] for row in rows for i, j in itertools.pairwise(low))
         stable = all(np.ptp([row[i] for i in high]) <= STABLE for row in rows)
-        told = (
+        text = (
             f"NDCG@{k} " + ", ".join(f"{v:.4f}" for v in row)
             for k, row in zip((1, 5), rows, strict=True)
         )
         return RpcMtlClaim(
             f"NDCG rises with K and is stable from K = 5 on ({_named(combine)})", data,
             rises and stable,
-            f"for K = {self.ks[0]} to {self.ks[-1]}: {'; '.join(told)}; {'' if rises else 'not '}rising up "
+            f"for K = {self.ks[0]} to {self.ks[-1]}: {'; '.join(text)}; {'' if rises else 'not '}rising up "
             f"to 4, {'' if stable else 'not '}within {STABLE:g} from 5 on",
         )  # fmt: skip
 
@@ -323,9 +323,9 @@ class RpcMtlReproduction:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Any) -> Self:
+    def from_dict(cls, content: Any) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        return from_json(cls, told)
+        return from_json(cls, content)
 
 
 def _named(combine: Combine) -> str:

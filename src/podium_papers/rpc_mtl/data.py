@@ -55,15 +55,15 @@ def consensus_orders(
         Of the order where the consensus is a tie too.
     """
     scores = Borda()(Rankings.from_data(rankings)).scores
-    known = dict(zip(named_rows(rankings), scores.tolist(), strict=True))
+    score_of_row = dict(zip(named_rows(rankings), scores.tolist(), strict=True))
     out = []
     for part in parts:
-        missing = next((pair for pair in named_rows(part) if pair not in known), None)
+        missing = next((pair for pair in named_rows(part) if pair not in score_of_row), None)
         if missing is not None:
             raise DataError(
                 f"expected rankings of all documents, got none of {missing[1]!r} of query {missing[0]!r}"
             )
-        out.append(relevance(part, seed, [known[pair] for pair in named_rows(part)]))
+        out.append(relevance(part, seed, [score_of_row[pair] for pair in named_rows(part)]))
     return out
 
 

@@ -133,14 +133,14 @@ def reproduce(
     store: CheckpointStore[list[RpcMtlTestResult]] = CheckpointStore(
         None if keep is None else Path(keep), list[RpcMtlTestResult]
     )
-    found = run_or_load(
+    results = run_or_load(
         {str(cell): work for cell, work in plan.items()},
         store,
         {str(cell): prints[cell.data] for cell in plan},
         n_jobs,
         callback,
     )
-    cells = {cell: found[str(cell)] for cell in plan}
+    cells = {cell: results[str(cell)] for cell in plan}
     return _assembled(cells, folds, tuple(tables or {}), ablated, quick, seed)
 
 

@@ -98,10 +98,10 @@ class RpcMtlTestResult:
 def rival_tested(fold: Fold, name: str, grid: Grid) -> RpcMtlTestResult:
     """A linear ranker."""
     with _quiet():
-        found, said = _tuned_rival(fold, name, grid)
-    reason = "" if found.ranker.converged_ else found.ranker.stopped_
+        tuned, settings = _tuned_rival(fold, name, grid)
+    reason = "" if tuned.ranker.converged_ else tuned.ranker.stopped_
     return RpcMtlTestResult(
-        name, measured(fold.test, found.ranker.predict(fold.test)), said, reason
+        name, measured(fold.test, tuned.ranker.predict(fold.test)), settings, reason
     )
 
 
@@ -112,13 +112,15 @@ def _tuned_rival(fold: Fold, name: str, grid: Grid) -> tuple[Tuning, str]:
         "topk-listmle": TopkListMLE(k=10, early_stopping=False),
         "listmle-early": ListMLE(),
     }
-    found = []
+    candidates = []
     for scale in grid.scales if name == "listnet" else (1.0,):
         train = fold.train.with_labels(scale * fold.train.y)
         tuned = tune(rankers[name], train, fold.valid, CHOICE, {"l2": grid.wide_l2})
-        said = f"l2={tuned.settings['l2']:g}" + (f" scale={scale:g}" if name == "listnet" else "")
-        found.append((tuned, said))
-    return max(found, key=lambda pair: pair[0].value)
+        settings = f"l2={tuned.settings['l2']:g}" + (
+            f" scale={scale:g}" if name == "listnet" else ""
+        )
+        candidates.append((tuned, settings))
+    return max(candidates, key=lambda pair: pair[0].value)
 
 
 class _Best(NamedTuple):
@@ -140,20 +142,20 @@ def clusters_tested(
     choice = parse(CHOICE).averaging_ties()
     best: dict[str, _Best] = {}
     for ranker in _path(fold.train, n_clusters, metric, grid, seed, search):
-        for names, model, said in _forms(ranker, metric, grid):
+        for names, model, settings in _forms(ranker, metric, grid):
             value = evaluate(fold.valid, model.predict(fold.valid.X), choice)[choice].mean
             reason = "" if ranker.converged_ else ranker.stopped_
             for name in names:
                 if name not in best or value > best[name].value:
-                    best[name] = _Best(value, model, said, reason)
+                    best[name] = _Best(value, model, settings, reason)
     return [
         RpcMtlTestResult(
             name,
-            measured(fold.test, found.model.predict(fold.test.X)),
-            found.settings,
-            found.reason,
+            measured(fold.test, candidate.model.predict(fold.test.X)),
+            candidate.settings,
+            candidate.reason,
         )
-        for name, found in best.items()
+        for name, candidate in best.items()
     ]
 
 
@@ -164,17 +166,17 @@ def bands_tested(fold: Fold, n_clusters: int, grid: Grid, seed: int) -> list[Rpc
 
 def _forms(ranker: RPCMTL, metric: bool, grid: Grid) -> Iterator[tuple[list[str], Model, str]]:
     """What a fit can be made of: the names it is known by, a model, and its settings."""
-    said, model = f"lam={ranker.lam:g} l2={ranker.l2:g}", ranker.model_
+    settings, model = f"lam={ranker.lam:g} l2={ranker.l2:g}", ranker.model_
     variant = Variant(ranker.n_clusters, "soft", metric, ranker.lam > 0, ranker.max_sweeps > 0)
     if not isinstance(model, Combined):
-        yield [str(variant)], model, said
+        yield [str(variant)], model, settings
         return
     whole = metric and variant.tasks
     for c in STUDIED_MIXES if whole else grid.mixes:
         names = [str(variant)] if c in grid.mixes else []
         names += [mixed(ranker.n_clusters, c)] if whole else []
-        yield names, replace(model, c=c), f"{said} c={c:g}"
-    yield [str(variant._replace(combine="hard"))], replace(model, combine="hard"), said
+        yield names, replace(model, c=c), f"{settings} c={c:g}"
+    yield [str(variant._replace(combine="hard"))], replace(model, combine="hard"), settings
 
 
 def mixed(n_clusters: int, c: float) -> str:
@@ -206,8 +208,8 @@ def _quiet() -> Any:
 
 def measured(data: RankingData, scores: Any) -> dict[str, tuple[float, ...]]:
     """Every measure, list by list."""
-    found = evaluate(data, scores, [*MEASURES, *OTHER_MEASURES])
-    return {m: tuple(found[m].per_query.tolist()) for m in (*MEASURES, *OTHER_MEASURES)}
+    evaluation = evaluate(data, scores, [*MEASURES, *OTHER_MEASURES])
+    return {m: tuple(evaluation[m].per_query.tolist()) for m in (*MEASURES, *OTHER_MEASURES)}
 
 
 def joined(
@@ -219,7 +221,7 @@ def joined(
         values = {m: tuple(v for t in own for v in t.values[m]) for m in own[0].values}
         if means:
             values = {m: (float(np.mean(v)),) for m, v in values.items()}
-        settings, reasons = ("; ".join(said) for said in _said(own))
+        settings, reasons = ("; ".join(texts) for texts in _said(own))
         out.append(RpcMtlTestResult(own[0].ranker, values, settings, reasons))
     return out
 

@@ -27,12 +27,12 @@ from podium_papers.rpc_mtl.sources import LISTS, LONG, ORDERS, SHORT, TABLE
 DEFAULT_MIX = RPCMTL().c
 
 
-def sections(found: RpcMtlReproduction) -> list[str]:
+def sections(result: RpcMtlReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper's data is MQ2007-list, MQ2008-list and photos with scores. What there is here:",
         "",
-        *data_used(found),
+        *data_used(result),
         "",
         "The document at rank r of n has relevance (n - r) / (n - 1), and NDCG's gain is the relevance "
         "itself (linear); the paper leaves the gain open, so NDCG@10 with 2^r - 1 stands beside it. "
@@ -42,25 +42,25 @@ def sections(found: RpcMtlReproduction) -> list[str]:
         f"{numbers(SCALES)}). *Soft* is Podium's default, *hard* the paper's: degree first, then w_k.x "
         "within it.",
         "",
-        *claims(found),
-        *figures_4_and_8(found),
-        *equal_bands(found),
-        *figures_5_and_7(found),
-        *mixing(found),
-        *pictures(found),
+        *claims(result),
+        *figures_4_and_8(result),
+        *equal_bands(result),
+        *figures_5_and_7(result),
+        *mixing(result),
+        *pictures(result),
     ]
 
 
-def draw(found: RpcMtlReproduction, folder: Path) -> None:
+def draw(result: RpcMtlReproduction, folder: Path) -> None:
     """Every figure as SVG."""
-    for name, figure in found.figures().items():
+    for name, figure in result.figures().items():
         save_figure(figure.plot(), folder / f"rpc-mtl-{name}.svg")
 
 
-def data_used(found: RpcMtlReproduction) -> list[str]:
+def data_used(result: RpcMtlReproduction) -> list[str]:
     """What each data set is."""
     (short, docs), (long_, many) = LISTS[SHORT], LISTS[LONG]
-    told = {
+    texts = {
         ORDERS: "MQ2008's queries as total orders, by grade, within a grade by the Borda consensus of "
         "MQ2008-agg's 25 rankers, and at random where that is a tie too; LETOR's five folds.",
         SHORT: f"`make_opposed`, {short} lists of {docs} documents to train on, as many to validate and to "
@@ -73,21 +73,21 @@ def data_used(found: RpcMtlReproduction) -> list[str]:
         f"score each), in place of the photos: lists of 15, five folds, {REPEATS} repeats with lists "
         "drawn anew. It says nothing about photos.",
     }
-    own = {name: "the paper's own total orders." for name in found.data if name.endswith("-list")}
+    own = {name: "the paper's own total orders." for name in result.data if name.endswith("-list")}
     own |= dict.fromkeys(
-        found.tables, f"scored items of your own: lists of 15, five folds, {REPEATS} repeats."
+        result.tables, f"scored items of your own: lists of 15, five folds, {REPEATS} repeats."
     )
-    return [f"- *{name}*: {(own | told)[name]}" for name in (*found.data, *found.tables)]
+    return [f"- *{name}*: {(own | texts)[name]}" for name in (*result.data, *result.tables)]
 
 
-def claims(found: RpcMtlReproduction) -> list[str]:
+def claims(result: RpcMtlReproduction) -> list[str]:
     """Which of them hold, data set by data set."""
     return [
         "### Which of the paper's claims hold",
         "",
         *(
             f"- *{capital(c.text)}*, {c.data}: {verdict(c.holds)}. {capital(c.numbers)}."
-            for c in found.claims()
+            for c in result.claims()
         ),
         "",
         "Paired t-tests, as in the paper, two-sided, over test lists (of the table: over the means of "
@@ -98,40 +98,40 @@ def claims(found: RpcMtlReproduction) -> list[str]:
     ]
 
 
-def figures_4_and_8(found: RpcMtlReproduction) -> list[str]:
+def figures_4_and_8(result: RpcMtlReproduction) -> list[str]:
     """RPC-MTL against linear rankers."""
     lines = ["### Figures 4, 6 and 8", "", "![NDCG@1 to @10](figures/rpc-mtl-ndcg.svg)", ""]
-    for data in (*found.data, *found.tables):
+    for data in (*result.data, *result.tables):
         rows = []
         for ranker in COMPARED:
-            cells = [f"{found.mean(data, ranker, MEASURES[k - 1]):.4f}" for k in (1, 3, 5, 10)]
-            other = f"{found.mean(data, ranker, OTHER_MEASURES[9]):.4f}"
-            tests = [_against(found, data, ranker, rival) for rival in PAPER_RIVALS]
+            cells = [f"{result.mean(data, ranker, MEASURES[k - 1]):.4f}" for k in (1, 3, 5, 10)]
+            other = f"{result.mean(data, ranker, OTHER_MEASURES[9]):.4f}"
+            tests = [_against(result, data, ranker, rival) for rival in PAPER_RIVALS]
             rows.append([RIVALS.get(ranker, ranker), *cells, other, *tests])
         heads = [data, "NDCG@1", "@3", "@5", "@10", "@10, 2^r - 1"]
         heads += [f"@10 less {RIVALS[rival]} (p)" for rival in PAPER_RIVALS]
         lines += [*table(heads, rows), ""]
-    early = sorted({(c.data, c.ranker) for c in found.chosen if c.reason})
-    told = "; ".join(f"{data}, {RIVALS.get(ranker, ranker)}" for data, ranker in early)
-    return [*lines, *([f"In some fold a fit stopped early: {told}.", ""] if early else [])]
+    early = sorted({(c.data, c.ranker) for c in result.chosen if c.reason})
+    early_text = "; ".join(f"{data}, {RIVALS.get(ranker, ranker)}" for data, ranker in early)
+    return [*lines, *([f"In some fold a fit stopped early: {early_text}.", ""] if early else [])]
 
 
-def _against(found: RpcMtlReproduction, data: str, ranker: str, rival: str) -> str:
-    tests = [t for t in found.comparisons_of(data, ranker, rival) if t.measure == MEASURES[-1]]
+def _against(result: RpcMtlReproduction, data: str, ranker: str, rival: str) -> str:
+    tests = [t for t in result.comparisons_of(data, ranker, rival) if t.measure == MEASURES[-1]]
     return difference(tests[0]) if tests else ""
 
 
-def equal_bands(found: RpcMtlReproduction) -> list[str]:
+def equal_bands(result: RpcMtlReproduction) -> list[str]:
     """Return the table of what both forms lose with and without the search for clusters."""
     rows = []
-    for data in (*found.data, *found.tables):
+    for data in (*result.data, *result.tables):
         for K in MAIN_KS:
             tests = [
-                found.less_listmle(data, Variant(K, combine, search=search))
+                result.less_listmle(data, Variant(K, combine, search=search))
                 for combine in ("hard", "soft")
                 for search in (True, False)
             ]
-            length = f"{found.median_lengths[data]:g}"
+            length = f"{result.median_lengths[data]:g}"
             rows.append([f"{data}, K = {K}", length, *(difference(test) for test in tests)])
     heads = [
         "NDCG@10 less ListMLE (p)", "documents in a list, median", "hard, search", "hard, equal bands",
@@ -148,17 +148,17 @@ def equal_bands(found: RpcMtlReproduction) -> list[str]:
         "",
         *table(heads, rows),
         "",
-        *lines_about_loss(found),
+        *lines_about_loss(result),
     ]
 
 
-def lines_about_loss(found: RpcMtlReproduction) -> list[str]:
+def lines_about_loss(result: RpcMtlReproduction) -> list[str]:
     """Return one line for each data set and K whose hard form is significantly below ListMLE."""
     lines = []
-    for data in (*found.data, *found.tables):
+    for data in (*result.data, *result.tables):
         for K in MAIN_KS:
             searched, equal = (
-                found.less_listmle(data, Variant(K, "hard", search=search))
+                result.less_listmle(data, Variant(K, "hard", search=search))
                 for search in (True, False)
             )
             if searched.sign < 0 and searched.significant:
@@ -170,12 +170,12 @@ def lines_about_loss(found: RpcMtlReproduction) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def figures_5_and_7(found: RpcMtlReproduction) -> list[str]:
+def figures_5_and_7(result: RpcMtlReproduction) -> list[str]:
     """RPC-MTL against itself; nothing where no data set was taken apart."""
-    if not found.ablated:
+    if not result.ablated:
         return []
     lines = ["### Figures 5 and 7: parts left out, and K", ""]
-    for i, data in enumerate(found.ablated, start=1):
+    for i, data in enumerate(result.ablated, start=1):
         lines += [f"![Parts left out, {data}](figures/rpc-mtl-parts-{i}.svg)", ""]
     return [
         *lines,
@@ -185,13 +185,13 @@ def figures_5_and_7(found: RpcMtlReproduction) -> list[str]:
     ]
 
 
-def mixing(found: RpcMtlReproduction) -> list[str]:
+def mixing(result: RpcMtlReproduction) -> list[str]:
     """What c does."""
     rows = []
-    for data in (*found.data, *found.tables):
-        rival = f"{found.mean(data, 'listmle'):.4f}"
+    for data in (*result.data, *result.tables):
+        rival = f"{result.mean(data, 'listmle'):.4f}"
         for K in MAIN_KS:
-            values = [f"{found.mean(data, mixed(K, c)):.4f}" for c in STUDIED_MIXES]
+            values = [f"{result.mean(data, mixed(K, c)):.4f}" for c in STUDIED_MIXES]
             rows.append([f"{data}, K = {K}", *values, rival])
     return [
         "### What the functions within the degrees add",
@@ -207,12 +207,12 @@ def mixing(found: RpcMtlReproduction) -> list[str]:
     ]
 
 
-def pictures(found: RpcMtlReproduction) -> list[str]:
+def pictures(result: RpcMtlReproduction) -> list[str]:
     """Of the data sets that were taken apart."""
-    if not found.ablated:
+    if not result.ablated:
         return []
     lines = ["### The clusters", ""]
-    for i, data in enumerate(found.ablated, start=1):
+    for i, data in enumerate(result.ablated, start=1):
         lines += [f"![Clusters of {data}](figures/rpc-mtl-clusters-{i}.svg)", ""]
     return [
         *lines,

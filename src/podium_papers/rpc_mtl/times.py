@@ -24,7 +24,7 @@ def times(quick: bool = False, seed: int = 0) -> list[dict[str, Any]]:
         return [asdict(timed_fit(*s, seed=seed)) for s in (QUICK_TIMED if quick else TIMED)]
 
 
-def time_sections(told: Sequence[Any], quick: bool = False) -> list[str]:
+def time_sections(timings: Sequence[Any], quick: bool = False) -> list[str]:
     """The table, of timings as JSON has them; the paper prints none."""
     del quick  # nothing to compare with
     rows = [
@@ -33,7 +33,7 @@ def time_sections(told: Sequence[Any], quick: bool = False) -> list[str]:
             *(f"{t.stages.get(stage, 0.0):.1f}" for stage in STAGES),
             f"{t.seconds:.0f}", f"{t.quality:.4f}", "yes" if t.converged else "no",
         ]
-        for t in from_json(tuple[Timing, ...], told)
+        for t in from_json(tuple[Timing, ...], timings)
     ]  # fmt: skip
     heads = ["lists", "documents", *STAGES, "seconds in all", "NDCG@10", "converged"]
     return [

@@ -189,8 +189,8 @@ class TopkReproduction:
         for case in self.cases:
             if (case.data, case.truth, case.k) == wanted:
                 return case
-        known = "; ".join(f"{case.data}, {case.title}" for case in self.cases)
-        raise UsageError(f"expected one of {known}; got {data}, {truth}, k = {k}")
+        available = "; ".join(f"{case.data}, {case.title}" for case in self.cases)
+        raise UsageError(f"expected one of {available}; got {data}, {truth}, k = {k}")
 
     def claims(self) -> tuple[TopkClaim, ...]:
         """What the paper says, case by case."""
@@ -201,9 +201,9 @@ class TopkReproduction:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        return from_json(cls, told)
+        return from_json(cls, content)
 
 
 COMPARABLE = "FocusedRank is comparable with its parents on graded labels"

@@ -96,9 +96,11 @@ def reproduce(
     if n_draws < 1 or min(depths) < 1:
         raise UsageError(f"expected draws and every k of 1 or more, got {n_draws} and {depths}")
     plan = [
-        _Case(name, truth, k, _grades(folds), _orders(folds, truth, given, k, n_draws, seed))
-        for name, folds, given in _given(data, truths or {}, quick)
-        for truth, k in [("graded", 0), *((truth, k) for truth in given for k in depths)]
+        _Case(
+            name, truth, k, _grades(folds), _orders(folds, truth, problem_truths, k, n_draws, seed)
+        )
+        for name, folds, problem_truths in _given(data, truths or {}, quick)
+        for truth, k in [("graded", 0), *((truth, k) for truth in problem_truths for k in depths)]
     ]
     tested = _run(plan, quick, n_jobs, None if keep is None else Path(keep), callback, seed)
     betas = QUICK_BETAS if quick else BETAS
@@ -109,10 +111,10 @@ def reproduce(
 def _check(data: Mapping[str, Sequence[Fold]], truths: Mapping[str, Truths]) -> None:
     if not data:
         raise UsageError("expected at least one data set, got none")
-    for name, given in truths.items():
+    for name, data_truths in truths.items():
         if name not in data:
             raise UnknownNameError("data set with a truth", name, data)
-        for truth, folds in given.items():
+        for truth, folds in data_truths.items():
             if folds is not None and len(folds) != len(data[name]):
                 raise UsageError(
                     f"expected {len(data[name])} folds of {truth} truth of {name}, got {len(folds)}"
@@ -128,8 +130,8 @@ def _given(
         return [shortened(fold, QUICK_QUERIES) for fold in folds] if quick else folds
 
     for name, folds in data.items():
-        given = truths.get(name) or {RANDOM: None}
-        yield name, cut(folds), {t: None if f is None else cut(f) for t, f in given.items()}
+        data_truths = truths.get(name) or {RANDOM: None}
+        yield name, cut(folds), {t: None if f is None else cut(f) for t, f in data_truths.items()}
 
 
 def _grades(folds: Sequence[Fold]) -> int:
@@ -137,12 +139,12 @@ def _grades(folds: Sequence[Fold]) -> int:
 
 
 def _orders(
-    folds: Sequence[Fold], truth: str, given: Truths, k: int, draws: int, seed: int
+    folds: Sequence[Fold], truth: str, data_truths: Truths, k: int, draws: int, seed: int
 ) -> list[list[Fold]]:
     """The folds with this truth; of a random one as often as it is drawn."""
     if truth == "graded":
         return [list(folds)]
-    finer = given[truth]
+    finer = data_truths[truth]
     seeds = [seed] if finer is not None else range(seed, seed + draws)
     return [
         [Fold(*(draw_truth(part, k, s) for part in fold)) for fold in finer or folds] for s in seeds
@@ -184,10 +186,10 @@ def _run(
     work, prints = {}, {}
     for case in plan:
         rankers = contestants(case.kind, case.k or PAPER_K, quick=quick, seed=seed)
-        told = [ranker.told() for ranker in rankers.values()]
+        identities = [ranker.told() for ranker in rankers.values()]
         for name, fold in case.pieces():
             work[name] = delayed(run_fold)(fold, case.kind, rankers)
-            prints[name] = cache_key([[part.fingerprint for part in fold], told])
+            prints[name] = cache_key([[part.fingerprint for part in fold], identities])
     return run_or_load(work, store, prints, n_jobs, callback)
 
 
@@ -218,10 +220,10 @@ def _outcome(case: _Case, ranker: str, draws: Sequence[Sequence[TopkTestResult]]
         m: tuple(np.mean([[v for t in own for v in t.values[m]] for own in draws], axis=0).tolist())
         for m in MEASURES[case.kind]
     }
-    told = [t for own in draws for t in own]
+    results = [t for own in draws for t in own]
     metric = CHOICE[case.kind]
-    settings = {metric: tuple(t.settings for t in told)}
-    unfinished = {metric: tuple(t.reason for t in told if t.reason)}
+    settings = {metric: tuple(t.settings for t in results)}
+    unfinished = {metric: tuple(t.reason for t in results if t.reason)}
     return RankerOutcome(case.data, case.truth, ranker, values, settings, unfinished)
 
 

@@ -59,19 +59,19 @@ def contestants(kind: Kind, k: int, *, quick: bool = False, seed: int = 0) -> di
     >>> found["focused-net"].ranker.k, found["focused-net"].grid["beta"]
     (5, (0.0, 0.25, 0.5, 0.75, 1.0))
     """
-    given: dict[str, dict[str, Any]] = {name: {} for name in NAMES}
-    given["adarank"] = {"reverse": False}
+    grids: dict[str, dict[str, Any]] = {name: {} for name in NAMES}
+    grids["adarank"] = {"reverse": False}
     for name in (*FAMILIES, "topk-listmle"):
-        given[name] = {"k": k}
+        grids[name] = {"k": k}
     # The kept results were measured with this gap, which is coarser than today's default.
-    given["focused-svm"]["eps"] = 1e-3
+    grids["focused-svm"]["eps"] = 1e-3
     out = {}
-    for name, settings in given.items():
+    for name, settings in grids.items():
         ranker = make_ranker(name, **settings)
-        known = ranker.get_params(deep=False)
-        if "seed" in known:
+        parameters = ranker.get_params(deep=False)
+        if "seed" in parameters:
             ranker.set_params(seed=seed)
-        if quick and "rounds" in known:
+        if quick and "rounds" in parameters:
             ranker.set_params(rounds=QUICK_ROUNDS)
         grid = {} if quick else dict(ranker.grid)
         if name in FAMILIES:
@@ -93,16 +93,18 @@ def _tested(fold: Fold, kind: Kind, contestant: Contestant) -> TopkTestResult:
     """Chosen on validation, measured on test; with a beta, measured along it as well."""
     betas = contestant.grid.get("beta", ())
     grids: list[Grid] = [{"beta": (beta,)} for beta in betas] or [contestant.grid]
-    found = [tune(contestant.ranker, fold.train, fold.valid, CHOICE[kind], grid) for grid in grids]
-    best = max(found, key=lambda tuning: tuning.value)  # of equal ones the first
+    tunings = [
+        tune(contestant.ranker, fold.train, fold.valid, CHOICE[kind], grid) for grid in grids
+    ]
+    best = max(tunings, key=lambda tuning: tuning.value)  # of equal ones the first
     curves: dict[str, tuple[float, ...]] = {}
     if betas:
-        along = [_values(tuning.ranker, fold, DRAWN[kind]) for tuning in found]
-        curves = {m: tuple(float(np.mean(own[m])) for own in along) for m in DRAWN[kind]}
+        drawn_values = [_values(tuning.ranker, fold, DRAWN[kind]) for tuning in tunings]
+        curves = {m: tuple(float(np.mean(own[m])) for own in drawn_values) for m in DRAWN[kind]}
     reason = "" if best.ranker.converged_ else best.ranker.stopped_
-    said = ", ".join(f"{name}={value}" for name, value in best.settings.items())
+    settings = ", ".join(f"{name}={value}" for name, value in best.settings.items())
     values = _values(best.ranker, fold, list(MEASURES[kind]))
-    return TopkTestResult(contestant.label, values, said, reason, curves)
+    return TopkTestResult(contestant.label, values, settings, reason, curves)
 
 
 def _values(ranker: Ranker, fold: Fold, measures: Sequence[str]) -> dict[str, tuple[float, ...]]:

@@ -37,55 +37,55 @@ CURVES = {"@5": "NDCG@5, κ-NDCG@5", "@10": "NDCG@10, κ-NDCG@10", "ERR": "ERR, 
 KINDS: dict[Kind, str] = {"graded": "graded labels", "top-k": "top-k truth"}
 
 
-def sections(found: TopkReproduction) -> list[str]:
+def sections(result: TopkReproduction) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "The paper has MQ2007, whose top-k truth is the order of MQ2007-list, and fifty queries of "
         "TD2003, graded and ordered anew by its own assessors. Printed values stand beside ours with "
         "their difference where the data is one of these, and by themselves below; other data sets stand "
         "in for those that are missing. Top-k truth is the first k places of a total order that agrees "
-        f"with the grades: of random ones ({_draws(found)}), or, where there are other rankings of "
+        f"with the grades: of random ones ({_draws(result)}), or, where there are other rankings of "
         "the documents, of one whose ties are broken by their Borda consensus. A list of k documents or "
         "fewer has no rest to tell from the top.",
         "",
         "Settings are chosen on the validation queries, by NDCG@10 on graded labels and by κ-NDCG@10 on "
         "top-k truth, beta from 0 to 1 by "
-        f"{_step(found)}; test queries are looked at once. NDCG is the bare one (see "
+        f"{_step(result)}; test queries are looked at once. NDCG is the bare one (see "
         "[conventions](conventions.md)); ERR and κ-ERR take the largest label of a query for the top "
         "of the scale, as the paper does, and 1/rank for its printed 1/n.",
         "",
-        *claims(found),
-        *(line for data in found.data for line in tables(found, data)),
-        *smaller(found),
+        *claims(result),
+        *(line for data in result.data for line in tables(result, data)),
+        *smaller(result),
         *as_printed(),
-        *curves(found),
+        *curves(result),
     ]
 
 
-def draw(found: TopkReproduction, folder: Path) -> None:
+def draw(result: TopkReproduction, folder: Path) -> None:
     """Every figure as SVG."""
-    for name, figure in figures(found).items():
+    for name, figure in figures(result).items():
         save_figure(figure.plot(), folder / f"topk-{name}.svg")
 
 
-def _draws(found: TopkReproduction) -> str:
-    if found.draws == 1:
+def _draws(result: TopkReproduction) -> str:
+    if result.draws == 1:
         return "one draw"
-    return f"{found.draws} draws; a query's value is its mean over them"
+    return f"{result.draws} draws; a query's value is its mean over them"
 
 
-def _step(found: TopkReproduction) -> str:
-    betas = found.cases[0].curves[0].betas
+def _step(result: TopkReproduction) -> str:
+    betas = result.cases[0].curves[0].betas
     return f"{betas[1] - betas[0]:g}"
 
 
-def claims(found: TopkReproduction) -> list[str]:
+def claims(result: TopkReproduction) -> list[str]:
     """Which of them hold, case by case."""
-    told = {(c.text, c.data, c.truth): c for c in found.claims()}
-    said = [text for text in CLAIMS if any(key[0] == text for key in told)]
+    claim_of = {(c.text, c.data, c.truth): c for c in result.claims()}
+    texts = [text for text in CLAIMS if any(key[0] == text for key in claim_of)]
     rows = []
-    for case in found.cases:
-        own = [told.get((text, case.data, case.title)) for text in said]
+    for case in result.cases:
+        own = [claim_of.get((text, case.data, case.title)) for text in texts]
         cells = ["" if c is None else f"{verdict(c.holds)}: {c.numbers}" for c in own]
         rows.append([f"{case.data}, {case.title}", *cells])
     ahead = {
@@ -96,8 +96,8 @@ def claims(found: TopkReproduction) -> list[str]:
         "### Which of the paper's claims hold",
         "",
         *(
-            f"{number}. *{capital(text)}*: {_summed([c for key, c in told.items() if key[0] == text])}."
-            for number, text in enumerate(said, start=1)
+            f"{number}. *{capital(text)}*: {_summed([c for key, c in claim_of.items() if key[0] == text])}."
+            for number, text in enumerate(texts, start=1)
         ),
         "",
         "A point is a Focused ranker against one of its two parents (SVM-MAP and RankSVM, AdaRank and "
@@ -114,7 +114,7 @@ def claims(found: TopkReproduction) -> list[str]:
         "The paper names no test; of its printed values the Focused rankers are ahead of their parents at "
         f"{ahead['top-k']} with top-k truth, and at {ahead['graded']} with graded labels.",
         "",
-        *table(["claim", *(f"{number}." for number in range(1, len(said) + 1))], rows),
+        *table(["claim", *(f"{number}." for number in range(1, len(texts) + 1))], rows),
         "",
     ]
 
@@ -126,13 +126,13 @@ def _summed(own: Sequence[TopkClaim]) -> str:
     return f"{verdict(True)} in {holds} of {len(own)} cases" if len(own) > 1 else verdict(True)
 
 
-def tables(found: TopkReproduction, data: str) -> list[str]:
+def tables(result: TopkReproduction, data: str) -> list[str]:
     """A data set's halves of a table, with the tests of its Focused rankers."""
-    shown = [case for case in found.of(data) if case.k in (0, PAPER_K)]
+    shown = [case for case in result.of(data) if case.k in (0, PAPER_K)]
     lines = [f"### {data} ({shown[0].queries:,} queries)", ""]
     for case in shown:
         names = MEASURES[case.kind]
-        compared = case.own and not found.quick
+        compared = case.own and not result.quick
         rows = [[name, *(_cell(case, r, m, compared) for m in names)] for r, name in NAMES.items()]
         lines += [*table([capital(case.title), *names.values()], rows), ""]
         if compared:
@@ -155,8 +155,10 @@ def tests(case: TruthCase) -> list[str]:
     shown = [list(names)[i] for i in TESTED]
     rows = []
     for ranker, other in (*PARENTS, *RIVALS):
-        found = {c.measure: c for c in case.comparisons_of(ranker, other)}
-        rows.append([f"{NAMES[ranker]} - {NAMES[other]}", *(difference(found[m]) for m in shown)])
+        comparison_of = {c.measure: c for c in case.comparisons_of(ranker, other)}
+        rows.append(
+            [f"{NAMES[ranker]} - {NAMES[other]}", *(difference(comparison_of[m]) for m in shown)]
+        )
     heads = [f"{capital(case.title)}: difference (p)", *(names[m] for m in shown)]
     return [*table(heads, rows), ""]
 
@@ -166,13 +168,13 @@ def _unfinished(case: TruthCase) -> list[str]:
     early = {c.ranker: len(c.unfinished) for c in case.chosen if c.unfinished}
     if not early:
         return []
-    told = joined([f"{n} of {NAMES[ranker]}" for ranker, n in early.items()])
-    return [f"Chosen fits that stopped before they were optimal: {told}.", ""]
+    counts = joined([f"{n} of {NAMES[ranker]}" for ranker, n in early.items()])
+    return [f"Chosen fits that stopped before they were optimal: {counts}.", ""]
 
 
-def smaller(found: TopkReproduction) -> list[str]:
+def smaller(result: TopkReproduction) -> list[str]:
     """Every k that is not the paper's, in two measures."""
-    cases = [case for case in found.cases if case.k not in (0, PAPER_K)]
+    cases = [case for case in result.cases if case.k not in (0, PAPER_K)]
     if not cases:
         return []
     lines = ["### Smaller k", ""]
@@ -196,10 +198,10 @@ def as_printed() -> list[str]:
     return lines
 
 
-def curves(found: TopkReproduction) -> list[str]:
+def curves(result: TopkReproduction) -> list[str]:
     """Figures 1 and 2 on this data."""
     lines = ["### Figures 1 and 2: the balance factor", ""]
-    for name, figure in figures(found).items():
+    for name, figure in figures(result).items():
         lines += [f"![{figure.title}](figures/topk-{name}.svg)", ""]
     return [
         *lines,
@@ -209,13 +211,13 @@ def curves(found: TopkReproduction) -> list[str]:
     ]
 
 
-def figures(found: TopkReproduction) -> dict[str, CurveFigure]:
+def figures(result: TopkReproduction) -> dict[str, CurveFigure]:
     """A figure for each data set: a row of panels for each truth, a column for each Focused ranker."""
     out = {}
-    for number, data in enumerate(found.data, start=1):
+    for number, data in enumerate(result.data, start=1):
         panels = tuple(
             _panel(case, ranker)
-            for case in found.of(data)
+            for case in result.of(data)
             if case.k in (0, PAPER_K)
             for ranker in FAMILIES
         )

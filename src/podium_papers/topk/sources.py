@@ -30,8 +30,8 @@ def listed_problem(folder: Path, lists: Path | None) -> TopkProblem:
     """The truth is that of a ``-list`` set, on the documents that both have."""
     if lists is None:
         return graded_problem(folder)
-    found = listed_folds(read_folds(folder), read_folds(lists))
-    return TopkProblem(found.graded, {"list": found.orders})
+    listed = listed_folds(read_folds(folder), read_folds(lists))
+    return TopkProblem(listed.graded, {"list": listed.orders})
 
 
 def agreed_problem(folder: Path, places: Path | None) -> TopkProblem:

@@ -164,21 +164,35 @@ class TopRankReproduction:
 
     def claims(self, mode: str) -> tuple[TopRankClaim, ...]:
         """What the paper says, data set by data set."""
-        return tuple(claim for said in ASSERTIONS for claim in self._counted(said, mode))
+        return tuple(claim for assertion in ASSERTIONS for claim in self._counted(assertion, mode))
 
-    def _counted(self, said: Assertion, mode: str) -> Iterator[TopRankClaim]:
-        drawn = any((said.ranker, other) in FIGURES[said.figure] for other in said.others)
-        pairs = FIGURES[said.figure] if drawn else [(said.ranker, o) for o in said.others]
-        tests = [c for c in self.comparisons(mode, pairs) if c.other in said.others]
+    def _counted(self, assertion: Assertion, mode: str) -> Iterator[TopRankClaim]:
+        drawn = any(
+            (assertion.ranker, other) in FIGURES[assertion.figure] for other in assertion.others
+        )
+        pairs = (
+            FIGURES[assertion.figure]
+            if drawn
+            else [(assertion.ranker, o) for o in assertion.others]
+        )
+        tests = [c for c in self.comparisons(mode, pairs) if c.other in assertion.others]
         for data in dict.fromkeys(c.data for c in tests):
             here = [c for c in tests if c.data == data]
             better = sum(c.sign > 0 for c in here)
             above = sum(c.significant and c.sign > 0 for c in here)
             below = sum(c.significant and c.sign < 0 for c in here)
-            reached = above if said.significantly else better
-            holds = reached == len(here) if said.share == "all" else 2 * reached > len(here)
+            reached = above if assertion.significantly else better
+            holds = reached == len(here) if assertion.share == "all" else 2 * reached > len(here)
             yield TopRankClaim(
-                said.figure, said.text, mode, data, len(here), better, above, below, bool(holds)
+                assertion.figure,
+                assertion.text,
+                mode,
+                data,
+                len(here),
+                better,
+                above,
+                below,
+                bool(holds),
             )
 
     def standings(self, mode: str) -> tuple[BestCounts, ...]:
@@ -192,7 +206,8 @@ class TopRankReproduction:
 
         places = {d: [place(d, m) for m in POINTS] for d in dict.fromkeys(d for d, _, _ in means)}
         return tuple(
-            BestCounts(mode, d, found.count(1), found.count(2)) for d, found in places.items()
+            BestCounts(mode, d, own_places.count(1), own_places.count(2))
+            for d, own_places in places.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,13 +215,13 @@ class TopRankReproduction:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Self:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """What `to_dict` gave, before or after JSON."""
         outcomes, weak = (
-            tuple(RankerOutcome.from_dict(outcome) for outcome in told[name])
+            tuple(RankerOutcome.from_dict(outcome) for outcome in content[name])
             for name in ("outcomes", "weak")
         )
-        return cls(tuple(told["modes"]), told["quick"], told["seed"], outcomes, weak)
+        return cls(tuple(content["modes"]), content["quick"], content["seed"], outcomes, weak)
 
 
 def bar_figure(

@@ -90,7 +90,7 @@ def reproduce(
     store: CheckpointStore[Kept] = CheckpointStore(None if keep is None else Path(keep), Kept)
     # Each data set has its own: another one beside it changes none of its pieces.
     prints = {n: cache_key([own, asked, quick, seed]) for n, own in data_fingerprint(folds).items()}
-    found = run_or_load(
+    results = run_or_load(
         {str(piece): task for piece, task in work.items()},
         store,
         {str(piece): prints[piece.data] for piece in work},
@@ -100,7 +100,7 @@ def reproduce(
     cells: dict[tuple[str, int, str], Cell] = {}
     for piece in work:
         cell = cells.setdefault((piece.data, piece.fold, piece.metric), {})
-        cell |= {(mode, name): tested for mode, name, tested in found[str(piece)]}
+        cell |= {(mode, name): tested for mode, name, tested in results[str(piece)]}
     outcomes = tuple(
         _outcome(name, mode, ranker, cells) for name in data for mode in asked for ranker in NAMES
     )

@@ -50,8 +50,8 @@ def run_fold(
     """Every ranker of every mode on one fold: chosen on validation, measured on test."""
     fitted = fit_rankers(fold.train, fold.valid, metric, modes, tuned=tuned, seed=seed)
     # A ranker that both modes have is measured once.
-    tested = {id(found): _tested(found, fold.test, metric) for found in fitted.values()}
-    return {key: tested[id(found)] for key, found in fitted.items()}
+    tested = {id(fit): _tested(fit, fold.test, metric) for fit in fitted.values()}
+    return {key: tested[id(fit)] for key, fit in fitted.items()}
 
 
 def kept_fold(fold: Fold, metric: str, modes: Sequence[Mode], tuned: bool, seed: int) -> Kept:
@@ -99,21 +99,21 @@ def fit_rankers(
             mode: TopRank(mode=mode, metric=metric, tuned=tuned, seed=seed).fit(train, valid=valid)
             for mode in modes
         }
-        known = {
+        fits = {
             (mode, m.name): TopRankFit(m.model, m.settings, m.reason)
             for mode, vote in votes.items()
             for m in vote.model_.members  # type: ignore[attr-defined]
         }
-        shared = {name: found for (_, name), found in known.items() if name in BASELINES}
+        shared = {name: fit for (_, name), fit in fits.items() if name in BASELINES}
         for name in BASELINES:
             if name not in shared:
                 shared[name] = _tuned(RANKERS[name](), train, valid, metric, tuned, seed)
         out: dict[tuple[Mode, str], TopRankFit] = {}
         for mode, vote in votes.items():
             margin, grid = _margin(mode, metric)
-            out |= {(mode, name): found for name, found in shared.items()}
+            out |= {(mode, name): fit for name, fit in shared.items()}
             out[mode, "topmargin"] = _tuned(margin, train, valid, metric, tuned, seed, grid)
-            out[mode, "topslack"] = known[mode, "topslack"]
+            out[mode, "topslack"] = fits[mode, "topslack"]
             out[mode, "toprank"] = TopRankFit(vote.model_, _described(vote.model_), vote.stopped_)
     return out
 
@@ -147,7 +147,7 @@ def _described(model: Model) -> str:
     return f"t={model.t}, depth={model.depth}; votes: {votes}"
 
 
-def _tested(found: TopRankFit, test: RankingData, metric: str) -> TopRankTestResult:
-    result = evaluate(test, found.model.scores(test.X, test.groups), REPORTED[metric])
+def _tested(fit: TopRankFit, test: RankingData, metric: str) -> TopRankTestResult:
+    result = evaluate(test, fit.model.scores(test.X, test.groups), REPORTED[metric])
     values = {m: result[m].per_query.tolist() for m in REPORTED[metric]}
-    return TopRankTestResult(values, found.settings, found.reason)
+    return TopRankTestResult(values, fit.settings, fit.reason)

@@ -25,7 +25,7 @@ Case = tuple[str, str]
 Told = dict[Case, tuple[bool, str]]
 
 
-def sections(found: TopRankSummary) -> list[str]:
+def sections(result: TopRankSummary) -> list[str]:
     """The page in Markdown, without its head."""
     return [
         "Figures 2 to 4 of the paper. It has OHSUMED (of which it counts 25 features), TD2003 and TD2004; "
@@ -38,22 +38,22 @@ def sections(found: TopRankSummary) -> list[str]:
         "1e5; `TopRank(mode=\"paper\")`) and *Podium's defaults* (the rankers' own grids, "
         "`TopRank()`). The other rankers are the same in both. Test queries are looked at once.",
         "",
-        *_means(found),
-        *_certificates(found),
-        *_claims(found),
-        *(line for number in FIGURES for line in _figure(found, number)),
-        *_weak_base(found),
-        *_approximation(found),
+        *_means(result),
+        *_certificates(result),
+        *_claims(result),
+        *(line for number in FIGURES for line in _figure(result, number)),
+        *_weak_base(result),
+        *_approximation(result),
     ]  # fmt: skip
 
 
-def draw(found: TopRankSummary, folder: Path) -> None:
+def draw(result: TopRankSummary, folder: Path) -> None:
     """Every figure as SVG."""
-    for number, mode in itertools.product(FIGURES, found.modes):
-        save_figure(found.figure(number, mode).plot(), folder / f"toprank-{number}-{mode}.svg")
+    for number, mode in itertools.product(FIGURES, result.modes):
+        save_figure(result.figure(number, mode).plot(), folder / f"toprank-{number}-{mode}.svg")
 
 
-def _means(found: TopRankSummary) -> list[str]:
+def _means(result: TopRankSummary) -> list[str]:
     """A table for each data set."""
     lines = [
         "Means over all test queries (each is tested once in the folds), with their standard "
@@ -62,9 +62,9 @@ def _means(found: TopRankSummary) -> list[str]:
         "",
     ]
     measures = (*POINTS, "MAP")
-    for data in found.data:
+    for data in result.data:
         rows = []
-        for i, (mode, own) in enumerate(found.modes.items()):
+        for i, (mode, own) in enumerate(result.modes.items()):
             cells = {
                 (s.ranker, s.measure): f"{s.mean:.4f} ± {s.error:.4f}"
                 for s in own.scores
@@ -79,57 +79,57 @@ def _means(found: TopRankSummary) -> list[str]:
     return lines
 
 
-def _certificates(found: TopRankSummary) -> list[str]:
+def _certificates(result: TopRankSummary) -> list[str]:
     """How many fits are proved, and what the paper's rule made of t."""
     lines = []
-    for ranker, (mode, own) in itertools.product(("topslack", "topmargin"), found.modes.items()):
+    for ranker, (mode, own) in itertools.product(("topslack", "topmargin"), result.modes.items()):
         fits = [f for f in own.fits if f.ranker == ranker]
         fitted = sum(len(s) for f in fits for s in f.settings.values())
         without = sum(len(r) for f in fits for r in f.unfinished.values())
         if without:
             lines.append(f"{without} of {fitted} chosen fits of {NAMES[ranker]} ({TITLES[mode]})")
-    told = (
+    sentence = (
         "Every chosen TopSlack and TopMargin has its certificate."
         if not lines
         else f"Without a certificate of being optimal: {', '.join(lines)}."
     )
     heads = []
-    for fit in found.modes["paper"].fits:
+    for fit in result.modes["paper"].fits:
         if fit.ranker == "toprank":
             t = sorted({_t(s) for settings in fit.settings.values() for s in settings})
             heads.append(f"t = {', '.join(map(str, t))} on {fit.data}")
     return [
-        f"{told} The paper's rule for the head, the shortest training list but 100 at most, makes "
+        f"{sentence} The paper's rule for the head, the shortest training list but 100 at most, makes "
         f"{joined(heads)}, half of which counts in the vote; Podium's is t = 50, all of it.",
         "",
     ]
 
 
 def _t(settings: str) -> int:
-    found = re.match(r"t=(\d+)", settings)
-    assert found is not None
-    return int(found[1])
+    match = re.match(r"t=(\d+)", settings)
+    assert match is not None
+    return int(match[1])
 
 
-def _claims(found: TopRankSummary) -> list[str]:
+def _claims(result: TopRankSummary) -> list[str]:
     """Which of the paper's claims hold, counted."""
-    cases = [(data, mode) for data in found.data for mode in found.modes]
-    told = _counted(found)
-    rows = [[claim, *(own[case][1] for case in cases)] for claim, own in told.items()]
-    if "paper" in found.modes:
+    cases = [(data, mode) for data in result.data for mode in result.modes]
+    counted = _counted(result)
+    rows = [[claim, *(own[case][1] for case in cases)] for claim, own in counted.items()]
+    if "paper" in result.modes:
         place = 1 + next(i for i, row in enumerate(rows) if "Figure 3" in row[0])
-        rows[place:place] = _weak_rows(found, cases)
+        rows[place:place] = _weak_rows(result, cases)
     heads = [f"{data}, {TITLES[mode]}" for data, mode in cases]
     return [
         "### Which of the paper's claims hold",
         "",
         *(
-            f"- {claim}: {_where(own, found.data)}.{_over_weak_base(found) if 'Figure 3' in claim else ''}"
-            for claim, own in told.items()
+            f"- {claim}: {_where(own, result.data)}.{_over_weak_base(result) if 'Figure 3' in claim else ''}"
+            for claim, own in counted.items()
         ),
-        _approximation_claim(found),
+        _approximation_claim(result),
         "",
-        f"Differences that are significant: {_real(found)}. In the table, of the six measures (where "
+        f"Differences that are significant: {_real(result)}. In the table, of the six measures (where "
         "there are several others, of each of them at each measure) those at which the claim's "
         "ranker is ahead; in brackets, how many of them significantly, and at how many it is "
         "significantly behind. Significant: p < 0.05 in a paired permutation test over queries, "
@@ -141,46 +141,46 @@ def _claims(found: TopRankSummary) -> list[str]:
     ]
 
 
-def _weak_counts(found: TopRankSummary, base: str, data: str) -> tuple[int, float]:
+def _weak_counts(result: TopRankSummary, base: str, data: str) -> tuple[int, float]:
     """Return at how many points the vote is ahead of a weak base, and by how much in NDCG@10."""
-    own = {t.measure: t for t in found.weak_tests if (t.other, t.data) == (base, data)}
+    own = {t.measure: t for t in result.weak_tests if (t.other, t.data) == (base, data)}
     return sum(t.sign > 0 for t in own.values()), own["NDCG@10"].difference
 
 
-def _weak_rows(found: TopRankSummary, cases: Sequence[Case]) -> list[list[str]]:
+def _weak_rows(result: TopRankSummary, cases: Sequence[Case]) -> list[list[str]]:
     rows = []
     for base, (oracle, _) in WEAK_BASES.items():
         cells = []
         for data, mode in cases:
-            ahead = _weak_counts(found, base, data)[0]
+            ahead = _weak_counts(result, base, data)[0]
             text = f"{verdict(ahead == len(POINTS))}: {ahead} of {len(POINTS)}"
             cells.append(text if mode == "paper" else "")
         rows.append([f"Figure 3, over TopSlack with the mean ideal ({SEARCHES[oracle]})", *cells])
     return rows
 
 
-def _over_weak_base(found: TopRankSummary) -> str:
+def _over_weak_base(result: TopRankSummary) -> str:
     """Return the verdict over weak bases, for the line of Figure 3's claim."""
-    if not found.weak_tests:
+    if not result.weak_tests:
         return ""
-    means = {(s.data, s.ranker, s.measure): s.mean for s in found.weak_scores}
+    means = {(s.data, s.ranker, s.measure): s.mean for s in result.weak_scores}
     own = {
-        (s.data, s.measure): s.mean for s in found.modes["paper"].scores if s.ranker == "topslack"
+        (s.data, s.measure): s.mean for s in result.modes["paper"].scores if s.ranker == "topslack"
     }
     parts = []
-    for data in found.data:
+    for data in result.data:
         for base, (oracle, _) in WEAK_BASES.items():
-            ahead, gain = _weak_counts(found, base, data)
+            ahead, gain = _weak_counts(result, base, data)
             parts.append(
                 f"on {data}, {SEARCHES[oracle]}, {ahead} of {len(POINTS)} points (NDCG@10 {gain:+.4f} over a "
                 f"base of {means[data, base, 'NDCG@10']:.4f}; TopSlack's own is {own[data, 'NDCG@10']:.4f})"
             )
     gains = any(
-        _weak_counts(found, base, data)[0] == len(POINTS)
-        for data in found.data
+        _weak_counts(result, base, data)[0] == len(POINTS)
+        for data in result.data
         for base in WEAK_BASES
     )
-    good = any(c.holds for c in found.modes["paper"].claims if c.figure == 3)
+    good = any(c.holds for c in result.modes["paper"].claims if c.figure == 3)
     verdict_text = (
         " With the paper's vote: not over a good base, but over a weak one."
         if gains and not good
@@ -192,14 +192,14 @@ def _over_weak_base(found: TopRankSummary) -> str:
     )
 
 
-def _weak_base(found: TopRankSummary) -> list[str]:
+def _weak_base(result: TopRankSummary) -> list[str]:
     """Return the vote over TopSlack with the mean ideal, beside the vote over TopSlack."""
-    if not found.weak_tests:
+    if not result.weak_tests:
         return []
-    means = {(s.data, s.ranker, s.measure): s.mean for s in found.weak_scores}
-    tests = {(t.data, t.ranker, t.measure): t for t in found.weak_tests}
+    means = {(s.data, s.ranker, s.measure): s.mean for s in result.weak_scores}
+    tests = {(t.data, t.ranker, t.measure): t for t in result.weak_tests}
     rows = []
-    for data in found.data:
+    for data in result.data:
         for base, (oracle, vote) in WEAK_BASES.items():
             label = f"{data}, {SEARCHES[oracle]}"
             rows.append([f"{label}: the base", *(f"{means[data, base, m]:.4f}" for m in POINTS)])
@@ -210,16 +210,16 @@ def _weak_base(found: TopRankSummary) -> list[str]:
         "",
         'With `ideal="cut"` TopSlack learns from the mean of all ideal rankings, a convex problem, in place '
         "of the one that its own weights prefer. C is from 1e-5 to 1e5; the vote is the paper's. "
-        f"p is by Holm's correction for these {len(found.weak_tests)} tests:",
+        f"p is by Holm's correction for these {len(result.weak_tests)} tests:",
         "",
         *table(["mean, or difference (p)", *POINTS], rows),
         "",
     ]
 
 
-def _approximation_claim(found: TopRankSummary) -> str:
-    worst = max(found.approximations, key=lambda one: one.ratio)
-    small = max((a for a in found.approximations if "equal" in a.name), key=lambda a: a.ratio)
+def _approximation_claim(result: TopRankSummary) -> str:
+    worst = max(result.approximations, key=lambda one: one.ratio)
+    small = max((a for a in result.approximations if "equal" in a.name), key=lambda a: a.ratio)
     holds = worst.ratio <= BOUND
     return (
         "- Section 3.2: *Supervised Kemeny is a 2-approximation of Kemeny's order*: "
@@ -229,12 +229,12 @@ def _approximation_claim(found: TopRankSummary) -> str:
     )
 
 
-def _approximation(found: TopRankSummary) -> list[str]:
+def _approximation(result: TopRankSummary) -> list[str]:
     """Return the instances on which Supervised Kemeny is far from the best order."""
     ratios: dict[str, dict[str, float]] = {}
-    for one in found.approximations:
+    for one in result.approximations:
         ratios.setdefault(one.name, {})[one.algorithm] = one.ratio
-    heads = list(dict.fromkeys(one.algorithm for one in found.approximations))
+    heads = list(dict.fromkeys(one.algorithm for one in result.approximations))
     rows = [[name, *(f"{own[head]:.4f}" for head in heads)] for name, own in ratios.items()]
     return [
         "### Supervised Kemeny against the best order",
@@ -250,15 +250,15 @@ def _approximation(found: TopRankSummary) -> list[str]:
     ]
 
 
-def _counted(found: TopRankSummary) -> dict[str, Told]:
+def _counted(result: TopRankSummary) -> dict[str, Told]:
     """Claim -> (data, mode) -> whether it holds, and the counts."""
     out: dict[str, Told] = {}
     places: Told = {}
-    for mode, own in found.modes.items():
+    for mode, own in result.modes.items():
         for c in own.claims:
             text = f"{c.better} of {c.points} (+{c.above}, -{c.below})"
-            told = out.setdefault(f"Figure {c.figure}: *{c.text}*", {})
-            told[c.data, mode] = c.holds, f"{verdict(c.holds)}: {text}"
+            cells = out.setdefault(f"Figure {c.figure}: *{c.text}*", {})
+            cells[c.data, mode] = c.holds, f"{verdict(c.holds)}: {text}"
         for s in own.standings:
             holds = s.best + s.second == len(POINTS)
             text = f"best at {s.best}, second at {s.second}"
@@ -266,20 +266,20 @@ def _counted(found: TopRankSummary) -> dict[str, Told]:
     return {**out, "Figure 4: *TopRank is the best or second best at all points*": places}
 
 
-def _real(found: TopRankSummary) -> str:
+def _real(result: TopRankSummary) -> str:
     """How many tests of each figure are significant."""
     parts = []
-    for mode, number in itertools.product(found.modes, FIGURES):
-        drawn = found.figure(number, mode)
+    for mode, number in itertools.product(result.modes, FIGURES):
+        drawn = result.figure(number, mode)
         tests = f"{len(drawn.marks)} of {len(drawn.comparisons)}"
         start = f"with {TITLES[mode]} " if number == min(FIGURES) else ""
         parts.append(f"{start}{tests} in Figure {number}")
     return ", ".join(parts)
 
 
-def _where(told: Told, data: Sequence[str]) -> str:
+def _where(cells: Told, data: Sequence[str]) -> str:
     """In which set-ups and on which data sets."""
-    holds = {case: holds for case, (holds, _) in told.items()}
+    holds = {case: holds for case, (holds, _) in cells.items()}
     on = {1: data[0], 2: "both data sets"}.get(len(data), "all data sets")
     if all(holds.values()):
         return f"{verdict(True)} in both set-ups, on {on}"
@@ -293,15 +293,15 @@ def _where(told: Told, data: Sequence[str]) -> str:
 
 
 def _listed(cases: list[Case]) -> str:
-    found = {mode: [data for data, m in cases if m == mode] for mode in TITLES}
+    data_by_mode = {mode: [data for data, m in cases if m == mode] for mode in TITLES}
     return ", ".join(
-        f"with {TITLES[mode]} on {joined(data)}" for mode, data in found.items() if data
+        f"with {TITLES[mode]} on {joined(data)}" for mode, data in data_by_mode.items() if data
     )
 
 
-def _figure(found: TopRankSummary, number: int) -> list[str]:
+def _figure(result: TopRankSummary, number: int) -> list[str]:
     """A figure in all modes, and the tests behind it."""
-    drawn = {mode: found.figure(number, mode) for mode in found.modes}
+    drawn = {mode: result.figure(number, mode) for mode in result.modes}
     rows = []
     for mode, shown in drawn.items():
         tests = {(c.data, c.ranker, c.other, c.measure): c for c in shown.comparisons}

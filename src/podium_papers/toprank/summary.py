@@ -55,11 +55,11 @@ class TopRankSummary:
     """Supervised Kemeny's distance against the least, on instances made for it."""
 
     @classmethod
-    def of(cls, found: TopRankReproduction) -> Self:
+    def of(cls, result: TopRankReproduction) -> Self:
         """Of a reproduction."""
         return cls(
-            found.quick, found.seed, {mode: _summary(found, mode) for mode in found.modes},
-            scores(found.weak, POINTS), found.weak_tests(), approximations(),
+            result.quick, result.seed, {mode: _summary(result, mode) for mode in result.modes},
+            scores(result.weak, POINTS), result.weak_tests(), approximations(),
         )  # fmt: skip
 
     @property
@@ -84,16 +84,16 @@ class TopRankSummary:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Any) -> Self:
+    def from_dict(cls, content: Any) -> Self:
         """What `to_dict` gave, before or after JSON."""
-        return from_json(cls, told)
+        return from_json(cls, content)
 
 
-def _summary(found: TopRankReproduction, mode: str) -> ModeSummary:
+def _summary(result: TopRankReproduction, mode: str) -> ModeSummary:
     return ModeSummary(
-        found.scores(mode),
-        {str(number): found.comparisons(mode, pairs) for number, pairs in FIGURES.items()},
-        found.claims(mode),
-        found.standings(mode),
-        tuple(Fit(o.data, o.ranker, o.settings, o.unfinished) for o in found.of(mode)),
+        result.scores(mode),
+        {str(number): result.comparisons(mode, pairs) for number, pairs in FIGURES.items()},
+        result.claims(mode),
+        result.standings(mode),
+        tuple(Fit(o.data, o.ranker, o.settings, o.unfinished) for o in result.of(mode)),
     )

@@ -58,19 +58,19 @@ def queries(path: str | os.PathLike[str] | None = None) -> list[LibraryQuery]:
     ('sort a dictionary by value', ('sorted',), 2)
     """
     file = _FILE if path is None else Path(path)
-    found: dict[str, LibraryQuery] = {}
+    by_id: dict[str, LibraryQuery] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             query = _read_query(line)
-            if query.id in found:
+            if query.id in by_id:
                 raise ValueError(f"expected each id once, got {query.id!r} again")
         except ValueError as error:
             raise MalformedLineError(str(error), path=str(file), line=number) from None
-        found[query.id] = query
-    return list(found.values())
+        by_id[query.id] = query
+    return list(by_id.values())
 
 
-def without_unknown(query: LibraryQuery, known: Iterable[str]) -> LibraryQuery:
+def without_unknown(query: LibraryQuery, ids: Iterable[str]) -> LibraryQuery:
     """The query without judgments of documents that are not known.
 
     Examples
@@ -79,7 +79,7 @@ def without_unknown(query: LibraryQuery, known: Iterable[str]) -> LibraryQuery:
     >>> without_unknown(query, ["x"]).order
     (('x',),)
     """
-    names = set(known)
+    names = set(ids)
     grades = {name: grade for name, grade in query.grades.items() if name in names}
     levels = (tuple(name for name in level if name in names) for level in query.order)
     order = tuple(level for level in levels if level)

@@ -60,17 +60,19 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry
     library = Library(root)
     modules = sorted({*_public_modules(root), "collections.abc", "os.path"})
     homes = _homes(library, modules)
-    found = {name: _document(library, name, d) for name, d in homes.items()}
+    entries = {name: _document(library, name, d) for name, d in homes.items()}
     public = {definition.origin for definition in homes.values()}
     for owner, definition in homes.items():
         for method in _methods(library, owner, definition, public):
-            found.setdefault(method.id, method)
+            entries.setdefault(method.id, method)
     for module in modules:
         body = library.body(module)
         if body or library.exports(module):  # not a package that only holds others, such as urllib
             document = LibraryEntry(module, title_of(module), "", body, "module")
-            found.setdefault(module, document)  # unittest.main is both: the class is what is called
-    return [found[name] for name in sorted(found)]
+            entries.setdefault(
+                module, document
+            )  # unittest.main is both: the class is what is called
+    return [entries[name] for name in sorted(entries)]
 
 
 def _public_modules(root: Path) -> Iterator[str]:
@@ -97,22 +99,22 @@ def _homes(library: Library, modules: list[str]) -> dict[str, Definition]:
     A function may have several names of that length, for different uses (random.choice and
     secrets.choice); a class has one, the one of the module that defines it if it can be.
     """
-    found: dict[str, Definition] = {}
+    homes: dict[str, Definition] = {}
     for module in modules:
         for export in library.exports(module):
             name = export if module == "builtins" else f"{module}.{export}"
             definition = None if name in _SECOND_NAMES else library.find(module, export)
             if definition is not None:
-                found[name] = definition
+                homes[name] = definition
     names: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(found, key=lambda name: (name.count("."), name)):
-        names.setdefault(found[name].origin, []).append(name)
-    return {name: found[name] for same in names.values() for name in _shortest(same, found)}
+    for name in sorted(homes, key=lambda name: (name.count("."), name)):
+        names.setdefault(homes[name].origin, []).append(name)
+    return {name: homes[name] for same in names.values() for name in _shortest(same, homes)}
 
 
-def _shortest(names: list[str], found: dict[str, Definition]) -> list[str]:
+def _shortest(names: list[str], definitions: dict[str, Definition]) -> list[str]:
     shortest = [name for name in names if name.count(".") == names[0].count(".")]
-    definition = found[names[0]]
+    definition = definitions[names[0]]
     if definition.kind != "class":
         return shortest
     own = ".".join(definition.origin).removeprefix("builtins.")

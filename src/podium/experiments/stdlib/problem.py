@@ -35,9 +35,9 @@ def search_problem() -> SearchProblem:
     >>> len(problem.queries) >= 120
     True
     """
-    found = documents()
-    known = {document.id for document in found}
+    entries = documents()
+    ids = {document.id for document in entries}
     judged = queries()
-    dropped = Counter(name for query in judged for name in query.grades if name not in known)
-    kept = (without_unknown(query, known) for query in judged)
-    return SearchProblem(tuple(found), tuple(q for q in kept if q.order), dict(dropped))
+    dropped = Counter(name for query in judged for name in query.grades if name not in ids)
+    kept = (without_unknown(query, ids) for query in judged)
+    return SearchProblem(tuple(entries), tuple(q for q in kept if q.order), dict(dropped))

@@ -69,10 +69,10 @@ class Library:
         names = list(source.exports or ())
         for other in source.exports_of:
             names += self.exports(other)
-        known = source.exports is not None and not source.computed
-        if not known:
+        is_listed = source.exports is not None and not source.computed
+        if not is_listed:
             names += self._defined_names(source)
-        if not known or source.name == source.package:
+        if not is_listed or source.name == source.package:
             for star in filter(source.owns, source.stars):
                 names += self.exports(star)
         return [name for name in dict.fromkeys(names) if not name.startswith("_")]
@@ -100,10 +100,10 @@ class Library:
         if (module, name) in seen:
             return None
         first = None
-        for found in self._candidates(source, name, seen | {(module, name)}):
-            if found is not None and found.body:
-                return found
-            first = first or found
+        for candidate in self._candidates(source, name, seen | {(module, name)}):
+            if candidate is not None and candidate.body:
+                return candidate
+            first = first or candidate
         if first is not None and name in source.borrowed:
             lender = self._follow(source, source.borrowed[name], seen)
             return first if lender is None else replace(first, body=lender.body)

@@ -108,10 +108,10 @@ def _read_statement(source: ModuleSource, statement: ast.AST) -> None:
 
 def _define(source: ModuleSource, node: FunctionNode | ast.ClassDef) -> None:
     """Of several definitions the first one that says something, else the first one."""
-    known = source.definitions.get(node.name)
-    if known is None or not known.body:
+    earlier = source.definitions.get(node.name)
+    if earlier is None or not earlier.body:
         new = read_definition(node, source.name)
-        if known is None or new.body:
+        if earlier is None or new.body:
             source.definitions[node.name] = new
 
 
