@@ -23,9 +23,9 @@ import podium
 from benchmarks.quality import HERE, options_of, table
 from podium.data import Fold, rotate
 from podium.errors import NotConvergedWarning
-from podium.experiments.compare import Progress
+from podium.experiments import PALETTE, save_figure
+from podium.experiments.compare import ComparisonProgress
 from podium.experiments.demo import Demo
-from podium.experiments.papers.figures import PALETTE, save_figure
 from podium.experiments.report import Report
 from podium.registry import RANKERS, make_ranker
 
@@ -53,7 +53,7 @@ def measure(data: Path, jobs: int) -> dict[str, Any]:
         "alone": {name: alone(name, folds["MQ2008"][0]) for name in RANKERS},
         "quality": {
             **{name: told(compared(name, parts, jobs)) for name, parts in folds.items()},
-            LIBRARY: told(Demo.prepare().compare(tell, n_jobs=jobs).against(BASELINE)),
+            LIBRARY: told(Demo.prepare().compare(tell, n_jobs=jobs).with_baseline(BASELINE)),
         },
     }
 
@@ -83,7 +83,7 @@ def told(report: Report) -> dict[str, Any]:
     }
 
 
-def tell(step: Progress) -> None:
+def tell(step: ComparisonProgress) -> None:
     if step.state != "running":
         print(f"{step.done}/{step.total} {step.ranker} {step.fold} {step.state}", flush=True)
 

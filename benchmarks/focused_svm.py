@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from benchmarks.quality import DATA, table
 from podium.data import Fold, concatenate, draw_truth
 from podium.experiments.folds import read_folds
-from podium.experiments.papers.data_sets import read_rankings
-from podium.experiments.papers.topk.data import consensus_folds
-from podium.experiments.papers.topk.fits import BETAS, entrants, run_fold
+from podium_papers.data_sets import read_rankings
+from podium_papers.topk.data import consensus_folds
+from podium_papers.topk.fits import BETAS, contestants, run_fold
 
 K = 10
 METRIC = "kNDCG@10"
@@ -37,11 +37,11 @@ class Measured(NamedTuple):
 
 def measure(folds: list[Fold], ranker: str, **settings: object) -> Measured:
     """Run one ranker of the top-k paper over all folds."""
-    entrant = entrants("top-k", K)[ranker]
-    entrant.ranker.set_params(**settings)
+    contestant = contestants("top-k", K)[ranker]
+    contestant.ranker.set_params(**settings)
     values, curves, start = [], [], time.process_time()
     for fold in folds:
-        [tested] = run_fold(fold, "top-k", {ranker: entrant})
+        [tested] = run_fold(fold, "top-k", {ranker: contestant})
         values.extend(tested.values[METRIC])
         curves.append(tested.curves.get(METRIC, ()))
     seconds = (time.process_time() - start) / len(folds)

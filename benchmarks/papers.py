@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 
 from benchmarks.quality import HERE, write_page
-from podium.experiments.papers.pages import FIGURES, read_kept, section
-from podium.experiments.papers.registry import PAPERS
+from podium_papers.pages import FIGURES, read_kept, section
+from podium_papers.registry import PAPERS
 
 KEPT = HERE / "results" / "papers"
 DOCS = HERE.parent / "docs"

@@ -21,12 +21,12 @@ from joblib import Parallel, delayed
 
 import podium
 from podium.data import Fold
-from podium.experiments.entrants import Entrant, as_entrants
+from podium.experiments.contestants import Contestant, as_contestants
 from podium.experiments.folds import read_folds
-from podium.experiments.papers.markdown import table
-from podium.experiments.papers.topk.fits import entrants
 from podium.metrics import paired_test
 from podium.rankers import LambdaMART, tune
+from podium_papers.markdown import table
+from podium_papers.topk.fits import contestants
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "quality.json"
@@ -51,22 +51,22 @@ LINEAR = ("regression", "ranksvm", "ranknet", "listnet", "listmle", "topk-listml
 LEAVES = (7, 15, 31)
 
 
-def contenders() -> list[Entrant]:
+def contenders() -> list[Contestant]:
     """The top-k paper's rankers, others, and trees."""
     trees = {f"lambdamart {loss}": LambdaMART(loss=loss) for loss in ("lambdarank", "xendcg")}
     return [
-        *as_entrants(trees, tune={name: {"leaves": LEAVES} for name in trees}),
-        *as_entrants(["regression", "listmle", "coordinate-ascent"]),
-        *entrants("graded", 10).values(),
+        *as_contestants(trees, tune={name: {"leaves": LEAVES} for name in trees}),
+        *as_contestants(["regression", "listmle", "coordinate-ascent"]),
+        *contestants("graded", 10).values(),
     ]
 
 
-def run_cell(entrant: Entrant, fold: Fold) -> dict[str, Any]:
+def run_cell(contestant: Contestant, fold: Fold) -> dict[str, Any]:
     """One ranker on one fold: tuned on validation, measured on test."""
-    choose = "NDCG@10" if entrant.label in PEERS else "MAP"
+    choose = "NDCG@10" if contestant.label in PEERS else "MAP"
     started = time.perf_counter()
     with warnings.catch_warnings(action="ignore"):
-        found = tune(entrant.ranker, fold.train, fold.valid, choose, entrant.grid)
+        found = tune(contestant.ranker, fold.train, fold.valid, choose, contestant.grid)
     seconds = time.perf_counter() - started
     result = podium.evaluate(fold.test, found.ranker.predict(fold.test), GRADED)
     return {
@@ -79,13 +79,13 @@ def run_cell(entrant: Entrant, fold: Fold) -> dict[str, Any]:
 def measure(data: Path, jobs: int) -> dict[str, Any]:
     """Every cell of both tables."""
     folds = read_folds(data / "MQ2008")
-    work = [(entrant, fold) for entrant in contenders() for fold in folds]
+    work = [(contestant, fold) for contestant in contenders() for fold in folds]
     # Cells side by side, each on one thread: more threads within a cell would only wait.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     cells = Parallel(n_jobs=jobs, verbose=1, batch_size=1)(delayed(run_cell)(*c) for c in work)
     table: dict[str, Any] = {}
-    for (entrant, _), cell in zip(work, cells, strict=True):
-        table.setdefault(entrant.label, []).append(cell)
+    for (contestant, _), cell in zip(work, cells, strict=True):
+        table.setdefault(contestant.label, []).append(cell)
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "podium": podium.__version__,

@@ -28,8 +28,8 @@ from podium.aggregation import (
     optimised_weights,
 )
 from podium.data import RankingData, concatenate, rotate
-from podium.experiments.papers.markdown import p_text, table
 from podium.metrics import paired_test
+from podium_papers.markdown import p_text, table
 
 RESULTS = HERE / "results" / "quality_aggregation.json"
 METRICS = ("NDCG@10", "MAP")

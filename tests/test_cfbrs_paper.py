@@ -9,21 +9,25 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
-from podium.experiments.papers.cfbrs.blocks import METRIC, PARTS, Bank, first_compositions
-from podium.experiments.papers.cfbrs.claims import Reproduction
-from podium.experiments.papers.cfbrs.ensembles import ENSEMBLES, SHARED, ensembles
-from podium.experiments.papers.cfbrs.experiments import reproduce, run_fold
-from podium.experiments.papers.cfbrs.loop import Loop, run_loop
-from podium.experiments.papers.cfbrs.population import (
+from podium.experiments import save_figure
+from podium.experiments.checkpoints import RunProgress
+from podium.metrics import evaluate
+from podium.rankers import RankSVM
+from podium_papers.cfbrs.blocks import METRIC, PARTS, Bank, first_compositions
+from podium_papers.cfbrs.claims import CfbrsReproduction
+from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, ensembles
+from podium_papers.cfbrs.experiments import reproduce, run_fold
+from podium_papers.cfbrs.loop import Loop, run_loop
+from podium_papers.cfbrs.population import (
     CASES,
     RANKERS,
-    Case,
+    LearningCase,
     population,
     run_case,
 )
-from podium.experiments.papers.cfbrs.table import (
+from podium_papers.cfbrs.table import (
     PRINTED,
-    Curve,
+    RoundCurve,
     Row,
     blocks_means,
     curves,
@@ -31,26 +35,22 @@ from podium.experiments.papers.cfbrs.table import (
     mean_curve,
     table_rows,
 )
-from podium.experiments.papers.cfbrs.variance import (
+from podium_papers.cfbrs.variance import (
     PLAIN,
     SETTINGS,
+    DrawSpread,
     Setting,
-    Spread,
     controls,
     spreads,
 )
-from podium.experiments.papers.curves import Line, LineFigure
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Comparison
-from podium.experiments.pieces import Progress
-from podium.metrics import evaluate
-from podium.rankers import RankSVM
+from podium_papers.curves import FigureLine, LineFigure
+from podium_papers.outcomes import PairedComparison
 
 DATA = make_synthetic(n_queries=45, n_docs=(10, 16), n_features=8, noise=0.5, seed=0)
 PARTS_OF_DATA = split(DATA, [1 / 3] * 3)
 FOLD = rotate(PARTS_OF_DATA)[0]
 OWNED = {"a": (0, 4), "b": (4, 8)}
-STEPS: list[Progress] = []
+STEPS: list[RunProgress] = []
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,10 @@ def test_readings_take_the_first_fold_or_the_mean_of_all():
 
 
 def test_a_fold_where_boosting_ended_keeps_its_last_value():
-    both = [Curve("b", 1, "boosting", (0.2, 0.4)), Curve("b", 2, "boosting", (0.1, 0.2, 0.4))]
+    both = [
+        RoundCurve("b", 1, "boosting", (0.2, 0.4)),
+        RoundCurve("b", 2, "boosting", (0.1, 0.2, 0.4)),
+    ]
     assert mean_curve(both, "b", "boosting") == pytest.approx((0.15, 0.3, 0.4))
 
 
@@ -190,7 +193,7 @@ def test_more_compositions_vary_less(bank):
 
 def test_a_knob_controls_where_all_folds_agree():
     def spread(name, knob, fold, sd):
-        return Spread(name, knob, fold, 0.5, 0.1, sd, 0.1, 0.0)
+        return DrawSpread(name, knob, fold, 0.5, 0.1, sd, 0.1, 0.0)
 
     plain = [spread("plain", "plain", f, 2.0) for f in (1, 2)]
     less = [spread("less", "weights", 1, 1.0), spread("less", "weights", 2, 1.6)]
@@ -252,7 +255,7 @@ def test_rankings_by_class_beat_the_shared_model():
 
 
 def test_the_test_labels_of_the_population_choose_nothing():
-    case = Case("clicks", True, 1.0)
+    case = LearningCase("clicks", True, 1.0)
     one = run_case(FOLD, 0, case, min_block=2, owned=OWNED)
     other = run_case(
         FOLD._replace(test=FOLD.test.subset([3, 4])), 0, case, min_block=2, owned=OWNED
@@ -288,7 +291,7 @@ def test_everything_is_there(found):
 
 
 def test_results_survive_json(found):
-    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert CfbrsReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_the_number_of_processes_does_not_matter(found):
@@ -346,7 +349,7 @@ def test_claims_on_users_name_the_generated_population(found):
 
 def test_a_claim_of_a_better_ensemble_needs_a_real_difference(found):
     def with_test(difference, p):
-        test = Comparison("ranksvm", METRIC, "all", SHARED, difference, 0.1, p, p, 1, 0, 0)
+        test = PairedComparison("ranksvm", METRIC, "all", SHARED, difference, 0.1, p, p, 1, 0, 0)
         others = [c for c in found.tests if c.ranker != "all"]
         claims = replace(found, tests=(*others, test)).claims()
         return next(c.holds for c in claims if c.text.startswith("using all"))
@@ -376,7 +379,7 @@ def test_figures_draw_every_line(found, tmp_path):
 
 
 def test_marks_are_dots():
-    figure = LineFigure("t", "x", "y", (Line("a", (0.0, 1.0), (0.2, 0.3), marks=(1.0,)),))
+    figure = LineFigure("t", "x", "y", (FigureLine("a", (0.0, 1.0), (0.2, 0.3), marks=(1.0,)),))
     dots = [line for line in figure.plot().axes[0].lines if line.get_marker() == "o"]
     assert [(d.get_xdata().tolist(), d.get_ydata().tolist()) for d in dots] == [([1.0], [0.3])]
 

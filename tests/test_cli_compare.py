@@ -168,11 +168,12 @@ def test_the_table_fills_while_it_runs():
     from rich.console import Console
 
     from podium.apps.cli.compare import _progress_table
-    from podium.experiments.compare import Progress
+    from podium.experiments.compare import ComparisonProgress
 
     told = [
-        Progress("ranksvm", 1, "done", 1, 4, 0.51234), Progress("ranksvm", 2, "running", 1, 4),
-        Progress("listnet", 1, "failed", 2, 4),
+        ComparisonProgress("ranksvm", 1, "done", 1, 4, 0.51234),
+        ComparisonProgress("ranksvm", 2, "running", 1, 4),
+        ComparisonProgress("listnet", 1, "failed", 2, 4),
     ]  # fmt: skip
     table = _progress_table(
         ["ranksvm", "listnet"], 2, "NDCG@10", {(p.ranker, p.fold): p for p in told}

@@ -20,13 +20,13 @@ import scipy.sparse
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic, split, write_letor
 from podium.errors import DataError, PodiumError, UnknownNameError, UsageError
-from podium.experiments import cells as cells_module
-from podium.experiments.compare import Progress, compare
-from podium.experiments.entrants import as_entrants
+from podium.experiments import fold_results as cells_module
+from podium.experiments.checkpoints import side_by_side
+from podium.experiments.compare import ComparisonProgress, compare
+from podium.experiments.contestants import as_contestants
 from podium.experiments.folds import as_folds, read_folds
+from podium.experiments.html_report import verdict
 from podium.experiments.identity import plain
-from podium.experiments.page import verdict
-from podium.experiments.pieces import side_by_side
 from podium.experiments.report import Report
 from podium.losses import QueryLoss
 from podium.metrics import correct, evaluate, paired_test
@@ -231,7 +231,10 @@ def test_standings_are_means_and_tests_over_all_test_queries():
 
 
 def test_another_baseline_is_the_same_as_comparing_with_it():
-    assert small().against("ranksvm").without_times() == small(baseline="ranksvm").without_times()
+    assert (
+        small().with_baseline("ranksvm").without_times()
+        == small(baseline="ranksvm").without_times()
+    )
 
 
 def test_curves_are_means_over_all_queries_also_weighted_ones():
@@ -286,29 +289,31 @@ def test_top_k_truth_is_compared_by_kndcg_with_the_best_first():
 
 
 def test_rankers_come_by_name_as_they_are_or_labelled():
-    assert [e.label for e in as_entrants(["ranksvm", ListNet()])] == ["ranksvm", "listnet"]
-    assert [e.label for e in as_entrants({"a": "ranksvm", "b": ListNet()})] == ["a", "b"]
-    assert as_entrants("ranksvm")[0].ranker.C == RankSVM().C
-    [net] = as_entrants("listnet", seed=7)
+    assert [e.label for e in as_contestants(["ranksvm", ListNet()])] == ["ranksvm", "listnet"]
+    assert [e.label for e in as_contestants({"a": "ranksvm", "b": ListNet()})] == ["a", "b"]
+    assert as_contestants("ranksvm")[0].ranker.C == RankSVM().C
+    [net] = as_contestants("listnet", seed=7)
     assert net.ranker.seed == 7
-    assert as_entrants(ListNet(seed=3), seed=7)[0].ranker.seed == 3
+    assert as_contestants(ListNet(seed=3), seed=7)[0].ranker.seed == 3
     given = RankSVM()
-    assert as_entrants([given])[0].ranker is not given
+    assert as_contestants([given])[0].ranker is not given
 
 
 def test_what_is_set_is_not_tried():
-    assert list(as_entrants(RankSVM(C=5))[0].grid) == []
-    assert list(as_entrants(podium.FocusedSVM(k=3))[0].grid) == ["beta"]
-    assert as_entrants(ListNet(metric="MAP"))[0].grid["metric"] == ("MAP",)
-    assert list(as_entrants(RankSVM(C=5), tune={"ranksvm": {"C": (1, 2)}})[0].grid) == ["C"]
-    assert all(not entrant.grid for entrant in as_entrants(["ranksvm", "listnet"], tune=False))
+    assert list(as_contestants(RankSVM(C=5))[0].grid) == []
+    assert list(as_contestants(podium.FocusedSVM(k=3))[0].grid) == ["beta"]
+    assert as_contestants(ListNet(metric="MAP"))[0].grid["metric"] == ("MAP",)
+    assert list(as_contestants(RankSVM(C=5), tune={"ranksvm": {"C": (1, 2)}})[0].grid) == ["C"]
+    assert all(
+        not contestant.grid for contestant in as_contestants(["ranksvm", "listnet"], tune=False)
+    )
 
 
 def test_a_ranker_with_rules_is_compared_as_any_other():
     rules = [NotTopK(doc, 2, weight=9) for doc in DATA.docids[::9]]
     ruled = PostRanker(RankSVM(), rules, prior=0.5)
-    [entrant] = as_entrants({"ruled": ruled}, tune={"ruled": {"base": ("uniform", "margin")}})
-    assert list(entrant.grid) == ["base"]
+    [contestant] = as_contestants({"ruled": ruled}, tune={"ruled": {"base": ("uniform", "margin")}})
+    assert list(contestant.grid) == ["base"]
     report = small({"plain": "ranksvm", "ruled": ruled})
     assert not report.failed
     fold = kfold(DATA, 3, seed=0)[0]
@@ -456,7 +461,7 @@ def test_a_backend_that_answers_all_at_once_will_do(monkeypatch):
 
 
 def states(**options):
-    told: list[Progress] = []
+    told: list[ComparisonProgress] = []
     report = small(progress=told.append, **options)
     return report, [(p.ranker, p.fold, p.state) for p in told if p.state != "running"]
 
@@ -660,11 +665,11 @@ def test_wrong_settings_of_one_ranker_leave_the_others():
     assert report.seconds("bad") is None
     assert report.standing("good").mean is not None
     assert "nothing is tested" not in report.to_markdown()
-    against = report.against("bad")
-    assert verdict(against).endswith("Nothing was tested.")
+    rebased = report.with_baseline("bad")
+    assert verdict(rebased).endswith("Nothing was tested.")
     assert verdict(report).endswith("It is the baseline.")
-    assert against.standing("good").difference is None
-    assert "bad failed in every fold, so that nothing is tested against it" in against.to_markdown()
+    assert rebased.standing("good").difference is None
+    assert "bad failed in every fold, so that nothing is tested against it" in rebased.to_markdown()
 
 
 # --- the report as a value

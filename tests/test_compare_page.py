@@ -12,9 +12,9 @@ from screens import check_screen
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic
 from podium.errors import MissingExtraError
-from podium.experiments import drawings
+from podium.experiments import svg_drawings
 from podium.experiments.compare import compare
-from podium.experiments.drawings import short
+from podium.experiments.svg_drawings import short
 from podium.rankers import LambdaMART, RankSVM
 
 HOSTILE = "<script>alert('$x$')</script>"
@@ -104,7 +104,7 @@ def test_marks_follow_the_corrected_p_values(report):
     )  # fmt: skip
     found = compare(noise, {"weak": Constant(), "good": "regression"}, "NDCG@5", folds=3)
     assert found.standing("good").mark == "▲"
-    assert found.against("good").standing("weak").mark == "▼"
+    assert found.with_baseline("good").standing("weak").mark == "▼"
     assert "▲" in str(found)
     assert r"$^{\uparrow}$" in found.to_latex()
 
@@ -209,11 +209,11 @@ def test_names_in_any_script_and_control_characters_draw_without_a_word(recwarn)
 
 
 def test_the_legend_is_dashed_as_the_curves_are():
-    assert [drawings.dashes(i) for i in (0, 7, 8, 16, 24)] == [(), (), (4, 1.5), (1, 1.2), ()]
+    assert [svg_drawings.dashes(i) for i in (0, 7, 8, 16, 24)] == [(), (), (4, 1.5), (1, 1.2), ()]
     data = make_synthetic(n_queries=12, n_docs=5, n_features=2, seed=0)
     rankers = {f"r{i}": RankSVM(C=10.0**-i) for i in range(9)}
     page = compare(data, rankers, "MAP", folds=3, tune=False).to_html()
-    wide = {"12 4.5", "none"}  # 3 times what stands in drawings.DASHES
+    wide = {"12 4.5", "none"}  # 3 times what stands in svg_drawings.DASHES
     assert set(re.findall(r"stroke-width: 3; stroke-dasharray: ([^\"]+)\"", page)) == wide
     assert "stroke-dasharray: 6.4,2.4" in page  # 1.6 times
 

@@ -64,12 +64,16 @@ def test_an_unknown_public_name_is_an_attribute_error():
         "podium.aggregation",
         "podium.data",
         "podium.features",
+        "podium.ensemble",
         "podium.exchange",
+        "podium.experiments",
         "podium.feedback",
         "podium.labelling",
         "podium.losses",
         "podium.metrics",
+        "podium.multitask",
         "podium.postranking",
+        "podium.rankers",
     ],
 )
 def test_every_exported_name_of_a_room_is_there(room):
@@ -124,6 +128,50 @@ def test_rooms_import_only_from_rooms_above():
                 assert ROOMS.index(other) <= ROOMS.index(room), f"{path} imports podium.{other}"
             else:
                 assert other == "__version__", f"{path} imports podium.{other}"
+
+
+def imports_of(source):
+    """(where, module, name or "") of every import, lazy or not, in a folder's source files."""
+    for path in sorted(source.rglob("*.py*")):
+        if path.suffix not in (".py", ".pyi"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            where = f"{path.relative_to(source.parent)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import):
+                yield from ((where, alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from ((where, node.module or "", alias.name) for alias in node.names)
+
+
+def public_names(module):
+    """The names in `__all__` of podium or of a room; of a room that is one file, those it defines."""
+    room = importlib.import_module(module)
+    if hasattr(room, "__all__"):
+        return set(room.__all__)
+    own = {n for n, value in vars(room).items() if getattr(value, "__module__", module) == module}
+    return {name for name in own if not name.startswith("_")}
+
+
+def test_podium_does_not_import_podium_papers():
+    modules = {module.split(".")[0] for _, module, _ in imports_of(ROOT / "src" / "podium")}
+    assert "numpy" in modules
+    assert "podium_papers" not in modules
+
+
+def test_podium_papers_uses_only_public_names():
+    rooms = {"podium", *(f"podium.{room}" for room in ROOMS if room != "__main__")}
+    used = [
+        (where, module, name)
+        for where, module, name in imports_of(ROOT / "src" / "podium_papers")
+        if module.split(".")[0] == "podium"
+    ]
+    assert used
+    private = [
+        f"{where}: {module} {name}"
+        for where, module, name in used
+        if module not in rooms or (name and name not in public_names(module))
+    ]
+    assert private == []
 
 
 def test_a_missing_extra_is_named():
@@ -198,7 +246,8 @@ def test_means_do_not_depend_on_the_threads_of_blas():
     assert python(code, OPENBLAS_NUM_THREADS="1") == python(code, OPENBLAS_NUM_THREADS="2")
 
 
-# Who else may write: the log that is appended to, the server's lock, and copies that end with the service.
+# Who else may write: the log that is appended to, the lock of the server, a new store, and copies that
+# end with the service.
 OWN_WRITERS = {
     "data/durability.py", "data/files.py", "apps/serving/event_log.py", "apps/serving/shelf.py",
     "apps/cli/judge_lock.py", "apps/cli/console.py", "apps/judging/secret_files.py",
@@ -233,13 +282,13 @@ def careless_writes(tree):
 
 def test_every_file_is_written_by_atomic_path():
     source = ROOT / "src" / "podium"
-    found = {
-        f"{path.relative_to(source)}: {call}"
-        for path in source.rglob("*.py")
-        if str(path.relative_to(source)) not in OWN_WRITERS
+    careless = {
+        f"{path}: {call}"
+        for path in (ROOT / "src").rglob("*.py")
+        if str(path).removeprefix(f"{source}/") not in OWN_WRITERS
         for call in careless_writes(ast.parse(path.read_text()))
     }
-    assert found == set()
+    assert careless == set()
 
 
 @pytest.mark.parametrize(

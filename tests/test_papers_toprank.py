@@ -11,40 +11,41 @@ import pytest
 from podium.data import Fold, make_synthetic, rotate, split
 from podium.ensemble import TopRank
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments.papers.figures import BarFigure, save_figure
-from podium.experiments.papers.outcomes import Outcome, compare
-from podium.experiments.papers.toprank.approximation import (
+from podium.experiments import save_figure
+from podium.experiments.checkpoints import RunProgress
+from podium.metrics import correct, evaluate, paired_test
+from podium.rankers import RANKERS, TopMargin, TopSlack, tune
+from podium.rankers.topslack import PAPER_PATH
+from podium_papers.figures import BarFigure
+from podium_papers.outcomes import RankerOutcome, compare
+from podium_papers.toprank.approximation import (
     BOUND,
     EQUAL_5,
     EQUAL_6,
     approximations,
     blocks,
 )
-from podium.experiments.papers.toprank.claims import (
+from podium_papers.toprank.claims import (
     FIGURES,
     MODES,
     NAMES,
     POINTS,
     WEAK_BASES,
-    Reproduction,
+    TopRankReproduction,
 )
-from podium.experiments.papers.toprank.experiments import reproduce
-from podium.experiments.papers.toprank.fits import (
+from podium_papers.toprank.experiments import reproduce
+from podium_papers.toprank.fits import (
     BASELINES,
     REPORTED,
     fit_rankers,
     run_fold,
     weak_fold,
 )
-from podium.experiments.papers.toprank.page import sections
-from podium.experiments.papers.toprank.summary import Summary
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.rankers import RANKERS, TopMargin, TopSlack, tune
-from podium.rankers.topslack import PAPER_PATH
+from podium_papers.toprank.page import sections
+from podium_papers.toprank.summary import TopRankSummary
 
 PARTS = split(make_synthetic(n_queries=24, n_docs=14, noise=0.5, seed=0), [1 / 3] * 3)
-STEPS: list[Progress] = []
+STEPS: list[RunProgress] = []
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +57,13 @@ def found():
 def made_up(**values):
     """A reproduction in which every ranker has one value a query, the same in all six measures."""
     outcomes = tuple(
-        Outcome("made up", "paper", ranker, dict.fromkeys((*POINTS, "MAP"), tuple(own)), {}, {})
+        RankerOutcome(
+            "made up", "paper", ranker, dict.fromkeys((*POINTS, "MAP"), tuple(own)), {}, {}
+        )
         for ranker in NAMES
         for own in [values.get(ranker.replace("-", "_"), [0.5] * 16)]
     )
-    return Reproduction(("paper",), False, 0, outcomes)
+    return TopRankReproduction(("paper",), False, 0, outcomes)
 
 
 def test_every_ranker_has_a_value_for_each_query_in_each_measure(found):
@@ -142,8 +145,8 @@ def test_marks_are_those_of_the_paired_test(found, number):
 
 
 def test_errors_are_those_of_the_paired_difference():
-    a = Outcome("d", "", "a", {"P@1": (1.0, 0.0, 1.0, 1.0)}, {}, {})
-    b = Outcome("d", "", "b", {"P@1": (0.0, 0.0, 1.0, 1.0)}, {}, {})
+    a = RankerOutcome("d", "", "a", {"P@1": (1.0, 0.0, 1.0, 1.0)}, {}, {})
+    b = RankerOutcome("d", "", "b", {"P@1": (0.0, 0.0, 1.0, 1.0)}, {}, {})
     [found] = compare([a, b], [("a", "b")], ["P@1"])
     assert found.difference == 1 / 4
     assert found.error == pytest.approx(((9 / 16 + 3 / 16) / 3) ** 0.5 / 4**0.5)
@@ -151,8 +154,8 @@ def test_errors_are_those_of_the_paired_difference():
 
 
 def test_rounding_makes_nobody_better():
-    a = Outcome("d", "", "a", {"P@3": (0.1 + 0.2, 1 / 3)}, {}, {})
-    b = Outcome("d", "", "b", {"P@3": (0.3, 1 / 3)}, {}, {})
+    a = RankerOutcome("d", "", "a", {"P@3": (0.1 + 0.2, 1 / 3)}, {}, {})
+    b = RankerOutcome("d", "", "b", {"P@3": (0.3, 1 / 3)}, {}, {})
     [found] = compare([a, b], [("a", "b")], ["P@3"])
     assert found.difference > 0
     assert found.sign == 0
@@ -193,7 +196,7 @@ def test_better_without_significance_does_not_make_a_significant_claim():
 
 
 def test_results_survive_json(found):
-    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert TopRankReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     figure = found.figure(4, "paper")
     assert BarFigure.from_dict(json.loads(json.dumps(asdict(figure)))) == figure
 
@@ -260,8 +263,8 @@ def test_a_weak_base_is_topslack_with_the_mean_ideal_and_the_papers_vote_over_it
 
 
 def test_the_page_has_the_vote_over_both_bases(found):
-    summary = Summary.of(found)
-    assert Summary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
+    summary = TopRankSummary.of(found)
+    assert TopRankSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
     text = "\n".join(sections(summary))
     [line] = [one for one in text.splitlines() if one.startswith("- Figure 3:")]
     for base in WEAK_BASES:
@@ -289,7 +292,7 @@ def test_supervised_kemeny_is_no_2_approximation(found):
     # By hand: B v A has m^2 pairs of weight .99 and 2m of .495 against it, A B v m^2 of .01 and m of 1.
     for m, ratio in zip((2, 5, 10), growing[1:], strict=True):
         assert ratio == pytest.approx((0.99 * m**2 + 2 * 0.495 * m) / (0.01 * m**2 + m))
-    assert not Summary.of(found).claims[-1]
+    assert not TopRankSummary.of(found).claims[-1]
 
 
 def distance(order, instance):

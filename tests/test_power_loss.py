@@ -18,8 +18,8 @@ from podium.apps.judging.secret_files import secret_of
 from podium.apps.serving.event_log import EventLog
 from podium.data.files import atomic_writer
 from podium.data.formats import write_scores
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.pieces import Shelf
+from podium.experiments import save_figure
+from podium.experiments.checkpoints import CheckpointStore
 from podium.features import Index
 from podium.feedback import make_log, read_ubi
 from podium.feedback.files import save_feedback
@@ -55,7 +55,9 @@ def save_rule_file(path, n):
 
 
 def save_checkpoint(path, n):
-    Shelf(path.parent, dict[str, float]).keep(path.stem, f"print {n}", {"NDCG@10": n / 10})
+    CheckpointStore(path.parent, dict[str, float]).keep(
+        path.stem, f"print {n}", {"NDCG@10": n / 10}
+    )
 
 
 def save_exported(path, n):

@@ -10,11 +10,16 @@ import pytest
 from podium import kernels
 from podium.data import Fold, RankingData, make_synthetic, read_letor, rotate, split
 from podium.errors import UsageError
-from podium.experiments.papers.curves import CurveFigure
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.rankopt import experiments as rankopt
-from podium.experiments.papers.rankopt.claims import (
+from podium.experiments import save_figure
+from podium.experiments.checkpoints import RunProgress
+from podium.metrics import correct, evaluate, paired_test
+from podium.postranking import NotTopK, TopK, postrank
+from podium.postranking.methods.paper_descent import PaperDescent
+from podium.rankers import LambdaMART
+from podium_papers.curves import CurveFigure
+from podium_papers.outcomes import RankerOutcome
+from podium_papers.rankopt import experiments as rankopt
+from podium_papers.rankopt.claims import (
     BASE,
     COMBINATIONS,
     FORMS,
@@ -28,13 +33,13 @@ from podium.experiments.papers.rankopt.claims import (
     VIOLATED,
     WHENS,
     Example,
-    Reproduction,
+    RankOptReproduction,
     along,
     convergence_claims,
 )
-from podium.experiments.papers.rankopt.convergence import RHOS, Convergence, count_converged
-from podium.experiments.papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
-from podium.experiments.papers.rankopt.figures import (
+from podium_papers.rankopt.convergence import RHOS, Convergence, count_converged
+from podium_papers.rankopt.experiments import CONTENDERS, choose, reproduce, run_fold
+from podium_papers.rankopt.figures import (
     combination_figure,
     depths_figure,
     examples_figure,
@@ -42,14 +47,9 @@ from podium.experiments.papers.rankopt.figures import (
     weights_figure,
     wrong_figure,
 )
-from podium.experiments.papers.rankopt.lists import MEASURES, Ranked
-from podium.experiments.papers.rankopt.page import number
-from podium.experiments.papers.rankopt.rules import NONE, Case, Draw
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.postranking import NotTopK, TopK, postrank
-from podium.postranking.methods.paper_descent import PaperDescent
-from podium.rankers import LambdaMART
+from podium_papers.rankopt.lists import MEASURES, Ranked
+from podium_papers.rankopt.page import number
+from podium_papers.rankopt.rules import NONE, Draw, RuleCase
 
 PARTS = split(make_synthetic(n_queries=30, n_docs=12, noise=0.5, seed=0), [1 / 3] * 3)
 STEPS = []
@@ -77,7 +77,9 @@ def made_up(high=("margin",)):
 
     def outcome(mode, method):
         own = tuple((values + 0.2 * (method in high)).tolist())
-        return Outcome("one", mode, method, dict.fromkeys(MEASURES, own), {"chosen": ("",)}, {})
+        return RankerOutcome(
+            "one", mode, method, dict.fromkeys(MEASURES, own), {"chosen": ("",)}, {}
+        )
 
     outcomes = [outcome("", BASE)]
     outcomes += [outcome(str(c), m) for c in COMBINATIONS for m in NAMES if m != BASE]
@@ -85,7 +87,7 @@ def made_up(high=("margin",)):
     weights = itertools.product(("rho_t", "rho_n"), GRID, FORMS)
     outcomes += [outcome(along(w, v), form) for w, v, form in weights]
     example = Example("one", "wrong", str(STUDY), "7", {BASE: ((2, ""), (0, "t"), (1, "n"))})
-    return Reproduction(False, 0, tuple(outcomes), (example,))
+    return RankOptReproduction(False, 0, tuple(outcomes), (example,))
 
 
 # Rules
@@ -94,7 +96,7 @@ def made_up(high=("margin",)):
 def test_rules_come_from_the_top_and_the_rest_of_a_perfect_ranking(ragged):
     data, _ = ragged
     for seed, (top, rest) in itertools.product(range(20), itertools.product((1, 3, 5), (5, 10))):
-        up, down = Draw.of(data, seed).rows(Case(top, rest))
+        up, down = Draw.of(data, seed).rows(RuleCase(top, rest))
         for q, rows in enumerate(data.groups.slices()):
             y, n = data.y[rows], rows.stop - rows.start
             ideal = np.sort(y)[::-1]
@@ -110,7 +112,7 @@ def test_rules_come_from_the_top_and_the_rest_of_a_perfect_ranking(ragged):
 
 def test_ties_of_the_perfect_ranking_are_random_and_fair():
     data = RankingData.from_arrays(np.zeros((4, 1)), [1, 1, 1, 0], qid=[0] * 4)
-    drawn = [Draw.of(data, seed).rows(Case(1, 3)) for seed in range(600)]
+    drawn = [Draw.of(data, seed).rows(RuleCase(1, 3)) for seed in range(600)]
     counts = np.bincount([int(up[0]) for up, _ in drawn], minlength=4)
     assert counts[3] == 0
     assert (abs(counts[:3] - 200) < 60).all()
@@ -130,7 +132,7 @@ def test_a_larger_share_of_wrong_rules_keeps_those_of_a_smaller(ragged):
     right = draw.rows(STUDY)
     before = np.zeros((2, data.n_queries), dtype=bool)
     for share in (0.1, 0.3, 0.5, 1.0):
-        wrong = draw.rows(Case(3, 5, share))
+        wrong = draw.rows(RuleCase(3, 5, share))
         changed = np.array([w != r for w, r in zip(wrong, right, strict=True)])
         assert (before <= changed).all()
         before = changed
@@ -140,7 +142,7 @@ def test_a_larger_share_of_wrong_rules_keeps_those_of_a_smaller(ragged):
 def test_wrong_rules_name_documents_of_the_wrong_kind(ragged):
     data, _ = ragged
     for seed in range(30):
-        up, down = Draw.of(data, seed).rows(Case(3, 5, 1.0))
+        up, down = Draw.of(data, seed).rows(RuleCase(3, 5, 1.0))
         for q, rows in enumerate(data.groups.slices()):
             y = data.y[rows]
             if up[q] == NONE or down[q] == NONE:
@@ -198,11 +200,11 @@ def test_lists_too_short_for_a_rule_stay_as_they_are(ragged):
     data, scores = ragged
     ranked = Ranked.of(data, scores)
     for settings in CONTENDERS.values():
-        new = ranked.solve(Case(5, 10), settings)
+        new = ranked.solve(RuleCase(5, 10), settings)
         for rows in ranked.lists.groups.slices():
             if rows.stop - rows.start <= 5:
                 assert (np.diff(new[rows]) < 0).all()
-    assert set(ranked.problems(Case(None, 10), CONTENDERS["margin"])) == {9, 10, 11}
+    assert set(ranked.problems(RuleCase(None, 10), CONTENDERS["margin"])) == {9, 10, 11}
 
 
 # Choices
@@ -222,7 +224,7 @@ def test_weights_are_the_best_on_validation_and_of_equal_ones_the_larger(ragged)
     best = max(tried.values())
     assert tried[chosen] == pytest.approx(best, abs=1e-9)
     assert chosen == max(w for w, value in tried.items() if abs(value - best) < 1e-9)
-    single = choose(valid, Case(3, None), CONTENDERS["margin"], grid)
+    single = choose(valid, RuleCase(3, None), CONTENDERS["margin"], grid)
     assert single[1] is None
     assert single[0] in grid
 
@@ -247,7 +249,7 @@ def test_every_method_has_a_value_for_each_query_in_each_combination(found):
     for outcome in found.outcomes:
         assert {m: len(v) for m, v in outcome.values.items()} == dict.fromkeys(MEASURES, 30)
         assert len(outcome.settings["chosen"]) == 3
-    assert [Progress(i, 3, f"one, fold {i}") for i in (1, 2, 3)] == STEPS
+    assert [RunProgress(i, 3, f"one, fold {i}") for i in (1, 2, 3)] == STEPS
 
 
 def test_with_a_top_1_rule_all_baselines_are_the_same(found):
@@ -278,9 +280,9 @@ def test_studies_cover_every_case(monkeypatch):
 
 
 def test_results_survive_json(found):
-    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert RankOptReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     full = made_up()
-    assert Reproduction.from_dict(json.loads(json.dumps(full.to_dict()))) == full
+    assert RankOptReproduction.from_dict(json.loads(json.dumps(full.to_dict()))) == full
 
 
 # Tests and claims
@@ -346,13 +348,13 @@ def test_margin_is_above_all_baselines_on_mq2008(shared_data):
     for fold in rotate(parts):
         base = LambdaMART(leaves=7, seed=0).fit(fold.train, valid=fold.valid)
         valid, test = (Ranked.of(p, base.predict(p), 3) for p in (fold.valid, fold.test))
-        case = Case(5, 10)
+        case = RuleCase(5, 10)
         for name in ("margin", *HEURISTICS, *VIOLATED):
             settings = CONTENDERS[name]
             weights = choose(valid, case, settings, (3.0, 30.0)) if name in TUNED else (None, None)
             means.setdefault(name, []).append(test.values(test.solve(case, settings, weights)))
         for name in ("margin", *HEURISTICS):
-            values = test.values(test.solve(Case(1, 5), CONTENDERS[name], (100.0, 100.0)))
+            values = test.values(test.solve(RuleCase(1, 5), CONTENDERS[name], (100.0, 100.0)))
             means.setdefault(f"top-1 {name}", []).append(values)
     for measure in MEASURES:
         found = {m: np.concatenate([v[measure] for v in own]).mean() for m, own in means.items()}
@@ -428,7 +430,7 @@ def test_lists_are_counted_as_the_methods_solve_them():
     ranked = Ranked.of(fold.test, ranker.predict(fold.test))
     found = count_converged(ranked)
     assert [c.rho for c in found] == list(RHOS)
-    printed = list(ranked.problems(Case(5, 10), CONTENDERS["algorithm-1"], (1.0, 1.0)).values())
+    printed = list(ranked.problems(RuleCase(5, 10), CONTENDERS["algorithm-1"], (1.0, 1.0)).values())
     solved = PaperDescent(tol=0.0).solve(printed)
     assert found[0].lists == len(printed) > 0
     assert found[0].within["0.1"] == sum(s.gradient_norm <= 0.1 for s in solved)

@@ -12,7 +12,7 @@ from cli import answer, flat, run
 from podium.data import RankingData, kfold, make_synthetic, split, write_letor
 from podium.errors import DataError
 from podium.experiments.folds import read_folds
-from podium.experiments.papers import (
+from podium_papers import (
     cfbrs,
     data_sets,
     pages,
@@ -21,10 +21,10 @@ from podium.experiments.papers import (
     running,
     toprank,
 )
-from podium.experiments.papers.rankopt import times as rankopt_times
-from podium.experiments.papers.registry import PAPERS
-from podium.experiments.papers.rpc_mtl import sources as rpc_mtl_sources
-from podium.experiments.papers.rpc_mtl import times as rpc_mtl_times
+from podium_papers.rankopt import times as rankopt_times
+from podium_papers.registry import PAPERS
+from podium_papers.rpc_mtl import sources as rpc_mtl_sources
+from podium_papers.rpc_mtl import times as rpc_mtl_times
 
 SOURCES = {
     "toprank": ["OHSUMED", "MQ2008"],
@@ -113,7 +113,7 @@ def test_a_paper_is_written_whole(made, name):
     assert [one["name"] for one in told["data"]] == SOURCES[name]
     assert [one["n_queries"] for one in told["data"]] == [24] * len(SOURCES[name])
     assert told["claims"] > 5
-    found = running.Record.from_json((folder / f"{name}.json").read_bytes()).found
+    found = running.PaperRecord.from_json((folder / f"{name}.json").read_bytes()).found
     # Of a quick run none is judged.
     assert (told["claims"], told["hold"]) == (len(PAPERS[name].claims(found)), None)
     text = (folder / f"{name}.md").read_text()
@@ -470,7 +470,7 @@ def test_a_paper_on_real_data(name, folder, expected, shared_data, tmp_path, mon
     """The data beside the project, a few of its queries."""
     for paper, few in ((toprank, 10), (cfbrs, 5), (rankopt, 5)):
         monkeypatch.setattr(f"{paper.__name__}.experiments.QUICK_QUERIES", few)
-    monkeypatch.setattr("podium.experiments.papers.rpc_mtl.experiments.QUICK_LISTS", 5)
+    monkeypatch.setattr("podium_papers.rpc_mtl.experiments.QUICK_LISTS", 5)
     told = answer("reproduce", name, "--data", shared_data / folder, "--out", tmp_path, "--quick")
     real = {one["name"]: (one["n_queries"], one["n_documents"]) for one in told["data"]}
     assert real == expected

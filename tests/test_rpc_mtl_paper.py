@@ -9,19 +9,23 @@ import pytest
 
 from podium.data import Fold, RankingData, make_opposed, rotate, split, write_letor
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.experiments.papers.figures import save_figure
-from podium.experiments.papers.outcomes import Comparison, Score
-from podium.experiments.papers.pages import read_kept
-from podium.experiments.papers.rpc_mtl.claims import (
+from podium.experiments import save_figure
+from podium.experiments.checkpoints import RunProgress
+from podium.metrics import evaluate
+from podium.multitask import RPCMTL
+from podium.rankers import ListNet
+from podium_papers.outcomes import MeanScore, PairedComparison
+from podium_papers.pages import read_kept
+from podium_papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
     COMPARED,
     MAIN_KS,
-    Reproduction,
+    RpcMtlReproduction,
     ablation_pairs,
 )
-from podium.experiments.papers.rpc_mtl.clusters import cluster_figure
-from podium.experiments.papers.rpc_mtl.data import (
-    Table,
+from podium_papers.rpc_mtl.clusters import cluster_figure
+from podium_papers.rpc_mtl.data import (
+    ScoredTable,
     consensus_orders,
     opposed_fold,
     read_lists,
@@ -29,8 +33,8 @@ from podium.experiments.papers.rpc_mtl.data import (
     scored_table,
     table_folds,
 )
-from podium.experiments.papers.rpc_mtl.experiments import reproduce, table_tested
-from podium.experiments.papers.rpc_mtl.fits import (
+from podium_papers.rpc_mtl.experiments import reproduce, table_tested
+from podium_papers.rpc_mtl.fits import (
     CHOICE,
     MEASURES,
     OTHER_MEASURES,
@@ -46,22 +50,18 @@ from podium.experiments.papers.rpc_mtl.fits import (
     special_case,
     timed_fit,
 )
-from podium.experiments.papers.rpc_mtl.fits import Tested as Record  # no test of pytest's
-from podium.experiments.papers.rpc_mtl.page import equal_bands
-from podium.experiments.pieces import Progress
-from podium.metrics import evaluate
-from podium.multitask import RPCMTL
-from podium.rankers import ListNet
+from podium_papers.rpc_mtl.fits import RpcMtlTestResult as Record  # no test of pytest's
+from podium_papers.rpc_mtl.page import equal_bands
 
 FOLD = opposed_fold(25, 12)
 SMALL = Grid((0.1, 0.01), (0.01,), (0.01, 0.001), (1.0, 5.0))
-STEPS: list[Progress] = []
+STEPS: list[RunProgress] = []
 
 
 def table(rows=150, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 4)) * [1, 100, 0.01, 0]  # scales apart, one constant
-    return Table(X, X[:, 0] + 0.1 * rng.normal(size=rows), ("a", "b", "c", "d"))
+    return ScoredTable(X, X[:, 0] + 0.1 * rng.normal(size=rows), ("a", "b", "c", "d"))
 
 
 @pytest.fixture(scope="module")
@@ -392,7 +392,7 @@ def test_tables_are_tested_by_repeats(found):
 
 
 def test_results_survive_json(found):
-    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert RpcMtlReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):
@@ -406,7 +406,7 @@ def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):
     told = json.loads(kept[1].read_text())
     told["piece"] = [{**one, "settings": "kept"} for one in told["piece"]]
     kept[1].write_text(json.dumps(told))
-    steps: list[Progress] = []
+    steps: list[RunProgress] = []
     again = reproduce(data, quick=True, keep=tmp_path, callback=steps.append)
     assert len(steps) == 1
     assert "kept" in [c.settings for c in again.chosen]
@@ -535,7 +535,7 @@ def rising(found, values):
     """With these values of K = 1, 2, 3, 5 (soft, whole)."""
     names = [str(Variant(1, metric=False)), *(str(Variant(K)) for K in (2, 3, 5))]
     new = [
-        Score("opposed", name, m, v, 0.0)
+        MeanScore("opposed", name, m, v, 0.0)
         for name, v in zip(names, values, strict=True)
         for m in ABLATED_MEASURES
     ]
@@ -570,7 +570,7 @@ def test_a_variant_below_listmle_refutes_the_guarantee(found):
 def test_comparisons_are_paired_t_tests_by_data_set(found):
     for data in ("opposed", "other"):
         own = [t for t in found.tests if t.data == data]
-        assert isinstance(own[0], Comparison)
+        assert isinstance(own[0], PairedComparison)
         smallest = min(t.p_value for t in own)
         assert min(t.adjusted for t in own) == pytest.approx(min(1, len(own) * smallest))
     parts = split(make_opposed(15, 6, seed=3), [1 / 3] * 3)

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from podium.errors import DataError, LengthMismatchError, UnknownNameError, UsageError
-from podium.experiments.standings import intervals
+from podium.experiments.summary import intervals
 from podium.metrics import (
     CORRECTIONS,
     TESTS,

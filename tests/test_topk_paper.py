@@ -9,10 +9,13 @@ import pytest
 
 from podium.data import Fold, RankingData, draw_truth, kfold, make_synthetic
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.experiments.papers.curves import Panel
-from podium.experiments.papers.outcomes import Outcome
-from podium.experiments.papers.topk import page as topk_page
-from podium.experiments.papers.topk.claims import (
+from podium.experiments.checkpoints import RunProgress
+from podium.metrics import correct, evaluate, paired_test
+from podium.rankers import tune
+from podium_papers.curves import Panel
+from podium_papers.outcomes import RankerOutcome
+from podium_papers.topk import page as topk_page
+from podium_papers.topk.claims import (
     AHEAD,
     AHEAD_OF_PARENTS,
     BEST,
@@ -24,24 +27,24 @@ from podium.experiments.papers.topk.claims import (
     RIVALLED,
     RIVALS,
     STABLE,
-    Curve,
-    Reproduction,
+    BetaCurve,
+    TopkReproduction,
     case_claims,
     made_case,
     printed_ahead,
     printed_share,
 )
-from podium.experiments.papers.topk.data import consensus_folds, listed_folds
-from podium.experiments.papers.topk.experiments import reproduce
-from podium.experiments.papers.topk.fits import (
+from podium_papers.topk.data import consensus_folds, listed_folds
+from podium_papers.topk.experiments import reproduce
+from podium_papers.topk.fits import (
     BETAS,
     CHOICE,
     DRAWN,
     QUICK_BETAS,
-    entrants,
+    contestants,
     run_fold,
 )
-from podium.experiments.papers.topk.tables import (
+from podium_papers.topk.tables import (
     FAMILIES,
     MEASURES,
     NAMES,
@@ -49,9 +52,6 @@ from podium.experiments.papers.topk.tables import (
     is_papers_own,
     printed,
 )
-from podium.experiments.pieces import Progress
-from podium.metrics import correct, evaluate, paired_test
-from podium.rankers import tune
 
 GENERATED = make_synthetic(n_queries=15, n_docs=14, n_features=4, noise=0.5, seed=0)
 FOLDS = kfold(GENERATED, 3)
@@ -59,7 +59,7 @@ FINER = [
     Fold(*(part.with_labels(part.y + 0.1 * (part.X[:, 0] > 0)) for part in fold)) for fold in FOLDS
 ]
 TRUTHS = {"one": {"finer": FINER, "random": None}}
-STEPS: list[Progress] = []
+STEPS: list[RunProgress] = []
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def made_up(truth="random", data="made up", grades=3, curves=(), **values):
     """A case in which every ranker has one value a query, the same under all measures."""
     measures = MEASURES["graded" if truth == "graded" else "top-k"]
     outcomes = [
-        Outcome(data, truth, ranker, dict.fromkeys(measures, tuple(own)), {}, {})
+        RankerOutcome(data, truth, ranker, dict.fromkeys(measures, tuple(own)), {}, {})
         for ranker in NAMES
         for own in [values.get(ranker.replace("-", "_"), [0.5] * 16)]
     ]
@@ -211,9 +211,9 @@ def test_comparable_is_nowhere_significantly_below():
 
 def test_curves_rise_and_fall_between_their_ends():
     betas = (0.0, 0.5, 1.0)
-    up = Curve("focused-net", "kERR", betas, (0.5, 0.52, 0.51))
-    flat = Curve("focused-svm", "kERR", betas, (0.5, 0.5 + 1e-12, 0.5))
-    falling = Curve("focused-boost", "kNDCG@5", betas, (0.54, 0.5, 0.46))
+    up = BetaCurve("focused-net", "kERR", betas, (0.5, 0.52, 0.51))
+    flat = BetaCurve("focused-svm", "kERR", betas, (0.5, 0.5 + 1e-12, 0.5))
+    falling = BetaCurve("focused-boost", "kNDCG@5", betas, (0.54, 0.5, 0.46))
     assert [c.inside for c in (up, flat, falling)] == [True, False, False]
     assert up.variation == pytest.approx(0.02 / 0.51)
     one = told(made_up(curves=[up]))
@@ -259,8 +259,8 @@ def test_means_are_those_of_rankers_tuned_alone(found):
     values = []
     for fold in FOLDS:
         drawn = Fold(*(draw_truth(part, 10, 0) for part in FINER[FOLDS.index(fold)]))
-        entrant = entrants("top-k", 10, quick=True)["focused-net"]
-        best = tune(entrant.ranker, drawn.train, drawn.valid, "kNDCG@10", entrant.grid).ranker
+        contestant = contestants("top-k", 10, quick=True)["focused-net"]
+        best = tune(contestant.ranker, drawn.train, drawn.valid, "kNDCG@10", contestant.grid).ranker
         values += evaluate(drawn.test, best.predict(drawn.test), "kERR")["kERR"].per_query.tolist()
     assert found.case("one", "finer").mean("focused-net", "kERR") == pytest.approx(np.mean(values))
 
@@ -272,13 +272,13 @@ def test_a_query_counts_once_however_often_its_truth_is_drawn(found):
     case = found.case("one", "random")
     assert case.mean("ranksvm", "kERR") == pytest.approx(np.mean(means))
     assert means[0] != means[1]
-    test = case.against("focused-net", "ranknet")[0]
+    test = case.comparisons_of("focused-net", "ranknet")[0]
     assert test.wins + test.ties + test.losses == 15
 
 
 def test_curves_have_every_beta_and_the_chosen_one_is_of_validation():
     fold, kind = FOLDS[0], "graded"
-    rankers = entrants(kind, 10, quick=True)
+    rankers = contestants(kind, 10, quick=True)
     tested = {t.ranker: t for t in run_fold(fold, kind, rankers)}
     net = tested["focused-net"]
     ranker = rankers["focused-net"].ranker
@@ -295,7 +295,7 @@ def test_curves_have_every_beta_and_the_chosen_one_is_of_validation():
 def test_nothing_is_chosen_by_the_test_labels():
     fold = FOLDS[0]
     turned = replace(fold.test, y=np.random.default_rng(1).permutation(fold.test.y))
-    rankers = entrants("graded", 10, quick=True)
+    rankers = contestants("graded", 10, quick=True)
     seen = run_fold(fold, "graded", rankers)
     other = run_fold(Fold(fold.train, fold.valid, turned), "graded", rankers)
     assert [t.settings for t in seen] == [t.settings for t in other]
@@ -303,7 +303,7 @@ def test_nothing_is_chosen_by_the_test_labels():
 
 
 def test_grids_are_the_papers_where_it_names_them():
-    graded, top = entrants("graded", 10), entrants("top-k", 5)
+    graded, top = contestants("graded", 10), contestants("top-k", 5)
     assert list(graded) == list(NAMES)
     assert all(graded[name].grid["beta"] == BETAS for name in FAMILIES)
     assert np.diff(BETAS) == pytest.approx([0.05] * 20)
@@ -385,7 +385,7 @@ def test_lists_are_joined_on_the_documents_both_have():
 
 
 def test_json_keeps_everything(found):
-    assert Reproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert TopkReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_a_case_that_is_not_there_is_named(found):
@@ -420,16 +420,16 @@ def test_the_page_has_the_tables_the_claims_and_the_printed_values(found):
 
 def test_the_page_has_differences_of_the_papers_own_data():
     curves = [
-        Curve(r, m, QUICK_BETAS, (0.5,) * 5) for r in FAMILIES for m in DRAWN["top-k"]
+        BetaCurve(r, m, QUICK_BETAS, (0.5,) * 5) for r in FAMILIES for m in DRAWN["top-k"]
     ]  # fmt: skip
     case = made_up("list", "MQ2007", ranksvm=[0.6, 0.8] * 8, curves=curves)
     smaller = replace(case, truth="list", k=5)
-    lines = topk_page.sections(Reproduction(False, 0, 1, (case, smaller)))
+    lines = topk_page.sections(TopkReproduction(False, 0, 1, (case, smaller)))
     [row] = [line for line in lines if line.startswith("| RankSVM | 0.7000 (")]
     assert row.split(" | ")[10] == "0.7000 (0.6655, +0.0345)"  # .7 - .6655
     assert "| κ-N@10 | MQ2007, list, k = 5 |" in lines
     assert "In brackets: as Table 4 prints it, and ours less that." in lines
-    quick = topk_page.sections(Reproduction(True, 0, 1, (case, smaller)))
+    quick = topk_page.sections(TopkReproduction(True, 0, 1, (case, smaller)))
     assert not any(line.startswith(("In brackets", "| RankSVM | 0.7000 (")) for line in quick)
 
 

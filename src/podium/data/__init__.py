@@ -1,6 +1,8 @@
 """What a ranking problem is, and how it comes in and goes out."""
 
 from podium.data.checks import DENSE_LIMIT, check_seed
+from podium.data.durability import make_folder
+from podium.data.files import Path_, atomic_path, atomic_writer
 from podium.data.formats import detect_format, read_data, read_judged, read_scores, write_scores
 from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
@@ -26,6 +28,7 @@ __all__ = [
     "DENSE_LIMIT",
     "Fold",
     "Groups",
+    "Path_",
     "Qrels",
     "RankingData",
     "Run",
@@ -33,6 +36,8 @@ __all__ = [
     "Strings",
     "SyntheticData",
     "Truth",
+    "atomic_path",
+    "atomic_writer",
     "check_seed",
     "concatenate",
     "cut_truth",
@@ -40,6 +45,7 @@ __all__ = [
     "draw_order",
     "draw_truth",
     "kfold",
+    "make_folder",
     "make_opposed",
     "make_synthetic",
     "match",
@@ -59,10 +65,10 @@ __all__ = [
     "shuffled_queries",
     "split",
     "top_k",
+    "write_columns_parquet",
     "write_letor",
     "write_qrels",
     "write_run",
     "write_scores",
-    "write_columns_parquet",
     "write_scores_parquet",
 ]

@@ -1,1 +1,7 @@
-"""Experiments: rankers compared over folds, reports, the papers' experiments, the demo."""
+"""Experiments: rankers compared over folds, reports, checkpoints of long runs, figures, the demo."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(
+    __name__, __file__
+)  # the names stand in __init__.pyi

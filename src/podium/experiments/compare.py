@@ -15,15 +15,21 @@ from podium import kernels
 from podium.data import Fold, check_seed
 from podium.data.files import Path_
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments.cells import Cell, Seconds, Timed, run_cell
-from podium.experiments.entrants import Entrant, Grid, as_entrants
+from podium.experiments.checkpoints import (
+    DIED,
+    CheckpointStore,
+    fingerprint,
+    readable,
+    side_by_side,
+)
+from podium.experiments.contestants import Contestant, Grid, as_contestants
+from podium.experiments.fold_results import FoldResult, Seconds, TimedFoldResult, run_fold
 from podium.experiments.folds import as_folds
 from podium.experiments.hardest import hardest
 from podium.experiments.identity import data_told
 from podium.experiments.measures import DEFAULT_METRICS, as_curve, as_measures
-from podium.experiments.pieces import DIED, Shelf, fingerprint, readable, side_by_side
 from podium.experiments.report import DataFacts, Report
-from podium.experiments.standings import Part, standings
+from podium.experiments.summary import FoldFacts, summarise
 from podium.metrics import Metric, mean_over_queries
 from podium.metrics.significance import CORRECTIONS
 
@@ -33,7 +39,7 @@ CELLS = "cells"
 
 
 @dataclass(frozen=True)
-class Progress:
+class ComparisonProgress:
     """A cell is being run, is done, has failed, or was found done from an earlier run ("kept")."""
 
     ranker: str
@@ -57,7 +63,7 @@ def compare(
     correction: str = "holm",
     n_jobs: int = 1,
     out: Path_ | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[ComparisonProgress], object] | None = None,
     name: str | None = None,
 ) -> Report:
     """Train rankers on the folds of a data set and compare them on the test queries.
@@ -95,7 +101,7 @@ def compare(
         A folder where every finished cell is kept: a run that was killed goes on from there. Cells of
         other data, settings or versions are run anew.
     progress
-        Called with a `Progress` when a cell begins and when it is done.
+        Called with a `ComparisonProgress` when a cell begins and when it is done.
     name
         What the report calls the data.
 
@@ -108,36 +114,36 @@ def compare(
     (0.95, 6)
     """
     check_seed(seed)
-    entrants = as_entrants(rankers, tune=tune, seed=seed)
-    labels = tuple(entrant.label for entrant in entrants)
+    contestants = as_contestants(rankers, tune=tune, seed=seed)
+    labels = tuple(contestant.label for contestant in contestants)
     measures = as_measures(metrics)
-    against = labels[0] if baseline is None else baseline
-    if against not in labels:
-        raise UnknownNameError("baseline among the rankers", against, labels)
+    reference = labels[0] if baseline is None else baseline
+    if reference not in labels:
+        raise UnknownNameError("baseline among the rankers", reference, labels)
     if not isinstance(n_jobs, int) or n_jobs == 0:
         raise UsageError(f"expected n_jobs of 1 or more, or -1 for all cores, got {n_jobs!r}")
     if correction not in CORRECTIONS:
         raise UnknownNameError("correction", correction, CORRECTIONS)
     parts = as_folds(data, folds, seed)
     curve_name, curve = as_curve(measures, topk=parts[0].test.topk is not None)
-    run = _Run(entrants, parts, measures, curve, None if out is None else Path(out), progress)
+    run = _Run(contestants, parts, measures, curve, None if out is None else Path(out), progress)
     timed = run.cells(n_jobs)
     cells = tuple(one.cell for one in timed)
-    told, names = _parts(parts), tuple(measures)
+    fold_facts, names = _parts(parts), tuple(measures)
     return Report(
         data=DataFacts.of(parts, readable(_name(data) if name is None else name)),
         metrics=names,
         measured={name: str(metric) for name, metric in measures.items()},
         curve=curve_name,
         rankers=labels,
-        baseline=against,
+        baseline=reference,
         correction=correction,
         seed=seed,
-        tuned=any(entrant.chosen for entrant in entrants),
+        tuned=any(contestant.chosen for contestant in contestants),
         version=version("podium-ltr"),
-        folds=told,
+        folds=fold_facts,
         cells=tuple(replace(cell, heads=()) for cell in cells),
-        standings=standings(cells, told, labels, names, against, correction, seed),
+        standings=summarise(cells, fold_facts, labels, names, reference, correction, seed),
         hardest=hardest(cells, parts, names[0]),
         times=tuple(one.seconds for one in timed),
     )
@@ -147,59 +153,66 @@ def compare(
 class _Run:
     """All cells of a comparison: those that are kept are read, the others are run."""
 
-    entrants: tuple[Entrant, ...]
+    contestants: tuple[Contestant, ...]
     folds: list[Fold]
     measures: dict[str, Metric]
     curve: Metric
     out: Path | None
-    progress: Callable[[Progress], object] | None
+    progress: Callable[[ComparisonProgress], object] | None
 
-    def cells(self, n_jobs: int) -> list[Timed]:
+    def cells(self, n_jobs: int) -> list[TimedFoldResult]:
         """Ranker by ranker, fold by fold, however they were run."""
-        work = {_key(entrant, number): (entrant, number) for entrant, number in self._work()}
-        shelf: Shelf[Timed] = Shelf(None if self.out is None else self.out / CELLS, Timed)
+        work = {
+            _key(contestant, number): (contestant, number) for contestant, number in self._work()
+        }
+        store: CheckpointStore[TimedFoldResult] = CheckpointStore(
+            None if self.out is None else self.out / CELLS, TimedFoldResult
+        )
         prints = {key: self._fingerprint(*one) for key, one in work.items()} if self.out else {}
-        found: dict[str, Timed] = {}
+        results: dict[str, TimedFoldResult] = {}
         for key in prints:
-            piece = shelf.find(key, prints[key])
+            piece = store.load(key, prints[key])
             if piece is not None:
-                found[key] = piece
-                self._tell(piece.cell, "kept", len(found), len(work))
+                results[key] = piece
+                self._tell(piece.cell, "kept", len(results), len(work))
         left = {
-            key: delayed(run_cell)(
-                entrant, self.folds[number - 1], number, self.measures, self.curve
+            key: delayed(run_fold)(
+                contestant, self.folds[number - 1], number, self.measures, self.curve
             )
-            for key, (entrant, number) in work.items()
-            if key not in found
+            for key, (contestant, number) in work.items()
+            if key not in results
         }
 
         def starting(key: str) -> None:
-            entrant, number = work[key]
-            self._tell(Cell(entrant.label, number), "running", len(found), len(work))
+            contestant, number = work[key]
+            self._tell(FoldResult(contestant.label, number), "running", len(results), len(work))
 
-        def died(key: str) -> Timed:
-            entrant, number = work[key]
-            return Timed(
-                Cell(entrant.label, number, error=DIED), Seconds(entrant.label, number, 0.0, 0.0)
+        def died(key: str) -> TimedFoldResult:
+            contestant, number = work[key]
+            return TimedFoldResult(
+                FoldResult(contestant.label, number, error=DIED),
+                Seconds(contestant.label, number, 0.0, 0.0),
             )
 
         for key, timed in side_by_side(left, n_jobs, starting, died):
-            found[key] = timed
+            results[key] = timed
             if timed.cell.error is None:  # what failed is tried again by the next run
-                shelf.keep(key, prints.get(key, ""), timed)
+                store.save(key, prints.get(key, ""), timed)
             state: State = "done" if timed.cell.error is None else "failed"
-            self._tell(timed.cell, state, len(found), len(work))
+            self._tell(timed.cell, state, len(results), len(work))
         return [
-            found[_key(entrant, n + 1)] for entrant in self.entrants for n in range(len(self.folds))
+            results[_key(contestant, n + 1)]
+            for contestant in self.contestants
+            for n in range(len(self.folds))
         ]
 
-    def _work(self) -> Iterator[tuple[Entrant, int]]:
+    def _work(self) -> Iterator[tuple[Contestant, int]]:
         """Fold by fold: early on there is something of every ranker."""
         for number in range(1, len(self.folds) + 1):
-            for entrant in self.entrants:
-                yield entrant, number
+            for contestant in self.contestants:
+                yield contestant, number
 
-    def _fingerprint(self, entrant: Entrant, number: int) -> str:
+    def _fingerprint(self, contestant: Contestant, number: int) -> str:
         """Of data, settings, metrics and version: what a cell depends on."""
         fold = self.folds[number - 1]
         return fingerprint(
@@ -207,29 +220,29 @@ class _Run:
                 "version": version("podium-ltr"),
                 "kernels": kernels.BACKEND,
                 "data": [data_told(part) for part in fold],
-                "ranker": [entrant.label, entrant.told()],
+                "ranker": [contestant.label, contestant.told()],
                 "fold": number,
                 "metrics": [[name, str(metric)] for name, metric in self.measures.items()],
                 "curve": str(self.curve),
             }
         )
 
-    def _tell(self, cell: Cell, state: State, done: int, total: int) -> None:
+    def _tell(self, cell: FoldResult, state: State, done: int, total: int) -> None:
         if self.progress is not None:
-            told = cell.values.get(next(iter(self.measures)), ())
-            weight = self.folds[cell.fold - 1].test.query_weight if told else None
-            mean = mean_over_queries(np.array(told, dtype=np.float64), weight)
+            values = cell.values.get(next(iter(self.measures)), ())
+            weight = self.folds[cell.fold - 1].test.query_weight if values else None
+            mean = mean_over_queries(np.array(values, dtype=np.float64), weight)
             value = None if np.isnan(mean) else mean
-            self.progress(Progress(cell.ranker, cell.fold, state, done, total, value))
+            self.progress(ComparisonProgress(cell.ranker, cell.fold, state, done, total, value))
 
 
-def _key(entrant: Entrant, number: int) -> str:
-    return f"{entrant.label}.fold{number}"
+def _key(contestant: Contestant, number: int) -> str:
+    return f"{contestant.label}.fold{number}"
 
 
-def _parts(folds: Sequence[Fold]) -> tuple[Part, ...]:
+def _parts(folds: Sequence[Fold]) -> tuple[FoldFacts, ...]:
     return tuple(
-        Part(
+        FoldFacts(
             number, fold.train.n_queries, fold.valid.n_queries, tuple(map(readable, fold.test.qids)),
             None if fold.test.query_weight is None else tuple(fold.test.query_weight.tolist()),
         )

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from podium.data import Fold, RankingData, kfold, scale_by_query
 from podium.data.durability import make_folder
 from podium.data.files import atomic_writer
-from podium.experiments.compare import Progress, compare
+from podium.experiments.compare import ComparisonProgress, compare
 from podium.experiments.measures import DEFAULT_METRICS
 from podium.experiments.report import Report
-from podium.experiments.stdlib import Document, SearchProblem, library_index, search_problem
+from podium.experiments.stdlib import LibraryEntry, SearchProblem, library_index, search_problem
 from podium.features import make_features
 from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank, write_rules
 from podium.rankers import Ranker
@@ -136,7 +136,7 @@ class Demo:
         return {"bm25": FirstStage(feature=first), **learned}
 
     def compare(
-        self, progress: Callable[[Progress], object] | None = None, n_jobs: int = 1
+        self, progress: Callable[[ComparisonProgress], object] | None = None, n_jobs: int = 1
     ) -> Report:
         """All of them on the test queries of five folds, against BM25."""
         return compare(
@@ -202,7 +202,7 @@ class Demo:
         return Shown(text, why, gain, named[0], named[1], ruled, outcome)
 
 
-def _facts(document: Document) -> dict[str, Any]:
+def _facts(document: LibraryEntry) -> dict[str, Any]:
     """What rules may speak of."""
     module = document.id.split(".")[0]
     return {
@@ -213,7 +213,7 @@ def _facts(document: Document) -> dict[str, Any]:
     }
 
 
-def _with_kinds(data: RankingData, documents: tuple[Document, ...]) -> RankingData:
+def _with_kinds(data: RankingData, documents: tuple[LibraryEntry, ...]) -> RankingData:
     """With features that no text tells: what a document is, and how deep its name lies."""
     kind = {document.id: document.kind for document in documents}
     docids = data.docids

@@ -127,27 +127,27 @@ def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
 
 def _numbered(paths: Sequence[Path], name: str) -> list[Path]:
     """Those whose name is this one, by number; plain before compressed, and none may be missing."""
-    found: dict[int, Path] = {}
+    by_number: dict[int, Path] = {}
     for path in sorted(paths):
         match = re.fullmatch(name, stem(path), re.IGNORECASE)
         if match:
-            found.setdefault(int(match[1]), path)
-    absent = set(range(1, len(found) + 1)) - set(found)
+            by_number.setdefault(int(match[1]), path)
+    absent = set(range(1, len(by_number) + 1)) - set(by_number)
     if absent:
-        shown = ", ".join(path.name for _, path in sorted(found.items()))
+        shown = ", ".join(path.name for _, path in sorted(by_number.items()))
         raise DataError(f"expected numbers from 1 without a gap in {paths[0].parent}, got {shown}")
-    return [found[number] for number in sorted(found)]
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def _triple(folder: Path) -> tuple[Path, Path, Path]:
     files = {stem(path).lower(): path for path in sorted(folder.iterdir(), reverse=True)}
-    found = []
+    paths = []
     for purpose, names in PARTS.items():
         path = next((files[f"{name}.txt"] for name in names if f"{name}.txt" in files), None)
         if path is None:
             raise DataError(f"expected the {purpose} file {names[0]}.txt in {folder}, got none")
-        found.append(path)
-    train, valid, test = found
+        paths.append(path)
+    train, valid, test = paths
     return train, valid, test
 
 
@@ -162,17 +162,17 @@ def _equally_wide(paths: Sequence[Path], read: Read) -> list[RankingData]:
 
 
 def _some(folds: Iterable[Any]) -> list[Fold]:
-    found = list(folds)
-    if not found:
+    all_folds = list(folds)
+    if not all_folds:
         raise UsageError("expected at least one fold to compare on, got none")
-    for number, fold in enumerate(found, start=1):
+    for number, fold in enumerate(all_folds, start=1):
         parts = tuple(fold) if isinstance(fold, Sequence) else ()
         if len(parts) != 3 or not all(isinstance(part, RankingData) for part in parts):
             raise UsageError(
                 f"expected fold {number} to be Fold(train, valid, test) of RankingData, "
                 f"got {type(fold).__name__}"
             )
-    return [Fold(*fold) for fold in found]
+    return [Fold(*fold) for fold in all_folds]
 
 
 def _checked(fold: Fold, number: int) -> Fold:

@@ -26,13 +26,13 @@ def as_measures(metrics: Any) -> dict[str, Metric]:
     >>> as_measures(["MAP", "NDCG(ties='stable')@10", "P(rule='trec')@5"])
     {'MAP': MAP(ties='average'), "NDCG(ties='stable')@10": NDCG@10, "P(rule='trec')@5": P(rule='trec')@5}
     """
-    given = [metrics] if isinstance(metrics, str | Metric) else metrics
-    if not isinstance(given, Iterable):
+    all_metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
+    if not isinstance(all_metrics, Iterable):
         raise UsageError(f"expected metrics by name, such as NDCG@10, got {metrics!r}")
-    found = dict(map(_measure, given))
-    if not found:
+    measures = dict(map(_measure, all_metrics))
+    if not measures:
         raise UsageError("expected at least one metric, such as NDCG@10, got none")
-    return found
+    return measures
 
 
 def as_curve(measures: Mapping[str, Metric], *, topk: bool) -> tuple[str, Metric]:
@@ -43,10 +43,10 @@ def as_curve(measures: Mapping[str, Metric], *, topk: bool) -> tuple[str, Metric
     return _measure(METRICS["kNDCG" if topk else "NDCG"]())
 
 
-def _measure(given: Any) -> tuple[str, Metric]:
-    metric = resolve(given)
+def _measure(requested: Any) -> tuple[str, Metric]:
+    metric = resolve(requested)
     metric.check_cutoff()
-    if isinstance(given, str) and re.search(r"\bties\s*=", given):
-        return " ".join(given.split()), metric
+    if isinstance(requested, str) and re.search(r"\bties\s*=", requested):
+        return " ".join(requested.split()), metric
     usual = metric.convention().get("ties") == metric.defaults().get("ties")
     return str(metric), metric.averaging_ties() if usual else metric

@@ -15,10 +15,10 @@ from podium.data import Fold
 from podium.data.durability import make_folder
 from podium.data.files import Path_, atomic_writer
 from podium.errors import DataError, UnknownNameError
-from podium.experiments.cells import Cell, Seconds
+from podium.experiments.checkpoints import fingerprint
+from podium.experiments.fold_results import FoldResult, Seconds
 from podium.experiments.hardest import HardQuery
-from podium.experiments.pieces import fingerprint
-from podium.experiments.standings import Part, Standing, per_query, query_weights, standings
+from podium.experiments.summary import FoldFacts, RankerSummary, per_query, query_weights, summarise
 
 FILES = {
     "report.md": "to_markdown",
@@ -82,9 +82,9 @@ class Report:
     seed: int
     tuned: bool
     version: str
-    folds: tuple[Part, ...] = field(repr=False)
-    cells: tuple[Cell, ...] = field(repr=False)
-    standings: tuple[Standing, ...] = field(repr=False)
+    folds: tuple[FoldFacts, ...] = field(repr=False)
+    cells: tuple[FoldResult, ...] = field(repr=False)
+    standings: tuple[RankerSummary, ...] = field(repr=False)
     hardest: tuple[HardQuery, ...] = field(repr=False)
     times: tuple[Seconds, ...] = field(default=(), repr=False)
     measured: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -101,11 +101,11 @@ class Report:
         return self.metrics[0]
 
     @property
-    def failed(self) -> tuple[Cell, ...]:
+    def failed(self) -> tuple[FoldResult, ...]:
         """The cells that came to nothing."""
         return tuple(cell for cell in self.cells if cell.error is not None)
 
-    def standing(self, ranker: str, metric: str | None = None) -> Standing:
+    def standing(self, ranker: str, metric: str | None = None) -> RankerSummary:
         """A ranker in a metric, the first one unless given."""
         wanted = (self._known(ranker), self.main if metric is None else metric)
         if wanted[1] not in self.metrics:
@@ -122,7 +122,7 @@ class Report:
 
         return tuple(sorted(self.rankers, key=place))
 
-    def cells_of(self, ranker: str) -> tuple[Cell, ...]:
+    def cells_of(self, ranker: str) -> tuple[FoldResult, ...]:
         """A ranker's cells, fold by fold."""
         self._known(ranker)
         return tuple(cell for cell in self.cells if cell.ranker == ranker)
@@ -149,10 +149,10 @@ class Report:
             return None
         return sum(t.training for t in own) / len(own), sum(t.prediction for t in own)
 
-    def against(self, baseline: str, correction: str | None = None) -> Report:
+    def with_baseline(self, baseline: str, correction: str | None = None) -> Report:
         """The same results with another baseline, or another correction."""
         how = self.correction if correction is None else correction
-        found = standings(
+        summaries = summarise(
             self.cells,
             self.folds,
             self.rankers,
@@ -161,7 +161,7 @@ class Report:
             how,
             self.seed,
         )
-        return replace(self, baseline=baseline, correction=how, standings=found)
+        return replace(self, baseline=baseline, correction=how, standings=summaries)
 
     def weights(self) -> NDArray[np.float64] | None:
         """How much each test query counts, or None where all count the same."""
@@ -203,7 +203,7 @@ class Report:
 
     def to_html(self) -> str:
         """As one page with pictures that needs nothing else; see the extra ``report``."""
-        from podium.experiments.page import page
+        from podium.experiments.html_report import page
 
         return page(self)
 
@@ -221,8 +221,8 @@ class Report:
         """From a folder that `save` wrote, the times included where they are there."""
         report = cls.from_json((Path(folder) / "report.json").read_bytes())
         try:
-            told = (Path(folder) / TIMES).read_bytes()
-            return replace(report, times=msgspec.json.decode(told, type=tuple[Seconds, ...]))
+            content = (Path(folder) / TIMES).read_bytes()
+            return replace(report, times=msgspec.json.decode(content, type=tuple[Seconds, ...]))
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return report
 
@@ -233,9 +233,9 @@ class Report:
 
 
 def _weighted(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    known = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
-    total = sum(w for _, w in known)
-    return sum(v * w for v, w in known) / total if total > 0 else None
+    pairs = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
+    total = sum(w for _, w in pairs)
+    return sum(v * w for v, w in pairs) / total if total > 0 else None
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from podium.experiments.standings import LEVEL, Standing
+from podium.experiments.summary import LEVEL, RankerSummary
 from podium.metrics.naming import parse
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def headline(report: Report) -> str:
 
 def notes(report: Report) -> list[str]:
     """What one must know to read the table."""
-    told = [
+    lines = [
         f"Means over test queries with 95% bootstrap intervals; settings "
         f"{'chosen by ' + report.main + ' on validation queries' if report.tuned else 'not tuned'}; "
         f"seed {report.seed}, podium {report.version}."
@@ -39,18 +39,18 @@ def notes(report: Report) -> list[str]:
     averaged = [metric for metric in report.metrics if _averaged(report, metric)]
     if averaged:
         where = "" if len(averaged) == len(report.metrics) else f" in {', '.join(averaged)}"
-        told.append(f"Equal scores count in the mean over their orders{where} (ties='average').")
+        lines.append(f"Equal scores count in the mean over their orders{where} (ties='average').")
     if len(report.rankers) > 1:
-        told.append(
+        lines.append(
             f"▲ ▼: better, worse than {report.baseline}, p < {LEVEL:g} (paired permutation test, "
             f"correction: {report.correction})."
         )
         if all(cell.error is not None for cell in report.cells_of(report.baseline)):
-            told.append(
+            lines.append(
                 f"{report.baseline} failed in every fold, so that nothing is tested against it; "
                 "another baseline may be named."
             )
-    return told
+    return lines
 
 
 def _averaged(report: Report, metric: str) -> bool:
@@ -104,8 +104,8 @@ def by_fold(report: Report, metric: str) -> tuple[Row, list[Row]]:
     for ranker in report.rankers:
         standing = report.standing(ranker, metric)
         folds = zip(report.cells_of(ranker), standing.per_fold, strict=True)
-        told = ["failed" if cell.error else number(value) for cell, value in folds]
-        rows.append([ranker, *told, number(standing.mean)])
+        values = ["failed" if cell.error else number(value) for cell, value in folds]
+        rows.append([ranker, *values, number(standing.mean)])
     return headers, rows
 
 
@@ -114,7 +114,7 @@ def named(report: Report, ranker: str) -> str:
     return f"{ranker}!" if any(cell.error for cell in report.cells_of(ranker)) else ranker
 
 
-def value(report: Report, standing: Standing) -> str:
+def value(report: Report, standing: RankerSummary) -> str:
     """The mean, half the width of its interval, and the mark."""
     if standing.mean is None or standing.low is None or standing.high is None:
         return nothing(report, standing.ranker)
@@ -126,9 +126,9 @@ def nothing(report: Report, ranker: str) -> str:
     return "failed" if all(cell.error for cell in report.cells_of(ranker)) else "no value"
 
 
-def number(found: float | None) -> str:
+def number(value: float | None) -> str:
     """To four places."""
-    return DASH if found is None else f"{found:.4f}"
+    return DASH if value is None else f"{value:.4f}"
 
 
 def duration(seconds: float) -> str:
@@ -260,7 +260,7 @@ def _tex_first(plain: str) -> str:
     return f"{{}}{_tex(plain)}" if plain.startswith(("[", "*")) else _tex(plain)
 
 
-def _tex_value(report: Report, standing: Standing, best: bool) -> str:
+def _tex_value(report: Report, standing: RankerSummary, best: bool) -> str:
     if standing.mean is None or standing.low is None or standing.high is None:
         return nothing(report, standing.ranker)
     mean = f"\\textbf{{{standing.mean:.4f}}}" if best else f"{standing.mean:.4f}"
@@ -295,7 +295,7 @@ def csv_lines(report: Report) -> str:
     return out.getvalue()
 
 
-def _cell(found: object) -> str:
-    if found is None or (isinstance(found, float) and math.isnan(found)):
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return repr(found) if isinstance(found, float) else str(found)
+    return repr(value) if isinstance(value, float) else str(value)

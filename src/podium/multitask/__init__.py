@@ -1,8 +1,8 @@
 """Lists that hang together: rank-preserving clusters of objects, and a ranking function for each."""
 
 from podium.multitask.clustering import Clusters, Space, equal_bands, rank_preserving_clusters
-from podium.multitask.combined import Combined
-from podium.multitask.division import Divider, Division
+from podium.multitask.combined import Combine, Combined
+from podium.multitask.division import Distance, Divider, Division
 from podium.multitask.listwise import Sublists, Tasks, TasksObjective, fit_tasks
 from podium.multitask.metric import Metric, learn_metric
 from podium.multitask.orders import Orders, draw_orders
@@ -18,7 +18,9 @@ MODELS: dict[str, type[Model]] = {"combined": Combined}
 
 __all__ = [
     "Clusters",
+    "Combine",
     "Combined",
+    "Distance",
     "Divider",
     "Division",
     "MODELS",

@@ -4,12 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
+from podium.postranking.binding import BoundRule, Listing
 from podium.postranking.checking import examine_rules
 from podium.postranking.findings import Finding
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
-from podium.postranking.methods.bradley_terry import BradleyTerry
+from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
 from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
+from podium.postranking.methods.preferences import Preferences
+from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem
 from podium.postranking.places.constraints import (
     ApartConstraint,
     BeforeConstraint,
@@ -36,6 +39,7 @@ from podium.postranking.rules.kinds import (
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.schema import schema
 from podium.postranking.rules.selectors import Each, Where
+from podium.postranking.settings import Settings
 
 if TYPE_CHECKING:
     from podium.postranking.postranker import PostRanker
@@ -47,12 +51,14 @@ __all__ = [
     "AtMost",
     "Before",
     "BeforeConstraint",
+    "BoundRule",
     "BradleyTerry",
     "Conservative",
     "CountConstraint",
     "Each",
     "Finding",
     "Hide",
+    "Listing",
     "METHODS",
     "MMR",
     "Moderate",
@@ -63,18 +69,23 @@ __all__ = [
     "PostRankedRun",
     "PostRanker",
     "PostRanking",
+    "PostRankingProblem",
+    "Preferences",
     "Proportional",
     "RULES",
     "Radical",
     "Rule",
     "RuleOutcome",
     "RuleTally",
+    "SCORE_DIGITS",
+    "Settings",
     "Together",
     "TogetherConstraint",
     "TopK",
     "Where",
     "WindowConstraint",
     "XQuAD",
+    "by_score",
     "examine_rules",
     "postrank",
     "postrank_batch",

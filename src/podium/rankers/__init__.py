@@ -22,7 +22,7 @@ from podium.rankers.ordinal import Ordinal
 from podium.rankers.ranker import Learned, RankedList, Ranker
 from podium.rankers.regression import Regression
 from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
-from podium.rankers.topslack import TopMargin, TopSlack
+from podium.rankers.topslack import PAPER_PATH, TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
@@ -69,6 +69,7 @@ __all__ = [
     "Model",
     "Ordinal",
     "OrdinalFit",
+    "PAPER_PATH",
     "RANKERS",
     "RankBoost",
     "RankNet",

@@ -27,7 +27,7 @@ from podium.apps.cli.settings import build_ranker, parse_settings
 
 if TYPE_CHECKING:
     from podium.data import Fold, RankingData
-    from podium.experiments.compare import Progress
+    from podium.experiments.compare import ComparisonProgress
     from podium.experiments.report import Report
     from podium.rankers import Ranker
 
@@ -98,9 +98,9 @@ def compare(
     from podium.errors import UsageError, require
     from podium.experiments.compare import compare as compare_rankers
 
-    entrants = _rankers(rankers, setting, seed) | _fixed(fixed or [], rankers)
+    contestants = _rankers(rankers, setting, seed) | _fixed(fixed or [], rankers)
     metrics = _metrics(metric)
-    _check(jobs, baseline, entrants)
+    _check(jobs, baseline, contestants)
     if folds is not None and any(path.is_dir() for path in data):
         raise UsageError(f"expected --folds for files; a folder has its own, got --folds {folds}")
     for library in ("jinja2", "matplotlib.figure"):  # not after an hour
@@ -108,10 +108,10 @@ def compare(
     make_folder(out)
     given = _read(data, missing)
     parts = _n_folds(given, folds)
-    with warnings_in_one_line(), _watching(list(entrants), parts, metrics[0]) as watch:
+    with warnings_in_one_line(), _watching(list(contestants), parts, metrics[0]) as watch:
         try:
             report = compare_rankers(
-                given, entrants, metrics, folds=parts, seed=seed, tune=tune, baseline=baseline,
+                given, contestants, metrics, folds=parts, seed=seed, tune=tune, baseline=baseline,
                 correction=correction, n_jobs=jobs, out=out, progress=watch, name=_name(data),
             )  # fmt: skip
         except KeyboardInterrupt:
@@ -218,7 +218,7 @@ _STATES = {"waiting": ("·", "dim"), "running": ("…", "cyan"), "failed": ("fai
 @contextmanager
 def _watching(
     rankers: list[str], n_folds: int, metric: str
-) -> Iterator[Callable[[Progress], None]]:
+) -> Iterator[Callable[[ComparisonProgress], None]]:
     """A table of all cells that fills while they are run."""
     from rich.console import Console
     from rich.live import Live
@@ -227,11 +227,11 @@ def _watching(
     if not console.is_terminal:
         yield lambda told: None
         return
-    found: dict[tuple[str, int], Progress] = {}
+    found: dict[tuple[str, int], ComparisonProgress] = {}
     table = _progress_table(rankers, n_folds, metric, found)
     with Live(table, console=console, transient=True, refresh_per_second=8) as live:
 
-        def note(told: Progress) -> None:
+        def note(told: ComparisonProgress) -> None:
             found[told.ranker, told.fold] = told
             live.update(_progress_table(rankers, n_folds, metric, found))
 
@@ -239,7 +239,10 @@ def _watching(
 
 
 def _progress_table(
-    rankers: Sequence[str], n_folds: int, metric: str, found: dict[tuple[str, int], Progress]
+    rankers: Sequence[str],
+    n_folds: int,
+    metric: str,
+    found: dict[tuple[str, int], ComparisonProgress],
 ) -> Any:
     from rich.table import Table
 
@@ -253,7 +256,7 @@ def _progress_table(
     return table
 
 
-def _cell(told: Progress | None) -> Any:
+def _cell(told: ComparisonProgress | None) -> Any:
     from rich.text import Text
 
     if told is not None and told.value is not None:

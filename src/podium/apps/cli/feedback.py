@@ -214,7 +214,7 @@ def _check_plot(plot: Path | None, events: Sequence[Path]) -> None:
 
 
 def _draw(feedback: Feedback, plot: Path) -> None:
-    from podium.experiments.papers.figures import save_figure
+    from podium.experiments.figures import save_figure
     from podium.feedback import plot_feedback
 
     with busy(f"drawing {plot}"):

@@ -123,7 +123,7 @@ def stats(
     with busy("reading judgments"), open_store(where) as opened:
         found = statistics(opened, resamples=resamples, seed=seed)
     if figure is not None:
-        from podium.experiments.papers.figures import save_figure
+        from podium.experiments.figures import save_figure
         from podium.labelling.judging_statistics.figure import plot_statistics
 
         with busy(f"drawing {figure}"):

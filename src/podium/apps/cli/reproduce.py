@@ -21,8 +21,8 @@ from podium.apps.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from podium.experiments.papers.running import Record
-    from podium.experiments.pieces import Progress
+    from podium.experiments.checkpoints import RunProgress
+    from podium.experiments.reproductions import PreparedReproduction, ReproductionResult
 
 EXAMPLE = """Example: podium reproduce toprank --data LETOR --out toprank --quick
 
@@ -61,52 +61,57 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Run a paper's experiments on your LETOR data and write its tables, figures and claims."""
     from podium.errors import UnknownNameError, UsageError, require
-    from podium.experiments.papers import pages, running
-    from podium.experiments.papers.registry import PAPERS
+    from podium.experiments.reproductions import REPRODUCTIONS
 
-    if paper not in PAPERS:
-        raise UnknownNameError("paper", paper, PAPERS)
+    if paper not in REPRODUCTIONS:
+        raise UnknownNameError("paper", paper, REPRODUCTIONS)
     if jobs == 0:
         raise UsageError("expected --jobs of 1 or more, or -1 for all cores, got 0")
     for library in ("markdown", "matplotlib.figure"):  # not after an hour
         require(library, "report", "writing a paper's page")
-    chosen = PAPERS[paper]
-    sources, missing = running.available(chosen, data)
+    reproduction = REPRODUCTIONS[paper](data, quick, seed)
     _check_writable(out)
     started = time.monotonic()
-    with busy(f"reading {', '.join(source.name for source, _ in sources)}"):
-        read = running.read(sources)
-    done: list[Progress] = []
-    with warnings_in_one_line(), advancing(chosen.title) as advance:
+    with busy(f"reading {', '.join(reproduction.source_names)}"):
+        reproduction.read()
+    steps = _run(reproduction, out, out / PIECES / paper, jobs)
+    if reproduction.measures_times:
+        with busy("measuring times"):
+            reproduction.measure_times()
+    result = reproduction.write(
+        out, command=_command(paper, data, out, quick, seed), date=_today(),
+        seconds=round(time.monotonic() - started), note=_earlier_work(steps),
+    )  # fmt: skip
+    if json:
+        print_json(_as_json(paper, quick, seed, result))
+    else:
+        _print_result(paper, quick, result)
 
-        def note(told: Progress) -> None:
-            done.append(told)
-            advance(told.done, told.total)
+
+def _run(
+    reproduction: PreparedReproduction, out: Path, keep: Path, n_jobs: int
+) -> list[RunProgress]:
+    """Run the experiments; return each step that was done."""
+    steps: list[RunProgress] = []
+    with warnings_in_one_line(), advancing(reproduction.title) as advance:
+
+        def note(step: RunProgress) -> None:
+            steps.append(step)
+            advance(step.done, step.total)
 
         try:
-            record = running.run(
-                chosen, sources, read, missing, quick=quick, seed=seed, n_jobs=jobs,
-                keep=out / PIECES / paper, callback=note,
-            )  # fmt: skip
+            reproduction.run(n_jobs=n_jobs, keep=keep, callback=note)
         except KeyboardInterrupt:
             fail(f"interrupted; what is done is kept in {out}, and the same command goes on", 130)
-    times = None
-    if chosen.times is not None:
-        with busy("measuring times"):
-            times = chosen.times(read, quick, seed)
-    seconds = round(time.monotonic() - started)
-    command = _command(paper, data, out, quick, seed)
-    made = running.Made(command, _today(), seconds, times, _before(done))
-    written = pages.write(record, made, out)
-    _tell(record, chosen.claims(record.found), written, json)
+    return steps
 
 
-def _before(done: list[Progress]) -> str:
-    """What was not run this time: the seconds are those of the rest."""
-    if not done:
+def _earlier_work(steps: list[RunProgress]) -> str:
+    """Say what an earlier run had done; the seconds are those of the rest."""
+    if not steps:
         return " All of it had been done before."
-    kept, total = done[0].done - 1, done[0].total
-    return f" {kept} of {total} pieces of work had been done before." if kept else ""
+    n_earlier, total = steps[0].done - 1, steps[0].total
+    return f" {n_earlier} of {total} pieces of work had been done before." if n_earlier else ""
 
 
 def _check_writable(out: Path) -> None:
@@ -134,40 +139,32 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _tell(record: Record, claims: list[bool], written: list[Path], json: bool) -> None:
-    if json:
-        print_json(_as_json(record, claims, written))
-        return
+def _print_result(paper: str, quick: bool, result: ReproductionResult) -> None:
     rows = [
         [one.name, f"{one.n_queries:,}", f"{one.n_documents:,}", str(one.n_features)]
-        for one in record.data
+        for one in result.data
     ]
-    counted = f"{sum(claims)} of {len(claims)} claims hold, each data set and form counted"
+    n_claims = len(result.claims)
+    counted = f"{sum(result.claims)} of {n_claims} claims hold, each data set and form counted"
     # A few queries say nothing of a claim.
-    told = (
-        "a quick run of a few of these queries; claims are not judged" if record.quick else counted
-    )
-    print_table(
-        f"{record.paper}: {told}",
-        ["data", "queries", "documents", "features"],
-        rows,
-    )
-    for one in record.absent:
+    outcome = "a quick run of a few of these queries; claims are not judged" if quick else counted
+    print_table(f"{paper}: {outcome}", ["data", "queries", "documents", "features"], rows)
+    for one in result.missing:
         typer.echo(f"Not at hand: {one.name} ({one.needs})")
-    first, *others = written
+    first, *others = result.files
     typer.echo(f"Written: {first} and {', '.join(path.name for path in others)}, figures, tables")
 
 
-def _as_json(record: Record, claims: list[bool], written: list[Path]) -> dict[str, Any]:
+def _as_json(paper: str, quick: bool, seed: int, result: ReproductionResult) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "paper": record.paper,
-        "quick": record.quick,
-        "seed": record.seed,
-        "data": [asdict(one) for one in record.data],
-        "missing": [asdict(one) for one in record.absent],
-        "claims": len(claims),
-        "hold": None if record.quick else sum(claims),
-        "written": [str(path) for path in written],
+        "paper": paper,
+        "quick": quick,
+        "seed": seed,
+        "data": [asdict(one) for one in result.data],
+        "missing": [asdict(one) for one in result.missing],
+        "claims": len(result.claims),
+        "hold": None if quick else sum(result.claims),
+        "written": [str(path) for path in result.files],
     }

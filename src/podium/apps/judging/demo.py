@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from podium.experiments.stdlib import Document, library_index, search_problem
+from podium.experiments.stdlib import LibraryEntry, library_index, search_problem
 from podium.labelling.assignments import Assignment
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 
@@ -44,7 +44,7 @@ def demo_assignments(assessor: str) -> list[Assignment]:
     ]
 
 
-def _markup(document: Document) -> str:
+def _markup(document: LibraryEntry) -> str:
     """The signature, the first paragraph as such, the rest as it stands."""
     first, _, rest = document.body[:LONGEST].partition("\n\n")
     parts = {

@@ -5,15 +5,15 @@
 ['sort a dictionary by value', 'sort a list of objects by attribute', 'read a csv file']
 """
 
-from podium.experiments.stdlib.document import Document
-from podium.experiments.stdlib.judgments import Query, queries
+from podium.experiments.stdlib.document import LibraryEntry
+from podium.experiments.stdlib.judgments import LibraryQuery, queries
 from podium.experiments.stdlib.library import documents
 from podium.experiments.stdlib.problem import SearchProblem, search_problem
 from podium.experiments.stdlib.search import library_index
 
 __all__ = [
-    "Document",
-    "Query",
+    "LibraryEntry",
+    "LibraryQuery",
     "SearchProblem",
     "documents",
     "library_index",

@@ -11,7 +11,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @dataclass(frozen=True)
-class Document:
+class LibraryEntry:
     """One module, class, function, method or property of the standard library.
 
     Attributes

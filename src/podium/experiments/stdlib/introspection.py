@@ -58,7 +58,7 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
     >>> inspect_definitions(itertools)["chain"].members["from_iterable"].arguments
     'iterable, /'
     """
-    found = {}
+    definitions = {}
     for name in dir(module):
         if name.startswith("__"):
             continue
@@ -69,10 +69,10 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
             continue
         if isinstance(thing, BuiltinFunctionType):
             home = (thing.__module__ or module.__name__, name)
-            found[name] = _inspect_function(thing, home, "function")
+            definitions[name] = _inspect_function(thing, home, "function")
         elif isinstance(thing, type) and thing.__module__ in sys.stdlib_module_names:
-            found[name] = _inspect_class(thing)
-    return found
+            definitions[name] = _inspect_class(thing)
+    return definitions
 
 
 def _inspect_class(cls: type) -> Definition:

@@ -19,7 +19,7 @@ _FILE = Path(__file__).with_name("queries.jsonl")
 
 
 @dataclass(frozen=True)
-class Query:
+class LibraryQuery:
     """A question, and what an experienced Python programmer would answer.
 
     Attributes
@@ -43,13 +43,13 @@ class Query:
     order: tuple[tuple[str, ...], ...]
 
 
-def queries(path: str | os.PathLike[str] | None = None) -> list[Query]:
+def queries(path: str | os.PathLike[str] | None = None) -> list[LibraryQuery]:
     """The judged queries, as they stand in the file that comes with podium.
 
     Parameters
     ----------
     path:
-        Another file of the same form: one JSON object a line, with the fields of ``Query``.
+        Another file of the same form: one JSON object a line, with the fields of ``LibraryQuery``.
 
     Examples
     --------
@@ -58,35 +58,35 @@ def queries(path: str | os.PathLike[str] | None = None) -> list[Query]:
     ('sort a dictionary by value', ('sorted',), 2)
     """
     file = _FILE if path is None else Path(path)
-    found: dict[str, Query] = {}
+    by_id: dict[str, LibraryQuery] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             query = _read_query(line)
-            if query.id in found:
+            if query.id in by_id:
                 raise ValueError(f"expected each id once, got {query.id!r} again")
         except ValueError as error:
             raise MalformedLineError(str(error), path=str(file), line=number) from None
-        found[query.id] = query
-    return list(found.values())
+        by_id[query.id] = query
+    return list(by_id.values())
 
 
-def without_unknown(query: Query, known: Iterable[str]) -> Query:
+def without_unknown(query: LibraryQuery, ids: Iterable[str]) -> LibraryQuery:
     """The query without judgments of documents that are not known.
 
     Examples
     --------
-    >>> query = Query("a", "a", "", {"x": 4, "y": 4, "z": 2}, (("x", "y"), ("z",)))
+    >>> query = LibraryQuery("a", "a", "", {"x": 4, "y": 4, "z": 2}, (("x", "y"), ("z",)))
     >>> without_unknown(query, ["x"]).order
     (('x',),)
     """
-    names = set(known)
+    names = set(ids)
     grades = {name: grade for name, grade in query.grades.items() if name in names}
     levels = (tuple(name for name in level if name in names) for level in query.order)
     order = tuple(level for level in levels if level)
-    return Query(query.id, query.text, query.description, MappingProxyType(grades), order)
+    return LibraryQuery(query.id, query.text, query.description, MappingProxyType(grades), order)
 
 
-def _read_query(line: str) -> Query:
+def _read_query(line: str) -> LibraryQuery:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -101,7 +101,7 @@ def _read_query(line: str) -> Query:
     grades = {name: _grade(name, grade) for name, grade in record["grades"].items()}
     order = tuple(_level(level, grades) for level in record["order"])
     _check_order(order, grades)
-    return Query(
+    return LibraryQuery(
         record["id"], record["text"], record["description"], MappingProxyType(grades), order
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podium.errors import DataError
 from podium.experiments.stdlib.definitions import Definition, argument_text
-from podium.experiments.stdlib.document import Document, title_of
+from podium.experiments.stdlib.document import LibraryEntry, title_of
 from podium.experiments.stdlib.introspection import SAFE_MODULES
 from podium.experiments.stdlib.resolution import Library
 
@@ -30,7 +30,7 @@ _NOT_SUBMODULES = frozenset(
 )
 
 
-def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
+def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry]:
     """Every public module, class, function and method of the installed standard library.
 
     The library's sources are parsed, not imported; modules written in C are inspected where importing
@@ -60,17 +60,19 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[Document]:
     library = Library(root)
     modules = sorted({*_public_modules(root), "collections.abc", "os.path"})
     homes = _homes(library, modules)
-    found = {name: _document(library, name, d) for name, d in homes.items()}
+    entries = {name: _document(library, name, d) for name, d in homes.items()}
     public = {definition.origin for definition in homes.values()}
     for owner, definition in homes.items():
         for method in _methods(library, owner, definition, public):
-            found.setdefault(method.id, method)
+            entries.setdefault(method.id, method)
     for module in modules:
         body = library.body(module)
         if body or library.exports(module):  # not a package that only holds others, such as urllib
-            document = Document(module, title_of(module), "", body, "module")
-            found.setdefault(module, document)  # unittest.main is both: the class is what is called
-    return [found[name] for name in sorted(found)]
+            document = LibraryEntry(module, title_of(module), "", body, "module")
+            entries.setdefault(
+                module, document
+            )  # unittest.main is both: the class is what is called
+    return [entries[name] for name in sorted(entries)]
 
 
 def _public_modules(root: Path) -> Iterator[str]:
@@ -97,29 +99,29 @@ def _homes(library: Library, modules: list[str]) -> dict[str, Definition]:
     A function may have several names of that length, for different uses (random.choice and
     secrets.choice); a class has one, the one of the module that defines it if it can be.
     """
-    found: dict[str, Definition] = {}
+    homes: dict[str, Definition] = {}
     for module in modules:
         for export in library.exports(module):
             name = export if module == "builtins" else f"{module}.{export}"
             definition = None if name in _SECOND_NAMES else library.find(module, export)
             if definition is not None:
-                found[name] = definition
+                homes[name] = definition
     names: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(found, key=lambda name: (name.count("."), name)):
-        names.setdefault(found[name].origin, []).append(name)
-    return {name: found[name] for same in names.values() for name in _shortest(same, found)}
+    for name in sorted(homes, key=lambda name: (name.count("."), name)):
+        names.setdefault(homes[name].origin, []).append(name)
+    return {name: homes[name] for same in names.values() for name in _shortest(same, homes)}
 
 
-def _shortest(names: list[str], found: dict[str, Definition]) -> list[str]:
+def _shortest(names: list[str], definitions: dict[str, Definition]) -> list[str]:
     shortest = [name for name in names if name.count(".") == names[0].count(".")]
-    definition = found[names[0]]
+    definition = definitions[names[0]]
     if definition.kind != "class":
         return shortest
     own = ".".join(definition.origin).removeprefix("builtins.")
     return [own] if own in shortest else shortest[:1]
 
 
-def _document(library: Library, name: str, definition: Definition) -> Document:
+def _document(library: Library, name: str, definition: Definition) -> LibraryEntry:
     kind, body, maker = definition.kind, definition.body, definition
     if kind == "class":
         makers = (library.member(definition, special) for special in ("__init__", "__new__"))
@@ -127,19 +129,21 @@ def _document(library: Library, name: str, definition: Definition) -> Document:
         body = body or maker.body
     elif kind == "method":  # of an instance that the module holds, such as random.choice
         kind = "function"
-    return Document(name, title_of(name), _signature(name, maker), body, kind)
+    return LibraryEntry(name, title_of(name), _signature(name, maker), body, kind)
 
 
 def _methods(
     library: Library, owner: str, definition: Definition, public: set[tuple[str, str]]
-) -> Iterator[Document]:
+) -> Iterator[LibraryEntry]:
     """Public methods that say something: those of a class and of its bases without a public name."""
     if definition.kind != "class" or owner.startswith(_WITHOUT_METHODS):
         return
     for name, member in definition.members.items():
         if member.body and not name.startswith("_") and member.origin not in public:
             path = f"{owner}.{name}"
-            yield Document(path, title_of(path), _signature(path, member), member.body, member.kind)
+            yield LibraryEntry(
+                path, title_of(path), _signature(path, member), member.body, member.kind
+            )
     for base in library.bases(definition):
         if base.origin not in public:
             yield from _methods(library, owner, base, public)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from podium.experiments.stdlib.document import Document
-from podium.experiments.stdlib.judgments import Query, queries, without_unknown
+from podium.experiments.stdlib.document import LibraryEntry
+from podium.experiments.stdlib.judgments import LibraryQuery, queries, without_unknown
 from podium.experiments.stdlib.library import documents
 
 
@@ -18,8 +18,8 @@ class SearchProblem:
     ``dropped`` says which judged names this Python does not have, and in how many queries they stood.
     """
 
-    documents: tuple[Document, ...]
-    queries: tuple[Query, ...]
+    documents: tuple[LibraryEntry, ...]
+    queries: tuple[LibraryQuery, ...]
     dropped: Mapping[str, int]
 
 
@@ -35,9 +35,9 @@ def search_problem() -> SearchProblem:
     >>> len(problem.queries) >= 120
     True
     """
-    found = documents()
-    known = {document.id for document in found}
+    entries = documents()
+    ids = {document.id for document in entries}
     judged = queries()
-    dropped = Counter(name for query in judged for name in query.grades if name not in known)
-    kept = (without_unknown(query, known) for query in judged)
-    return SearchProblem(tuple(found), tuple(q for q in kept if q.order), dict(dropped))
+    dropped = Counter(name for query in judged for name in query.grades if name not in ids)
+    kept = (without_unknown(query, ids) for query in judged)
+    return SearchProblem(tuple(entries), tuple(q for q in kept if q.order), dict(dropped))

@@ -14,7 +14,7 @@ from podium.experiments.stdlib.introspection import (
     inspect_definitions,
     inspect_module,
 )
-from podium.experiments.stdlib.sources import Source, is_private, read_source
+from podium.experiments.stdlib.sources import ModuleSource, is_private, read_source
 
 # Modules whose names are made while they run: where the definitions of those names stand.
 _MADE_FROM = {
@@ -36,7 +36,7 @@ class Library:
         self.source = cache(self._read)
         self.inspected = cache(self._inspect)
 
-    def _read(self, name: str) -> Source | None:
+    def _read(self, name: str) -> ModuleSource | None:
         """The module's source, or that of its twin in Python; None where it has none."""
         for own_name in (_WRITTEN_AS.get(name, name), f"_py{name[1:]}"):
             path = self.root.joinpath(*own_name.split("."))
@@ -69,15 +69,15 @@ class Library:
         names = list(source.exports or ())
         for other in source.exports_of:
             names += self.exports(other)
-        known = source.exports is not None and not source.computed
-        if not known:
+        is_listed = source.exports is not None and not source.computed
+        if not is_listed:
             names += self._defined_names(source)
-        if not known or source.name == source.package:
+        if not is_listed or source.name == source.package:
             for star in filter(source.owns, source.stars):
                 names += self.exports(star)
         return [name for name in dict.fromkeys(names) if not name.startswith("_")]
 
-    def _defined_names(self, source: Source) -> Iterator[str]:
+    def _defined_names(self, source: ModuleSource) -> Iterator[str]:
         yield from source.definitions
         if source.exports is None:
             yield from (name for name, (module, _) in source.imports.items() if source.owns(module))
@@ -100,16 +100,18 @@ class Library:
         if (module, name) in seen:
             return None
         first = None
-        for found in self._candidates(source, name, seen | {(module, name)}):
-            if found is not None and found.body:
-                return found
-            first = first or found
+        for candidate in self._candidates(source, name, seen | {(module, name)}):
+            if candidate is not None and candidate.body:
+                return candidate
+            first = first or candidate
         if first is not None and name in source.borrowed:
             lender = self._follow(source, source.borrowed[name], seen)
             return first if lender is None else replace(first, body=lender.body)
         return first
 
-    def _candidates(self, source: Source, name: str, seen: Seen) -> Iterator[Definition | None]:
+    def _candidates(
+        self, source: ModuleSource, name: str, seen: Seen
+    ) -> Iterator[Definition | None]:
         yield source.definitions.get(name)
         if name in source.imports:
             yield self._find(*source.imports[name], seen)
@@ -125,7 +127,7 @@ class Library:
             for part in self._parts(source.name):
                 yield self._find(part, name, seen)
 
-    def _at(self, source: Source, place: str) -> Definition | None:
+    def _at(self, source: ModuleSource, place: str) -> Definition | None:
         """The class at a place of _MADE_FROM; None where it is a module."""
         module, _, name = place.rpartition(".")
         home = source if module == source.name else self.source(module)
@@ -135,7 +137,9 @@ class Library:
         folder = self.root.joinpath(*package.split("."))
         return [f"{package}.{f.stem}" for f in sorted(folder.glob("*.py")) if f.stem != "__init__"]
 
-    def _follow(self, source: Source, dotted: str, seen: Seen = frozenset()) -> Definition | None:
+    def _follow(
+        self, source: ModuleSource, dotted: str, seen: Seen = frozenset()
+    ) -> Definition | None:
         """The definition that an expression such as ``_thread.allocate_lock`` or ``_inst.choice`` means."""
         head, _, rest = dotted.partition(".")
         if not rest:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podium.experiments.stdlib.document import Document
+from podium.experiments.stdlib.document import LibraryEntry
 from podium.features import Index, Tokenizer
 
 
-def library_index(documents: Sequence[Document]) -> Index:
+def library_index(documents: Sequence[LibraryEntry]) -> Index:
     """An index of names, signatures and docstrings, identifiers split into their words.
 
     Examples
     --------
-    >>> found = library_index([Document("os.path.join", "os path join", "join(a, *p)", "", "function")])
+    >>> found = library_index([LibraryEntry("os.path.join", "os path join", "join(a, *p)", "", "function")])
     >>> list(found.search("joining a path").docids)
     ['os.path.join']
     """
@@ -21,7 +21,7 @@ def library_index(documents: Sequence[Document]) -> Index:
     return Index.build([_fields(document) for document in documents], tokenizer=words)
 
 
-def _fields(document: Document) -> dict[str, str]:
+def _fields(document: LibraryEntry) -> dict[str, str]:
     return {
         "id": document.id, "title": document.title, "signature": document.signature,
         "body": document.body,

@@ -13,7 +13,7 @@ _SYSTEMS = ("posix", "nt")  # what os is made of
 
 
 @dataclass
-class Source:
+class ModuleSource:
     """What the statements at the top of a module bind, and which names it exports.
 
     ``exports`` is None where there is no ``__all__``; ``computed`` says that a part of ``__all__`` is
@@ -49,7 +49,7 @@ def is_private(module: str) -> bool:
     return module.rpartition(".")[2].startswith("_")
 
 
-def read_source(text: bytes, name: str, *, is_package: bool) -> Source:
+def read_source(text: bytes, name: str, *, is_package: bool) -> ModuleSource:
     """Read the source of a module.
 
     Examples
@@ -60,7 +60,7 @@ def read_source(text: bytes, name: str, *, is_package: bool) -> Source:
     (['reader', 'Sniffer'], ('_csv', 'reader'), 'Guesses.')
     """
     tree = ast.parse(text)
-    source = Source(name, name if is_package else name.rpartition(".")[0])
+    source = ModuleSource(name, name if is_package else name.rpartition(".")[0])
     source.body = ast.get_docstring(tree) or ""
     for statement in _statements(tree.body):
         _read_statement(source, statement)
@@ -77,7 +77,7 @@ def _statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield statement
 
 
-def _read_statement(source: Source, statement: ast.AST) -> None:
+def _read_statement(source: ModuleSource, statement: ast.AST) -> None:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             _define(source, statement)
@@ -106,16 +106,16 @@ def _read_statement(source: Source, statement: ast.AST) -> None:
             _export(source, ast.List(elts=[value]) if method == "append" else value)
 
 
-def _define(source: Source, node: FunctionNode | ast.ClassDef) -> None:
+def _define(source: ModuleSource, node: FunctionNode | ast.ClassDef) -> None:
     """Of several definitions the first one that says something, else the first one."""
-    known = source.definitions.get(node.name)
-    if known is None or not known.body:
+    earlier = source.definitions.get(node.name)
+    if earlier is None or not earlier.body:
         new = read_definition(node, source.name)
-        if known is None or new.body:
+        if earlier is None or new.body:
             source.definitions[node.name] = new
 
 
-def _read_import(source: Source, node: ast.ImportFrom) -> None:
+def _read_import(source: ModuleSource, node: ast.ImportFrom) -> None:
     module = absolute_name(node.module or "", node.level, source.package)
     for alias in node.names:
         if alias.name == "*":
@@ -141,7 +141,7 @@ def absolute_name(module: str, level: int, package: str) -> str:
     return f"{start}.{module}" if module else start
 
 
-def _read_assignment(source: Source, name: str, value: ast.expr) -> None:
+def _read_assignment(source: ModuleSource, name: str, value: ast.expr) -> None:
     if name == "__all__":
         source.exports, source.exports_of, source.computed = [], [], False
         _export(source, value)
@@ -159,7 +159,7 @@ def _read_assignment(source: Source, name: str, value: ast.expr) -> None:
         source.aliases.setdefault(name, ast.unparse(value.func) + "()")
 
 
-def _known_strings(source: Source, value: ast.expr) -> list[str] | None:
+def _known_strings(source: ModuleSource, value: ast.expr) -> list[str] | None:
     match value:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             a, b = _known_strings(source, left), _known_strings(source, right)
@@ -172,7 +172,7 @@ def _known_strings(source: Source, value: ast.expr) -> list[str] | None:
     return None
 
 
-def _export(source: Source, value: ast.expr) -> None:
+def _export(source: ModuleSource, value: ast.expr) -> None:
     """Add the value of an expression to the names a module exports."""
     if source.exports is None:
         source.exports = []
@@ -197,7 +197,7 @@ def _export(source: Source, value: ast.expr) -> None:
             source.computed = True
 
 
-def _export_all_of(source: Source, module: str) -> None:
+def _export_all_of(source: ModuleSource, module: str) -> None:
     if source.exports is None:
         source.exports = []
     source.exports_of.append(module)

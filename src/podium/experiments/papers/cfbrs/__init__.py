@@ -1,5 +1,0 @@
-"""The experiments of CFBRS, rankers on blocks of features with user feedback."""
-
-from podium.experiments.papers.cfbrs.experiments import reproduce
-
-__all__ = ["reproduce"]

@@ -1,5 +1,0 @@
-"""The experiments of Top-k learning to rank: labeling, ranking and evaluation."""
-
-from podium.experiments.papers.topk.experiments import reproduce
-
-__all__ = ["reproduce"]

@@ -1,0 +1,70 @@
+"""Reproductions of papers: what an installed package registers for ``podium reproduce``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from podium.experiments.checkpoints import RunProgress
+from podium.experiments.report import DataFacts
+from podium.plugins import Registry, functions
+
+
+@dataclass(frozen=True)
+class MissingData:
+    """A data set that was not there, and what it would need."""
+
+    name: str
+    needs: str
+
+
+@dataclass(frozen=True)
+class ReproductionResult:
+    """What a run of a paper's experiments came to: the data, the claims and the files it wrote."""
+
+    data: Sequence[DataFacts]
+    missing: Sequence[MissingData]
+    claims: Sequence[bool]
+    """For each claim of the paper, in each case, whether it holds."""
+    files: Sequence[Path]
+
+
+class PreparedReproduction(Protocol):
+    """A paper's experiments on the data of a folder: call its methods in this order."""
+
+    @property
+    def title(self) -> str:
+        """The title of the paper's page."""
+
+    @property
+    def source_names(self) -> Sequence[str]:
+        """The data sets that are there."""
+
+    def read(self) -> None:
+        """Read the data."""
+
+    def run(
+        self, *, n_jobs: int, keep: Path | None, callback: Callable[[RunProgress], object] | None
+    ) -> None:
+        """Run the experiments; finished parts are kept in a folder, from which a later run goes on."""
+
+    @property
+    def measures_times(self) -> bool:
+        """Whether the paper speaks of time."""
+
+    def measure_times(self) -> None:
+        """Measure the times that the paper speaks of."""
+
+    def write(
+        self, folder: Path, *, command: str, date: str, seconds: int, note: str
+    ) -> ReproductionResult:
+        """Write the page, its figures and tables into a folder."""
+
+
+Prepare = Callable[[Path, bool, int], PreparedReproduction]
+"""A folder of data sets, whether the run is quick, and a seed -> the prepared experiments."""
+
+REPRODUCTIONS: Registry[Prepare] = Registry("podium.reproductions", {}, functions)
+"""The papers that installed packages reproduce, by name."""

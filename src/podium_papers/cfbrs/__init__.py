@@ -1,0 +1,5 @@
+"""The experiments of CFBRS, rankers on blocks of features with user feedback."""
+
+from podium_papers.cfbrs.experiments import reproduce
+
+__all__ = ["reproduce"]
