@@ -121,17 +121,17 @@ def _against(found: Reproduction, data: str, ranker: str, rival: str) -> str:
     return difference(tests[0]) if tests else ""
 
 
-def equal_bands(found: Reproduction) -> list[str]:
+def equal_bands(results: Reproduction) -> list[str]:
     """Return the table of what both forms lose with and without the search for clusters."""
     rows = []
-    for data in (*found.data, *found.tables):
+    for data in (*results.data, *results.tables):
         for K in MAIN_KS:
             tests = [
-                found.less_listmle(data, Variant(K, combine, search=search))
+                results.less_listmle(data, Variant(K, combine, search=search))
                 for combine in ("hard", "soft")
                 for search in (True, False)
             ]
-            length = f"{found.median_lengths[data]:g}"
+            length = f"{results.median_lengths[data]:g}"
             rows.append([f"{data}, K = {K}", length, *(difference(test) for test in tests)])
     heads = [
         "NDCG@10 less ListMLE (p)", "documents in a list, median", "hard, search", "hard, equal bands",
@@ -148,17 +148,17 @@ def equal_bands(found: Reproduction) -> list[str]:
         "",
         *table(heads, rows),
         "",
-        *lines_about_loss(found),
+        *lines_about_loss(results),
     ]
 
 
-def lines_about_loss(found: Reproduction) -> list[str]:
+def lines_about_loss(results: Reproduction) -> list[str]:
     """Return one line for each data set and K whose hard form is significantly below ListMLE."""
     lines = []
-    for data in (*found.data, *found.tables):
+    for data in (*results.data, *results.tables):
         for K in MAIN_KS:
             searched, equal = (
-                found.less_listmle(data, Variant(K, "hard", search=search))
+                results.less_listmle(data, Variant(K, "hard", search=search))
                 for search in (True, False)
             )
             if searched.sign < 0 and searched.significant:

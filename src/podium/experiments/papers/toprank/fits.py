@@ -52,8 +52,8 @@ def run_fold(
     """Every ranker of every mode on one fold: chosen on validation, measured on test."""
     fitted = fit_rankers(fold.train, fold.valid, metric, modes, tuned=tuned, seed=seed)
     # A ranker that both modes have is measured once.
-    tested = {id(found): _tested(found, fold.test, metric) for found in fitted.values()}
-    return {key: tested[id(found)] for key, found in fitted.items()}
+    tested = {id(model): _tested(model, fold.test, metric) for model in fitted.values()}
+    return {key: tested[id(model)] for key, model in fitted.items()}
 
 
 def kept_fold(fold: Fold, metric: str, modes: Sequence[Mode], tuned: bool, seed: int) -> Kept:
@@ -101,21 +101,21 @@ def fit_rankers(
             mode: TopRank(mode=mode, metric=metric, tuned=tuned, seed=seed).fit(train, valid=valid)
             for mode in modes
         }
-        known = {
+        members = {
             (mode, m.name): Fitted(m.model, m.settings, m.reason)
             for mode, vote in votes.items()
             for m in vote.model_.members  # type: ignore[attr-defined]
         }
-        shared = {name: found for (_, name), found in known.items() if name in BASELINES}
+        shared = {name: member for (_, name), member in members.items() if name in BASELINES}
         for name in BASELINES:
             if name not in shared:
                 shared[name] = _tuned(RANKERS[name](), train, valid, metric, tuned, seed)
         out: dict[tuple[Mode, str], Fitted] = {}
         for mode, vote in votes.items():
             margin, grid = _margin(mode, metric)
-            out |= {(mode, name): found for name, found in shared.items()}
+            out |= {(mode, name): member for name, member in shared.items()}
             out[mode, "topmargin"] = _tuned(margin, train, valid, metric, tuned, seed, grid)
-            out[mode, "topslack"] = known[mode, "topslack"]
+            out[mode, "topslack"] = members[mode, "topslack"]
             out[mode, "toprank"] = Fitted(vote.model_, _described(vote.model_), vote.stopped_)
     return out
 
@@ -138,8 +138,8 @@ def _tuned(
 ) -> Fitted:
     if "seed" in ranker.get_params(deep=False):
         ranker.set_params(seed=seed)
-    found = tune(ranker, train, valid, metric, grid if tuned else {}).ranker
-    return Fitted(found.model_, repr(found), "" if found.converged_ else found.stopped_)
+    best = tune(ranker, train, valid, metric, grid if tuned else {}).ranker
+    return Fitted(best.model_, repr(best), "" if best.converged_ else best.stopped_)
 
 
 def _described(model: Model) -> str:
@@ -149,7 +149,7 @@ def _described(model: Model) -> str:
     return f"t={model.t}, depth={model.depth}; votes: {votes}"
 
 
-def _tested(found: Fitted, test: RankingData, metric: str) -> Tested:
-    result = evaluate(test, found.model.scores(test.X, test.groups), REPORTED[metric])
+def _tested(fitted: Fitted, test: RankingData, metric: str) -> Tested:
+    result = evaluate(test, fitted.model.scores(test.X, test.groups), REPORTED[metric])
     values = {m: result[m].per_query.tolist() for m in REPORTED[metric]}
-    return Tested(values, found.settings, found.reason)
+    return Tested(values, fitted.settings, fitted.reason)

@@ -141,46 +141,46 @@ def _claims(found: Summary) -> list[str]:
     ]
 
 
-def _weak_counts(found: Summary, base: str, data: str) -> tuple[int, float]:
+def _weak_counts(summary: Summary, base: str, data: str) -> tuple[int, float]:
     """Return at how many points the vote is ahead of a weak base, and by how much in NDCG@10."""
-    own = {t.measure: t for t in found.weak_tests if (t.other, t.data) == (base, data)}
+    own = {t.measure: t for t in summary.weak_tests if (t.other, t.data) == (base, data)}
     return sum(t.sign > 0 for t in own.values()), own["NDCG@10"].difference
 
 
-def _weak_rows(found: Summary, cases: Sequence[Case]) -> list[list[str]]:
+def _weak_rows(summary: Summary, cases: Sequence[Case]) -> list[list[str]]:
     rows = []
     for base, (oracle, _) in WEAK_BASES.items():
         cells = []
         for data, mode in cases:
-            ahead = _weak_counts(found, base, data)[0]
+            ahead = _weak_counts(summary, base, data)[0]
             text = f"{verdict(ahead == len(POINTS))}: {ahead} of {len(POINTS)}"
             cells.append(text if mode == "paper" else "")
         rows.append([f"Figure 3, over TopSlack with the mean ideal ({SEARCHES[oracle]})", *cells])
     return rows
 
 
-def _over_weak_base(found: Summary) -> str:
+def _over_weak_base(summary: Summary) -> str:
     """Return the verdict over weak bases, for the line of Figure 3's claim."""
-    if not found.weak_tests:
+    if not summary.weak_tests:
         return ""
-    means = {(s.data, s.ranker, s.measure): s.mean for s in found.weak_scores}
+    means = {(s.data, s.ranker, s.measure): s.mean for s in summary.weak_scores}
     own = {
-        (s.data, s.measure): s.mean for s in found.modes["paper"].scores if s.ranker == "topslack"
+        (s.data, s.measure): s.mean for s in summary.modes["paper"].scores if s.ranker == "topslack"
     }
     parts = []
-    for data in found.data:
+    for data in summary.data:
         for base, (oracle, _) in WEAK_BASES.items():
-            ahead, gain = _weak_counts(found, base, data)
+            ahead, gain = _weak_counts(summary, base, data)
             parts.append(
                 f"on {data}, {SEARCHES[oracle]}, {ahead} of {len(POINTS)} points (NDCG@10 {gain:+.4f} over a "
                 f"base of {means[data, base, 'NDCG@10']:.4f}; TopSlack's own is {own[data, 'NDCG@10']:.4f})"
             )
     gains = any(
-        _weak_counts(found, base, data)[0] == len(POINTS)
-        for data in found.data
+        _weak_counts(summary, base, data)[0] == len(POINTS)
+        for data in summary.data
         for base in WEAK_BASES
     )
-    good = any(c.holds for c in found.modes["paper"].claims if c.figure == 3)
+    good = any(c.holds for c in summary.modes["paper"].claims if c.figure == 3)
     verdict_text = (
         " With the paper's vote: not over a good base, but over a weak one."
         if gains and not good
@@ -192,14 +192,14 @@ def _over_weak_base(found: Summary) -> str:
     )
 
 
-def _weak_base(found: Summary) -> list[str]:
+def _weak_base(summary: Summary) -> list[str]:
     """Return the vote over TopSlack with the mean ideal, beside the vote over TopSlack."""
-    if not found.weak_tests:
+    if not summary.weak_tests:
         return []
-    means = {(s.data, s.ranker, s.measure): s.mean for s in found.weak_scores}
-    tests = {(t.data, t.ranker, t.measure): t for t in found.weak_tests}
+    means = {(s.data, s.ranker, s.measure): s.mean for s in summary.weak_scores}
+    tests = {(t.data, t.ranker, t.measure): t for t in summary.weak_tests}
     rows = []
-    for data in found.data:
+    for data in summary.data:
         for base, (oracle, vote) in WEAK_BASES.items():
             label = f"{data}, {SEARCHES[oracle]}"
             rows.append([f"{label}: the base", *(f"{means[data, base, m]:.4f}" for m in POINTS)])
@@ -210,31 +210,32 @@ def _weak_base(found: Summary) -> list[str]:
         "",
         'With `ideal="cut"` TopSlack learns from the mean of all ideal rankings, a convex problem, in place '
         "of the one that its own weights prefer. C is from 1e-5 to 1e5; the vote is the paper's. "
-        f"p is by Holm's correction for these {len(found.weak_tests)} tests:",
+        f"p is by Holm's correction for these {len(summary.weak_tests)} tests:",
         "",
         *table(["mean, or difference (p)", *POINTS], rows),
         "",
     ]
 
 
-def _approximation_claim(found: Summary) -> str:
-    worst = max(found.approximations, key=lambda one: one.ratio)
-    small = max((a for a in found.approximations if "equal" in a.name), key=lambda a: a.ratio)
+def _approximation_claim(summary: Summary) -> str:
+    worst = max(summary.approximations, key=lambda one: one.ratio)
+    small = max((a for a in summary.approximations if "equal" in a.name), key=lambda a: a.ratio)
     holds = worst.ratio <= BOUND
     return (
         "- Section 3.2: *Supervised Kemeny is a 2-approximation of Kemeny's order*: "
         f"{verdict(holds)}. Its distance is {small.ratio:.2f} times the least in one case ({small.name}), "
-        f"and {worst.ratio:.2f} times in another ({worst.name}), where it has no bound. By insertion the "
-        "order is never further from the rankings than mu, so it is a 2-approximation where mu is one."
+        f"and {worst.ratio:.2f} times in another ({worst.name}), where it has no bound as "
+        "that ranker's weight goes to 0. By insertion the order is never further from the rankings than "
+        "mu, so it is a 2-approximation where mu is one."
     )
 
 
-def _approximation(found: Summary) -> list[str]:
+def _approximation(summary: Summary) -> list[str]:
     """Return the instances on which Supervised Kemeny is far from the best order."""
     ratios: dict[str, dict[str, float]] = {}
-    for one in found.approximations:
+    for one in summary.approximations:
         ratios.setdefault(one.name, {})[one.algorithm] = one.ratio
-    heads = list(dict.fromkeys(one.algorithm for one in found.approximations))
+    heads = list(dict.fromkeys(one.algorithm for one in summary.approximations))
     rows = [[name, *(f"{own[head]:.4f}" for head in heads)] for name, own in ratios.items()]
     return [
         "### Supervised Kemeny against the best order",
