@@ -21,6 +21,7 @@ from podium.experiments.folds import read_folds
 from podium.experiments.papers.data_sets import read_rankings
 from podium.experiments.papers.topk.data import consensus_folds
 from podium.experiments.papers.topk.fits import BETAS, entrants, run_fold
+from podium.rankers import FocusedSVM
 
 K = 10
 METRIC = "kNDCG@10"
@@ -87,7 +88,8 @@ def main() -> None:
         f"ranksvm {base.values.mean():.4f}, svm-map {measure(folds, 'svm-map').values.mean():.4f}"
     )
     print("\n".join(tolerances(folds, base)), flush=True)
-    scaled = measure(folds, "focused-svm", scale_pairs=True)
+    # The entrants of the experiment pin a coarser tolerance for the kept results.
+    scaled = measure(folds, "focused-svm", scale_pairs=True, eps=FocusedSVM().eps)
     print(f"scale_pairs=True: {scaled.values.mean():.4f}")
     print(f"lead {lead(scaled, base)}, {scaled.seconds / len(BETAS):.3f} seconds per fit")
 
