@@ -51,9 +51,9 @@ def _files(report: Report, folder: Path, repeats: int) -> None:
         "without a sync": unsynced,
         "one sync of 4 KB": _sync_once(folder / "raw"),
     }
-    found = report.race([Contender(name, work, repeats) for name, work in contenders.items()])
-    floor = floor_of("one sync of 4 KB", found["one sync of 4 KB"])
-    row = slowdown("save a model", found["save a model"], found["without a sync"], **floor)
+    timings = report.race([Contender(name, work, repeats) for name, work in contenders.items()])
+    floor = floor_of("one sync of 4 KB", timings["one sync of 4 KB"])
+    row = slowdown("save a model", timings["save a model"], timings["without a sync"], **floor)
     report.rows.append(row)
 
 
@@ -75,7 +75,7 @@ def _events(report: Report, folder: Path, body: bytes, n: int) -> None:
     """
     prepare(folder)
     request = post_request("/v1/events", body)
-    found: dict[tuple[str, int], list[Load]] = {}
+    loads: dict[tuple[str, int], list[Load]] = {}
     with ExitStack() as stack:
         servers: dict[str, Server] = {}
         for name, policy in SERVERS.items():
@@ -91,13 +91,13 @@ def _events(report: Report, folder: Path, body: bytes, n: int) -> None:
                     )
                     if times.failures:
                         raise AssertionError(f"{times.failures} requests failed")
-                    found.setdefault((name, connections), []).append(times)
-        sent = sum(len(one.latencies) for c in CONNECTIONS for one in found["off", c])
+                    loads.setdefault((name, connections), []).append(times)
+        sent = sum(len(one.latencies) for c in CONNECTIONS for one in loads["off", c])
         used = {name: (server.cpu() - before[name]) / sent for name, server in servers.items()}
     for connections in CONNECTIONS:
         for name in servers:
             if name != "off":
-                _compare(report, name, connections, found)
+                _compare(report, name, connections, loads)
     report.notes.append(
         "CPU of the service a request: "
         + ", ".join(f"{name} {seconds * 1e3:.2f} ms" for name, seconds in used.items())
@@ -118,10 +118,10 @@ def _n_requests(n: int, connections: int) -> int:
 
 
 def _compare(
-    report: Report, name: str, connections: int, found: dict[tuple[str, int], list[Load]]
+    report: Report, name: str, connections: int, loads: dict[tuple[str, int], list[Load]]
 ) -> None:
     best, off = (
-        max(found[server, connections], key=lambda one: one.rate) for server in (name, "off")
+        max(loads[server, connections], key=lambda one: one.rate) for server in (name, "off")
     )
     shown = f"{connections} connection{'s' if connections > 1 else ''}"
     report.rows.append(

@@ -177,6 +177,12 @@ def test_weights_and_scales_of_phi(folder):
     assert "8 weights of phi, 0 or more" in flat(done.stderr)
 
 
+def test_errors_of_alpha_name_its_argument():
+    done = run("feedback", "alpha", "simlated", "--features", "5", code=2)
+    assert "unknown feedback in SOURCE 'simlated'" in flat(done.stderr)
+    assert "--alpha" not in done.stderr
+
+
 def test_alpha_without_a_log():
     told = answer("feedback", "alpha", "simulated=0", "--features", "5")
     assert told["by_size"] == [0.5, 1.0, 1.0, 0.5, 0.1]  # 5, 10, 10, 5, 1 subsets of 10 at most

@@ -124,13 +124,20 @@ def test_import_of_a_sample(tmp_path):
     pool.write_text("query,document,text\n" + "".join(f"q1,d{i},text {i}\n" for i in range(40)))
     import_ = ("judge", "import", tmp_path / "a.db", "--pool", pool, "-a", "ann", "--top", 3)
     sampled = (*import_, "--sample", 10, "--seed", 7)
-    assert answer(*sampled)["queries"] == 1
+    told = answer(*sampled)
+    assert told["queries"] == 1
+    note = "a sample of 10 documents of each query (--seed 7): 10 of 40 stayed"
+    assert told["notes"][0] == note
+    assert note in flat(run(*sampled).stderr)
     with Store.open(tmp_path / "a.db") as opened:
         assert opened.pool() == read_pool(pool).sample(10, seed=7)
         (state,) = opened.session_states()
     assert len(state.task.documents) == 10
     assert (answer(*sampled)["queries"], answer(*sampled)["tasks"]) == (0, 0)
-    assert "q1" in run(*import_, "--sample", 10, "--seed", 8, code=1).stderr  # other documents
+    for other in ((), ("--sample", 10, "--seed", 8)):
+        stderr = flat(run(*import_, *other, code=1).stderr)
+        assert "'q1'" in stderr
+        assert "repeat the --sample and --seed of its first import" in stderr
 
 
 @pytest.mark.parametrize(
@@ -138,6 +145,7 @@ def test_import_of_a_sample(tmp_path):
     [
         ([], "expected --pool or --run with queries to judge, got neither"),
         (["-a", "ann", "--sample", "3"], "expected --sample with --pool or --run, got neither"),
+        (["--pool", "POOL", "--seed", "3"], "expected --seed with --sample or --assessors"),
         (["--pool", "POOL", "--run", "POOL"], "expected --pool or --run, got both"),
         (["-a", "ann"], "got neither, and the store has none"),
         (["--pool", "POOL", "--depth", "3"], "expected --depth with --run"),

@@ -677,6 +677,16 @@ def test_predict_writes_degrees_and_probabilities(graded, tmp_path, name):
     )
 
 
+def test_columns_of_probabilities_have_exact_labels(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.tile([0.5, 1_000_000, 1_000_001], 10)
+    data = podium.RankingData.from_arrays(rng.random((30, 2)), labels, qid=np.repeat(range(3), 10))
+    podium.write_letor(data, tmp_path / "data.txt")
+    run("train", "ordinal", tmp_path / "data.txt", "-o", tmp_path / "m.podium")
+    told = answer("predict", tmp_path / "m.podium", tmp_path / "data.txt", "--probabilities")
+    assert told["columns"] == [f"probability_{label}" for label in ("0.5", "1000000", "1000001")]
+
+
 def test_predict_writes_probabilities_to_parquet(graded, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     model, test = graded / "ordinal.podium", graded / "test.txt"

@@ -109,6 +109,8 @@ def test_without_logs_each_file_of_labels_is_a_batch(folder):
         (["cfbrs.podium", *CLASSES], "--classes together with --feedback"),
         (["cfbrs.podium", "--phi-weight", "clicks=2"], "--phi-scale together with --feedback"),
         (["cfbrs.podium", "--valid", "data.txt"], "--valid together with --until-converged"),
+        (["cfbrs.podium", "--tol", "0"], "--tol together with --until-converged"),
+        (["cfbrs.podium", "--patience", "1"], "--patience together with --until-converged"),
     ],
 )
 def test_what_update_refuses(folder, arguments, message):
@@ -116,6 +118,23 @@ def test_what_update_refuses(folder, arguments, message):
     done = run("update", model, "data.txt", "-o", "new.podium", *options, code=2)
     assert message in flat(done.stderr)
     assert not (folder / "new.podium").exists()
+
+
+def test_update_says_how_much_of_the_log_it_uses(folder):
+    log = ["--feedback", "monday.ndjson"]
+    done = run("update", "cfbrs.podium", "data.txt", "-o", "new.podium", *log, *CLASSES)
+    labels = read("monday").labels(DATA)
+    joined = sum(not np.isnan(own).all() for own in np.split(labels, DATA.groups.offsets[1:-1]))
+    assert f"feedback: 60 lists, {joined} of {DATA.n_queries} queries joined" in flat(done.stderr)
+
+
+def test_a_log_that_joins_nothing_is_an_error_with_its_queries(folder):
+    lines = (folder / "data.txt").read_text().replace("qid:", "qid:other")
+    (folder / "other.txt").write_text(lines)
+    done = run("update", "cfbrs.podium", "other.txt", "-o", "new.podium", "--feedback",
+               "monday.ndjson", *CLASSES, code=1)  # fmt: skip
+    queries = len(read("monday").summary("query").names)
+    assert f"0 of {queries} queries of the log are in the data" in flat(done.stderr)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +161,7 @@ def test_training_with_feedback_that_needs_no_log(folder, text, source):
         ("ranksvm", ["--alpha", "uniform"], "--alpha with cfbrs"),
         ("cfbrs", ["--alpha", "normal"], "uniform"),
         ("cfbrs", ["--alpha", "uniform=much"], "a number in --alpha uniform=NUMBER, got 'much'"),
+        ("cfbrs", ["--alpha", "simulated=1_0"], "in --alpha simulated=NUMBER, got '1_0'"),
         ("cfbrs", ["--alpha", "uniform=2"], "uniform feedback in [0, 1], got 2.0"),
         ("cfbrs", ["--alpha", "uniform", "--feedback", "monday.ndjson"], "--feedback or --alpha"),
         ("cfbrs", ["--phi-weight", "clicks=2"], "--phi-scale together with --feedback"),

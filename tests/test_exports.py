@@ -65,6 +65,13 @@ def runtime_scores(exported, X):
     return session.run(["score"], {"features": X.astype(np.float32)})[0][:, 0]
 
 
+def scores_of_nan(exported, X):
+    """The scores where NaN reaches the trees, which Elasticsearch's own features never are."""
+    if exported.target == "elasticsearch":
+        return score_elasticsearch(exported.content, exported.features, X, missing="node")
+    return emulate(exported, X)
+
+
 def refusal(model, target, **options):
     """Why the target does not take the model; nothing if it does."""
     try:
@@ -78,7 +85,7 @@ def check(model, target, predict, X, form, **options):
     """The engine's scores are podium's."""
     exported = export_model(model, target, **options)
     expected = predict(X.astype(np.float64))
-    assert_same(form, np.nan_to_num(X), expected, emulate(exported, X))
+    assert_same(form, np.nan_to_num(X), expected, scores_of_nan(exported, X))
     if target == "onnx":
         assert_same(form, np.nan_to_num(X), expected, runtime_scores(exported, X))
     return exported
@@ -302,10 +309,9 @@ def test_any_trees_score_the_same_on_their_thresholds_and_beside_them(target, fo
         assert "Solr adds 1e-6" in reason
         return
     exported = export_model(model, target)
-    knows = form.knows_missing
-    if target == "solr" and not knows:  # Solr makes 0 of what is missing, as the trees do
-        X = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    assert_same(form, np.nan_to_num(X), expected, emulate(exported, X))
+    assert_same(form, np.nan_to_num(X), expected, scores_of_nan(exported, X))
+    if target != "elasticsearch" or not form.knows_missing:
+        assert_same(form, np.nan_to_num(X), expected, emulate(exported, X))
     if target == "onnx":
         assert_same(form, np.nan_to_num(X), expected, runtime_scores(exported, X))
 
@@ -334,13 +340,34 @@ def test_models_that_know_missing_values_survive_a_file(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m.podium").predict(X), ranker.predict(X))
 
 
-def test_an_old_elasticsearch_makes_0_of_missing_values():
-    tree = Tree.of([0], [-0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT])
-    exported = export_model(Imported.of(trees_model(Forest(1, (tree,))), "a test"), "elasticsearch")
-    X = np.array([[np.nan]])
-    assert emulate(exported, X).tolist() == [1.0]
-    assert score_elasticsearch(exported.content, ["f1"], X, missing="zero").tolist() == [2.0]
-    assert "as NaN, not as 0" in exported.notes[0]
+LEFT_IF_MISSING = Tree.of([0], [-0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_NAN | DEFAULT_LEFT])
+"""Trees trained on missing values: NaN has 1, and 0 has 2."""
+
+
+def test_emulate_takes_nan_for_what_the_newest_version_makes_of_a_missing_feature():
+    model = Imported.of(trees_model(Forest(1, (LEFT_IF_MISSING,))), "a test")
+    scores = {target: emulate(export_model(model, target), [[np.nan]])[0] for target in TARGETS}
+    assert scores == {target: 2.0 if target == "elasticsearch" else 1.0 for target in TARGETS}
+    exported = export_model(model, "elasticsearch")
+    assert scores_of_nan(exported, np.array([[np.nan]])).tolist() == [1.0]
+    plain = Tree.of([0], [-0.5], [(~0, ~1)], [1.0, 2.0], [0])
+    other = export_model(Imported.of(trees_model(Forest(1, (plain,))), "a test"), "solr")
+    assert emulate(other, [[np.nan], [0.0], [-1.0]]).tolist() == [2.0, 2.0, 1.0]
+
+
+def test_notes_say_what_engines_do_to_trees_trained_on_missing_values():
+    model = Imported.of(trees_model(Forest(1, (LEFT_IF_MISSING,))), "a test")
+    notes = {target: " ".join(export_model(model, target).notes) for target in TARGETS}
+    assert (
+        "the Elasticsearch plug-in makes 0 of a feature that a document lacks"
+        in (notes["elasticsearch"])
+    )
+    assert "must pass them on" not in notes["elasticsearch"]
+    assert "OpenSearch 3.1 and earlier makes 0" in notes["opensearch"]
+    assert "where it counts as 0" not in notes["opensearch"]
+    assert '9.2 or later, and set "defaultValue": "NaN"' in notes["solr"]
+    for target in ("elasticsearch", "opensearch", "solr", "vespa"):
+        assert '(docs/exchange.md, "Missing values")' in notes[target]
 
 
 def test_opensearch_3_2_to_3_7_sends_all_missing_values_right_and_the_notes_say_so():
@@ -360,6 +387,7 @@ def test_opensearch_3_2_to_3_7_sends_all_missing_values_right_and_the_notes_say_
     assert not wrong[~lacking].any()
     (note,) = exported.notes
     assert "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right" in note
+    assert "or 3.1 or earlier, where it counts as 0" in note
     assert export_model(RankSVM().fit(DATA), "opensearch").notes == ()
     assert export_model(ranker, "elasticsearch").notes == ()
 

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from podium.losses import (
     TopkListMLELoss,
     make,
 )
+from podium.losses.pairwise import ScaledPairs
 
 VARIANTS = [
     PairHinge(),
@@ -348,6 +350,17 @@ def test_scaling_pairs_of_a_top_1_changes_nothing():
     for plain, other in zip(bound(scores_of(data)), scaled(scores_of(data)), strict=True):
         np.testing.assert_allclose(other, plain, atol=1e-12)
     assert scaled.active.tolist() == bound.active.tolist()
+
+
+@pytest.mark.parametrize("pair_loss", [partial(PairHinge, power=1), PairHinge, PairLogistic])
+def test_scaled_pairs_divide_by_all_pairs_of_a_query(pair_loss):
+    groups, labels = Groups.from_sizes([5, 3]), np.array([2.0, 1.0, 0, 0, 0, 1.0, 0, 0])
+    scores = np.linspace(-0.4, 0.3, 8)
+    sums, gradient = ScaledPairs.of(pair_loss(pairs="sum"), groups, labels)(scores)
+    means, mean_gradient = ScaledPairs.of(pair_loss(pairs="mean"), groups, labels)(scores)
+    counts = np.array([2 * 3, 1 * 2])
+    np.testing.assert_allclose(means, sums / counts)
+    np.testing.assert_allclose(mean_gradient, gradient / groups.spread(counts))
 
 
 @pytest.mark.parametrize("scale_pairs", [False, True])

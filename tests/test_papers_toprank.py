@@ -295,6 +295,17 @@ def test_supervised_kemeny_is_no_2_approximation(found):
     assert not TopRankSummary.of(found).claims[-1]
 
 
+def test_blocks_have_a_limit_by_weight_and_letters_for_ten():
+    """At a fixed weight the ratio tends to (1 - weight) / weight, which grows as the weight falls."""
+    ratios = [approximations([blocks(10, weight)])[0].ratio for weight in (0.1, 0.01, 0.001)]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 0.9 / 0.1
+    assert len(blocks(10).rankings[0]) == 21
+    for m in (0, 11):
+        with pytest.raises(UsageError, match=f"expected m from 1 to 10, got {m}"):
+            blocks(m)
+
+
 def distance(order, instance):
     """The weighted share of rankers against each pair, pair by pair."""
     total = sum(instance.weights)

@@ -136,7 +136,8 @@ class ScaledPairs(BoundLoss):
 
     Each labelled document u makes a list of its own, u and its query's documents of label 0, with all
     scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So every pair
-    loss can be scaled, by its own kernel, at the cost of one such list per labelled document.
+    loss can be scaled, by its own kernel, at the cost of one such list per labelled document. A loss with
+    ``pairs="mean"`` is divided by the number of all these pairs of the query.
 
     Parameters
     ----------
@@ -178,7 +179,10 @@ class ScaledPairs(BoundLoss):
         rows = np.asarray(lists.spread(tops)).copy()
         rest_place = lists.spread(first_rest[query]) + place - 1
         rows[place > 0] = rest[rest_place[place > 0]]
-        bound = loss.on(LabelledPairs.of(lists, (place == 0).astype(np.float64)))
+        bound = loss.total(LabelledPairs.of(lists, (place == 0).astype(np.float64)))
+        if loss.pairs == "mean":  # over all pairs of the query, not over those of each list
+            n_lists = np.bincount(query, minlength=len(groups))
+            bound = WeightedLoss(bound, 1 / (n_lists * n_rest)[query])
         return cls(groups, bound, query, rows, np.asarray(lists.spread(labels[tops])))
 
     @property

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from podium.aggregation import Kemeny, SupervisedKemeny, aggregate
+from podium.errors import UsageError
 
 BOUND = 2.0
 """What the paper says the ratio cannot exceed."""
@@ -47,7 +48,9 @@ BORDA_6 = Instance(
 
 
 def blocks(m: int, weight: float = 0.01) -> Instance:
-    """Return 2m + 1 documents on which the ratio grows with m and has no bound.
+    """Return 2m + 1 documents on which the ratio grows with m, to (1 - weight) / weight.
+
+    So it has no bound as the weight goes to 0.
 
     One ranker says v A B, one A B v, and a light one, whose order is mu, says B v A. Nearly all agree
     that A is above B. But v is just above A and just below B, so no document of A ever passes v.
@@ -57,7 +60,10 @@ def blocks(m: int, weight: float = 0.01) -> Instance:
     >>> blocks(2).rankings
     ('vabAB', 'abABv', 'ABvab')
     """
-    a, b = "abcdefghij"[:m], "ABCDEFGHIJ"[:m]
+    letters = "abcdefghij"
+    if not 1 <= m <= len(letters):
+        raise UsageError(f"expected m from 1 to {len(letters)}, got {m}")
+    a, b = letters[:m], letters[:m].upper()
     heavy = (1 - weight) / 2
     mu = f"{b}v{a}"
     return Instance(

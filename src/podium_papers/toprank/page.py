@@ -224,8 +224,9 @@ def _approximation_claim(result: TopRankSummary) -> str:
     return (
         "- Section 3.2: *Supervised Kemeny is a 2-approximation of Kemeny's order*: "
         f"{verdict(holds)}. Its distance is {small.ratio:.2f} times the least in one case ({small.name}), "
-        f"and {worst.ratio:.2f} times in another ({worst.name}), where it has no bound. By insertion the "
-        "order is never further from the rankings than mu, so it is a 2-approximation where mu is one."
+        f"and {worst.ratio:.2f} times in another ({worst.name}), where it has no bound as "
+        "that ranker's weight goes to 0. By insertion the order is never further from the rankings than "
+        "mu, so it is a 2-approximation where mu is one."
     )
 
 

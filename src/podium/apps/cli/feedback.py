@@ -21,6 +21,7 @@ from podium.apps.cli.feedback_options import PhiScale, PhiWeight, make_phi, make
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from podium.data import RankingData
     from podium.feedback import Feedback, FeedbackSummary, LogCounts, Phi
 
 app = typer.Typer(help="What users did with the lists they were shown.", no_args_is_help=True)
@@ -128,7 +129,7 @@ def alpha(
     """Say what feedback without a log is: alpha by the size of a block, or of a composition."""
     from podium.feedback import split_alpha
 
-    feedback = make_source(source, seed)
+    feedback = make_source(source, seed, "SOURCE")
     if blocks is None:
         by_size = feedback.by_size(features).tolist()
         headers, values = ["features in a block", "alpha"], list(enumerate(by_size, 1))
@@ -291,6 +292,39 @@ def problems_of(counts: LogCounts) -> list[tuple[str, str]]:
             told += f" ({', '.join(most)}{', ...' if len(counts.unknown_actions) > 5 else ''})"
         found.append((name.replace("_", " "), told))
     return found
+
+
+def print_joined(feedback: Feedback, data: RankingData) -> None:
+    """Print a line on stderr: how much of the log there is for this data, and what was wrong with it."""
+    joined = f"{_n_joined(feedback, data):,} of {data.n_queries:,} queries joined"
+    wrong = [f"{name} {text}" for name, text in problems_of(feedback.counts)]
+    parts = [f"{len(feedback):,} lists, {joined}", *wrong]
+    typer.echo(f"podium: feedback: {'; '.join(parts)}", err=True)
+
+
+def check_joined(feedback: Feedback, data: RankingData) -> None:
+    """Raise if no document that the log shows is in the data."""
+    import numpy as np
+
+    from podium.errors import DataError
+
+    if _n_joined(feedback, data):
+        return
+    in_data = int((~np.isnan(feedback.query_alphas(data))).sum())
+    in_log = len(feedback.summary("query").names)
+    documents = ", but none of the documents shown for them" if in_data else ""
+    raise DataError(
+        f"{in_data:,} of {in_log:,} queries of the log are in the data{documents}; expected the data of the "
+        "lists that were shown, with the same query texts or ids and the same document ids"
+    )
+
+
+def _n_joined(feedback: Feedback, data: RankingData) -> int:
+    """Return the number of queries of the data with a document that the log shows."""
+    import numpy as np
+
+    shown = ~np.isnan(feedback.labels(data))
+    return int(data.groups.reduce(np.logical_or, shown).sum())
 
 
 def _print_summary(

@@ -1,7 +1,8 @@
-"""Options about feedback that several commands share: phi's weights and scales, alpha without a log."""
+"""Options about feedback that several commands share: logs, user classes, phi, and alpha without a log."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
 
 FACTOR_NAMES = "clicks, bookmarks, dwell, downloads, shares, ignored, back or closed"
 
+FeedbackLogs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        metavar="EVENTS",
+        help="UBI logs of what users did, for cfbrs: see podium feedback. May be given several times.",
+    ),
+]
+FeedbackClasses = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH|CSV",
+        help="Where --feedback has user classes, as in podium feedback summarise.",
+    ),
+]
 PhiWeight = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,6 +56,15 @@ Alpha = Annotated[
         "simulated=0.01 (drawn by --seed).",
     ),
 ]
+
+
+def check_needs_log(feedback: Sequence[Path] | None, classes: str | None, phi: Phi | None) -> None:
+    """Raise if an option about logs is set and no log is named."""
+    from podium.errors import UsageError
+
+    if not feedback and (classes is not None or phi is not None):
+        option = "--classes" if classes is not None else "--phi-weight and --phi-scale"
+        raise UsageError(f"expected {option} together with --feedback, got no --feedback")
 
 
 def make_phi(weights: Sequence[str] | None, scales: Sequence[str] | None) -> Phi | None:
@@ -70,18 +96,20 @@ def _by_factor(
     return tuple(values.values())
 
 
-def make_source(text: str, seed: int | None) -> UniformFeedback | SimulatedFeedback:
-    """Return the feedback that --alpha names."""
+def make_source(
+    text: str, seed: int | None, option: str = "--alpha"
+) -> UniformFeedback | SimulatedFeedback:
+    """Return the feedback that a text names; errors name the option or argument that it came from."""
+    from podium.data.decimals import decimal_of
     from podium.errors import UnknownNameError, UsageError
     from podium.feedback import SimulatedFeedback, UniformFeedback
 
     name, equals, number = (part.strip() for part in text.partition("="))
     if name not in ("uniform", "simulated"):
-        raise UnknownNameError("feedback in --alpha", name, ("uniform", "simulated"))
-    try:
-        value = float(number) if equals else None
-    except ValueError:
-        raise UsageError(f"expected a number in --alpha {name}=NUMBER, got {number!r}") from None
+        raise UnknownNameError(f"feedback in {option}", name, ("uniform", "simulated"))
+    value = decimal_of(number) if equals else None
+    if equals and value is None:
+        raise UsageError(f"expected a number in {option} {name}=NUMBER, got {number!r}")
     if name == "uniform":
         return UniformFeedback() if value is None else UniformFeedback(value)
     seeded = SimulatedFeedback(seed=seed or 0)

@@ -40,7 +40,12 @@ class Wanted:
     ask_implied: bool | None = None
     grades: str | None = None
     mix: bool = False
-    seed: int = 0
+    seed: int | None = None
+
+    @property
+    def drawn_by(self) -> int:
+        """The seed of everything that is drawn: 0 where none is named."""
+        return self.seed or 0
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,22 @@ class Campaign:
         """Put all of it into a store; what is there already stays. Says how much is new."""
         from podium.labelling.store import StoreMember
 
-        new = {"queries": 0 if self.pool is None else store.add_pool(self.pool)}
+        new = {"queries": self._add_pool(store)}
         known = {member.id for member in store.members()}
         names = [name for name in self.assessors if name not in known]
         store.add_members(map(StoreMember, names))
         return new | {"assessors": len(names), "tasks": store.add_tasks(self.tasks)}
+
+    def _add_pool(self, store: Store) -> int:
+        from podium.errors import DataError
+
+        if self.pool is None:
+            return 0
+        try:
+            return store.add_pool(self.pool)
+        except DataError as error:
+            hint = "if the store has a sample, repeat the --sample and --seed of its first import"
+            raise DataError(f"{error}; {hint}") from error
 
 
 def campaign(store: str, wanted: Wanted, *, somebody: str | None = None) -> Campaign:
@@ -98,8 +114,10 @@ def campaign(store: str, wanted: Wanted, *, somebody: str | None = None) -> Camp
         Who judges where nobody is named and the store has nobody.
     """
     known = Known.of(store)
-    names, notes = split_names(wanted.assessors), []
-    pool = _pool(store, wanted)
+    names = split_names(wanted.assessors)
+    notes: list[str] = []
+    pool, sampled = _pool(store, wanted)
+    notes += sampled
     unnamed = not names and wanted.assign is None and wanted.design is None
     if unnamed and not known.assessors and somebody and pool:
         names = [somebody]
@@ -107,6 +125,7 @@ def campaign(store: str, wanted: Wanted, *, somebody: str | None = None) -> Camp
             f"no assessors were named: all queries go to one called {somebody!r}; name them by --assessors"
         )
     plan = [] if pool is None else plan_of(pool, names, wanted)
+    _check_seed(wanted, plan)
     names = list(dict.fromkeys([*names, *(one.assessor for one in plan)]))
     _check_names(names, known)
     tasks: list[Task] = []
@@ -127,21 +146,42 @@ def split_names(given: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(n.strip() for part in given for n in part.split(",") if n.strip()))
 
 
-def _pool(store: str, wanted: Wanted) -> Pool | None:
-    """The pool to judge: of files, all of it or a sample, or the store's own."""
+def _check_seed(wanted: Wanted, plan: Sequence[Assignment]) -> None:
+    from podium.errors import UsageError
+
+    if wanted.seed is not None and wanted.sample is None and not plan:
+        raise UsageError(
+            "expected --seed with --sample or --assessors, got neither, so that nothing is drawn"
+        )
+
+
+def _sample(pool: Pool, n: int, seed: int) -> tuple[Pool, list[str]]:
+    """Return a sample of each query, and a note that says how much of the pool it is."""
+    sampled = pool.sample(n, seed=seed)
+    before, after = (sum(len(query.documents) for query in one) for one in (pool, sampled))
+    note = (
+        f"a sample of {n:,} documents of each query (--seed {seed}): {after:,} of {before:,} stayed"
+    )
+    return sampled, [note]
+
+
+def _pool(store: str, wanted: Wanted) -> tuple[Pool | None, list[str]]:
+    """Return the pool to judge (of files, all of it or a sample, or the store's own), and notes."""
     from podium.errors import UsageError
 
     pool = _pool_of_files(wanted)
     if pool is not None:
-        return pool if wanted.sample is None else pool.sample(wanted.sample, seed=wanted.seed)
+        if wanted.sample is None:
+            return pool, []
+        return _sample(pool, wanted.sample, wanted.drawn_by)
     if wanted.sample is not None:
         raise UsageError("expected --sample with --pool or --run, got neither")
     if not wanted.assessors and wanted.assign is None:
-        return None
+        return None, []
     if is_there(store):
         with open_store(store) as opened:
             if opened.query_texts():
-                return opened.pool()
+                return opened.pool(), []
     raise UsageError(
         "expected --pool or --run with queries to judge, got neither, and the store has none"
     )
@@ -183,9 +223,11 @@ def plan_of(pool: Pool, assessors: list[str], wanted: Wanted) -> list[Assignment
         return []
     if design == "crossover":
         rounds = wanted.rounds or (2 if len(assessors) >= 4 else 1)
-        return crossover_design(ids, assessors, rounds=rounds, seed=wanted.seed)
+        return crossover_design(ids, assessors, rounds=rounds, seed=wanted.drawn_by)
     if design == "overlap":
-        return overlap_design(ids, assessors, wanted.overlap, tools=[wanted.tool], seed=wanted.seed)
+        return overlap_design(
+            ids, assessors, wanted.overlap, tools=[wanted.tool], seed=wanted.drawn_by
+        )
     return [Assignment(name, query, wanted.tool) for name in assessors for query in ids]
 
 
@@ -225,7 +267,7 @@ def _new_tasks(
         return []
     there = {task.id: task for task in known.tasks}
     settings = _settings(wanted, known.tasks, {one.tool for one in plan})
-    tasks = make_tasks(plan, pool, **settings, seed=wanted.seed)
+    tasks = make_tasks(plan, pool, **settings, seed=wanted.drawn_by)
     for task in tasks:
         before = there.get(task.id, task).settings
         for name, value in task.settings.items():

@@ -48,6 +48,14 @@ Sample = Annotated[
         help="Judge a random sample of this many documents of each query (see --seed); all by default.",
     ),
 ]
+DrawSeed = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the sample, the design and the tasks: same seed, same result; 0 by default.",
+        min=0,
+        max=2**63 - 1,
+    ),
+]
 Assessors = Annotated[
     list[str] | None,
     typer.Option(

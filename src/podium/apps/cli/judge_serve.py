@@ -14,7 +14,7 @@ import typer
 
 from podium.apps.cli import http_options
 from podium.apps.cli import judge_options as options
-from podium.apps.cli.console import Json, Seed, print_json, printable, reports_errors
+from podium.apps.cli.console import Json, print_json, printable, reports_errors
 from podium.apps.cli.judge_campaign import ADMIN, Campaign, Wanted, campaign
 from podium.apps.cli.judge_lock import served_at, serving
 from podium.apps.cli.judge_options import open_store, print_notes, store_name, the_store
@@ -104,7 +104,7 @@ def serve(
     client_connections: http_options.ClientConnections = 2_000,
     client_requests: http_options.ClientRequests = 500.0,
     wrong_tries: http_options.WrongTries = 30,
-    seed: Seed = 0,
+    seed: options.DrawSeed = None,
     json: Json = False,
 ) -> None:
     """Serve the judging web app, and print a personal link for everybody."""

@@ -77,7 +77,7 @@ def import_(
     ask_implied: options.AskImplied = None,
     grades: options.Grades = None,
     mix: options.Mix = False,
-    seed: Seed = 0,
+    seed: options.DrawSeed = None,
     json: Json = False,
 ) -> None:
     """Put queries, documents, assessors and tasks into a store; it is made if it is not there."""

@@ -163,8 +163,13 @@ def _columns(
         return {"degree": np.asarray(ranker.predict_degree(data), dtype=np.float64)}
     table = ranker.predict_proba(data)
     labels = ranker.degrees_ if isinstance(ranker, Ordinal) else np.arange(table.shape[1])
-    names = [f"probability_{label:g}" for label in labels.tolist()]
+    names = [f"probability_{_exact(float(label))}" for label in labels.tolist()]
     return dict(zip(names, table.T, strict=True))
+
+
+def _exact(label: float) -> str:
+    """Return all digits of a label, so that different labels have different names."""
+    return str(int(label)) if label.is_integer() else repr(label)
 
 
 def _named(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, list[str]]:

@@ -19,8 +19,17 @@ from podium.apps.cli.console import (
     training,
     warnings_in_one_line,
 )
-from podium.apps.cli.feedback import problems_of, read_feedback
-from podium.apps.cli.feedback_options import Alpha, PhiScale, PhiWeight, make_phi, make_source
+from podium.apps.cli.feedback import print_joined, read_feedback
+from podium.apps.cli.feedback_options import (
+    Alpha,
+    FeedbackClasses,
+    FeedbackLogs,
+    PhiScale,
+    PhiWeight,
+    check_needs_log,
+    make_phi,
+    make_source,
+)
 from podium.apps.cli.settings import (
     Set,
     build_ranker,
@@ -32,7 +41,7 @@ from podium.apps.cli.settings import (
 
 if TYPE_CHECKING:
     from podium.data import RankingData
-    from podium.feedback import Feedback, Phi
+    from podium.feedback import Phi
     from podium.rankers import History, Ranker
 
 EXAMPLE = """Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
@@ -68,21 +77,8 @@ def train(
     seed: Annotated[
         int | None, typer.Option(help="Same seed, same model.", min=0, max=2**63 - 1)
     ] = None,
-    feedback: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True, dir_okay=False, metavar="EVENTS",
-            help="UBI logs of what users did, for cfbrs: see podium feedback. May be given several "
-            "times.",
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|CSV",
-            help="Where --feedback has user classes, as in podium feedback summarise.",
-        ),
-    ] = None,
+    feedback: FeedbackLogs = None,
+    classes: FeedbackClasses = None,
     phi_weight: PhiWeight = None,
     phi_scale: PhiScale = None,
     alpha: Alpha = None,
@@ -108,7 +104,7 @@ def train(
     users: dict[str, Any] = {}
     if feedback:
         users["feedback"] = read_feedback(feedback, classes, phi=phi)
-        _tell_feedback(users["feedback"], data)
+        print_joined(users["feedback"], data)
     elif alpha is not None:
         users["feedback"] = make_source(alpha, seed)
     started = time.perf_counter()
@@ -156,27 +152,11 @@ def _check_feedback(
     if (feedback or alpha is not None) and not isinstance(learner, CFBRS):
         option = "--feedback" if feedback else "--alpha"
         raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
-    if classes is not None and not feedback:
-        raise UsageError("expected --classes together with --feedback, got it alone")
-    if phi is not None and not feedback:
-        raise UsageError(
-            "expected --phi-weight and --phi-scale together with --feedback, got no --feedback"
-        )
+    check_needs_log(feedback, classes, phi)
     if alpha is not None:
         if feedback:
             raise UsageError("expected --feedback or --alpha, got both")
         make_source(alpha, 0)  # a wrong word must not wait for the data
-
-
-def _tell_feedback(feedback: Feedback, data: RankingData) -> None:
-    """A line on stderr: how much of the log there is for this data, and what was wrong with it."""
-    import numpy as np
-
-    shown = ~np.isnan(feedback.labels(data))
-    joined = int(data.groups.reduce(np.logical_or, shown).sum())
-    told = f"{len(feedback):,} lists, {joined:,} of {data.n_queries:,} queries joined"
-    wrong = [f"{name} {text}" for name, text in problems_of(feedback.counts)]
-    typer.echo(f"podium: feedback: {'; '.join([told, *wrong])}", err=True)
 
 
 def check_measure(metric: str) -> None:

@@ -17,8 +17,15 @@ from podium.apps.cli.console import (
     reports_errors,
     warnings_in_one_line,
 )
-from podium.apps.cli.feedback import read_feedback
-from podium.apps.cli.feedback_options import PhiScale, PhiWeight, make_phi
+from podium.apps.cli.feedback import check_joined, print_joined, read_feedback
+from podium.apps.cli.feedback_options import (
+    FeedbackClasses,
+    FeedbackLogs,
+    PhiScale,
+    PhiWeight,
+    check_needs_log,
+    make_phi,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,20 +55,8 @@ def update(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.")
     ],
-    feedback: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True, dir_okay=False, metavar="EVENTS",
-            help="UBI logs of what users did: see podium feedback. May be given several times.",
-        ),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|CSV",
-            help="Where --feedback has user classes, as in podium feedback summarise.",
-        ),
-    ] = None,
+    feedback: FeedbackLogs = None,
+    classes: FeedbackClasses = None,
     phi_weight: PhiWeight = None,
     phi_scale: PhiScale = None,
     until_converged: Annotated[
@@ -76,25 +71,34 @@ def update(
         ),
     ] = None,
     tol: Annotated[
-        float, typer.Option(min=0, help="A change of the metric below this is none.")
-    ] = 1e-3,
+        float | None,
+        typer.Option(min=0, help="A change of the metric below this is none; 0.001 by default."),
+    ] = None,
     patience: Annotated[
-        int, typer.Option(min=1, help="Batches in a row without a change that end the updates.")
-    ] = 2,
+        int | None,
+        typer.Option(
+            min=1, help="Batches in a row without a change that end the updates; 2 by default."
+        ),
+    ] = None,
     missing: Missing = "error",
     json: Json = False,
 ) -> None:  # fmt: skip
     """Update a model of cfbrs with new feedback."""
     from podium.data.files import check_target
 
-    phi = _check_options(feedback, classes, make_phi(phi_weight, phi_scale), until_converged, valid)
+    phi = make_phi(phi_weight, phi_scale)
+    check_needs_log(feedback, classes, phi)
+    if not until_converged:
+        _check_goes_on(valid=valid, tol=tol, patience=patience)
     check_target(out, *inputs, *(feedback or ()), *(valid or ()))
     ranker = _load(model)
     batches = _batches(inputs, feedback or [], classes, phi, missing, apart=until_converged)
     with busy("updating"), warnings_in_one_line():
         if until_converged:
             held_out = read_files(valid, missing) if valid else None
-            done = ranker.learn_until_converged(batches, held_out, tol=tol, patience=patience)
+            done = ranker.learn_until_converged(
+                batches, held_out, tol=1e-3 if tol is None else tol, patience=patience or 2
+            )
         else:
             done = None
             for batch in batches:
@@ -103,18 +107,13 @@ def update(
     _report(ranker, out, done, json)
 
 
-def _check_options(
-    feedback: list[Path] | None, classes: str | None, phi: Phi | None, until_converged: bool,
-    valid: list[Path] | None,
-) -> Phi | None:  # fmt: skip
+def _check_goes_on(**options: object) -> None:
+    """Raise if an option of --until-converged is set; it was called without that."""
     from podium.errors import UsageError
 
-    if feedback is None and (classes is not None or phi is not None):
-        option = "--classes" if classes is not None else "--phi-weight and --phi-scale"
-        raise UsageError(f"expected {option} together with --feedback, got no --feedback")
-    if valid is not None and not until_converged:
-        raise UsageError("expected --valid together with --until-converged, got it alone")
-    return phi
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"expected --{name} together with --until-converged, got it alone")
 
 
 def _load(model: Path) -> CFBRS:
@@ -144,7 +143,13 @@ def _batches(
         return
     data = read_files(inputs, missing)
     for logs in [[log] for log in feedback] if apart else [feedback]:
-        yield Batch(data, read_feedback(logs, classes, phi=phi) if logs else None)
+        if not logs:
+            yield Batch(data)
+            continue
+        read = read_feedback(logs, classes, phi=phi)
+        print_joined(read, data)
+        check_joined(read, data)
+        yield Batch(data, read)
 
 
 def _report(ranker: CFBRS, out: Path, done: Adaptation | None, json: bool) -> None:

@@ -34,6 +34,8 @@ def emulate(
 ) -> NDArray[np.floating]:
     """The scores an engine would give these rows, whose columns are the export's features.
 
+    NaN is a feature that a document lacks. The newest known version of the engine says what it counts as.
+
     Examples
     --------
     >>> from podium.data import make_synthetic

@@ -9,6 +9,8 @@ Left where threshold > x. Where a feature is missing, versions of the plug-ins d
 - "node": x is NaN, and goes to the node named `missing`: OpenSearch from 3.8 on (#379, July 2026), and
   Elasticsearch's plug-in from 2024 on, where a NaN reaches it (o19s#480).
 
+The default of each engine is what its newest known version does.
+
 Checks follow these classes, of o19s/elasticsearch-learning-to-rank at 8.x and
 opensearch-learning-to-rank-base at 3.8: StoredLtrModel and its LtrModelDefinition (the definition may
 be an object in newer versions, and is a text here), StandardFeatureNormDefinition,
@@ -43,7 +45,7 @@ def score_opensearch(
 
 
 def score_elasticsearch(
-    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "node"
+    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "zero"
 ) -> NDArray[np.float32]:
     """The plugin of Elasticsearch, whose older versions know fewer objectives."""
     return _score(content, features, X, missing, _OLD_PLAIN)
@@ -56,10 +58,10 @@ def _score(
     missing: Missing,
     objectives: tuple[str, ...],
 ) -> NDArray[np.float32]:
-    told = _fields(_fields(json.loads(content), {"model"})["model"], {"name", "model"})
-    body = _fields(told["model"], {"type", "definition", "feature_normalizers"})
+    stored = _fields(_fields(json.loads(content), {"model"})["model"], {"name", "model"})
+    body = _fields(stored["model"], {"type", "definition", "feature_normalizers"})
     columns = {name: j for j, name in enumerate(features)}
-    if not (_text(told["name"]) and _text(body["definition"])):
+    if not (_text(stored["name"]) and _text(body["definition"])):
         raise ModelFileError("expected a name and a definition, got an empty text")
     x = X.astype(np.float32)
     if missing == "zero":
@@ -80,11 +82,13 @@ def _score(
     return total
 
 
-def _fields(told: object, names: set[str]) -> dict[str, Any]:
+def _fields(value: object, names: set[str]) -> dict[str, Any]:
     """An object without other fields, which the plug-ins refuse."""
-    if not isinstance(told, dict) or not set(told) <= names:
-        raise ModelFileError(f"expected an object with fields of {sorted(names)}, got {told!r:.80}")
-    return told
+    if not isinstance(value, dict) or not set(value) <= names:
+        raise ModelFileError(
+            f"expected an object with fields of {sorted(names)}, got {value!r:.80}"
+        )
+    return value
 
 
 def _text(value: object) -> str:
@@ -106,8 +110,8 @@ def _column(columns: dict[str, int], name: str) -> int:
     return columns[name]
 
 
-def _normalize(told: dict[str, Any], x: NDArray[np.float32]) -> NDArray[np.float32]:
-    ((kind, settings),) = told.items()
+def _normalize(normalizer: dict[str, Any], x: NDArray[np.float32]) -> NDArray[np.float32]:
+    ((kind, settings),) = normalizer.items()
     if kind == "standard":
         settings = _fields(settings, {"mean", "standard_deviation"})
         deviation = _single(settings["standard_deviation"])

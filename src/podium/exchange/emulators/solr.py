@@ -1,7 +1,8 @@
 """Solr LTR: LinearModel, MultipleAdditiveTreesModel and NeuralNetworkModel, in float32.
 
 Left where x <= fl(threshold + 1e-6), the sum taken in float32 when the model is read. NaN goes where
-`missing` says if isNullSameAsZero is false, and right if it is not told (a comparison with NaN).
+`missing` says if isNullSameAsZero is false. Else a feature that a document lacks is 0, the default value
+of features, and NaN is taken for that.
 
 Each check follows a class of Solr's ltr module, 9.2 (the first with isNullSameAsZero) and later:
 
@@ -35,28 +36,35 @@ SLACK = np.float32(1e-6)
 
 def score_solr(content: str, features: Sequence[str], X: NDArray[Any]) -> Singles:
     """A model of the model store."""
-    told = json.loads(content)
+    model = json.loads(content)
     store = {name: j for j, name in enumerate(features)}
-    names = [_text(feature["name"]) for feature in told["features"]]
+    names = [_text(feature["name"]) for feature in model["features"]]
+    raw = X.astype(np.float32)
+    if not _takes_nan(model["params"]):
+        raw[np.isnan(raw)] = 0
     x = np.empty((len(X), len(names)), dtype=np.float32)
-    for j, (name, feature) in enumerate(zip(names, told["features"], strict=True)):
+    for j, (name, feature) in enumerate(zip(names, model["features"], strict=True)):
         if name not in store or name in names[:j]:
             raise ModelFileError(f"expected each feature of the store once, got {name!r}")
-        x[:, j] = _normalize(feature.get("norm"), X[:, store[name]].astype(np.float32))
-    package, _, kind = _text(told["class"]).rpartition(".")
-    if kind not in _MODELS or package != _PACKAGE + "model" or not _text(told["name"]):
-        raise ModelFileError(f"expected a known class of model, got {told['class']}")
-    return _MODELS[kind](told["params"], names, x)
+        x[:, j] = _normalize(feature.get("norm"), raw[:, store[name]])
+    package, _, kind = _text(model["class"]).rpartition(".")
+    if kind not in _MODELS or package != _PACKAGE + "model" or not _text(model["name"]):
+        raise ModelFileError(f"expected a known class of model, got {model['class']}")
+    return _MODELS[kind](model["params"], names, x)
 
 
 _PACKAGE = "org.apache.solr.ltr."
 
 
-def _entries(told: object, *names: str) -> dict[str, Any]:
+def _takes_nan(params: object) -> bool:
+    return isinstance(params, dict) and params.get("isNullSameAsZero") is False
+
+
+def _entries(value: object, *names: str) -> dict[str, Any]:
     """The entries of an object whose setters have these names."""
-    if not isinstance(told, dict) or not set(told) <= set(names) or None in told.values():
-        raise ModelFileError(f"expected an object with entries of {names}, got {told!r:.80}")
-    return told
+    if not isinstance(value, dict) or not set(value) <= set(names) or None in value.values():
+        raise ModelFileError(f"expected an object with entries of {names}, got {value!r:.80}")
+    return value
 
 
 def _text(value: object) -> str:
@@ -116,8 +124,8 @@ def _trees(params: dict[str, Any], names: list[str], x: Singles) -> Singles:
         raise ModelFileError(f"expected true or false as isNullSameAsZero, got {zero!r:.80}")
     total = np.zeros(len(x), dtype=np.float32)
     for tree in params["trees"]:
-        told = _entries(tree, "weight", "root")
-        total += _single(told["weight"]) * _tree(told["root"], names, x, nulls=not zero)
+        weighted = _entries(tree, "weight", "root")
+        total += _single(weighted["weight"]) * _tree(weighted["root"], names, x, nulls=not zero)
     return total
 
 
@@ -148,8 +156,8 @@ def _tree(root: dict[str, Any], names: list[str], x: Singles, *, nulls: bool) ->
 
 def _network(params: dict[str, Any], names: list[str], x: Singles) -> Singles:
     out = x
-    for told in _entries(params, "layers")["layers"]:
-        layer = _entries(told, "matrix", "bias", "activation")
+    for value in _entries(params, "layers")["layers"]:
+        layer = _entries(value, "matrix", "bias", "activation")
         matrix, bias = layer["matrix"], layer["bias"]
         if len(matrix) != len(bias) or any(len(row) != out.shape[1] for row in matrix):
             raise ModelFileError("expected a layer's matrix and bias to fit")

@@ -90,20 +90,20 @@ def _setting(lines: Lines, name: str) -> int | None:
 def _weighted_sum(lines: Lines, n_features: int | None, algorithm: str) -> Found:
     number, words = _words(lines)
     every = pairs(lines, number, words, java_number)
-    found = [(feature, weight) for feature, weight in every if feature > 0]
-    if not found:
+    weights = [(feature, weight) for feature, weight in every if feature > 0]
+    if not weights:
         raise lines.wrong(number, "expected feature:weight pairs, got none")
-    constants = len(every) - len(found)
+    constants = len(every) - len(weights)
     if constants != (algorithm == "Linear Regression"):
         raise lines.wrong(
             number,
             "expected a constant (0:...) once in a linear regression, and features from 1 on in others, "
             f"got feature 0 {constants} times",
         )
-    model = linear(lines, found, n_features)
+    model = linear(lines, weights, n_features)
     if algorithm != "Coordinate Ascent":
         return Found(model, algorithm)
-    size = math.fsum(abs(weight) for _, weight in found)
+    size = math.fsum(abs(weight) for _, weight in weights)
     doubt = (
         f"the sizes of the weights add up to {size:.6g}, and RankLib writes weights that add up to 1; "
         "if RankLib wrote this file, it is cut off or was changed"

@@ -121,14 +121,11 @@ def check_forest(forest: Forest, names: tuple[str, ...], deepest: int | None = D
             )
 
 
-def no_missing(forest: Forest) -> tuple[str, ...]:
-    """A note for engines, which may make 0 of missing values that go their own way in the trees."""
+def missing_note(forest: Forest, advice: str) -> tuple[str, ...]:
+    """Return what to do in an engine about trees that were trained on missing values; else nothing."""
     if not forest.knows_missing:
         return ()
-    return (
-        "the model knows missing values: the engine must pass them on as NaN, not as 0 "
-        "(see the docs of the target)",
-    )
+    return (f'the model knows missing values: {advice} (docs/exchange.md, "Missing values")',)
 
 
 def scale_terms(form: WeightedSum) -> list[tuple[float, float]]:

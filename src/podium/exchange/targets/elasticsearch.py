@@ -19,19 +19,20 @@ from podium.exchange.targets.content import (
     asking_below,
     check_forest,
     divisor,
-    no_missing,
+    missing_note,
     single,
     single_range,
     singles,
 )
 
 LINEAR, TREES = "model/linear", "model/xgboost+json"
-MISSING_GOES_RIGHT = (
-    "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right at every split, and so "
-    "scores the document wrong; use 3.8 or later (or 3.1 or earlier, where it counts as 0), or define "
-    "features that have a value for every document"
-)
-"""What to know of the plug-in between its pull requests #206 and #379."""
+MISSING = {
+    "elasticsearch": "the Elasticsearch plug-in makes 0 of a feature that a document lacks, and so scores "
+    "the document wrong; define features that have a value for every document",
+    "opensearch": "OpenSearch 3.1 and earlier makes 0 of a feature that a document lacks, and so scores "
+    "the document wrong; use 3.8 or later",
+}
+"""What to know of trees that were trained on missing values."""
 
 
 def elasticsearch(model: Portable, name: str) -> Exported:
@@ -42,9 +43,19 @@ def elasticsearch(model: Portable, name: str) -> Exported:
 def opensearch(model: Portable, name: str) -> Exported:
     """For the OpenSearch LTR plugin, whose models are the same."""
     made = _exported("opensearch", model, name)
-    if made.kind != TREES:
+    if not isinstance(model.form, Forest):
         return made
-    return replace(made, notes=(*made.notes, MISSING_GOES_RIGHT))
+    return replace(made, notes=(*made.notes, _goes_right(model.form)))
+
+
+def _goes_right(form: Forest) -> str:
+    """Return what to know of the plug-in between its pull requests #206 and #379."""
+    zero = "" if form.knows_missing else " (or 3.1 or earlier, where it counts as 0)"
+    return (
+        "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right at every split, and "
+        f"so scores the document wrong; use 3.8 or later{zero}, or define features that have a value "
+        "for every document"
+    )
 
 
 def _exported(target: str, model: Portable, name: str) -> Exported:
@@ -53,7 +64,7 @@ def _exported(target: str, model: Portable, name: str) -> Exported:
     if isinstance(form, WeightedSum):
         body = _linear(form, names)
     elif isinstance(form, Forest):
-        body, notes = _trees(form, names), no_missing(form)
+        body, notes = _trees(form, names), missing_note(form, MISSING[target])
     else:
         raise CannotExpressError(
             f"{target} has weighted sums and trees, and {model.ranker} is a network; nearest: the "

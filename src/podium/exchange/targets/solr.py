@@ -20,7 +20,7 @@ from podium.exchange.targets.content import (
     asking_upto,
     check_forest,
     divisor,
-    no_missing,
+    missing_note,
     single,
     single_range,
     singles,
@@ -28,6 +28,7 @@ from podium.exchange.targets.content import (
 from podium.rankers.mlp import Network
 
 _CLASS, _NORM = "org.apache.solr.ltr.model.", "org.apache.solr.ltr.norm."
+MISSING = """use Solr 9.2 or later, and set "defaultValue": "NaN" in every feature"""
 
 
 def solr(model: Portable, name: str) -> Exported:
@@ -38,7 +39,7 @@ def solr(model: Portable, name: str) -> Exported:
         kind, features, params = "LinearModel", *_linear(form, names)
     elif isinstance(form, Forest):
         kind, features, params = "MultipleAdditiveTreesModel", *_trees(form, names)
-        notes = no_missing(form)
+        notes = missing_note(form, MISSING)
     else:
         kind, features, params = "NeuralNetworkModel", *_network(form, names)
     told = {"class": _CLASS + kind, "name": name, "features": features, "params": params}

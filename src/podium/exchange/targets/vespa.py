@@ -16,13 +16,14 @@ from podium.exchange.targets.content import (
     Exported,
     asking_below,
     check_forest,
-    no_missing,
+    missing_note,
     scale_terms,
     singles,
 )
 
 _FEATURE = re.compile(r"[A-Za-z_][\w.]*(\([\w., \"$@:+-]*\))?(\.[\w.]+)?")
 _PROFILE = re.compile(r"[A-Za-z_][\w-]*")
+MISSING = "a feature that a document lacks must be NaN, not 0"
 
 
 def vespa(model: Portable, name: str) -> Exported:
@@ -42,7 +43,7 @@ def vespa(model: Portable, name: str) -> Exported:
     if isinstance(form, WeightedSum):
         return Exported("vespa", "rank profile", name, names, _profile(form, names, name))
     content = json.dumps(_dump(form, names), indent=1, allow_nan=False) + "\n"
-    return Exported("vespa", "LightGBM dump", name, names, content, no_missing(form))
+    return Exported("vespa", "LightGBM dump", name, names, content, missing_note(form, MISSING))
 
 
 def _profile(form: WeightedSum, names: tuple[str, ...], name: str) -> str:
