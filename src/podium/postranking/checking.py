@@ -18,12 +18,12 @@ from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule, counts, ids, plain
 from podium.postranking.runs import lists_of, naming
 from podium.postranking.work import check_time
-from podium.postranking.yielding import find_conflict
+from podium.postranking.yielding import Reason, find_conflict, find_weakest
 
 LONGEST = 5000
 """Documents of the list on which rules are tried where there is no run."""
 MOST = 20
-"""Conflicts that are looked for among hard rules, and among all."""
+"""Conflicts looked for among hard rules on ideal lists, on lists of the run, and among all rules."""
 WORK = 2_000_000
 """Rules and documents that are tried for conflicts; then the search ends and says so."""
 LIGHT = 8
@@ -67,9 +67,10 @@ def examine_rules(
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with rules, or looks so.
 
-    Errors: documents and fields that are unknown to `fields`, hard rules that cannot hold together
-    (with a run on its lists, without one on a list that is long enough). Warnings: rules that never
-    act, soft rules that contradict each other, the same rule twice.
+    Errors: documents and fields that are unknown to `fields`, hard rules that cannot hold together on
+    any list with their documents, unless one of them has the lowest priority. Warnings: hard rules of
+    which one gives way, there or on a list of the run; rules that never act; soft rules that contradict
+    each other; the same rule twice.
 
     Parameters
     ----------
@@ -148,6 +149,8 @@ def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:
 
 
 Numbers = tuple[int, ...]
+Where = Literal["ideal", "list", "soft"]
+"""Hard rules on an ideal list or on a list of the run; soft and hard rules on an ideal list."""
 Shape = tuple[object, ...]
 """What tells sets of rules on lists apart, whatever their documents are called."""
 
@@ -166,8 +169,8 @@ class Trial:
     untried: int = 0
     """Lists and queries that were not tried any more."""
     known: dict[Shape, list[Numbers]] = field(default_factory=dict)
-    conflicts: dict[tuple[Numbers, bool], list[str]] = field(default_factory=dict)
-    """Rules that cannot hold together, whether all are hard, and the queries it is so for."""
+    conflicts: dict[tuple[Numbers, Where], list[str]] = field(default_factory=dict)
+    """Rules that cannot hold together, where they were tried, and the queries it is so for."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
     idle: dict[int, str] = field(default_factory=dict)
     """Why a rule acted on no list."""
@@ -186,7 +189,7 @@ class Trial:
         for number, day in enumerate(days):
             if run is not None and (number == 0 or self._spend(len(run.docids))):
                 self.on_run(run, queries, fields, day, strangers)
-            self.on_ideal_lists(samples, day, run is None)
+            self.on_ideal_lists(samples, day)
 
     def on_run(
         self,
@@ -211,7 +214,7 @@ class Trial:
             book.note(met, posed)
             if posed.hard:
                 numbers = tuple(kept[number] for number in met)
-                self._try(posed, _met(posed), numbers, one.qid, hard=True)
+                self._try(posed, _met(posed), numbers, one.qid, "list")
             self._step()
         for number, tally in zip(kept, book.tallies(), strict=True):
             if tally.lists:
@@ -219,7 +222,7 @@ class Trial:
             elif not tally.rule.closed(day):
                 self.idle.setdefault(number, tally.note)
 
-    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date, hard: bool) -> None:
+    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date) -> None:
         """The rules that name documents by id, on lists in which they are and that are long enough."""
         book = RuleBook(self.rules, day, every=True)
         simple = [self._is_simple(rule) for rule in self.rules]
@@ -234,10 +237,10 @@ class Trial:
             if not self._spend(len(numbers) // LIGHT):
                 self.untried += 1
                 continue
-            if hard and must:
-                self._try_ideal(must, query, hard=True)
+            if must:
+                self._try_ideal(must, query, "ideal")
             if len(must) < len(numbers):
-                self._try_ideal(numbers, query, hard=False)
+                self._try_ideal(numbers, query, "soft")
 
     def _step(self) -> None:
         check_time()
@@ -258,12 +261,10 @@ class Trial:
         small = all(getattr(rule, what) <= LONGEST // 2 for what in counts(type(rule)))
         return small and not by_fields(rule) and (rule.hard or rule.weight > 0)
 
-    def _try_ideal(self, numbers: Numbers, query: str, *, hard: bool) -> None:
+    def _try_ideal(self, numbers: Numbers, query: str, where: Where) -> None:
         told = [self.rules[number] for number in numbers]
         named = [(rule.kind, tuple(map(ids, rule.selectors)), rule.numbers) for rule in told]
-        self._try(
-            lambda: self._ideal(numbers), ("ideal", *_renamed(named)), numbers, query, hard=hard
-        )
+        self._try(lambda: self._ideal(numbers), ("ideal", *_renamed(named)), numbers, query, where)
 
     def _ideal(self, numbers: Sequence[int]) -> Posed:
         """All of them hard, on their documents and as many others as their numbers ask for."""
@@ -282,29 +283,28 @@ class Trial:
         shape: Shape,
         numbers: Numbers,
         query: str,
-        *,
-        hard: bool,
+        where: Where,
     ) -> None:
         """Every conflict of rules; rules alike but for their documents' names are tried once."""
         found = self.known.get(shape)
         if found is None:
-            if self._is_full(hard):
+            if self._is_full(where):
                 return
             posed = pose if isinstance(pose, Posed) else pose()
             if not self._spend(len(numbers) + len(posed.listing.docs)):
                 self.untried += 1
                 return
-            found = self.known[shape] = self._conflicts(posed, numbers, query, hard)
+            found = self.known[shape] = self._conflicts(posed, numbers, query, where)
         for conflict in found:
             at = tuple(numbers[number] for number in conflict)
-            if hard or (at, True) not in self.conflicts:
-                self.conflicts.setdefault((at, hard), []).append(query)
+            if where != "soft" or (at, "ideal") not in self.conflicts:
+                self.conflicts.setdefault((at, where), []).append(query)
 
-    def _conflicts(self, posed: Posed, numbers: Numbers, query: str, hard: bool) -> list[Numbers]:
+    def _conflicts(self, posed: Posed, numbers: Numbers, query: str, where: Where) -> list[Numbers]:
         """Conflicts by their rules' numbers here, each without the last rule of those before it."""
         check_time()
         found: list[Numbers] = []
-        room = MOST - sum(level == hard for _, level in self.conflicts)
+        room = MOST - self._count(where)
         while len(found) < room:
             last = {conflict[-1] for conflict in found}
             acting = tuple(pair for pair in posed.acting if pair[0] not in last)
@@ -319,21 +319,33 @@ class Trial:
             found.append(tuple(conflict))
         return found
 
-    def _is_full(self, hard: bool) -> bool:
+    def _count(self, where: Where) -> int:
+        return sum(other == where for _, other in self.conflicts)
+
+    def _is_full(self, where: Where) -> bool:
         """Whether enough conflicts are known."""
-        return sum(level == hard for _, level in self.conflicts) >= MOST
+        return self._count(where) >= MOST
+
+    def _clashes(self) -> Iterator[Finding]:
+        """The conflicts; one that is also on a list of the run is told with the run's queries."""
+        for (numbers, where), queries in self.conflicts.items():
+            if where == "ideal" and (numbers, "list") in self.conflicts:
+                continue
+            what = "cannot hold on this list" if len(numbers) == 1 else "cannot hold together"
+            message = what + _for_queries(queries)
+            rules = [self.rules[number] for number in numbers]
+            if not all(rule.hard for rule in rules):
+                yield Finding("warning", numbers, message)
+                continue
+            weakest, why = find_weakest(rules)
+            if why != "priority" and (where != "list" or (numbers, "ideal") in self.conflicts):
+                yield Finding("error", numbers, message)
+            else:
+                yield Finding("warning", numbers, message + _yields(rules, weakest, why))
 
     def findings(self) -> list[Finding]:
         """What came of it."""
-        found = [
-            Finding(
-                "error" if all(self.rules[number].hard for number in numbers) else "warning",
-                numbers,
-                ("cannot hold on this list" if len(numbers) == 1 else "cannot hold together")
-                + _for_queries(queries),
-            )
-            for (numbers, _), queries in self.conflicts.items()
-        ]
+        found = [*self._clashes()]
         found += [
             Finding("warning", numbers, f"not decided whether they can hold together: {why}")
             for numbers, why in self.undecided.items()
@@ -346,8 +358,9 @@ class Trial:
         ]
 
     def _ended_early(self) -> Iterator[Finding]:
-        for hard, what in ((True, "hard"), (False, "soft")):
-            if self._is_full(hard):
+        hard_is_full = self._is_full("ideal") or self._is_full("list")
+        for is_full, what in ((hard_is_full, "hard"), (self._is_full("soft"), "soft")):
+            if is_full:
                 yield Finding(
                     "warning",
                     (),
@@ -396,3 +409,15 @@ def _for_queries(queries: Sequence[str]) -> str:
         return ""
     more = f" and {len(named) - 1} more" if len(named) > 1 else ""
     return f", for query {named[0]!r}{more}"
+
+
+def _yields(rules: Sequence[Rule], weakest: int, why: Reason) -> str:
+    """Which rule of a clash gives way where lists are served, and why."""
+    if len(rules) == 1:
+        return "; it gives way where the list is served"
+    reasons = {
+        "priority": "its priority is the lowest",
+        "pin": "a pin gives way to a hide",
+        "name": "its name sorts last",
+    }
+    return f"; {rules[weakest].label} gives way where the list is served: {reasons[why]}"

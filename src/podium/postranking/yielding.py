@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ SHOWN = 20
 """Rules that the text of an error lists; the error has them all."""
 
 
+Reason = Literal["priority", "pin", "name"]
+"""Why a rule gives way: the lowest priority; a pin to a hide; the name that sorts last."""
 _Demanded = tuple[int, Mapping[int, Sequence[Constraint]]]
 
 
@@ -156,15 +158,39 @@ class _Turns:
 
         Rules with one label are told apart by what they say, and last by which came first.
         """
-        rule = self.rules[number]
-        return -rule.priority, rule.label, *_sort_key(rule), number
+        return *_strength(self.rules[number]), number
 
     def _beats(self, number: int, hide: int) -> bool:
         """Whether a rule is stronger than one that hides."""
-        rule, other = self.rules[number], self.rules[hide]
-        if isinstance(rule, Pin) and rule.priority == other.priority:
-            return False
-        return self._strength(number) < self._strength(hide)
+        return _beats(self.rules[number], self.rules[hide])
+
+
+def find_weakest(rules: Sequence[Rule]) -> tuple[int, Reason]:
+    """Return the index of the rule of a minimal conflict that gives way, and why it does."""
+    ranked = sorted(range(len(rules)), key=lambda at: _strength(rules[at]))
+    hides = [at for at in ranked if isinstance(rules[at], Hide)]
+    others = [at for at in ranked if at not in hides]
+    weakest = others[-1] if others else hides[-1]
+    beaten = [hide for hide in hides if hide != weakest and _beats(rules[weakest], rules[hide])]
+    loser = beaten[-1] if beaten else weakest
+    equals = [rule for rule in rules if rule.priority == rules[loser].priority]
+    if len(equals) == 1 < len(rules):
+        return loser, "priority"
+    if isinstance(rules[loser], Pin) and any(isinstance(rule, Hide) for rule in equals):
+        return loser, "pin"
+    return loser, "name"
+
+
+def _strength(rule: Rule) -> tuple[object, ...]:
+    """Smaller is stronger: a higher priority, then the label that sorts first."""
+    return -rule.priority, rule.label, *_sort_key(rule)
+
+
+def _beats(rule: Rule, hide: Rule) -> bool:
+    """Whether a rule is stronger than one that hides."""
+    if isinstance(rule, Pin) and rule.priority == hide.priority:
+        return False
+    return _strength(rule) < _strength(hide)
 
 
 def conflict_error(posed: Posed, settings: Settings) -> ConflictError:
