@@ -118,6 +118,7 @@ def test_one_query_is_explained(folder):
         "rule": "Three first", "index": 0, "line": 3, "satisfied": True, "slack": 0, "note": "",
         "yielded": False,
         "undecided": False,
+        "yielded_to": [],
     }  # fmt: skip
     assert "AtMost(each brand, 2, 5)" in text
     hidden = answer("postrank", *ALL, "--explain", "q2")["documents"][-1]

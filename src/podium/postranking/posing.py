@@ -78,6 +78,8 @@ class Posed:
     """Hard rules, by their numbers, that gave way to others and are taken as soft."""
     undecided: frozenset[int] = frozenset()
     """Those of them that gave way because the search reached its limit."""
+    yielded_to: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """For a rule that gave way, the rules that it clashes with; none where the search did not end."""
 
     def is_hard(self, number: int) -> bool:
         """Whether a rule must hold."""

@@ -253,7 +253,8 @@ def _outcomes(posed: Posed, to: NDArray[np.int64]) -> Iterator[Outcome]:
     for number, rule in enumerate(posed.rules):
         note, by = posed.notes.get(number, ""), slack[number]
         yielded, undecided = number in posed.yielded, number in posed.undecided
-        yield Outcome(rule, by == 0, by, note, yielded, absent.get(number, ()), undecided)
+        others = tuple(posed.rules[other] for other in posed.yielded_to.get(number, ()))
+        yield Outcome(rule, by == 0, by, note, yielded, absent.get(number, ()), undecided, others)
 
 
 def inversions(order: NDArray[np.int64]) -> int:

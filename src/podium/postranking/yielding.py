@@ -80,7 +80,46 @@ class _Turns:
             yielded=frozenset(self.lost),
             undecided=frozenset(self.undecided.intersection(self.lost)),
         )
-        return Agreement(agreed, self.order)
+        order = self.order  # the search for clashes finds other orders
+        return Agreement(replace(agreed, yielded_to=self._clashes()), order)
+
+    def _clashes(self) -> dict[int, tuple[int, ...]]:
+        """For each rule that gave way, a least set of rules that were kept and clash with it."""
+        self.steps = min(self.steps, self.limit)  # to say why takes less time than the order
+        decided = [number for number in self.lost if number not in self.undecided]
+        return {number: self._clash(number) for number in decided}
+
+    def _clash(self, number: int) -> tuple[int, ...]:
+        kept = [*self.hides, *self.kept]
+        stronger = [other for other in kept if self._strength(other) < self._strength(number)]
+        stronger += [
+            hide for hide in self.hides if hide not in stronger and self._bars(hide, number)
+        ]
+        try:
+            for others in (stronger, kept) if self._possible([number]) else ():
+                if not self._possible([*others, number]):
+                    part = minimal_conflict(
+                        others,
+                        lambda some: self._possible([*some, number]),
+                        monotone=not self.hides,
+                    )
+                    return tuple(sorted(part))
+        except UndecidedError:
+            pass
+        return ()
+
+    def _bars(self, hide: int, number: int) -> bool:
+        """Whether a hide is kept though its name sorts after that of a pin."""
+        return not isinstance(self.rules[number], Hide) and not self._beats(number, hide)
+
+    def _possible(self, numbers: Sequence[int]) -> bool:
+        """Whether rules can hold together; raise where the limit is reached."""
+        hides = [number for number in numbers if isinstance(self.rules[number], Hide)]
+        others = [number for number in numbers if number not in hides]
+        can = self._can(hides, others)
+        if self.is_unsure:
+            raise UndecidedError("the search for a clash reached its limit")
+        return can
 
     def _decide(self, number: int) -> None:
         """A rule that does not fit gives way, or the hides that are weaker do."""

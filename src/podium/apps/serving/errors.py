@@ -84,7 +84,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
 def refusal_of(error: PodiumError) -> Refusal:
     """An error of the library as an answer."""
     if isinstance(error, ConflictError):
-        rules = [str(rule) for rule in error.rules]
+        rules = [getattr(rule, "label", str(rule)) for rule in error.rules]  # as in `yielded`
         return Refusal(409, "conflict", str(error), rules=rules)
     if isinstance(error, DeadlineError):
         return Refusal(503, "too_slow", str(error))

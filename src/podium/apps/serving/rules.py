@@ -166,7 +166,10 @@ def yielded_rules(posed: Posed) -> list[YieldedRule]:
     """The hard rules that gave way, by their numbers."""
     return [
         YieldedRule(
-            number=number, rule=posed.rules[number].label, undecided=number in posed.undecided
+            number=number,
+            rule=posed.rules[number].label,
+            undecided=number in posed.undecided,
+            to=list(posed.yielded_to.get(number, ())),
         )
         for number in sorted(posed.yielded)
     ]
