@@ -417,3 +417,21 @@ def test_no_pin_is_the_reason_for_its_documents_move_away_from_it(seed):
         own = [rule for rule in move.because if rule.doc == move.doc]
         step = move.to - move.origin
         assert all((rule.position - move.origin) * step > 0 for rule in own)
+
+
+@pytest.mark.parametrize(
+    ("stock", "says"),
+    [
+        (["0", "0", "7"], "; stock is text in 3 documents, and the rule compares it with a number"),
+        (
+            ["0", None, None],
+            "; stock is text in 1 document, and the rule compares it with a number",
+        ),
+        (["0", 3, 4], ""),
+        ([2, 3, 4], ""),
+    ],
+)
+def test_a_number_that_met_only_text_is_noted(stock, says):
+    docs = [{"id": doc, "stock": own} for doc, own in zip("abc", stock, strict=True)]
+    (outcome,) = postrank(docs, [Hide(Where("stock == 0"), hard=True)]).rules
+    assert outcome.note == "names nothing in the list" + says

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.binding import Acting, Bound, Listing, bind
+from podium.postranking.binding import Acting, Bound, Listing, bind, text_for_numbers
 from podium.postranking.lists import Catalogue, read_list
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.preferences import Pairs, Scale
@@ -261,7 +261,8 @@ def _named(rule: Rule, listing: Listing, missing: Missing) -> tuple[list[Bound],
         return named, idle, ""
     few = "has too few documents" if any(map(all, (b.parts for b in bounds))) else "names nothing"
     names = ", ".join(map(listing.stranger, absent[:3]))
-    return [], idle, f"{few} in the list" + (names and f": {names}")
+    typed = text_for_numbers(rule, listing)
+    return [], idle, f"{few} in the list" + (names and f": {names}") + typed
 
 
 def check_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
