@@ -118,6 +118,7 @@ def test_one_query_is_explained(folder):
         "rule": "Three first", "index": 0, "line": 3, "satisfied": True, "slack": 0, "note": "",
         "yielded": False,
         "undecided": False,
+        "yielded_to": [],
     }  # fmt: skip
     assert "AtMost(each brand, 2, 5)" in text
     hidden = answer("postrank", *ALL, "--explain", "q2")["documents"][-1]
@@ -413,9 +414,50 @@ def test_conflicts_are_found_on_the_lists_of_a_run(folder):
     )
     told = check(folder, text, "--run", "a.run", "--queries", "queries.tsv", code=1)
     assert told[0].endswith(
-        "Pin('q1-d1', 1) and Pin('q1-d2', 1) (line 4): cannot hold together, for query 'q1'"
+        "error: Pin('q1-d1', 1) and Pin('q1-d2', 1) (line 4): cannot hold together, for query 'q1'"
     )
-    assert told[1].endswith("NotTopK('q2-d1', 15): cannot hold on this list, for query 'q2'")
+    assert told[1].endswith(
+        "warning: NotTopK('q2-d1', 15): cannot hold on this list, for query 'q2'; it gives way where "
+        "the list is served"
+    )
+
+
+PIN = "  - {rule: pin, docs: q1-d1, position: 1, hard: true%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "rule", "says"),
+    [
+        (
+            "hide, where: stock == 0",
+            "Hide(stock == 0)",
+            "Pin('q1-d1', 1): a pin gives way to a hide",
+        ),
+        (
+            "not-top-k, where: stock == 0, k: 1",
+            "NotTopK(stock == 0, 1)",
+            "Pin('q1-d1', 1): its name sorts last",
+        ),
+        (
+            "pin, docs: q1-d2, position: 1, query: query q1, priority: 5",
+            "Pin('q1-d2', 1)",
+            "Pin('q1-d1', 1): its priority is the lowest",
+        ),
+    ],
+)
+def test_a_clash_that_the_service_resolves_is_a_warning(folder, other, rule, says):
+    (folder / "sold.jsonl").write_text(
+        "".join(f'{{"id": "q1-d{n}", "stock": {n - 1}}}\n' for n in range(1, 4))
+    )
+    text = SOFT + PIN % "" + f"  - {{rule: {other}, hard: true}}\n"
+    name, reason = says.split(": ")
+    options = ["--run", "a.run", "--queries", "queries.tsv", "--docs", "sold.jsonl"]
+    told = check(folder, text, *options)
+    assert told[0].endswith(
+        f"warning: Pin('q1-d1', 1) and {rule} (line 4): cannot hold together, for query 'q1'; "
+        f"{name} gives way where the list is served: {reason}"
+    )
+    assert told[-1].startswith("rules: 2, errors: 0, ")
 
 
 def test_rules_that_are_well_leave_nothing_to_say(folder):

@@ -126,9 +126,34 @@ def test_random_rules_against_brute_force(chunk):
         hidden = {rule.doc for rule in kept if isinstance(rule, Hide)}
         assert sorted(result) == [doc for doc in range(n) if doc not in hidden]
         assert all(not can_hold([*kept, rule], n) for rule in lost), (kept, lost)
+        check_clashes(result, kept, n)
         if not any(isinstance(rule, Hide) for rule in rules):
             assert lost == losers_in_turn(rules, n)
     assert conflicts > 40
+
+
+def check_clashes(result, kept, n):
+    """A rule that gave way names kept rules that it cannot hold with; without any one of them it can."""
+    for told in result.rules:
+        others = told.yielded_to
+        assert told.yielded or not others
+        assert set(others) <= set(kept)
+        if told.yielded:
+            assert not can_hold([*others, told.rule], n)
+            for left in others:
+                fewer = [rule for rule in others if rule is not left]
+                assert can_hold([*fewer, told.rule], n), (told.rule, others)
+
+
+def test_each_of_two_clashes_names_its_own_rules():
+    rules = [
+        Pin("a", 1, hard=True, priority=1),
+        Pin("b", 1, hard=True),
+        Pin("c", 3, hard=True),
+        Hide("c", hard=True),
+    ]
+    result = postrank(list("abcd"), rules, conflicts="yield")
+    assert [told.yielded_to for told in result.rules] == [(), (rules[0],), (rules[3],), ()]
 
 
 def losers_in_turn(rules, n):

@@ -132,7 +132,7 @@ def test_fields_that_say_something_are_shown_below_a_title(browser, address):
         "c1 · DGT · stock 1",
         "c2 · DGT · stock 2",
         "c3 · DGT · stock 3",
-        "c4 · Garde",
+        "c4 · Garde · stock 0",
     ]
 
 
@@ -433,8 +433,9 @@ def test_a_priority_says_which_rule_gives_way(browser, address):
         card(page, 2).get_by_label("priority").fill("5")
         settled(page)
         assert order(page)[0] == "c4"
-        assert "Rules 1 and 2 must hold, and cannot all hold together. Rule 1 gave way." in (
-            ui(page, "alert").inner_text()
+        assert (
+            "Rules 1 and 2 must hold, and cannot all hold together. Rule 1 gave way: its priority "
+            in (ui(page, "alert").inner_text())
         )
         assert "as it was before" not in ui(page, "alert").inner_text()
         assert ui(page, "summary").inner_text().endswith("; 1 of 2 rules holds.")
@@ -486,12 +487,58 @@ def test_a_copy_of_rules_that_clash_says_so(browser, address):
         )
 
 
-def test_a_copy_of_rules_that_clash_on_this_list_alone_says_so(browser, address):
+SOLD_OUT = {"rule": "hide", "where": "stock == 0", "hard": True, "name": "Sold out"}
+
+
+def test_a_copy_of_rules_of_which_one_gives_way_on_this_list_has_a_note(browser, address):
     with playing(browser, address) as page:
-        sold_out = {"rule": "hide", "where": "stock == 0", "hard": True, "name": "Sold out"}
-        use_file(page, {"rule": "pin", "docs": "c4", "position": 1, "hard": True}, sold_out)
-        notice, _ = copied(page)
-        assert "“Pin Clock 4 to place 1” and “Sold out” cannot all hold together." in notice
+        use_file(page, {"rule": "pin", "docs": "c4", "position": 1, "hard": True}, SOLD_OUT)
+        page.locator("[data-do=copy]").click()
+        page.wait_for_function(
+            "() => document.querySelector('[data-ui=told]').textContent.includes('Note')"
+        )
+        assert ui(page, "told").inner_text() == (
+            "Copied. Note: “Pin Clock 4 to place 1” gives way to “Sold out” on this list; the service "
+            "serves it."
+        )
+        assert "is-warning" not in ui(page, "told").get_attribute("class")
+
+
+def test_each_clash_names_its_rules_the_one_that_gave_way_and_why(browser, address):
+    with playing(browser, address) as page:
+        use_file(
+            page,
+            {"rule": "pin", "docs": "c4", "position": 1, "hard": True},
+            SOLD_OUT,
+            {"rule": "pin", "docs": "c1", "position": 2, "hard": True},
+            {"rule": "pin", "docs": "c2", "position": 2, "hard": True},
+            {"rule": "pin", "docs": "c3", "position": 3, "hard": True, "priority": -1},
+            {"rule": "not-top-k", "docs": "c3", "k": 4, "hard": True},
+        )
+        clash = "Rules {} and {} must hold, and cannot all hold together. Rule {} gave way: {}."
+        equal = "at equal priority "
+        assert sorted(ui(page, "alert").locator("p").all_inner_texts()) == [
+            clash.format(1, 2, 1, equal + "a pin gives way to a hide"),
+            clash.format(3, 4, 4, equal + "the rule whose name sorts last gives way"),
+            clash.format(5, 6, 5, "its priority is the lowest"),
+        ]
+        assert status(page, 1) == "Gave way. Cannot hold together with rule 2."
+        assert status(page, 3) == "Holds. Cannot hold together with rule 4."
+        ways = ui(page, "alert").locator("button").all_inner_texts()
+        assert ways == [f"Make rule {number} a wish" for number in range(1, 7)]
+
+
+def test_a_place_that_the_list_does_not_have_says_what_is_expected(browser, address):
+    with playing(browser, address) as page:
+        restart(page)
+        pin(page, 1)
+        card(page, 1).get_by_label("at place").fill("0")
+        settled(page)
+        assert status(page, 1) == "Give “at place” a whole number, 1 or more."
+        card(page, 1).get_by_label("at place").fill("99")
+        settled(page)
+        expected = f"The list has {len(IDS)} documents: give it a place from 1 to {len(IDS)}."
+        assert status(page, 1).endswith(expected)
 
 
 def test_a_rule_that_cannot_be_used_is_not_counted_as_one_that_holds(browser, address):

@@ -420,3 +420,47 @@ def test_a_batch_without_reasons_has_the_same_lists():
         assert replace(result, moves=explained[qid].moves) == explained[qid]
         assert not any(move.because for move in result.moves)
     assert any(move.because for move in explained["q1"].moves)
+
+
+def test_reasons_pull_the_way_the_document_went():
+    """Rule 1 gave way: it lifts h and so lowers f, which rule 0 lifts past all."""
+    rules = [Pin("f", 1, hard=True, priority=5), Pin("h", 1, hard=True)]
+    reasons = because(list("abcdefgh"), rules, conflicts="yield")
+    assert (reasons["f"], reasons["h"]) == ((0,), (1,))
+    assert reasons["g"] == (1,)  # h alone passed it
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_pin_is_the_reason_for_its_documents_move_away_from_it(seed):
+    rng = np.random.default_rng(seed)
+    docs = list("abcdefghij")
+    rules = [
+        Pin(doc, int(rng.integers(1, 11)), weight=float(rng.integers(1, 9)),
+            hard=bool(rng.integers(2)), priority=at)
+        for at, doc in enumerate(rng.choice(docs, 5, replace=False).tolist())
+    ]  # fmt: skip
+    moved = postrank(docs, rules, conflicts="yield").moved
+    assert moved
+    for move in moved:
+        assert move.because
+        own = [rule for rule in move.because if rule.doc == move.doc]
+        step = move.to - move.origin
+        assert all((rule.position - move.origin) * step > 0 for rule in own)
+
+
+@pytest.mark.parametrize(
+    ("stock", "says"),
+    [
+        (["0", "0", "7"], "; stock is text in 3 documents, and the rule compares it with a number"),
+        (
+            ["0", None, None],
+            "; stock is text in 1 document, and the rule compares it with a number",
+        ),
+        (["0", 3, 4], ""),
+        ([2, 3, 4], ""),
+    ],
+)
+def test_a_number_that_met_only_text_is_noted(stock, says):
+    docs = [{"id": doc, "stock": own} for doc, own in zip("abc", stock, strict=True)]
+    (outcome,) = postrank(docs, [Hide(Where("stock == 0"), hard=True)]).rules
+    assert outcome.note == "names nothing in the list" + says

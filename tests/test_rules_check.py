@@ -64,7 +64,7 @@ def test_ten_thousand_rules_on_the_same_lists_take_seconds():
     started = time.process_time()
     found = examine_rules(rules, podium.Run.from_scores(data, scores))
     assert time.process_time() - started < 60
-    assert rule_trial.MAX_CONFLICTS <= len(conflicts(found)) <= 2 * rule_trial.MAX_CONFLICTS
+    assert rule_trial.MAX_CONFLICTS <= len(conflicts(found)) <= 3 * rule_trial.MAX_CONFLICTS
     notes = [one.message for one in found if not one.rules]
     assert notes[0].startswith("20 conflicts of hard rules were found and no more looked for")
     for numbers in conflicts(found):

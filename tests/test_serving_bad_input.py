@@ -121,7 +121,8 @@ def test_a_number_beyond_doubles_is_refused(app):
         (
             "postrank",
             {"documents": ["a", {"id": "b", "XY": 1}]},
-            "documents[1]: unknown field 'XY'; known: fields, id, score",
+            "documents[1]: unknown field 'XY'; known: fields, id, score; put it into fields: "
+            '{"fields": {"XY": ...}}',
         ),
     ],
 )  # fmt: skip

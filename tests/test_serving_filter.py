@@ -52,7 +52,7 @@ def test_a_pin_on_a_hidden_document_gives_way(path):
     request = {"features": rows(3).tolist(), "ids": list("abc"), "rules": rules}
     (answer,) = lines(ranked(path, text=text_of(request)).stdout)
     assert sorted(answer["ids"]) == ["b", "c"]
-    assert answer["yielded"] == [{"number": 0, "rule": "Pin('a', 1)"}]
+    assert answer["yielded"] == [{"number": 0, "rule": "Pin('a', 1)", "to": [1]}]
 
 
 def test_clashing_rules_are_named_with_their_lines(path, tmp_path):
@@ -70,6 +70,26 @@ def test_clashing_rules_are_named_with_their_lines(path, tmp_path):
         error = runner.invoke(podium, [command, path, "--rules", str(file)], input="").stderr
         assert f"{file}:4: expected hard rules that can hold together, got {said}; " in error
         assert len(error.splitlines()) == 1
+
+
+def test_a_clash_that_priorities_decide_is_served_with_one_warning(path, tmp_path):
+    file = tmp_path / "rules.yaml"
+    pins = (
+        "version: 1\nrules:\n  - {rule: pin, docs: a, position: 1, hard: true}\n"
+        "  - {rule: pin, docs: b, position: 1, hard: true, query: go, priority: %d}\n"
+    )
+    file.write_text(pins % 5)
+    request = {"features": rows(3).tolist(), "ids": list("abc"), "rules": True}
+    requests = text_of(request, {**request, "query": "go"})
+    result = ranked(path, "--rules", file, text=requests)
+    assert [answer["ids"][0] for answer in lines(result.stdout)] == ["a", "b"]
+    assert result.stderr.splitlines() == [
+        "podium: rules.yaml:3: Pin('a', 1) and Pin('b', 1) (line 4): cannot hold together, for query "
+        "'go'; Pin('a', 1) gives way where the list is served: its priority is the lowest"
+    ]
+    file.write_text(pins % 0)
+    result = ranked(path, "--rules", file, text=requests, code=1)
+    assert "expected hard rules that can hold together, got Pin('a', 1)" in result.stderr
 
 
 def test_a_bad_line_is_told_and_has_an_error_in_its_place(path):

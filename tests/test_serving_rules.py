@@ -97,6 +97,7 @@ def test_hard_rules_that_conflict_yield_or_are_named(app):
     request = {"documents": IDS, "rules": CONFLICT, "conflicts": "error"}
     told = error(post(app, "/v1/postrank", request), 409, "conflict")
     assert told["rules"] == ["Pin('a', 1)", "Pin('b', 1)"]
+    assert answer["yielded"] == [{"number": 1, "rule": "Pin('b', 1)", "to": [0]}]
 
 
 SOLD_OUT = [
@@ -110,7 +111,7 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
     query = {"documents": documents, "rules": SOLD_OUT}
     answer = put(app, **query)
     assert answer["ids"] == IDS[1:]
-    assert answer["yielded"] == [{"number": 0, "rule": "a first"}]
+    assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
     batch = post(app, "/v1/postrank/batch", {"queries": [query, {"documents": IDS, "rules": []}]})
     assert [result.get("yielded") for result in batch.json()["results"]] == [
         answer["yielded"],
@@ -125,9 +126,10 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
         answer = post(app, path, body).json()
         answer = answer["results"][0] if "results" in answer else answer
         assert sorted(answer["ids"]) == IDS[1:]
-        assert answer["yielded"] == [{"number": 0, "rule": "a first"}]
+        assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
     told = error(post(app, "/v1/postrank", {**query, "conflicts": "error"}), 409, "conflict")
     assert told["numbers"] == [0, 1]
+    assert told["rules"] == ["a first", "Hide(stock == 0)"]  # names, as in `yielded`
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,20 @@ def unknown_field(
     )
 
 
+def text_for_numbers(rule: Rule, listing: Listing) -> str:
+    """Return a note on fields that a rule compares with numbers and that are only text in the list."""
+    wheres = [selector for selector in rule.selectors if isinstance(selector, Where)]
+    names = {name for where in wheres for name in read_condition(where.condition).numeric}
+    notes = []
+    for name in sorted(names):
+        values = [own[name] for own in listing.fields or () if own.get(name) is not None]
+        spend(len(listing.docs))
+        if values and all(isinstance(value, str) for value in values):
+            documents = "1 document" if len(values) == 1 else f"{len(values):,} documents"
+            notes.append(f"; {name} is text in {documents}, and the rule compares it with a number")
+    return "".join(notes)
+
+
 def _near(name: str, docs: Sequence[Document]) -> list[str]:
     """Documents whose ids are nearly this."""
     names = [doc for doc in docs[:MANY] if isinstance(doc, str)]

@@ -40,9 +40,10 @@ def examine_rules(
 ) -> tuple[Finding, ...]:
     """Everything that is wrong with rules, or looks so.
 
-    Errors: documents and fields that are unknown to `fields`, hard rules that cannot hold together
-    (with a run on its lists, without one on a list that is long enough). Warnings: rules that never
-    act, soft rules that contradict each other, the same rule twice.
+    Errors: documents and fields that are unknown to `fields`, hard rules that cannot hold together on
+    any list with their documents, unless one of them has the lowest priority. Warnings: hard rules of
+    which one gives way, there or on a list of the run; rules that never act; soft rules that contradict
+    each other; the same rule twice.
 
     Parameters
     ----------

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from podium.errors import UndecidedError
-from podium.postranking.conflicts import SEARCH_SHARES, rule_sort_key
+from podium.postranking.conflicts import SEARCH_SHARES, minimal_conflict, rule_sort_key
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
 from podium.postranking.rules.kinds import Hide, Pin
+from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings
 
+YieldReason = Literal["priority", "pin", "name"]
+"""Why a rule gives way: the lowest priority; a pin to a hide; the name that sorts last."""
 _ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
 
 
@@ -76,7 +79,45 @@ class _RuleTurns:
             yielded=frozenset(self.yielded),
             undecided=frozenset(self.undecided.intersection(self.yielded)),
         )
-        return ConflictResolution(agreed, self.order)
+        order = self.order  # the search for clashes comes upon other orders
+        return ConflictResolution(replace(agreed, yielded_to=self._clashes()), order)
+
+    def _clashes(self) -> dict[int, tuple[int, ...]]:
+        """For each rule that gave way, return a least set of rules that hold and clash with it."""
+        self.steps = min(self.steps, self.limit)  # to say why takes less time than the order
+        decided = [number for number in self.yielded if number not in self.undecided]
+        return {number: self._clash(number) for number in decided}
+
+    def _clash(self, number: int) -> tuple[int, ...]:
+        holding = [*self.hides, *self.holding]
+        stronger = [other for other in holding if self._strength(other) < self._strength(number)]
+        stronger += [
+            hide for hide in self.hides if hide not in stronger and self._bars(hide, number)
+        ]
+        try:
+            for others in (stronger, holding) if self._can_hold_all([number]) else ():
+                if not self._can_hold_all([*others, number]):
+                    part = minimal_conflict(
+                        others,
+                        lambda some: self._can_hold_all([*some, number]),
+                        monotone=not self.hides,
+                    )
+                    return tuple(sorted(part))
+        except UndecidedError:
+            pass
+        return ()
+
+    def _bars(self, hide: int, number: int) -> bool:
+        """Whether a hide holds though its name sorts after that of a pin."""
+        return not isinstance(self.rules[number], Hide) and not self._beats(number, hide)
+
+    def _can_hold_all(self, numbers: Sequence[int]) -> bool:
+        """Whether rules can hold together; raise if the limit is reached."""
+        hides = [number for number in numbers if isinstance(self.rules[number], Hide)]
+        can = self._can_hold(hides, [number for number in numbers if number not in hides])
+        if self.is_unsure:
+            raise UndecidedError("the search for a clash reached its limit")
+        return can
 
     def _decide(self, number: int) -> None:
         """A rule that does not fit gives way, or the hides that are weaker do."""
@@ -156,12 +197,36 @@ class _RuleTurns:
 
         Rules with one label differ by what they say, and last by which came first.
         """
-        rule = self.rules[number]
-        return -rule.priority, rule.label, *rule_sort_key(rule), number
+        return *_strength(self.rules[number]), number
 
     def _beats(self, number: int, hide: int) -> bool:
         """Whether a rule is stronger than one that hides."""
-        rule, other = self.rules[number], self.rules[hide]
-        if isinstance(rule, Pin) and rule.priority == other.priority:
-            return False
-        return self._strength(number) < self._strength(hide)
+        return _beats(self.rules[number], self.rules[hide])
+
+
+def find_weakest(rules: Sequence[Rule]) -> tuple[int, YieldReason]:
+    """Return the index of the rule of a minimal conflict that gives way, and why it does."""
+    ranked = sorted(range(len(rules)), key=lambda at: _strength(rules[at]))
+    hides = [at for at in ranked if isinstance(rules[at], Hide)]
+    others = [at for at in ranked if at not in hides]
+    weakest = others[-1] if others else hides[-1]
+    beaten = [hide for hide in hides if hide != weakest and _beats(rules[weakest], rules[hide])]
+    loser = beaten[-1] if beaten else weakest
+    equals = [rule for rule in rules if rule.priority == rules[loser].priority]
+    if len(equals) == 1 < len(rules):
+        return loser, "priority"
+    if isinstance(rules[loser], Pin) and any(isinstance(rule, Hide) for rule in equals):
+        return loser, "pin"
+    return loser, "name"
+
+
+def _strength(rule: Rule) -> tuple[object, ...]:
+    """Smaller is stronger: a higher priority, then the label that sorts first."""
+    return -rule.priority, rule.label, *rule_sort_key(rule)
+
+
+def _beats(rule: Rule, hide: Rule) -> bool:
+    """Whether a rule is stronger than one that hides."""
+    if isinstance(rule, Pin) and rule.priority == hide.priority:
+        return False
+    return _strength(rule) < _strength(hide)

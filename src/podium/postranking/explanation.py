@@ -98,6 +98,9 @@ def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator
             yielded=number in prepared.yielded,
             absent=absent.get(number, ()),
             undecided=number in prepared.undecided,
+            yielded_to=tuple(
+                prepared.rules[other] for other in prepared.yielded_to.get(number, ())
+            ),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.binding import Acting, BoundRule, Listing, bind
+from podium.postranking.binding import Acting, BoundRule, Listing, bind, text_for_numbers
 from podium.postranking.lists import Catalogue, read_list
 from podium.postranking.methods.problem import Floats, PostRankingProblem
 from podium.postranking.places.constraints import Constraint
@@ -37,6 +37,8 @@ class PreparedList:
     """Hard rules, by their numbers, that gave way to others and are taken as soft."""
     undecided: frozenset[int] = frozenset()
     """Those of them that gave way because the search reached its limit."""
+    yielded_to: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """For a rule that gave way, the rules that it clashes with; none where the search did not end."""
 
     def is_hard(self, number: int) -> bool:
         """Whether a rule must hold: it is hard and did not give way."""
@@ -228,4 +230,5 @@ def _bind_present(
         return present, idle, ""
     few = "has too few documents" if any(map(all, (b.parts for b in bounds))) else "names nothing"
     names = ", ".join(map(listing.stranger, absent[:3]))
-    return [], idle, f"{few} in the list" + (names and f": {names}")
+    typed = text_for_numbers(rule, listing)
+    return [], idle, f"{few} in the list" + (names and f": {names}") + typed

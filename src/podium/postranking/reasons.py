@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.postranking.binding import Acting
+from podium.postranking.rules.kinds import Pin
 from podium.postranking.rules.rule import Rule
 
 Places = NDArray[np.int64]
@@ -25,13 +26,17 @@ class MoveReasons:
     names the way it wishes. Every other document that moved made way: the rules that moved those
     which passed it are its reasons. A hidden document passes nobody. Those below it close up and keep
     their order, so the rule that hides it is a reason for it alone.
+
+    A stage may take a document up and the next one take it down. Only the stages that go the way of
+    the whole move are its reasons.
     """
 
     def __init__(self, n: int, rules: Sequence[Rule]) -> None:
         self.rules = rules
         self.start = self.end = np.arange(1, n + 1)
         # A set of rules is a bit for each, in as many words as it takes.
-        self.sets = np.zeros((len(rules) // RULES_PER_WORD + 1, n), dtype=np.int64)
+        words = len(rules) // RULES_PER_WORD + 1
+        self.up, self.down = (np.zeros((words, n), dtype=np.int64) for _ in range(2))
 
     def add_stage(self, acting: Iterable[Acting], before: Places, after: Places) -> None:
         """Add the rules that took rows from one place to another; hidden rows stand beyond the last."""
@@ -45,26 +50,29 @@ class MoveReasons:
             parts = bound.rule.movable(bound, places)
             for part, wish in zip(parts, bound.rule.wishes, strict=True):
                 for row in part:
-                    if step[row] and step[row] * wish >= 0:
+                    if step[row] and _wants(bound.rule, wish, places[row] - step[row], step[row]):
                         movers[row] = movers.get(row, 0) | 1 << number
         if movers:
             rows = np.array(list(movers))
-            for word, sets in enumerate(self.sets):
+            visible = ~hidden[rows]
+            for word, (up, down) in enumerate(zip(self.up, self.down, strict=True)):
                 own = np.array(
                     [
                         its >> RULES_PER_WORD * word & 2**RULES_PER_WORD - 1
                         for its in movers.values()
                     ]
                 )
-                visible = ~hidden[rows]
-                sets |= kernels.sets_of_movers(before, after, rows[visible], own[visible])
-                sets[rows[~visible]] |= own[~visible]
+                sets = kernels.sets_of_movers(before, after, rows[visible], own[visible])
+                up |= np.where(after < before, sets, 0)
+                down |= np.where(after > before, sets, 0)
+                down[rows[~visible]] |= own[~visible]
 
     def rules_of(self, rows: NDArray[np.int64], moved: NDArray[np.bool_]) -> Iterator[Reasons]:
         """Return the rules that moved each of these rows; none if it stays or only closed up."""
         n = len(moved)
         moved = moved & ((self.start != self.end) | (self.end > n))
-        sets, *more = np.where(moved, self.sets, 0).take(rows, axis=1).tolist()
+        ways = np.where(self.end < self.start, self.up, self.down)
+        sets, *more = np.where(moved, ways, 0).take(rows, axis=1).tolist()
         for word, its in enumerate(more, start=1):
             sets = [
                 low | high << RULES_PER_WORD * word for low, high in zip(sets, its, strict=True)
@@ -78,3 +86,10 @@ class MoveReasons:
             rules.append(self.rules[(bits & -bits).bit_length() - 1])
             bits &= bits - 1
         return tuple(rules)
+
+
+def _wants(rule: Rule, wish: int, place: int, step: int) -> bool:
+    """Whether a rule wants a document to go this way from a place; a pin wants it at its own place."""
+    if isinstance(rule, Pin):
+        return (rule.position - place) * step > 0
+    return step * wish >= 0

@@ -19,6 +19,7 @@ class RuleOutcome(NamedTuple):
     `yielded` marks a hard rule that gave way to others and was taken as soft. `absent` are documents it
     names by id that are not in the list; a rule that wants one of them, or a hidden one, higher up does
     not hold. `undecided` marks a rule that gave way because the search for an order reached its limit.
+    `yielded_to` are the rules that a rule which gave way clashes with.
     """
 
     rule: Rule
@@ -28,6 +29,7 @@ class RuleOutcome(NamedTuple):
     yielded: bool = False
     absent: tuple[Document, ...] = ()
     undecided: bool = False
+    yielded_to: tuple[Rule, ...] = ()
 
     @property
     def acted(self) -> bool:

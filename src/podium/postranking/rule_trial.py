@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from podium.data.trec import Run
 from podium.errors import UndecidedError
 from podium.postranking.binding import Listing
+from podium.postranking.conflict_resolution import YieldReason, find_weakest
 from podium.postranking.conflicts import find_conflict
 from podium.postranking.findings import Finding
 from podium.postranking.lists import Catalogue
@@ -22,7 +24,7 @@ from podium.postranking.work_budget import check_time
 MAX_IDEAL_LIST = 5000
 """Documents of the list on which rules are tried where there is no run."""
 MAX_CONFLICTS = 20
-"""Conflicts that are looked for among hard rules, and among all."""
+"""Conflicts looked for among hard rules on ideal lists, on lists of the run, and among all rules."""
 MAX_WORK = 2_000_000
 """Rules and documents that are tried for conflicts; then the search ends and says so."""
 LIKENESS_COST_DIVISOR = 8
@@ -31,6 +33,8 @@ LIKENESS_COST_DIVISOR = 8
 Progress = Callable[[int, int], object]
 """Called with how much is done, and of how much."""
 Numbers = tuple[int, ...]
+TrialKind = Literal["ideal", "list", "soft"]
+"""Hard rules on an ideal list or on a list of the run; soft and hard rules on an ideal list."""
 Shape = tuple[object, ...]
 """What tells sets of rules on lists apart, whatever their documents are called."""
 
@@ -49,8 +53,8 @@ class RuleTrial:
     untried: int = 0
     """Lists and queries that were not tried any more."""
     conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
-    conflicts: dict[tuple[Numbers, bool], list[str]] = field(default_factory=dict)
-    """Rules that cannot hold together, whether all are hard, and the queries it is so for."""
+    conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
+    """Rules that cannot hold together, where they were tried, and the queries it is so for."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
     idle: dict[int, str] = field(default_factory=dict)
     """Why a rule acted on no list."""
@@ -69,7 +73,7 @@ class RuleTrial:
         for number, day in enumerate(days):
             if run is not None and (number == 0 or self._spend(len(run.docids))):
                 self.on_run(run, queries, fields, day, strangers)
-            self.on_ideal_lists(samples, day, run is None)
+            self.on_ideal_lists(samples, day)
 
     def on_run(
         self,
@@ -96,7 +100,7 @@ class RuleTrial:
             index.count_prepared(acting, prepared)
             if prepared.hard_numbers:
                 numbers = tuple(usable[number] for number in acting)
-                self._try(prepared, _hard_shape(prepared), numbers, query_list.qid, hard=True)
+                self._try(prepared, _hard_shape(prepared), numbers, query_list.qid, "list")
             self._step()
         for number, tally in zip(usable, index.tallies(), strict=True):
             if tally.lists:
@@ -104,7 +108,7 @@ class RuleTrial:
             elif not tally.rule.reason_off_today(day):
                 self.idle.setdefault(number, tally.note)
 
-    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date, hard: bool) -> None:
+    def on_ideal_lists(self, samples: Sequence[str], day: datetime.date) -> None:
         """The rules that name documents by id, on lists in which they are and that are long enough."""
         index = RuleIndex(self.rules, day, every=True)
         simple = [self._is_simple(rule) for rule in self.rules]
@@ -119,10 +123,10 @@ class RuleTrial:
             if not self._spend(len(numbers) // LIKENESS_COST_DIVISOR):
                 self.untried += 1
                 continue
-            if hard and must:
-                self._try_ideal(must, query, hard=True)
+            if must:
+                self._try_ideal(must, query, "ideal")
             if len(must) < len(numbers):
-                self._try_ideal(numbers, query, hard=False)
+                self._try_ideal(numbers, query, "soft")
 
     def _step(self) -> None:
         check_time()
@@ -143,7 +147,7 @@ class RuleTrial:
         small = all(getattr(rule, what) <= MAX_IDEAL_LIST // 2 for what in counts(type(rule)))
         return small and not by_fields(rule) and (rule.hard or rule.weight > 0)
 
-    def _try_ideal(self, numbers: Numbers, query: str, *, hard: bool) -> None:
+    def _try_ideal(self, numbers: Numbers, query: str, kind: TrialKind) -> None:
         rules = [self.rules[number] for number in numbers]
         meanings = [(rule.kind, tuple(map(ids, rule.selectors)), rule.numbers) for rule in rules]
         self._try(
@@ -151,7 +155,7 @@ class RuleTrial:
             ("ideal", *_rename_documents(meanings)),
             numbers,
             query,
-            hard=hard,
+            kind,
         )
 
     def _ideal(self, numbers: Sequence[int]) -> PreparedList:
@@ -171,33 +175,32 @@ class RuleTrial:
         shape: Shape,
         numbers: Numbers,
         query: str,
-        *,
-        hard: bool,
+        kind: TrialKind,
     ) -> None:
         """Every conflict of rules; rules alike but for their documents' names are tried once."""
         conflicts = self.conflicts_by_shape.get(shape)
         if conflicts is None:
-            if self._is_full(hard):
+            if self._is_full(kind):
                 return
             prepared = prepare if isinstance(prepare, PreparedList) else prepare()
             if not self._spend(len(numbers) + len(prepared.listing.docs)):
                 self.untried += 1
                 return
             conflicts = self.conflicts_by_shape[shape] = self._find_conflicts(
-                prepared, numbers, query, hard
+                prepared, numbers, query, kind
             )
         for conflict in conflicts:
             at = tuple(numbers[number] for number in conflict)
-            if hard or (at, True) not in self.conflicts:
-                self.conflicts.setdefault((at, hard), []).append(query)
+            if kind != "soft" or (at, "ideal") not in self.conflicts:
+                self.conflicts.setdefault((at, kind), []).append(query)
 
     def _find_conflicts(
-        self, prepared: PreparedList, numbers: Numbers, query: str, hard: bool
+        self, prepared: PreparedList, numbers: Numbers, query: str, kind: TrialKind
     ) -> list[Numbers]:
         """Conflicts by their rules' numbers here, each without the last rule of those before it."""
         check_time()
         conflicts: list[Numbers] = []
-        room = MAX_CONFLICTS - sum(level == hard for _, level in self.conflicts)
+        room = MAX_CONFLICTS - self._count(kind)
         while len(conflicts) < room:
             last = {conflict[-1] for conflict in conflicts}
             acting = tuple(pair for pair in prepared.acting if pair[0] not in last)
@@ -212,21 +215,33 @@ class RuleTrial:
             conflicts.append(tuple(conflict))
         return conflicts
 
-    def _is_full(self, hard: bool) -> bool:
+    def _count(self, kind: TrialKind) -> int:
+        return sum(other == kind for _, other in self.conflicts)
+
+    def _is_full(self, kind: TrialKind) -> bool:
         """Whether enough conflicts were found."""
-        return sum(level == hard for _, level in self.conflicts) >= MAX_CONFLICTS
+        return self._count(kind) >= MAX_CONFLICTS
+
+    def _clashes(self) -> Iterator[Finding]:
+        """Return the conflicts; one that is also on a list of the run has the run's queries."""
+        for (numbers, kind), queries in self.conflicts.items():
+            if kind == "ideal" and (numbers, "list") in self.conflicts:
+                continue
+            what = "cannot hold on this list" if len(numbers) == 1 else "cannot hold together"
+            message = what + _for_queries(queries)
+            rules = [self.rules[number] for number in numbers]
+            if not all(rule.hard for rule in rules):
+                yield Finding("warning", numbers, message)
+                continue
+            weakest, why = find_weakest(rules)
+            if why != "priority" and (kind != "list" or (numbers, "ideal") in self.conflicts):
+                yield Finding("error", numbers, message)
+            else:
+                yield Finding("warning", numbers, message + _yields(rules, weakest, why))
 
     def findings(self) -> list[Finding]:
         """Return what the trial found."""
-        findings = [
-            Finding(
-                "error" if all(self.rules[number].hard for number in numbers) else "warning",
-                numbers,
-                ("cannot hold on this list" if len(numbers) == 1 else "cannot hold together")
-                + _for_queries(queries),
-            )
-            for (numbers, _), queries in self.conflicts.items()
-        ]
+        findings = [*self._clashes()]
         findings += [
             Finding("warning", numbers, f"not decided whether they can hold together: {why}")
             for numbers, why in self.undecided.items()
@@ -239,8 +254,9 @@ class RuleTrial:
         ]
 
     def _ended_early(self) -> Iterator[Finding]:
-        for hard, what in ((True, "hard"), (False, "soft")):
-            if self._is_full(hard):
+        hard_is_full = self._is_full("ideal") or self._is_full("list")
+        for is_full, what in ((hard_is_full, "hard"), (self._is_full("soft"), "soft")):
+            if is_full:
                 yield Finding(
                     "warning",
                     (),
@@ -291,3 +307,15 @@ def _for_queries(queries: Sequence[str]) -> str:
         return ""
     more = f" and {len(distinct) - 1} more" if len(distinct) > 1 else ""
     return f", for query {distinct[0]!r}{more}"
+
+
+def _yields(rules: Sequence[Rule], weakest: int, why: YieldReason) -> str:
+    """Return which rule of a clash gives way where lists are served, and why."""
+    if len(rules) == 1:
+        return "; it gives way where the list is served"
+    reasons = {
+        "priority": "its priority is the lowest",
+        "pin": "a pin gives way to a hide",
+        "name": "its name sorts last",
+    }
+    return f"; {rules[weakest].label} gives way where the list is served: {reasons[why]}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from podium.data import Run
     from podium.errors import ConflictError, UnknownNameError
-    from podium.postranking import PostRankedRun, PostRanking, Rule
+    from podium.postranking import Outcome, PostRankedRun, PostRanking, Rule
     from podium.postranking.lists import Catalogue
     from podium.postranking.methods.problem import Method
 
@@ -352,11 +352,18 @@ def _explain(result: PostRanking, query: str, book: Book, json: bool) -> None:
     outcomes = [
         [outcome.rule.label, "-" if not outcome.acted else "yes" if outcome.satisfied else "no",
          str(outcome.slack) if outcome.acted else "-",
-         outcome.note or ("gave way" if outcome.yielded else "")]
+         outcome.note or _gave_way(outcome)]
         for outcome in result.rules
     ]  # fmt: skip
     if outcomes:
         print_table("Its rules", ["rule", "held", "slack", "note"], outcomes, text_last=True)
+
+
+def _gave_way(outcome: Outcome) -> str:
+    """The rules that a rule gave way to; nothing where it did not."""
+    if not outcome.yielded:
+        return ""
+    return f"gave way to {_why(outcome.yielded_to)}" if outcome.yielded_to else "gave way"
 
 
 def _why(rules: Sequence[Rule]) -> str:
@@ -377,7 +384,8 @@ def _json_explanation(result: PostRanking, query: str, book: Book) -> dict[str, 
             {"rule": outcome.rule.label, **book.place(outcome.rule),
              "satisfied": outcome.satisfied, "slack": outcome.slack,
              "note": outcome.note, "yielded": outcome.yielded,
-             "undecided": outcome.undecided}
+             "undecided": outcome.undecided,
+             "yielded_to": [{"rule": rule.label, **book.place(rule)} for rule in outcome.yielded_to]}
             for outcome in result.rules
         ],
         "kendall": result.kendall,

@@ -47,6 +47,8 @@ def rank(
         docs=None if docs is None else str(docs),
     )
     state = Shelf(settings).state
+    if state.warning:
+        typer.echo(f"podium: {state.warning}", err=True)
     wrong, out = 0, sys.stdout.buffer
     for number, (answer, refusal) in enumerate(filter_lines(sys.stdin.buffer, state), start=1):
         if refusal is not None:

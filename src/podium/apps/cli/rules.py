@@ -28,10 +28,11 @@ LAST = 1 << 31
 """Below every line: what is about no rule in particular."""
 CHECK = """Example: podium rules check rules.yaml --run bm25.run --queries queries.tsv --docs docs.jsonl
 
-Errors (exit code 1): the file's form, documents and fields that --docs does not have, hard rules that
-cannot hold together. Warnings (exit code 0): rules that never act, rules that contradict each other,
-the same rule twice. Without --run, rules that name documents by id are tried on a list that is long
-enough."""
+Errors (exit code 1): the file's form, documents and fields that --docs does not have, and hard rules
+with which `podium serve` does not start: they name documents by id, and cannot hold together on any
+list that has them. Warnings (exit code 0): hard rules of which one gives way when a list is served,
+because its priority is the lowest or because they clash only on a list of --run; rules that never act;
+rules that contradict each other; the same rule twice."""
 
 
 @app.command("list", epilog="Example: podium rules list")

@@ -110,6 +110,8 @@ def serve(
         reload_seconds=reload_seconds, drain_seconds=drain_seconds, access=access,
     )  # fmt: skip
     service = make_service(settings)  # also for workers: what is wrong with a file is told once
+    if service.shelf.state.warning:
+        logging.warning("%s", service.shelf.state.warning)
     try:
         sock = listen(host, port)
     except OSError as error:

@@ -189,6 +189,8 @@ class RankingService:
             self.metrics.degraded(bool(reasons))
             for reason in reasons:
                 log.warning("the last good one serves on: %s", reason)
+        if found.get("rules") and self.shelf.state.warning:
+            log.warning("%s", self.shelf.state.warning)
 
     async def _watching(self) -> None:
         while True:

@@ -168,6 +168,8 @@ class YieldedRule(Answer):
     rule: str
     undecided: bool = False
     """Whether it gave way because the search for an order reached its limit."""
+    to: list[int] = []
+    """Numbers of the rules that it clashes with; none where no order meets it, or the limit was reached."""
 
 
 class RankAnswer(Answer):

@@ -84,7 +84,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
 def refusal_of(error: PodiumError) -> Refusal:
     """An error of the library as an answer."""
     if isinstance(error, ConflictError):
-        rules = [str(rule) for rule in error.rules]
+        rules = [getattr(rule, "label", str(rule)) for rule in error.rules]  # as in `yielded`
         return Refusal(409, "conflict", str(error), rules=rules)
     if isinstance(error, DeadlineError):
         return Refusal(503, "too_slow", str(error))
@@ -134,7 +134,11 @@ def _with_known_fields(message: str, kind: Any, place: str) -> str:
     if struct is None:
         return message.replace("`", "")
     known = [field.encode_name for field in struct.fields]
-    return str(UnknownNameError("field", name.removesuffix("`")[:100], known))
+    own = name.removesuffix("`")[:100]
+    text = str(UnknownNameError("field", own, known))
+    if "fields" in known and "did you mean" not in text:
+        text += f'; put it into fields: {{"fields": {{"{own}": ...}}}}'
+    return text
 
 
 def _struct_at(kind: Any, place: str) -> msgspec.inspect.StructType | None:

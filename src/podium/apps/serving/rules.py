@@ -164,9 +164,15 @@ def apply_rules(
 
 
 def yielded_rules(result: PostRanking) -> list[YieldedRule]:
-    """Return the hard rules that gave way, by their numbers."""
+    """Return the hard rules that gave way, by their numbers, and the rules they gave way to."""
+    numbers = {id(outcome.rule): number for number, outcome in enumerate(result.rules)}
     return [
-        YieldedRule(number=number, rule=outcome.rule.label, undecided=outcome.undecided)
+        YieldedRule(
+            number=number,
+            rule=outcome.rule.label,
+            undecided=outcome.undecided,
+            to=[numbers[id(rule)] for rule in outcome.yielded_to],
+        )
         for number, outcome in enumerate(result.rules)
         if outcome.yielded
     ]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from podium.apps.serving.models import ModelFile, Models, model_files
 from podium.apps.serving.rules import ServedRules
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, DataError, PodiumError
-from podium.postranking import Rule, examine_rules, read_fields
+from podium.postranking import Finding, Rule, examine_rules, read_fields
 from podium.postranking.checking import locate_finding
-from podium.postranking.rules.files import read_rule_file
+from podium.postranking.rules.files import RuleFile, read_rule_file
 
 Signature = tuple[int, ...]
 
@@ -35,6 +35,8 @@ class State:
     samples: Samples
     reasons: tuple[str, ...] = ()
     """Why files as they are now could not be taken."""
+    warning: str = ""
+    """Which hard rules of the rule file clash, where one of them gives way."""
 
 
 class Source:
@@ -144,31 +146,61 @@ class Shelf:
 
     def _state(self) -> State:
         models = Models(tuple(source.value for source in self._models))
-        rules, fields = (
-            None if source is None else source.value for source in (self._rules, self._fields)
-        )
+        rules, warning = (None, "") if self._rules is None else self._rules.value
+        fields = None if self._fields is None else self._fields.value
         reasons = (source.reason for source in self.sources)
         samples = demo_samples() if self._samples is None else self._samples.value
-        return State(models, ServedRules(rules, fields), samples, tuple(filter(None, reasons)))
+        served = ServedRules(rules, fields)
+        return State(models, served, samples, tuple(filter(None, reasons)), warning)
 
 
-def served_rules(path: str) -> tuple[Rule, ...]:
-    """The rules of a file, unless hard ones of them can never hold together."""
+class CheckedRules(NamedTuple):
+    """The rules of a file, and a line on hard rules that clash, where one of them gives way."""
+
+    rules: tuple[Rule, ...]
+    warning: str
+
+
+def served_rules(path: str) -> CheckedRules:
+    """Read a rule file; raise where hard rules can never hold together and priorities do not decide."""
     file = read_rule_file(path)
     if file.errors:
         raise file.errors[0]
-    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
-    for finding in examine_rules([file.rules[number] for number in hard]):
-        if finding.level == "error":
-            numbers = tuple(hard[number] for number in finding.rules)
-            line, message = locate_finding(replace(finding, rules=numbers), file)
-            advice = "`podium rules check` finds every conflict; change or remove one of the rules"
+    clashes = _hard_clashes(file)
+    for clash in clashes:
+        if clash.level == "error":
+            line, message = locate_finding(clash, file)
+            advice = (
+                "`podium rules check` finds every conflict; change or remove one of the rules, or give "
+                "one a lower priority"
+            )
             raise DataError(
                 f"expected hard rules that can hold together, got {message}; {advice}",
                 path=path,
                 line=line,
             )
-    return file.rules
+    return CheckedRules(file.rules, _warning(clashes, file, Path(path).name))
+
+
+def _hard_clashes(file: RuleFile) -> list[Finding]:
+    """Find the hard rules of a file that cannot hold together on any list with their documents."""
+    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
+    findings = examine_rules([file.rules[number] for number in hard])
+    return [
+        replace(finding, rules=tuple(hard[number] for number in finding.rules))
+        for finding in findings
+        if finding.level == "error" or finding.message.startswith("cannot hold")
+    ]
+
+
+def _warning(clashes: Sequence[Finding], file: RuleFile, name: str) -> str:
+    """Return one line on the first clash, with the number of others."""
+    if not clashes:
+        return ""
+    line, message = locate_finding(clashes[0], file)
+    others = len(clashes) - 1
+    more = f"; `podium rules check` lists {others} more" if others else ""
+    return f"{name}:{line}: {message}{more}"
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:

@@ -53,6 +53,8 @@ class Condition:
     compared: frozenset[str] = frozenset()
     size: int = 1
     """How many comparisons and connections it has."""
+    numeric: frozenset[str] = frozenset()
+    """The fields that are compared with a number."""
 
 
 @lru_cache(maxsize=4096)
@@ -76,6 +78,7 @@ class _ConditionParser:
         self.names: dict[str, None] = {}
         self.quoted: list[str] = []
         self.compared: set[str] = set()
+        self.numeric: set[str] = set()
         self.size = 0
 
     def condition(self) -> Condition:
@@ -86,7 +89,9 @@ class _ConditionParser:
         meets = self.truth(self.parse(), DEEPEST)
         if not self.names:
             self.refuse("a field", "none")
-        return Condition(tuple(self.names), meets, frozenset(self.compared), self.size)
+        return Condition(
+            tuple(self.names), meets, frozenset(self.compared), self.size, frozenset(self.numeric)
+        )
 
     def word(self, match: re.Match[str]) -> str:
         """A field in backquotes as a name that Python's grammar takes; it may run over lines."""
@@ -133,6 +138,8 @@ class _ConditionParser:
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
             self.compared.add(self.name(right.id))
         if isinstance(left, ast.Name) and isinstance(right, ast.Constant):
+            if isinstance(right.value, int | float):
+                self.numeric.add(self.name(left.id))
             if isinstance(op, ast.Eq):
                 return _equals(self.name(left.id), right.value)
             constant = right.value

@@ -9,29 +9,21 @@ export async function postrank(service, documents, rules, signal) {
     const body = { documents: documents.sent(), query: documents.query, rules: sent.map(({ record }) => tidy(record)), explain: true };
     try {
       const answer = await service.ask("/v1/postrank", body, signal);
-      const clashing = answer.rules?.some((outcome) => outcome.yielded) ? await clash(service, body, sent, signal) : [];
-      return { answer, clashing, sent, wrong };
+      return { answer, clashes: (answer.yielded ?? []).map((one) => clashOf(one, sent)), sent, wrong };
     } catch (error) {
       const [, at] = /^rules\[(\d+)\]: /.exec(error.message) ?? [];
-      if (error.status === 409) return { clashing: clashingKeys(error, sent), sent, wrong };
+      if (error.status === 409) return { clashes: [{ rules: error.told.numbers.map((number) => sent[number]) }], sent, wrong };
       if (error.status !== 422 || !sent[at]) throw error;
       wrong.set(sent[at].key, error.message.replace(/^rules\[\d+\]: /, ""));
     }
   }
 }
 
-/** The rules of which some gave way: the service names them where none may. */
-async function clash(service, body, sent, signal) {
-  try {
-    await service.ask("/v1/postrank", { ...body, explain: false, conflicts: "error" }, signal);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    if (error.status === 409) return clashingKeys(error, sent);
-  }
-  return [];
+/** A clash: its rules, the one that gave way, and whether the search for an order reached its limit. */
+function clashOf({ number, to = [], undecided = false }, sent) {
+  const numbers = [number, ...to].sort((one, other) => one - other);
+  return { rules: numbers.map((at) => sent[at]), loser: sent[number], isUndecided: undecided };
 }
-
-const clashingKeys = (error, sent) => error.told.numbers.map((number) => sent[number].key);
 
 /** What rules say of each other. */
 export async function findings(service, rules, signal) {
@@ -44,19 +36,21 @@ export async function findings(service, rules, signal) {
   }
 }
 
-/** The rules of a file that must hold and cannot: by themselves, or, if the file has them, those that clash on the list. */
-export async function clashesIn(service, text, clashing) {
+/** The clashes of a file: `refused` are those the service does not start with, the others are on the list, and it serves them. */
+export async function clashesIn(service, text, onList) {
   try {
     const { rules, findings: found = [] } = await service.ask("/v1/rules/check", { yaml: text });
     const errors = found.filter(({ level, message }) => level === "error" && message.startsWith("cannot hold"));
-    const written = new Set(rules.map(told));
-    const onList = clashing.length && clashing.every((record) => written.has(told(record))) ? [clashing] : [];
-    const all = [...errors.map((finding) => finding.rules.map((at) => rules[at])), ...onList];
-    return [...new Map(all.map((records) => [records.map(told).sort().join(), records])).values()];
+    const refused = errors.map((finding) => finding.rules.map((at) => rules[at]));
+    const [written, refusedOnes] = [new Set(rules.map(told)), new Set(refused.map(toldTogether))];
+    const served = onList.map((clash) => ({ ...clash, records: clash.rules.map(({ record }) => record) }))
+      .filter(({ loser, records }) => loser && records.every((record) => written.has(told(record))) && !refusedOnes.has(toldTogether(records)));
+    return { refused, served };
   } catch {
-    return []; // a text that is no rule file is told where it is used
+    return { refused: [], served: [] }; // a text that is no rule file is told where it is used
   }
 }
 
 /** What tells rules apart, however their records are written. */
 const told = (record) => `${say(record, String)} ${record.query ?? ""} ${record.pattern ?? ""}`;
+const toldTogether = (records) => records.map(told).sort().join();

@@ -7,7 +7,7 @@ import { targetControls } from "./targets.js";
 const FROM = -2;
 const TO = 2;
 const SCOPES = { query: "only the query", "": "every query", pattern: "queries like" };
-const PRIORITY = "Where rules that must hold clash, the one of lower priority gives way.";
+const PRIORITY = "Where rules that must hold clash, the one of lower priority gives way. At equal priority a pin gives way to a hide, else the rule whose name sorts last.";
 const ROLES = { docs: "Documents", first: "First", second: "Then" };
 
 /** One rule on the page. `change(record, what)` and `remove()` hear of what people do. */

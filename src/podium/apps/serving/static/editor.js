@@ -1,6 +1,6 @@
 /* The rules of a list as cards, each with what became of it. */
 import { Card } from "./card.js";
-import { ofClash, told, withOthers } from "./outcomes.js";
+import { ofClash, placeBeyond, told, withOthers } from "./outcomes.js";
 import { make, ui } from "./page.js";
 import { KINDS, lacking, say, sayScope, scopeOf } from "./rules.js";
 
@@ -98,17 +98,19 @@ export class Editor {
   }
 
   /** What became of each rule. */
-  tell({ sent, outcomes, clashing, wrong }) {
-    sent.forEach(({ key, record }, at) => {
-      const outcome = outcomes[at];
-      if (outcome) this.cards.get(key)?.tell(this.withFindings(key, told(record, outcome)));
+  tell({ sent, outcomes, clashes, wrong }) {
+    const count = this.playground.documents.listed.length;
+    const tell = ({ key, record }, { kind, text }) => this.cards.get(key)?.tell({ kind, text: text + placeBeyond(record, count) });
+    sent.forEach((rule, at) => {
+      if (outcomes[at]) tell(rule, this.withFindings(rule.key, told(rule.record, outcomes[at])));
     });
     for (const [key, text] of wrong) this.cards.get(key)?.tell({ kind: "conflict", text: `Cannot be used: ${text}.` });
-    if (!clashing.length) return;
-    sent.forEach(({ key }, at) => {
-      const others = clashing.filter((other) => other !== key).map((other) => this.number(other));
-      if (clashing.includes(key)) this.cards.get(key)?.tell(ofClash(others, outcomes[at]));
-      else if (!outcomes.length) this.cards.get(key)?.tell({ kind: "idle", text: "Waits until the clash is gone." });
+    if (!clashes.length) return;
+    sent.forEach((rule, at) => {
+      const mine = clashes.filter(({ rules, isUndecided }) => rules.includes(rule) && !isUndecided).flatMap(({ rules }) => rules);
+      const others = [...new Set(mine)].filter((other) => other !== rule).map(({ key }) => this.number(key)).sort((one, other) => one - other);
+      if (mine.length) tell(rule, ofClash(others, outcomes[at]));
+      else if (!outcomes.length) tell(rule, { kind: "idle", text: "Waits until the clash is gone." });
     });
   }
 

@@ -5,22 +5,24 @@ const SECONDS = 4;
 let silence;
 
 /** Something stands in the way: it is said above the list, which is as it was before unless `isNew`. */
-export function alert(text, { ways = [], isNew = false } = {}) {
+export function alert(said, { ways = [], isNew = false } = {}) {
   const place = ui("alert");
+  const lines = [said].flat();
+  const text = lines.join("");
   place.hidden = !text;
   document.querySelector("[data-part=after]").classList.toggle("is-old", Boolean(text) && !isNew);
   if (place.textContent === text && !ways.length) return;
   const buttons = ways.map(({ words, run }) => make("button", { type: "button", className: "small", textContent: words, onclick: run }));
   place.replaceChildren(
-    make("p", { textContent: text }),
+    ...lines.map((line) => make("p", { textContent: line })),
     ...(ways.length && !isNew ? [make("p", { textContent: "The list below is as it was before." })] : []),
     make("div", { className: "row" }, ...buttons));
 }
 
 /** Something was done: it is said for a while, in the dialog that is open or on the page. */
-export function tell(text) {
+export function tell(text, seconds = SECONDS) {
   show(text, false);
-  silence = setTimeout(() => show("", false), SECONDS * 1000);
+  silence = setTimeout(() => show("", false), seconds * 1000);
 }
 
 /** Something was done that may not be what is wanted: it is said until something else is. */

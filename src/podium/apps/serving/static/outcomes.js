@@ -27,12 +27,27 @@ export function withOthers(finding, mine, number) {
   return `Contradicts ${which}: they cannot hold together.`;
 }
 
-/** Rules that must hold and cannot; some may have given way, so that there is a list. */
-export function clash(numbers, yielded) {
-  const gave = yielded.length ? ` ${rulesBy(yielded, true)} gave way.` : "";
-  if (numbers.length === 1) return `Rule ${numbers[0]} must hold, and no order of this list meets it.${gave}`;
-  const end = gave || " Without any one of them the others can.";
-  return `Rules ${listed(numbers)} must hold, and cannot all hold together.${end} Where priorities differ, the lowest gives way.`;
+/** A clash in words: its rules, the one that gave way, and why that one; without one there is no list. */
+export function sayClash({ rules, loser, isUndecided }, numberOf) {
+  const numbers = rules.map(({ key }) => numberOf(key));
+  if (isUndecided) return `Rule ${numberOf(loser.key)} gave way: no order was found in time that meets it and the other rules that must hold.`;
+  if (numbers.length === 1) return `Rule ${numbers[0]} must hold, and no order of this list meets it.${loser ? " It gave way." : ""}`;
+  const end = loser ? `Rule ${numberOf(loser.key)} gave way: ${reason(loser, rules)}.` : "Without any one of them the others can.";
+  return `Rules ${listed(numbers)} must hold, and cannot all hold together. ${end}`;
+}
+
+/** Why this rule of a clash gave way and no other. */
+function reason(loser, rules) {
+  const priority = ({ record }) => record.priority ?? 0;
+  const equals = rules.filter((rule) => priority(rule) === priority(loser)).map(({ record }) => record.rule);
+  if (equals.length === 1) return "its priority is the lowest";
+  if (loser.record.rule === "pin" && equals.includes("hide")) return "at equal priority a pin gives way to a hide";
+  return "at equal priority the rule whose name sorts last gives way";
+}
+
+/** What is wrong with a place that the list does not have. */
+export function placeBeyond(record, count) {
+  return record.rule === "pin" && record.position > count ? ` The list has ${plural(count, "document")}: give it a place from 1 to ${count}.` : "";
 }
 
 /** One rule of a clash with others, by their numbers; without an outcome there is no list. */
@@ -42,8 +57,19 @@ export function ofClash(others, outcome) {
   return { kind: "conflict", text: `${outcome.yielded ? "Gave way." : outcome.satisfied ? "Holds." : "Not met."} ${text}` };
 }
 
-/** Rules that clash in a file: said where it is copied. */
-export function clashesInFile(clashes, title) {
+/** Rules of a file that clash on the list, where the service lets one give way: said where the file is copied. */
+export function servedClashes(clashes, title) {
+  const [first, ...more] = clashes;
+  if (!first) return "";
+  const quoted = (record) => `“${say(record, title)}”`;
+  const others = first.records.filter((record) => record !== first.loser.record).map(quoted);
+  const to = others.length ? ` to ${listed(others)}` : "";
+  const rest = more.length ? ` ${more.length === 1 ? "Another rule gives" : `${more.length} more rules give`} way, too.` : "";
+  return `${quoted(first.loser.record)} gives way${to} on this list; the service serves it.${rest}`;
+}
+
+/** Rules of a file that the service refuses: said where the file is copied. */
+export function refusedClashes(clashes, title) {
   const names = clashes.map((records) => records.map((record) => `“${say(record, title)}”`));
   const [first, ...more] = names.map((some) => (some.length > 1 ? `${listed(some)} cannot all hold together` : `${some} cannot hold`));
   if (!first) return "";

@@ -12,13 +12,14 @@ import { keep, kept } from "./kept.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
 import { alert, tell, warn, withdraw } from "./notices.js";
-import { aloud, clash, clashesInFile, summary, why } from "./outcomes.js";
+import { aloud, refusedClashes, sayClash, servedClashes, summary, why } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
 import { concerns, keyed, lacking, newRule, tidy } from "./rules.js";
 import { Selection } from "./selection.js";
 import { Service, lastOnly } from "./service.js";
 
 const NARROW = matchMedia("(max-width: 52rem)");
+const LONG = 12; // seconds
 const UNCHANGED = { order: [], moves: new Map(), hidden: [] };
 
 class Playground {
@@ -30,7 +31,7 @@ class Playground {
     this.selection = new Selection({ changed: () => this.draw(), add: (kind) => this.add(kind) });
     this.lists = new Lists((id) => this.selection.toggle(id));
     this.editor = new Editor(this);
-    this.clashing = [];
+    this.clashes = [];
     this.file = new RuleFileDialog({ text: () => this.yaml(), use: (text) => this.useText(text), review: (text, done) => this.review(text, done) });
     this.load = lastOnly((signal) => this.sample(signal));
     this.answer = lastOnly((signal) => this.ask(signal));
@@ -176,14 +177,16 @@ class Playground {
   async review(text, done) {
     tell(`${done}${this.unfinished()}`);
     const { turn } = this;
-    const here = this.clashing.map((key) => this.rules.value.find((rule) => rule.key === key).record);
-    const clashes = clashesInFile(await clashesIn(this.service, text, here), (id) => this.documents.title(id));
-    if (clashes && turn === this.turn) warn(`${done}${this.unfinished()} But ${clashes}`);
+    const title = (id) => this.documents.title(id);
+    const { refused, served } = await clashesIn(this.service, text, this.clashes);
+    if (turn !== this.turn) return;
+    if (refused.length) warn(`${done}${this.unfinished()} But ${refusedClashes(refused, title)}`);
+    else if (served.length) tell(`${done}${this.unfinished()} Note: ${servedClashes(served, title)}`, LONG);
   }
 
   rulesChanged() {
     withdraw();
-    this.clashing = [];
+    this.clashes = [];
     this.busy(true);
     this.answer.stop(); // it is about what was there before
     if (this.rules.past.length || this.rules.future.length) keep("rules", this.rules.value.map(({ record }) => record));
@@ -209,27 +212,27 @@ class Playground {
     return Promise.all([postrank(this.service, this.documents, rules, signal), findings(this.service, rules, signal)]);
   }
 
-  settle({ answer, clashing = [], sent, wrong }, found) {
+  settle({ answer, clashes, sent, wrong }, found) {
     this.editor.findings = found;
     if (answer) {
       const moves = new Map((answer.moves ?? []).map((move) => [move.id, move]));
       this.found = { order: answer.ids, hidden: answer.hidden ?? [], moves, sent, outcomes: answer.rules ?? [] };
     }
-    this.clashing = clashing;
-    this.showClash(answer, sent);
-    this.editor.tell({ sent, outcomes: answer?.rules ?? [], clashing, wrong });
+    this.clashes = clashes;
+    this.showClashes(Boolean(answer));
+    this.editor.tell({ sent, outcomes: answer?.rules ?? [], clashes, wrong });
     this.draw();
     const said = summary({ ...this.found, documents: this.documents.listed, rules: sent, isOld: !answer, unused: wrong.size });
     ui("summary").textContent = said;
     ui("said").textContent = answer ? `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}` : "";
   }
 
-  /** Rules that clash, above the list, each with a way out. */
-  showClash(answer, sent) {
-    const numbers = this.clashing.map((key) => this.editor.number(key));
-    const yielded = sent.filter((_, at) => answer?.rules?.[at].yielded).map(({ key }) => this.editor.number(key));
-    const ways = this.clashing.map((key, at) => ({ words: `Make rule ${numbers[at]} a wish`, run: () => this.soften(key) }));
-    alert(numbers.length ? clash(numbers, yielded) : "", { ways, isNew: Boolean(answer) });
+  /** Each clash above the list, and a way out for each of its rules. */
+  showClashes(isNew) {
+    const number = (key) => this.editor.number(key);
+    const keys = [...new Set(this.clashes.flatMap(({ rules }) => rules.map(({ key }) => key)))];
+    const ways = keys.sort((one, other) => number(one) - number(other)).map((key) => ({ words: `Make rule ${number(key)} a wish`, run: () => this.soften(key) }));
+    alert(this.clashes.map((clash) => sayClash(clash, number)), { ways, isNew });
   }
 
   // --- the page ---

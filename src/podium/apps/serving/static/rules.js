@@ -119,7 +119,7 @@ export function lacking(record) {
   if (several && target.mode === "docs" && target.ids.length < 2) return "Choose one more document.";
   for (const [name, before] of numbers) {
     const value = record[name] ?? USUAL[name];
-    if (!Number.isInteger(value) || value < (LOWEST[name] ?? 1)) return `Say how many: ${before} …`;
+    if (!Number.isInteger(value) || value < (LOWEST[name] ?? 1)) return `Give “${before}” a whole number, ${LOWEST[name] ?? 1} or more.`;
   }
   if (["query", "pattern"].some((name) => record[name]?.trim() === "")) return "Say which query.";
   const priority = record.priority ?? 0;
