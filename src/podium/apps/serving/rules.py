@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,12 +78,19 @@ def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
 
 
 def has_small_fields(documents: Sequence[Any]) -> bool:
-    """Whether the lists and texts of a request's documents are looked at in no time."""
+    """Return whether rules look at a request's fields in no time: short texts, and lists of plain values."""
     fields = (doc.fields for doc in documents if not isinstance(doc, str) and doc.fields)
-    many = (
-        value for own in fields for value in own.values() if isinstance(value, str | list | dict)
-    )
-    return sum(map(len, many)) <= SMALL_FIELDS
+    return sum(_field_size(value) for own in fields for value in own.values()) <= SMALL_FIELDS
+
+
+def _field_size(value: Any) -> float:
+    """Return the values and characters of a field; infinity if it has lists or mappings in each other."""
+    if not isinstance(value, list | dict):
+        return len(value) if isinstance(value, str) else 0
+    parts = value.values() if isinstance(value, dict) else value
+    if any(isinstance(part, list | dict) for part in parts):
+        return math.inf
+    return len(value) + sum(len(part) for part in parts if isinstance(part, str))
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:
@@ -152,13 +160,13 @@ def apply_rules(
             day = check_day(request.today)
             posed = pose(documents, rules, scores, settings, request.query, day)
             found = settled(posed, settings)
+            told = describe(found, settings) if request.explain else None
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, found.order)], [*map(str, found.hidden)]
     yielded = yielded_rules(found.posed)
-    if not request.explain:
+    if told is None:
         return Ruled(ids, hidden, yielded)
-    told = describe(found, settings)
     return Ruled(ids, hidden, yielded, moves_of(told, rules), outcomes_of(told))
 
 
