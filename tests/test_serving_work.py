@@ -266,6 +266,16 @@ def test_every_path_refuses_what_is_nested_too_deep(app, to, depth):
     error(post(app, to, body), 422, "too_deep")
 
 
+def test_closing_brackets_in_a_text_do_not_hide_depth(app):
+    deep = b"[" * 950 + b"]" * 950
+    text = b"]" * 1_000
+    body = b'{"query": "%b", "documents": [{"id": "a", "fields": {"x": %b}}], "rules": []}' % (
+        text,
+        deep,
+    )
+    error(post(app, "/v1/postrank", body), 422, "too_deep")
+
+
 @pytest.mark.parametrize("where", ["x == 1", "1 in x", "x in x", "x == x", "x < 2", "not x"])
 def test_fields_as_deep_as_they_may_be_are_compared(app, where):
     document = {"id": "a", "fields": {"x": nested(MAX_DEPTH - 4)}}  # in documents[...].fields
