@@ -123,6 +123,11 @@ def test_a_number_beyond_doubles_is_refused(app):
             {"documents": ["a", {"id": "b", "XY": 1}]},
             "documents[1]: unknown field 'XY'; known: fields, id, score",
         ),
+        (
+            "postrank/batch",
+            {"queries": [{"documents": [], "conflicts": "yeild"}]},
+            "queries[0].conflicts: expected error or yield, got 'yeild'",
+        ),
     ],
 )  # fmt: skip
 def test_a_field_that_nobody_knows_is_a_mistake(app, operation, body, said):
