@@ -148,11 +148,11 @@ def slow_requests():
     ]
     stars = {"documents": [f"{at}" for at in range(100_000)], "rules": tops}
     long_pattern = "*" + "a" * 998 + "b"
-    likes = [{"rule": "top-k", "docs": "a", "k": 1, "pattern": long_pattern}] * 20
-    matching = [{"documents": ["a"], "rules": likes, "query": "a" * 10_000}] * 50
+    likes = [{"rule": "top-k", "docs": "a", "k": 1, "pattern": long_pattern}] * 1_000
+    matching = {"documents": ["a"], "rules": likes, "query": "a" * 10_000}
     return {
         "stars": ("/v1/postrank", stars),
-        "matching": ("/v1/postrank/batch", {"queries": matching}),
+        "matching": ("/v1/postrank", matching),
         "solver": ("/v1/postrank", ill),
         "search": ("/v1/postrank", {**listed, "conflicts": "error"}),
         "patterns": ("/v1/rules/check", {"rules": patterns}),
@@ -167,7 +167,7 @@ def test_no_thread_works_beyond_the_deadline(path, name):
     answers, is_free = together(app, *[slow_requests()[name]] * 4)
     assert {answer.status_code for answer in answers} <= {503, 422, 413}
     codes = {answer.json()["error"]["code"] for answer in answers}
-    others = {"search": {"undecided"}, "stars": {"too_much_work"}}
+    others = {"search": {"undecided"}, "stars": {"too_much_work"}, "matching": {"too_much_work"}}
     assert codes <= {"too_slow"} | others.get(name, set())
     assert is_free
 
