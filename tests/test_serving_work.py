@@ -141,7 +141,7 @@ def slow_requests():
         }
         for at in rng.permutation(9000)[:200].tolist()
     ]
-    ill = {"documents": [f"{at}" for at in range(20_000)], "rules": pulls, "prior": 1e-12}
+    ill = {"documents": [f"{at}" for at in range(80_000)], "rules": pulls, "prior": 1e-12}
     tops = [
         {"rule": "top-k", "docs": [f"{at}" for at in rng.permutation(100_000)[:200]], "k": 10}
         for _ in range(50)
