@@ -139,9 +139,9 @@ def slow_requests():
             "second": f"{at + 9000}",
             "weight": 10.0 ** (at % 19 - 9),
         }
-        for at in rng.permutation(9000)[:200].tolist()
+        for at in rng.permutation(9000)[:100].tolist()
     ]
-    ill = {"documents": [f"{at}" for at in range(80_000)], "rules": pulls, "prior": 1e-12}
+    ill = {"documents": [f"{at}" for at in range(50_000)], "rules": pulls, "prior": 1e-12}
     tops = [
         {"rule": "top-k", "docs": [f"{at}" for at in rng.permutation(100_000)[:200]], "k": 10}
         for _ in range(50)
