@@ -261,7 +261,7 @@ def test_work_and_time_end():
     rules = [TopK(Where("a == 1 or a == 2"), 3)]
     with bounded_steps(100), pytest.raises(WorkLimitError, match="at most 100 steps"):
         postrank(docs, rules)
-    with bounded_time(time.monotonic() - 1), pytest.raises(DeadlineError):
+    with bounded_time(-1.0), pytest.raises(DeadlineError):
         postrank(docs, rules)
     assert len(postrank(docs, rules)) == 100
 

@@ -124,6 +124,11 @@ def test_a_number_beyond_doubles_is_refused(app):
             "documents[1]: unknown field 'XY'; known: fields, id, score; put it into fields: "
             '{"fields": {"XY": ...}}',
         ),
+        (
+            "postrank/batch",
+            {"queries": [{"documents": [], "conflicts": "yeild"}]},
+            "queries[0].conflicts: expected error or yield, got 'yeild'",
+        ),
     ],
 )  # fmt: skip
 def test_a_field_that_nobody_knows_is_a_mistake(app, operation, body, said):

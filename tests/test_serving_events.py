@@ -1,10 +1,13 @@
 """Events over HTTP: whole lines in a log that podium feedback reads, or an error and nothing kept."""
 
 import errno
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import httpx
 import msgspec
@@ -16,6 +19,7 @@ from podium.apps.serving.errors import Refusal
 from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.events import check_events
 from podium.feedback import make_log, read_ubi
+from podium.postranking.work_budget import bounded_time
 
 CLICK = {
     "action_name": "click", "query_id": "q1", "timestamp": "2026-01-31T12:00:00Z",
@@ -220,6 +224,45 @@ def test_several_threads_write_whole_lines(log):
     for thread in threads:
         thread.join()
     assert sum(len(lines(path.read_text())) for path in log.parent.iterdir()) == 200
+
+
+# --- a file that another process has locked ---
+
+
+@contextmanager
+def locked(path):
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def test_a_log_that_stays_locked_refuses_events(log):
+    kept = EventLog(str(log), lock_seconds=0.1)
+    with (
+        locked(log),
+        pytest.raises(Refusal, match=r"kept the file locked for 0\.1 seconds") as refused,
+    ):
+        kept.append([{"n": 0}])
+    assert (refused.value.status, refused.value.code) == (503, "log_failed")
+    kept.append([{"n": 1}])
+    assert lines(log.read_text()) == [{"n": 1}]
+
+
+def test_events_that_are_refused_in_time_are_not_written_later(log):
+    kept = EventLog(str(log), lock_seconds=60)
+    with locked(log), bounded_time(0.2), pytest.raises(Refusal, match="the log is busy"):
+        kept.append([{"n": 0}])
+    kept.append([{"n": 1}])
+    assert lines(log.read_text()) == [{"n": 1}]
+
+
+def test_a_locked_log_does_not_keep_the_service_from_its_end(path, log):
+    with running(path, "--events", log, "--seconds", 1) as (process, url), locked(log):
+        answer = httpx.post(f"{url}/v1/events", json=CLICK, timeout=60)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "log_failed")
+        process.terminate()
+        assert process.wait(60) in (0, -signal.SIGTERM)
+    assert log.read_bytes() == b""
 
 
 # --- when events are synced ---

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tools import constraints, licences
 from tools.requirements import requirements
@@ -61,7 +62,9 @@ def test_licences_that_podium_may_depend_on(statement):
     "statement",
     ["GPL", "GPLv3", "GPL-3.0-or-later", "AGPL-3.0-only", "MIT AND GPL-2.0-only",
      "GPL-2.0-only AND (MIT OR BSD-3-Clause)", "GNU General Public License v2 (GPLv2)",
-     "GNU Affero General Public License v3", "(GPL-2.0-only OR AGPL-3.0-only) AND MIT"],
+     "GNU Affero General Public License v3",
+     "GNU Lesser General Public License v3 AND GNU General Public License v2",
+     "(GPL-2.0-only OR AGPL-3.0-only) AND MIT"],
 )  # fmt: skip
 def test_licences_that_podium_must_not_depend_on(statement):
     assert not licences.is_allowed(statement)
@@ -71,6 +74,12 @@ def test_licences_that_podium_must_not_depend_on(statement):
 
 def test_a_distribution_without_a_licence_is_a_fault():
     assert "states no licence" in licences.Dependency("x", "", (), ("core",)).fault
+
+
+def test_peers_are_judged_also_where_one_is_not_installed(monkeypatch):
+    wanted = [Requirement("numpy"), Requirement("no-such-peer")]
+    monkeypatch.setattr(licences, "requirements", lambda: {"bench": wanted})
+    assert [one.name for one in licences._peers()] == ["numpy"]
 
 
 def test_what_podium_runs_on_has_licences_that_it_may_depend_on():

@@ -41,7 +41,8 @@ nothing of it, and a store of judgments in SQLite never loads it.
 """
 _GPL = re.compile(r"\b(A?GPL)|(General Public License)|(Affero)", re.IGNORECASE)
 _LESSER = re.compile(
-    r"\bLGPL[\w.+-]*|(Library or )?Lesser General Public License[\w .()+]*", re.IGNORECASE
+    r"\bLGPL[\w.+-]*|(Library or )?Lesser General Public License(?:(?! (?:AND|OR)\b)[\w .()+])*",
+    re.IGNORECASE,
 )
 # Who links such code into a program may give the program any licence.
 _EXCEPTIONS = re.compile(r"\S+ WITH (GCC-exception-3\.1|Classpath-exception-2\.0)")
@@ -87,10 +88,10 @@ def _without_brackets(text: str) -> bool:
     return any(not _GPL.search(choice) for choice in re.split(r"\bOR\b", text))
 
 
-def dependencies(extras: Iterable[str]) -> list[Dependency]:
-    """What some extras lead to, by name."""
+def dependencies(extras: Iterable[str], skips_missing: bool = False) -> list[Dependency]:
+    """What some extras lead to, by name; one that is not installed may be left out."""
     wanted = requirements()
-    reached = {extra: installed(wanted[extra]) for extra in extras}
+    reached = {extra: installed(wanted[extra], skips_missing) for extra in extras}
     everything = {name: one for group in reached.values() for name, one in group.items()}
     return [
         _dependency(everything[name], tuple(extra for extra in reached if name in reached[extra]))
@@ -139,11 +140,8 @@ def _table(found: Iterable[Dependency], with_extras: bool) -> Iterator[str]:
 
 
 def _peers() -> list[Dependency]:
-    """The benchmarks' peers, if they are installed."""
-    try:
-        return dependencies([OTHERS])
-    except LookupError:
-        return []
+    """Return those of the benchmarks' peers that are installed, with what they depend on."""
+    return dependencies([OTHERS], skips_missing=True)
 
 
 def main() -> None:

@@ -29,10 +29,12 @@ def requirements() -> dict[str, list[Requirement]]:
     }
 
 
-def installed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
+def installed(
+    wanted: Iterable[Requirement], skips_missing: bool = False
+) -> dict[str, Distribution]:
     """Name -> distribution of requirements, and of all they require in turn, that are for this system.
 
-    One that is not installed is a LookupError.
+    One that is not installed is a LookupError, or left out if `skips_missing`.
     """
     reached: dict[str, Distribution] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -46,6 +48,8 @@ def installed(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
         try:
             reached[name] = distribution(name)
         except PackageNotFoundError:
+            if skips_missing:
+                continue
             raise LookupError(f"{name} is not installed; run: make check") from None
         for text in reached[name].requires or ():
             needed = Requirement(text)

@@ -13,9 +13,11 @@ import os
 import re
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+_LOCK_RETRY_SECONDS = 0.001
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)  # some network file systems sync no folders
 
 
@@ -68,6 +70,29 @@ def lock(descriptor: int, wait: bool = True) -> bool:
     except OSError:  # locked by another, or a file system without locks
         return False
     return True
+
+
+def lock_within(descriptor: int, seconds: float) -> None:
+    """Lock an open file until its last descriptor is closed; raise TimeoutError if others keep it locked.
+
+    On a system or file system without locks, the file stays unlocked.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > end:
+                why = f"another process has kept the file locked for {seconds:g} seconds"
+                raise TimeoutError(errno.ETIMEDOUT, why) from None
+        except OSError:  # a file system without locks
+            return
+        time.sleep(_LOCK_RETRY_SECONDS)
 
 
 def has_name(descriptor: int, path: str | os.PathLike[str]) -> bool:

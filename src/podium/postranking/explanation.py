@@ -19,6 +19,7 @@ from podium.postranking.result import Move, PostRanking, RuleOutcome
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings
+from podium.postranking.work_budget import check_time
 
 # A document's move without a call of a Python function for each.
 _move = partial(tuple.__new__, Move)
@@ -29,6 +30,7 @@ def explain_list(placed: PlacedList, settings: Settings, *, reasons: bool = True
 
     Without `reasons`, moves do not say because of which rules: to find out takes the longest.
     """
+    check_time()
     prepared, solution, placement = placed
     order = np.array(placement.order, dtype=np.int64)
     shown, hidden = prepared.shown_rows[order], prepared.hidden_rows

@@ -26,16 +26,22 @@ class WorkBudget:
     most: float = math.inf
     search_end: float = math.inf
     end: float = math.inf
+    seconds: float = math.inf
 
 
 _budget: ContextVar[WorkBudget] = ContextVar("podium_work", default=WorkBudget())  # noqa: B039
 
 
 @contextmanager
-def bounded_time(end: float) -> Iterator[None]:
-    """End what runs here at a moment of `time.monotonic`, with a `DeadlineError`."""
+def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
+    """End what runs here so many seconds after its start, with a `DeadlineError`.
+
+    The start is a moment of `time.monotonic`; without one it is now.
+    """
     now = monotonic()
-    budget = replace(_budget.get(), end=end, search_end=now + SEARCH_SHARE * max(end - now, 0.0))
+    end = (now if start is None else start) + seconds
+    search_end = now + SEARCH_SHARE * max(end - now, 0.0)
+    budget = replace(_budget.get(), end=end, search_end=search_end, seconds=seconds)
     token = _budget.set(budget)
     try:
         yield
@@ -75,8 +81,9 @@ def spend(steps: int) -> None:
 
 def check_time(budget: WorkBudget | None = None) -> None:
     """Raise `DeadlineError` where the time is over."""
-    if monotonic() > (budget or _budget.get()).end:
-        raise DeadlineError("expected an answer in time, which this request needs more than")
+    budget = budget or _budget.get()
+    if monotonic() > budget.end:
+        raise DeadlineError(f"this request takes longer than the {budget.seconds:g} seconds it may")
 
 
 def seconds_left() -> float:

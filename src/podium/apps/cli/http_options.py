@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from podium.apps.http.settings import AccessSettings
 
 AllowedHost = Annotated[
     list[str] | None,
@@ -22,7 +25,11 @@ TrustedProxy = Annotated[
     ),
 ]
 ClientConnections = Annotated[
-    int, typer.Option(min=0, help="Connections of one client at the same time; 0: no limit.")
+    int,
+    typer.Option(
+        min=0,
+        help="Connections of one client at the same time, at most half of all; 0: half of all.",
+    ),
 ]
 ClientRequests = Annotated[
     float,
@@ -33,3 +40,22 @@ ClientRequests = Annotated[
 WrongTries = Annotated[
     int, typer.Option(min=0, help="Wrong tokens or links of one client per minute; 0: no limit.")
 ]
+
+
+def access_settings(
+    allowed_hosts: list[str] | None,
+    trusted_proxies: list[str] | None,
+    client_connections: int,
+    client_requests: float,
+    wrong_tries: int,
+) -> AccessSettings:
+    """Return the settings that these options ask for."""
+    from podium.apps.http.settings import AccessSettings
+
+    return AccessSettings(
+        tuple(allowed_hosts or ()),
+        tuple(trusted_proxies or ()),
+        client_connections,
+        client_requests,
+        wrong_tries,
+    )

@@ -108,14 +108,12 @@ def serve(
     json: Json = False,
 ) -> None:
     """Serve the judging web app, and print a personal link for everybody."""
-    from podium.apps.http.settings import AccessSettings
     from podium.apps.judging import JudgingSettings
 
     where = the_store(store, store_)
-    access = AccessSettings(
-        tuple(allowed_host or ()), tuple(trusted_proxy or ()), client_connections, client_requests,
-        wrong_tries,
-    )  # fmt: skip
+    access = http_options.access_settings(
+        allowed_host, trusted_proxy, client_connections, client_requests, wrong_tries
+    )
     settings = JudgingSettings(base_url=base_url, images=images, repeats=repeats, access=access)
     wanted = Wanted(
             pool=pool, run=run, documents=documents, queries=queries, depth=depth, sample=sample,

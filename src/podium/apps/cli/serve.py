@@ -92,17 +92,15 @@ def serve(
     """Serve models and rules over HTTP."""
     import logging
 
-    from podium.apps.http.settings import AccessSettings
     from podium.apps.serving.app import make_service
     from podium.apps.serving.draining import listen, run_server
     from podium.apps.serving.settings import ServingSettings
     from podium.apps.serving.workers import run_workers
 
     logging.basicConfig(format="podium serve: %(message)s", level=logging.WARNING)
-    access = AccessSettings(
-        tuple(allowed_host or ()), tuple(trusted_proxy or ()), client_connections, client_requests,
-        wrong_tries,
-    )  # fmt: skip
+    access = http_options.access_settings(
+        allowed_host, trusted_proxy, client_connections, client_requests, wrong_tries
+    )
     settings = ServingSettings(
         models=tuple(models or ()), rules=_text(rules), docs=_text(docs), samples=_text(samples),
         events=_text(events), max_log=max_log * 10**6, durability=durability,

@@ -15,9 +15,6 @@ MAX_CLIENTS = 10_000
 BURST_SECONDS = 10
 """Requests of so many seconds may come at once: browsers load pages with all their files in bursts."""
 
-ADMITTED_SECONDS = 86_400.0
-"""How long a client that had the right token is known as one of ours."""
-
 
 @lru_cache(4096)
 def client_name(address: str) -> str:
@@ -31,14 +28,19 @@ def client_name(address: str) -> str:
     ('192.0.2.7', '192.0.2.7', '2001:db8::')
     """
     try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
+        parsed = _unmapped(address.partition("%")[0])
     except ValueError:
         return address  # what a proxy says
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
     return str(ipaddress.IPv6Network((int(parsed) >> 64 << 64, 64)).network_address)
+
+
+def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; that of an IPv4 client of an IPv6 socket (``::ffff:192.0.2.7``) as IPv4."""
+    parsed = ipaddress.ip_address(address)
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return parsed if mapped is None else mapped
 
 
 class ProxyAddresses:
@@ -50,7 +52,7 @@ class ProxyAddresses:
     def has(self, address: str) -> bool:
         """Return whether an address is that of a proxy."""
         try:
-            parsed = ipaddress.ip_address(address)
+            parsed = _unmapped(address)
         except ValueError:
             return False
         return any(parsed in network for network in self._networks)
@@ -90,15 +92,8 @@ class Allowance:
         self._max_clients, self._clock = max_clients, clock
         self._paid_at: OrderedDict[str, float] = OrderedDict()
 
-    def wait(self, client: str) -> float:
-        """Return how many seconds a client must wait; 0 if it may go on now."""
-        paid_at = self._paid_at.get(client)
-        if paid_at is None:
-            return 0.0
-        return max(0.0, paid_at - self._slack - self._clock())
-
     def take(self, client: str) -> float:
-        """Return what `wait` returns, and count one time if that is 0."""
+        """Return how many seconds a client must wait; if 0, it may go on, and this time counts."""
         if not self._interval:
             return 0.0
         now = self._clock()
@@ -125,28 +120,6 @@ def request_allowance(per_second: float) -> Allowance:
 def wrong_try_allowance(per_minute: int) -> Allowance:
     """Return the allowance for wrong tokens or links: a minute's worth at once, then one after the other."""
     return Allowance(per_minute / 60, per_minute)
-
-
-class AdmittedClients:
-    """Clients that had the right token not long ago."""
-
-    def __init__(
-        self, max_clients: int = MAX_CLIENTS, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._max_clients, self._clock = max_clients, clock
-        self._seen_at: OrderedDict[str, float] = OrderedDict()
-
-    def add(self, client: str) -> None:
-        """Remember a client."""
-        self._seen_at[client] = self._clock()
-        self._seen_at.move_to_end(client)
-        if len(self._seen_at) > self._max_clients:
-            self._seen_at.popitem(last=False)
-
-    def has(self, client: str) -> bool:
-        """Return whether a client had the right token within a day."""
-        seen_at = self._seen_at.get(client)
-        return seen_at is not None and self._clock() - seen_at < ADMITTED_SECONDS
 
 
 def retry_seconds(wait: float) -> int:

@@ -7,6 +7,7 @@ server for that site and lets the page read all answers. The header Host still h
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from podium.errors import UsageError
 
 ANY_HOST = "*"
+_IN_BRACKETS = re.compile(r"\[[^\]]*\](:\d*)?")
 
 
 class AllowedHosts:
@@ -61,6 +63,8 @@ def host_name(host: str) -> str | None:
     ('shop.example.org', '::1', '::1', None)
     """
     text = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
+    if text.startswith("[") and not _IN_BRACKETS.fullmatch(text):
+        return None  # urlsplit would leave out what follows the brackets
     try:
         parts = urlsplit(f"//{text}")
         _ = parts.port  # raises if it is no number

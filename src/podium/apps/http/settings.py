@@ -23,7 +23,7 @@ class AccessSettings:
     trusted_proxies
         Addresses or networks of proxies; their headers X-Forwarded-For and X-Forwarded-Proto are believed.
     client_connections
-        Connections that one client may have at the same time; 0: no limit.
+        Connections that one client may have at the same time, at most half of all; 0: half of all.
     client_requests
         Requests per second that one client may make in the long run, ten times as many at once; 0: no limit.
     wrong_tries

@@ -133,9 +133,16 @@ class RankingService:
 
     async def _run(self, operation: Operation, context: Context, request: Any) -> bytes:
         """The answer to a request; what may take longer is done in a thread."""
-        if operation.is_quick(context, request):
+        bench = self._bench_of(operation)
+
+        def work() -> bytes:
             return _encode(operation.run(context, request))
-        return await self._bench_of(operation).run(lambda: _encode(operation.run(context, request)))
+
+        return (
+            bench.run_inline(work)
+            if operation.is_quick(context, request)
+            else await bench.run(work)
+        )
 
     def _bench_of(self, operation: Operation) -> Bench:
         return self._disk_bench if operation.waits_for_disk else self._bench

@@ -128,7 +128,11 @@ def told_of_shape(error: msgspec.ValidationError, kind: Any) -> tuple[str, str]:
 
 
 def _with_known_fields(message: str, kind: Any, place: str) -> str:
-    """What msgspec says; of a field that is not known also which fields are."""
+    """What msgspec says; of an unknown field or value also which ones there are."""
+    values = _values_at(kind, place) if message.startswith("Invalid enum value ") else ()
+    if values:
+        got = message.removeprefix("Invalid enum value ").strip("'")[:100]
+        return f"expected {' or '.join(values)}, got {got!r}"
     _, is_unknown, name = message.partition("Object contains unknown field `")
     struct = _struct_at(kind, place) if is_unknown else None
     if struct is None:
@@ -148,6 +152,19 @@ def _struct_at(kind: Any, place: str) -> msgspec.inspect.StructType | None:
         fields = found.fields if found is not None else ()
         found = next((_struct_of(f.type) for f in fields if f.encode_name == name), None)
     return found
+
+
+def _values_at(kind: Any, place: str) -> list[str]:
+    """Return the values that a field at a place such as ``queries[0].conflicts`` may have."""
+    parent, _, name = place.rpartition(".")
+    struct = _struct_at(kind, parent)
+    types = [field.type for field in struct.fields if field.encode_name == name] if struct else []
+    return [
+        str(value)
+        for one in types
+        if isinstance(one, msgspec.inspect.LiteralType)
+        for value in one.values
+    ]
 
 
 def _struct_of(kind: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:

@@ -16,7 +16,8 @@ from typing import Any, Literal
 import msgspec
 
 from podium.apps.serving.errors import Refusal
-from podium.data.durability import has_name, lock, sync_folder
+from podium.data.durability import has_name, lock_within, sync_folder
+from podium.postranking.work_budget import seconds_left
 
 log = logging.getLogger("podium.serving")
 
@@ -25,6 +26,13 @@ Durability = Literal["event", "batch", "off"]
 
 BATCH_EVENTS, BATCH_SECONDS = 1_000, 0.1
 """With "batch", how many events, and of how many seconds, a loss of power may take."""
+
+LOCK_SECONDS = 5.0
+"""How long the log waits while another process has locked the file."""
+APPEND_SECONDS, APPEND_SHARE = 30.0, 0.9
+"""How long an append waits, and its share of the time that its request has left."""
+CLOSE_SECONDS = 10.0
+"""How long the end of the service waits for the log."""
 
 
 @dataclass(eq=False)
@@ -35,6 +43,11 @@ class _Append:
     n_events: int
     error: Exception | None = None
     finished: threading.Event = field(default_factory=threading.Event)
+    _claimed: threading.Lock = field(default_factory=threading.Lock)
+
+    def claim(self) -> bool:
+        """Return whether nobody did so before: the writer writes what it claims, the sender withdraws it."""
+        return self._claimed.acquire(blocking=False)
 
 
 class EventLog:
@@ -54,6 +67,8 @@ class EventLog:
         "event": an append returns once its events are synced. "batch": they are synced within
         `batch_seconds`, or with the event that makes `batch_events`. "off": the system syncs them when it
         likes.
+    lock_seconds
+        How long to wait while another process has locked the file; events then fail.
     """
 
     def __init__(
@@ -63,9 +78,11 @@ class EventLog:
         durability: Durability = "event",
         batch_events: int = BATCH_EVENTS,
         batch_seconds: float = BATCH_SECONDS,
+        lock_seconds: float = LOCK_SECONDS,
     ) -> None:
         self.path, self._max_bytes, self._durability = path, max_bytes, durability
         self._batch_events, self._batch_seconds = batch_events, batch_seconds
+        self._lock_seconds = lock_seconds
         self._queue: SimpleQueue[_Append | None] = SimpleQueue()
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
@@ -77,14 +94,19 @@ class EventLog:
         os.close(self._open())
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append records, all or none; 503 where that fails."""
+        """Append records, all or none; 503 where that fails, or takes longer than the request may."""
         if not records:
             return
         own = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
         with self._starting:  # so that nothing is queued behind the end
             self._start()
             self._queue.put(own)
-        own.finished.wait()
+        if not own.finished.wait(APPEND_SHARE * min(seconds_left(), APPEND_SECONDS)):
+            if own.claim():  # so that events that are refused here are not written later
+                raise Refusal(
+                    503, "log_failed", "events cannot be kept at the moment: the log is busy"
+                )
+            own.finished.wait()  # the writer is at it
         if own.error is not None:
             said = getattr(own.error, "strerror", None) or type(own.error).__name__
             raise Refusal(
@@ -92,11 +114,15 @@ class EventLog:
             ) from own.error
 
     def close(self) -> None:
-        """Finish what waits, and sync what is not synced yet."""
+        """Finish what waits, and sync what is not synced yet, if that takes no longer than it may."""
         with self._starting:
-            if self._writer is not None:
-                self._queue.put(None)
-                self._writer.join()
+            if self._writer is None:
+                return
+            self._queue.put(None)
+            self._writer.join(CLOSE_SECONDS)
+            if self._writer.is_alive():
+                log.error("the event log did not end within %g seconds", CLOSE_SECONDS)
+            else:
                 self._writer = None
 
     # --- the writer ---
@@ -148,6 +174,8 @@ class EventLog:
             self._named = None  # a new file, whose name is to be synced as well
         while left and self._has_room(file, len(left[0].lines)):
             one = left.popleft()
+            if not one.claim():
+                continue
             try:
                 _write(file, one.lines)
                 written.append(one)
@@ -179,7 +207,7 @@ class EventLog:
         while True:
             file = self._open()
             try:
-                lock(file)
+                lock_within(file, self._lock_seconds)
                 if not has_name(file, self.path):  # put aside by another process in between
                     continue
                 if n_bytes and not self._has_room(file, n_bytes):

@@ -36,6 +36,9 @@ from podium.apps.serving.shelf import State
 from podium.errors import DeadlineError, PodiumError
 from podium.postranking.work_budget import check_time
 
+INLINE_QUERY_LENGTH = 200
+"""Characters of a query that patterns are compared with in no time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Context:
@@ -188,22 +191,22 @@ def _rank_is_quick(context: Context, request: RankRequest) -> bool:
     if not model.is_quick or request.user_class is not None:
         return False
     return request.rules is False or (
-        _few_rules(context, request.rules, _size_or_0(request))
+        _few_rules(context, request, _size_or_0(request))
         and rules.has_small_fields(request.documents or ())
     )
 
 
 def _postrank_is_quick(context: Context, request: PostrankRequest) -> bool:
-    few = _few_rules(context, request.rules, len(request.documents))
+    few = _few_rules(context, request, len(request.documents))
     return few and rules.has_small_fields(request.documents)
 
 
-def _few_rules(context: Context, asked: Any, n_documents: int) -> bool:
-    """Rules that a request brings have to be read first: in a thread."""
+def _few_rules(context: Context, request: RankRequest | PostrankRequest, n_documents: int) -> bool:
+    """Rules that a request brings have to be read first: in a thread. So are long queries compared."""
     known = context.state.book.rules
-    return not isinstance(asked, list) and (
-        known is None or (len(known) <= 50 and rules.is_quick(known, n_documents))
-    )
+    if isinstance(request.rules, list) or len(request.query or "") > INLINE_QUERY_LENGTH:
+        return False
+    return known is None or (len(known) <= 50 and rules.is_quick(known, n_documents))
 
 
 def _size_or_0(request: RankRequest) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,12 +80,22 @@ def is_quick(rules: Sequence[Rule], n_documents: int) -> bool:
 
 
 def has_small_fields(documents: Sequence[Any]) -> bool:
-    """Whether the lists and texts of a request's documents are looked at in no time."""
+    """Return whether rules look at a request's fields in no time: short texts, and lists of plain values."""
     fields = (doc.fields for doc in documents if not isinstance(doc, str) and doc.fields)
-    many = (
-        value for own in fields for value in own.values() if isinstance(value, str | list | dict)
+    return (
+        sum(_field_size(value) for own in fields for value in own.values())
+        <= MAX_QUICK_FIELD_VALUES
     )
-    return sum(map(len, many)) <= MAX_QUICK_FIELD_VALUES
+
+
+def _field_size(value: Any) -> float:
+    """Return the values and characters of a field; infinity if it has lists or mappings in each other."""
+    if not isinstance(value, list | dict):
+        return len(value) if isinstance(value, str) else 0
+    parts = value.values() if isinstance(value, dict) else value
+    if any(isinstance(part, list | dict) for part in parts):
+        return math.inf
+    return len(value) + sum(len(part) for part in parts if isinstance(part, str))
 
 
 def check_documents(fields: Sequence[Fields | None]) -> None:

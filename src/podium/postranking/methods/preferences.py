@@ -9,7 +9,10 @@ from typing import Literal
 from podium.postranking.work_budget import spend
 
 STEPS_OF_A_STAR = 10
-"""What a star, or a row of a spring, takes here and in the solver, in steps of `spend`."""
+"""What a star, or a row of a spring, takes here and in the solver, in steps of `spend`.
+
+Each pair of a star takes one step more: the solver keeps 8 bytes for it and visits it in every iteration.
+"""
 
 Pairs = Literal["without", "printed"]
 Scale = Literal["rule", "pair"]
@@ -67,6 +70,7 @@ class Preferences:
         The pairs of a document that stands there by itself, all of one weight: so that is where
         they pull it.
         """
+        spend((2 * STEPS_OF_A_STAR + self.n) * len(rows))
         each = self._weight(weight, self.n - 1) if self.n > 1 else 0.0
         for row in rows:
             for lo, hi in self._others([row], 1, position - 1):
@@ -137,8 +141,9 @@ class Preferences:
         """The rows against the same others, rho shared among each row's pairs."""
         filled = [(lo, hi) for lo, hi in runs if lo < hi]
         if filled:
-            spend(STEPS_OF_A_STAR * len(rows) * len(filled))
-            each = self._weight(weight, sum([hi - lo for lo, hi in filled]))
+            n_pairs = sum([hi - lo for lo, hi in filled])
+            spend((STEPS_OF_A_STAR * len(filled) + n_pairs) * len(rows))
+            each = self._weight(weight, n_pairs)
             for row in rows:
                 for lo, hi in filled:
                     self._star(row, lo, hi, each)

@@ -23,6 +23,7 @@ from podium.postranking.rules.selectors import (
     frozen,
     show,
 )
+from podium.postranking.work_budget import spend
 
 if TYPE_CHECKING:
     from podium.postranking.binding import BoundRule
@@ -33,6 +34,10 @@ LARGEST = 2**31 - 1
 """Of counts and places; no list is longer."""
 HEAVIEST = 1e9
 """Of weights; what is to count more is hard."""
+MAX_PATTERN_LENGTH, MAX_QUERY_LENGTH = 1_000, 10_000
+"""Characters of a rule's pattern, and of its query."""
+CHARACTERS_PER_STEP = 16
+"""Characters that a pattern compares with a query in one step of `spend`."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,10 @@ class Rule(ABC):
             value = getattr(self, what)
             if not isinstance(value, str) and not (value is None and what != "name"):
                 self._refuse(f"text as {what}", short(value))
+        for what, most in (("pattern", MAX_PATTERN_LENGTH), ("query", MAX_QUERY_LENGTH)):
+            n_characters = len(getattr(self, what) or "")
+            if n_characters > most:
+                self._refuse(f"at most {most:,} characters as {what}", f"{n_characters:,}")
         if self.query is not None and self.pattern is not None:
             self._refuse("a query or a pattern", "both")
         if not isinstance(self.hard, bool):
@@ -268,6 +277,7 @@ def plain(query: str) -> str:
 
 def matches(pattern: str, query: str) -> bool:
     """Whether a query is like a pattern."""
+    spend(len(pattern) * len(query) // CHARACTERS_PER_STEP)
     return _compiled(plain(pattern)).match(plain(query)) is not None
 
 
