@@ -91,7 +91,7 @@ def test_a_database_that_fails_is_told_to_all_and_nothing_is_kept(store, monkeyp
 
 def held():
     """Something to be written that says when it is begun, and waits until it may go on."""
-    begun, go = threading.JudgingEvent(), threading.JudgingEvent()
+    begun, go = threading.Event(), threading.Event()
 
     def wait(batch):
         begun.set()

@@ -55,7 +55,7 @@ def save_rule_file(path, n):
 
 
 def save_checkpoint(path, n):
-    CheckpointStore(path.parent, dict[str, float]).keep(
+    CheckpointStore(path.parent, dict[str, float]).save(
         path.stem, f"print {n}", {"NDCG@10": n / 10}
     )
 
