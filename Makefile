@@ -7,10 +7,13 @@ CONSTRAINTS ?= -c constraints.txt
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS)
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/podium/kernels/native/*)
 
-.PHONY: demo test check docs bench soak clean help
+.PHONY: demo test check docs screenshots bench soak clean help
 
 demo: $(VENV)/installed
 	$(BIN)/podium demo
+
+# Compiled modules are kept, also where the environment forbids it: tests start hundreds of processes.
+test soak: export PYTHONDONTWRITEBYTECODE =
 
 # A test worker on each core, so each on one thread.
 test: $(VENV)/installed-dev
@@ -22,22 +25,30 @@ check: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.generate --check
+	$(BIN)/python -m tools.gallery --check
 	$(BIN)/python -m tools.constraints --check
 	$(BIN)/python -m tools.licences --check
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python -m tools.generate --write
+	$(BIN)/python -m tools.gallery --write
 	$(BIN)/python -m tools.licences --write
 	$(BIN)/python -m tools.examples --write
 	$(BIN)/mkdocs build --strict
+
+# Pictures of the real apps, for the README and the docs; needs Chromium.
+screenshots: $(VENV)/installed-dev
+	$(BIN)/python -m tools.screenshots
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
 # The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short.
 soak: $(VENV)/installed-dev
-	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/test_letor_fuzz.py tests/test_postrank_hard.py tests/test_labelling_strategies.py
+	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
+	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
+	  tests/podium_papers/test_reproduce.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \
 	done
@@ -47,7 +58,7 @@ help:
 	@echo 'demo   set up and run the main job        check  linters, types, import order, docs'
 	@echo 'test   set up and run the tests           docs   refresh generated pages, build the site'
 	@echo 'bench  measure against other tools        soak   the very large case counts'
-	@echo 'clean  remove what the others made'
+	@echo 'clean  remove what the others made        screenshots  take the pictures of the docs anew'
 
 clean:
 	rm -rf $(VENV) build site dist

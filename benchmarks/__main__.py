@@ -1,4 +1,4 @@
-"""``python -m benchmarks [SUBJECT ...] [--quick | --docs]``: measure, print, keep the figures."""
+"""``python -m benchmarks [SUBJECT ...] [--quick | --docs]``: measure, print and save the figures."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from pathlib import Path
 from benchmarks import measure, render
 
 SUBJECTS = (
-    "imports", "letor", "evaluation", "ranksvm", "rankers", "topslack", "aggregation", "postranking",
-    "feedback", "cfbrs", "multitask", "features", "labelling", "judging", "serving",
-    "durability",
+    "imports", "letor", "tables", "evaluation", "ranksvm", "rankers", "trees", "topslack",
+    "aggregation", "postranking", "feedback", "cfbrs", "multitask", "features", "labelling", "judging",
+    "serving",
+    "durability", "scale",
 )  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
 def main() -> None:
-    """Run the subjects asked for, all by default."""
+    """Run the chosen subjects; all of them by default."""
     options = _options()
     if not options.docs:
         for subject in options.subjects or SUBJECTS:

@@ -17,39 +17,39 @@ from podium.data import Groups
 Floats = NDArray[np.float64]
 
 N_RANKERS, N_CANDIDATES, N_QUERIES = 25, 100, 50
-EXACT = {20: 0.050, 30: 0.200}
-"""Documents, and the seconds in which the median order is to be proved."""
+EXACT_SECONDS = {20: 0.050, 30: 0.200}
+"""Numbers of documents, and the median seconds allowed to prove an order optimal."""
 N_EXACT = 100
-SPREAD = 0.95
-"""Of Mallows-like rankings: the weight of one more place from where a document belongs."""
+MALLOWS_SPREAD = 0.95
+"""Factor by which each further place from the true one is less likely, in Mallows-like rankings."""
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     rng = np.random.default_rng(0)
     n_queries, n_exact = (10, 5) if quick else (N_QUERIES, N_EXACT)
     setting = {
         "rankers": N_RANKERS, "candidates": N_CANDIDATES, "queries": n_queries,
-        "exact orders of each kind": n_exact, "Mallows spread": SPREAD,
+        "exact orders of each kind": n_exact, "Mallows spread": MALLOWS_SPREAD,
     }  # fmt: skip
     report = Report("aggregation", "Aggregation", setting)
     _supervised(report, _rankings(mallows, N_CANDIDATES, n_queries, rng))
-    for n, seconds in EXACT.items():
+    for n, seconds in EXACT_SECONDS.items():
         for kind in (uniform, mallows):
             _exact(report, kind, [_rankings(kind, n, 1, rng) for _ in range(n_exact)], seconds)
     return report
 
 
 def uniform(n: int, rng: np.random.Generator) -> Floats:
-    """Places at random: no two rankers agree more than by chance."""
+    """Draw random places: no two rankers agree more than by chance."""
     return rng.permutation(n) + 1.0
 
 
 def mallows(n: int, rng: np.random.Generator) -> Floats:
-    """Places around one order: each document d places too high with weight SPREAD^d."""
+    """Draw places around one order: a document is d places too high with weight MALLOWS_SPREAD^d."""
     order: list[int] = []
     for i in range(n):
-        chances = SPREAD ** np.arange(i, -1, -1.0)
+        chances = MALLOWS_SPREAD ** np.arange(i, -1, -1.0)
         order.insert(rng.choice(i + 1, p=chances / chances.sum()), i)
     return np.argsort(order) + 1.0
 
@@ -60,27 +60,27 @@ def _rankings(kind: Callable[..., Floats], n: int, n_queries: int, rng: Any) -> 
 
 
 def _supervised(report: Report, rankings: Rankings) -> None:
-    """25 x 100: under a millisecond a query."""
+    """Measure 25 rankers on 100 documents; the target is a millisecond per query."""
     n_queries = len(rankings.groups)
-    one = Rankings(rankings.places[:N_CANDIDATES], Groups.from_sizes([N_CANDIDATES]))
-    above, below = np.triu_indices(N_CANDIDATES, 1)
+    one_query = Rankings(rankings.places[:N_CANDIDATES], Groups.from_sizes([N_CANDIDATES]))
+    first, second = np.triu_indices(N_CANDIDATES, 1)
     ranx, runs = _ranx_runs(rankings)
-    t = report.race(
+    t = report.time_in_turn(
         [
-            Contender("supervised Kemeny, one query", lambda: SupervisedKemeny()(one), 50),
+            Contender("supervised Kemeny, one query", lambda: SupervisedKemeny()(one_query), 50),
             Contender("supervised Kemeny", lambda: SupervisedKemeny()(rankings)),
             Contender(
                 "supervised Kemeny, literal", lambda: SupervisedKemeny(literal=True)(rankings)
             ),
             Contender("local search", lambda: KemenyLocal()(rankings)),
             Contender("Borda", lambda: Borda()(rankings)),
-            Contender("pairs", lambda: one.places[above] < one.places[below], 50),
+            Contender("pairs", lambda: one_query.places[first] < one_query.places[second], 50),
             Contender("ranx, condorcet", lambda: ranx.fuse(runs, norm=None, method="condorcet"), 3),
             Contender("ranx, bordafuse", lambda: ranx.fuse(runs, norm=None, method="bordafuse"), 3),
         ]
     )
     floor = floor_of(
-        f"NumPy compares {N_RANKERS} x {len(above):,} pairs of places once", t["pairs"]
+        f"NumPy compares {N_RANKERS} x {len(first):,} pairs of places once", t["pairs"]
     )
     ours, single = t["supervised Kemeny"], t["supervised Kemeny, one query"]
     many = f"{n_queries} queries"
@@ -101,7 +101,7 @@ def _supervised(report: Report, rankings: Rankings) -> None:
 
 
 def _ranx_runs(rankings: Rankings) -> tuple[Any, list[Any]]:
-    """ranx, and the rankings as its runs."""
+    """Return ranx, and the rankings as its runs."""
     warnings.filterwarnings("ignore", module="numba|ranx")
     import ranx
 
@@ -120,20 +120,20 @@ def _ranx_runs(rankings: Rankings) -> tuple[Any, list[Any]]:
 
 
 def _exact(
-    report: Report, kind: Callable[..., Floats], drawn: list[Rankings], seconds: float
+    report: Report, kind: Callable[..., Floats], problems: list[Rankings], seconds: float
 ) -> None:
-    """Every repetition proves another order."""
-    n, turn, found = drawn[0].groups.n_rows, itertools.cycle(drawn), []
+    """Measure exact Kemeny; every repetition proves another order."""
+    n, next_problem, results = problems[0].groups.n_rows, itertools.cycle(problems), []
 
     def prove() -> Consensus:
-        found.append(Kemeny()(next(turn)))
-        return found[-1]
+        results.append(Kemeny()(next(next_problem)))
+        return results[-1]
 
     name = f"exact Kemeny, {n} documents, {kind.__name__}"
-    timing = report.race([Contender(name, prove, len(drawn))])[name]
-    proved = sum(bool(np.all(consensus.optimal)) for consensus in found)
+    timing = report.time_in_turn([Contender(name, prove, len(problems))])[name]
+    proved = sum(bool(np.all(consensus.optimal)) for consensus in results)
     report.rows += [
         Row(f"{name}: median", timing.median, at_most=seconds),
         Row(f"{name}: maximum", max(timing.seconds)),
     ]
-    report.notes.append(f"{name}: {proved} of {len(found)} proved optimal.")
+    report.notes.append(f"{name}: {proved} of {len(results)} proved optimal.")

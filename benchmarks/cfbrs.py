@@ -1,26 +1,26 @@
-"""CFBRS: every block of the features fitted once, next to the compositions fitted one by one."""
+"""CFBRS: fits of every block of features once, beside fits of one composition after the other."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.fold import first_fold
 from benchmarks.measure import Contender, Report, Row, floor_of
+from benchmarks.mq2008_fold import first_fold
 from podium import RankingData
-from podium.ensemble import CFBRS, Compositions, Lattice
-from podium.ensemble.blocks import fit_blocks
-from podium.ensemble.plan import Plan, make_plan
+from podium.ensemble import CFBRS, Compositions, CompositionSums
+from podium.ensemble.cfbrs.composition_plan import CompositionPlan, make_plan
+from podium.ensemble.cfbrs.feature_blocks import fit_blocks
 from podium.rankers import LeastSquares, RankSVM
 from podium.rankers.least_squares import pair_moments
 
 MIN_BLOCK = 5
 SAMPLED = 12
-"""Compositions that are fitted one by one; the time of all is scaled from theirs."""
+"""Number of compositions that are fitted one by one; the time of all is scaled from theirs."""
 FEATURES, DRAWS = 700, 10_000
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     fold = first_fold(quick)
     train, names = fold.train, fold.train.names()
     plan = make_plan(names, min_block=MIN_BLOCK)
@@ -36,16 +36,18 @@ def run(quick: bool = False) -> Report:
     return report
 
 
-def _exhaustive(report: Report, train: RankingData, plan: Plan) -> None:
-    """All blocks once, against the blocks of each composition by themselves, on a sample."""
+def _exhaustive(report: Report, train: RankingData, plan: CompositionPlan) -> None:
+    """Fit all blocks once, and the blocks of each composition by themselves, on a sample."""
     base, names = RankSVM(), train.names()
     drawn = Compositions(train.n_features, MIN_BLOCK).sample(SAMPLED, seed=0)
     single = [make_plan(names, min_block=1, compositions=[sizes]) for sizes in drawn]
     what, peer = "ranksvm, all blocks once", f"{SAMPLED} compositions, one by one"
-    timings = report.race(
+    timings = report.time_in_turn(
         [
             Contender(what, lambda: fit_blocks(base, plan, train), 3),
-            Contender(peer, lambda: [fit_blocks(base, one, train) for one in single], 3),
+            Contender(
+                peer, lambda: [fit_blocks(base, single_plan, train) for single_plan in single], 3
+            ),
         ]
     )
     ours, theirs = timings[what].median, timings[peer].median * plan.n_compositions / SAMPLED
@@ -57,14 +59,14 @@ def _exhaustive(report: Report, train: RankingData, plan: Plan) -> None:
         )
     )  # fmt: skip
     report.notes.append(
-        f"The peer fits the blocks of {SAMPLED} compositions, drawn uniformly, one composition after "
-        "the other with the same solver, and is scaled to all of them."
+        f"The peer fits the blocks of {SAMPLED} uniformly drawn compositions, one composition after "
+        "the other, with the same solver. Its time is scaled to all compositions."
     )
 
 
-def _least_squares(report: Report, train: RankingData, plan: Plan) -> None:
+def _least_squares(report: Report, train: RankingData, plan: CompositionPlan) -> None:
     what, gram, whole = "least squares, all blocks", "one Gram matrix", "least squares, fit"
-    timings = report.race(
+    timings = report.time_in_turn(
         [
             Contender(what, lambda: fit_blocks(LeastSquares(), plan, train), 15),
             Contender(gram, lambda: pair_moments(train), 15),
@@ -80,8 +82,8 @@ def _least_squares(report: Report, train: RankingData, plan: Plan) -> None:
 def _compositions(report: Report, quick: bool) -> None:
     draws = DRAWS // 10 if quick else DRAWS
     wide, cut = Compositions(FEATURES, MIN_BLOCK), Compositions(FEATURES)
-    lattice = Lattice.of(Compositions(46, MIN_BLOCK))
-    gains = np.random.default_rng(0).random(len(lattice.blocks))
+    sums = CompositionSums.of(Compositions(46, MIN_BLOCK))
+    gains = np.random.default_rng(0).random(len(sums.blocks))
     tasks = {
         f"{draws:,} compositions of {FEATURES} features, blocks of {MIN_BLOCK} or more": (
             lambda: wide.sample(draws), 1.0,
@@ -89,9 +91,9 @@ def _compositions(report: Report, quick: bool) -> None:
         f"{draws:,} compositions of {FEATURES} features, any blocks": (
             lambda: cut.sample(draws), 1.0,
         ),
-        "shares of 603 blocks in 51,320 compositions": (lattice.shares, None),
-        "the best of 51,320 compositions": (lambda: lattice.best(gains), None),
+        "shares of 603 blocks in 51,320 compositions": (sums.shares, None),
+        "the best of 51,320 compositions": (lambda: sums.best(gains), None),
     }  # fmt: skip
-    timings = report.race([Contender(name, run, 7) for name, (run, _) in tasks.items()])
+    timings = report.time_in_turn([Contender(name, run, 7) for name, (run, _) in tasks.items()])
     for name, (_, most) in tasks.items():
         report.rows.append(Row(name, timings[name].median, at_most=most))

@@ -1,8 +1,9 @@
-"""Every ranker measured alike: ``python -m benchmarks.choosing [--data DIR] [--docs]``.
+"""Every ranker with the same measurements: ``python -m benchmarks.choosing [--data DIR] [--docs]``.
 
-Quality over folds by `podium.compare`, and one fit by itself: its time, the time to score, the size
-of the model; about 7 minutes on one core. Writes results/choosing.json, docs/figures/choosing.svg and
-the table in docs/choosing.md; with --docs only figure and table, from the results kept.
+Quality over folds by `podium.compare`, and for one fit its time, the time to score and the size
+of the model. It takes about 7 minutes on one core. Writes results/choosing.json,
+docs/figures/choosing.svg and the table in docs/choosing.md; with --docs only figure and table, from the
+saved results.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import podium
-from benchmarks.quality import HERE, options_of, table
+from benchmarks.quality import HERE, options_of
 from podium.data import Fold, rotate
 from podium.errors import NotConvergedWarning
 from podium.experiments import PALETTE, save_figure
@@ -28,6 +29,7 @@ from podium.experiments.compare import ComparisonProgress
 from podium.experiments.demo import Demo
 from podium.experiments.report import Report
 from podium.registry import RANKERS, make_ranker
+from podium_papers.markdown import table
 
 RESULTS = HERE / "results" / "choosing.json"
 PAGE = HERE.parent / "docs" / "choosing.md"
@@ -42,37 +44,41 @@ REPEATS = 9
 
 
 def measure(data: Path, jobs: int) -> dict[str, Any]:
-    """Everything, as JSON keeps it."""
-    # Cells side by side, each on one thread: more threads within one would only wait.
+    """Return all measurements as plain values for JSON."""
+    # Each process has one thread: more threads would only wait for each other.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     folds = {name: letor(data / name) for name in LETOR}
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "podium": podium.__version__,
         "python": platform.python_version(),
-        "alone": {name: alone(name, folds["MQ2008"][0]) for name in RANKERS},
+        "alone": {name: measure_alone(name, folds["MQ2008"][0]) for name in RANKERS},
         "quality": {
-            **{name: told(compared(name, parts, jobs)) for name, parts in folds.items()},
-            LIBRARY: told(Demo.prepare().compare(tell, n_jobs=jobs).with_baseline(BASELINE)),
+            **{
+                name: summarise(compare_rankers(name, parts, jobs)) for name, parts in folds.items()
+            },
+            LIBRARY: summarise(
+                Demo.prepare().compare(print_progress, n_jobs=jobs).with_baseline(BASELINE)
+            ),
         },
     }
 
 
-def compared(name: str, folds: list[Fold], jobs: int) -> Report:
-    """Every ranker as it is; a run that was stopped goes on where it was."""
+def compare_rankers(name: str, folds: list[Fold], jobs: int) -> Report:
+    """Compare every ranker with its defaults; a run that was stopped continues."""
     return podium.compare(
-        folds, list(RANKERS), METRICS, tune=False, baseline=BASELINE, n_jobs=jobs, progress=tell,
+        folds, list(RANKERS), METRICS, tune=False, baseline=BASELINE, n_jobs=jobs, progress=print_progress,
         out=Path(tempfile.gettempdir()) / "podium-choosing" / name, name=name,
     )  # fmt: skip
 
 
 def letor(folder: Path) -> list[Fold]:
-    """LETOR's own five folds."""
+    """Read LETOR's own five folds."""
     return rotate([podium.read_letor(folder / f"S{i}.txt.xz") for i in range(1, 6)])
 
 
-def told(report: Report) -> dict[str, Any]:
-    """Means over test queries, and whether they differ from the baseline's."""
+def summarise(report: Report) -> dict[str, Any]:
+    """Return means over test queries, and whether they differ from the baseline's."""
     assert not report.failed
     return {
         ranker: {
@@ -83,17 +89,19 @@ def told(report: Report) -> dict[str, Any]:
     }
 
 
-def tell(step: ComparisonProgress) -> None:
+def print_progress(step: ComparisonProgress) -> None:
     if step.state != "running":
         print(f"{step.done}/{step.total} {step.ranker} {step.fold} {step.state}", flush=True)
 
 
-def alone(name: str, fold: Fold) -> dict[str, float]:
-    """A fit with the defaults: processor seconds, milliseconds for 1,000 documents, bytes."""
+def measure_alone(name: str, fold: Fold) -> dict[str, float]:
+    """Return the cost of a fit with defaults: processor seconds, ms per 1,000 documents, bytes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        seconds, ranker = timed(lambda: make_ranker(name).fit(fold.train, valid=fold.valid))
-    scored = [timed(lambda: ranker.predict(fold.test))[0] for _ in range(REPEATS)]
+        seconds, ranker = processor_time(
+            lambda: make_ranker(name).fit(fold.train, valid=fold.valid)
+        )
+    scored = [processor_time(lambda: ranker.predict(fold.test))[0] for _ in range(REPEATS)]
     with tempfile.TemporaryDirectory() as folder:
         ranker.save(Path(folder) / "model.podium")
         n_bytes = (Path(folder) / "model.podium").stat().st_size
@@ -104,15 +112,15 @@ def alone(name: str, fold: Fold) -> dict[str, float]:
     }
 
 
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor time, which other work on the machine does not add to, and what came of it."""
+def processor_time(run: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the processor time of a call, which other work does not change, and its result."""
     started = time.process_time()
     value = run()
     return time.process_time() - started, value
 
 
 def draw(result: dict[str, Any]) -> None:
-    """docs/figures/choosing.svg: quality against the time of a fit."""
+    """Draw docs/figures/choosing.svg: quality against the time of a fit."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
@@ -121,10 +129,10 @@ def draw(result: dict[str, Any]) -> None:
         x = result["alone"][ranker]["fit"]
         y = result["quality"]["MQ2008"][ranker]["mean"]["NDCG@10"]
         axes.plot([x], [y], "o", markersize=4, color=PALETTE[5])
-        above = i % 2 == 0  # neighbours in time have their names on different sides
+        is_name_on_top = i % 2 == 0  # neighbours have their names on different sides
         axes.annotate(
-            ranker, (x, y), (0, 4 if above else -4), textcoords="offset points", fontsize=7,
-            ha="center", va="bottom" if above else "top",
+            ranker, (x, y), (0, 4 if is_name_on_top else -4), textcoords="offset points", fontsize=7,
+            ha="center", va="bottom" if is_name_on_top else "top",
         )  # fmt: skip
     axes.set(xscale="log", xlabel="processor seconds of a fit, MQ2008", ylabel="NDCG@10")
     axes.margins(0.1)
@@ -133,7 +141,7 @@ def draw(result: dict[str, Any]) -> None:
 
 
 def section(result: dict[str, Any]) -> str:
-    """What stands between the marks of docs/choosing.md."""
+    """Return the text between the marks of docs/choosing.md."""
     heads = ["ranker"]
     heads += [f"{name} {metric}" for name in LETOR for metric in METRICS]
     heads += ["library NDCG@10", "fit, s", "1,000 documents, ms", "model, kB"]
@@ -142,12 +150,12 @@ def section(result: dict[str, Any]) -> str:
         cells = {data: result["quality"][data][name] for data in (*LETOR, LIBRARY)}
         own = result["alone"][name]
         row = [f"`{name}`"]
-        row += [shown(cells[data], metric) for data in LETOR for metric in METRICS]
-        row.append(shown(cells[LIBRARY], "NDCG@10"))
+        row += [cell_text(cells[data], metric) for data in LETOR for metric in METRICS]
+        row.append(cell_text(cells[LIBRARY], "NDCG@10"))
         row += [f"{own['fit']:.2f}", f"{own['predict']:.2f}", f"{own['bytes'] / 1000:,.0f}"]
         rows.append(row)
     first = result["quality"][LIBRARY]["bm25"]
-    rows.append(["BM25", "", "", "", "", shown(first, "NDCG@10"), "", "", ""])
+    rows.append(["BM25", "", "", "", "", cell_text(first, "NDCG@10"), "", "", ""])
     return "\n".join(
         [
             f"Made by `python -m benchmarks.choosing` with podium {result['podium']} on Python "
@@ -159,13 +167,13 @@ def section(result: dict[str, Any]) -> str:
     )
 
 
-def shown(cell: dict[str, Any], metric: str) -> str:
-    """A mean, and whether it differs from the baseline's."""
+def cell_text(cell: dict[str, Any], metric: str) -> str:
+    """Return a mean, and whether it differs from the baseline's."""
     return f"{cell['mean'][metric]:.4f} {cell['mark'][metric]}".strip()
 
 
-def placed(page: str, result: dict[str, Any]) -> str:
-    """The page with the measured table in its place."""
+def insert_table(page: str, result: dict[str, Any]) -> str:
+    """Return the page with the measured table between its marks."""
     before, rest = page.split(BEGIN)
     return before + BEGIN + section(result) + END + rest.split(END)[1]
 
@@ -177,7 +185,7 @@ def main() -> None:
         RESULTS.write_text(json.dumps(measure(options.data, options.jobs), indent=1) + "\n")
     result = json.loads(RESULTS.read_text())
     draw(result)
-    PAGE.write_text(placed(PAGE.read_text(), result))
+    PAGE.write_text(insert_table(PAGE.read_text(), result))
 
 
 if __name__ == "__main__":

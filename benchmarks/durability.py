@@ -1,4 +1,4 @@
-"""What it costs to be safe from a loss of power: files that are written, events that are acknowledged."""
+"""Durability: the cost of syncs to the disk, for files and for acknowledged events."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from benchmarks.serving import Load, Server, load, post_request, prepare, servin
 from podium.data import make_synthetic
 
 SERVERS = {"event": "event", "batch": "batch", "off again": "off", "off": "off"}
-"""Name -> policy. Two servers do the same: what parts them is noise, and less than that means nothing."""
+"""Name -> policy. Two servers have the same policy: their difference is noise."""
 CONNECTIONS = (1, 16, 64)
 ROUNDS = 8 * len(SERVERS)
-"""Every server comes equally often at every place of a round."""
+"""Number of rounds: every server has each turn equally often."""
 CLICK = {
     "action_name": "click", "query_id": "q1", "timestamp": "2026-01-31T12:00:00Z",
     "event_attributes": {"object": {"object_id": "d1"}, "position": {"ordinal": 1}},
@@ -27,7 +27,7 @@ CLICK = {
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     body = json.dumps(CLICK).encode()
     setting = {"events of a request": 1, "bytes of a request": len(body), "workers": 1}
     report = Report("durability", "Durability: what a sync to the disk costs", setting)
@@ -38,7 +38,7 @@ def run(quick: bool = False) -> Report:
 
 
 def _files(report: Report, folder: Path, repeats: int) -> None:
-    """A model that is saved, with its syncs and without them."""
+    """Save a model with syncs and without."""
     model = podium.RankSVM().fit(make_synthetic(n_queries=60, n_features=46, seed=0))
     path = folder / "model.podium"
 
@@ -51,7 +51,9 @@ def _files(report: Report, folder: Path, repeats: int) -> None:
         "without a sync": unsynced,
         "one sync of 4 KB": _sync_once(folder / "raw"),
     }
-    timings = report.race([Contender(name, work, repeats) for name, work in contenders.items()])
+    timings = report.time_in_turn(
+        [Contender(name, work, repeats) for name, work in contenders.items()]
+    )
     floor = floor_of("one sync of 4 KB", timings["one sync of 4 KB"])
     row = slowdown("save a model", timings["save a model"], timings["without a sync"], **floor)
     report.rows.append(row)
@@ -68,10 +70,10 @@ def _sync_once(path: Path) -> Callable[[], None]:
 
 
 def _events(report: Report, folder: Path, body: bytes, n: int) -> None:
-    """Requests by server and connections, in many short rounds whose order rotates.
+    """Send requests by server and connections, in many short rounds whose order rotates.
 
-    Other processes can only slow a round down, so the best round of each server counts: on a busy machine
-    the medians of two servers that do the same differed by a factor of 3.
+    Other processes can only slow a round down, so the best round of each server counts. On a busy machine
+    the medians of two equal servers differed by a factor of 3.
     """
     prepare(folder)
     request = post_request("/v1/events", body)
@@ -85,14 +87,14 @@ def _events(report: Report, folder: Path, body: bytes, n: int) -> None:
         before = {name: server.cpu() for name, server in servers.items()}
         for turn in range(len(SERVERS) if n <= 100 else ROUNDS):
             for connections in CONNECTIONS:
-                for name in _rotated(list(servers), turn):
+                for name in _rotate(list(servers), turn):
                     times = load(
                         servers[name].port, request, _n_requests(n, connections), connections
                     )
                     if times.failures:
                         raise AssertionError(f"{times.failures} requests failed")
                     loads.setdefault((name, connections), []).append(times)
-        sent = sum(len(one.latencies) for c in CONNECTIONS for one in loads["off", c])
+        sent = sum(len(result.latencies) for c in CONNECTIONS for result in loads["off", c])
         used = {name: (server.cpu() - before[name]) / sent for name, server in servers.items()}
     for connections in CONNECTIONS:
         for name in servers:
@@ -108,7 +110,7 @@ def _events(report: Report, folder: Path, body: bytes, n: int) -> None:
     )
 
 
-def _rotated(names: list[str], turn: int) -> list[str]:
+def _rotate(names: list[str], turn: int) -> list[str]:
     start = turn % len(names)
     return names[start:] + names[:start]
 
@@ -121,15 +123,16 @@ def _compare(
     report: Report, name: str, connections: int, loads: dict[tuple[str, int], list[Load]]
 ) -> None:
     best, off = (
-        max(loads[server, connections], key=lambda one: one.rate) for server in (name, "off")
+        max(loads[server, connections], key=lambda result: result.rate) for server in (name, "off")
     )
-    shown = f"{connections} connection{'s' if connections > 1 else ''}"
+    connections_text = f"{connections} connection{'s' if connections > 1 else ''}"
     report.rows.append(
         Row(
-            f"/v1/events, {shown}, --durability {name}", best.rate, unit="requests/s",
+            f"/v1/events, {connections_text}, --durability {name}", best.rate, unit="requests/s",
             peer="off", theirs=off.rate, ratio=best.rate / off.rate, says="the rate",
         )
     )  # fmt: skip
     report.notes.append(
-        f"{shown}, {name}: p50 {best.quantile(0.5) * 1e3:.1f} ms, p99 {best.quantile(0.99) * 1e3:.1f} ms."
+        f"{connections_text}, {name}: p50 {best.quantile(0.5) * 1e3:.1f} ms, "
+        f"p99 {best.quantile(0.99) * 1e3:.1f} ms."
     )

@@ -9,16 +9,16 @@ import bm25s
 import numpy as np
 
 from benchmarks.measure import Contender, Report, Row, speedup
-from podium.features import Index, Parameters, make_features
+from podium.features import FormulaParameters, Index, make_features
 
 N_DOCUMENTS, N_WORDS, LENGTH = 50_000, 50_000, 100
 N_QUERIES, K = 500, 100
 N_LOOPED = 20
-"""Queries of the plain loop, which would take too long on all of them."""
+"""Number of queries of the plain loop, which is too slow for all."""
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     n = 1_000 if quick else N_DOCUMENTS
     texts, queries = _texts(n, LENGTH, seed=0), _texts(N_QUERIES, 4, seed=1)
     setting = {
@@ -31,20 +31,20 @@ def run(quick: bool = False) -> Report:
     report = Report("features", "Features: documents in words", setting)
     documents = [{"id": i, "title": text[:60], "body": text} for i, text in enumerate(texts)]
     index = Index.build(documents)
-    asked = {str(i): text for i, text in enumerate(queries)}
-    _searching(report, texts, index, asked, 3 if quick else 7)
-    _features(report, documents, index, asked, 3 if quick else 7)
+    queries_by_id = {str(i): text for i, text in enumerate(queries)}
+    _measure_search(report, texts, index, queries_by_id, 3 if quick else 7)
+    _measure_features(report, documents, index, queries_by_id, 3 if quick else 7)
     return report
 
 
 def _texts(n: int, length: int, seed: int) -> list[str]:
-    """Words drawn by Zipf's law: the r-th most frequent with a chance of about 1/r."""
+    """Draw words by Zipf's law: the r-th most frequent has a chance of about 1/r."""
     rng = np.random.default_rng(seed)
     ranks = np.minimum(np.exp(rng.random((n, length)) * log(N_WORDS)), N_WORDS).astype(int)
     return [" ".join(f"w{r}" for r in row) for row in ranks.tolist()]
 
 
-def _searching(
+def _measure_search(
     report: Report, texts: list[str], index: Index, queries: dict[str, str], repeats: int
 ) -> None:
     def build_peer() -> bm25s.BM25:
@@ -59,7 +59,7 @@ def _searching(
     model = build_peer()
     one = Index.build({"id": i, "body": text} for i, text in enumerate(texts))
     _check_same(one, model, [*queries.values()])
-    builds = report.race(
+    builds = report.time_in_turn(
         [
             Contender(
                 "podium, build",
@@ -69,7 +69,7 @@ def _searching(
             Contender("bm25s, build", build_peer, 3),
         ]
     )
-    searches = report.race(
+    searches = report.time_in_turn(
         [
             Contender("podium, search", lambda: one.retrieve(queries, K), repeats),
             Contender("bm25s, search", search_peer, repeats),
@@ -88,7 +88,7 @@ def _searching(
 
 
 def _check_same(index: Index, model: bm25s.BM25, queries: list[str]) -> None:
-    """Both find the same scores, up to bm25s's single precision."""
+    """Check that both give the same scores, up to bm25s's single precision."""
     for text in queries[:20]:
         theirs = np.sort(model.get_scores(text.split()))[::-1][:K]
         ours = index.search(text, K).scores
@@ -96,17 +96,17 @@ def _check_same(index: Index, model: bm25s.BM25, queries: list[str]) -> None:
             raise AssertionError(f"bm25s finds other scores for {text!r}")
 
 
-def _features(
+def _measure_features(
     report: Report, documents: list[dict[str, object]], index: Index, queries: dict[str, str], repeats: int
 ) -> None:  # fmt: skip
     few = {qid: queries[qid] for qid in [*queries][:N_LOOPED]}
-    found = {qid: list(index.search(text, K).docids) for qid, text in few.items()}
+    candidates = {qid: list(index.search(text, K).docids) for qid, text in few.items()}
     table = {str(d["id"]): d for d in documents}
-    loop = _Loop(table, index.parameters)
-    t = report.race(
+    loop = _PlainLoop(table, index.parameters)
+    t = report.time_in_turn(
         [
-            Contender("podium, features", lambda: make_features(index, few, found), repeats),
-            Contender("plain loop, features", lambda: loop(few, found), min(3, repeats)),
+            Contender("podium, features", lambda: make_features(index, few, candidates), repeats),
+            Contender("plain loop, features", lambda: loop(few, candidates), min(3, repeats)),
             Contender(
                 "podium, features of all queries", lambda: make_features(index, queries, K), 3
             ),
@@ -114,11 +114,11 @@ def _features(
     )
     ours, theirs = t["podium, features"], t["plain loop, features"]
     column = [f"bm25({f})" for f in ("title", "body", "whole")]
-    data = make_features(index, few, found)
-    at = [data.feature_names.index(name) for name in column]
-    if not np.allclose(data.X[:, at], [row[12::16] for row in loop(few, found)]):
+    data = make_features(index, few, candidates)
+    columns = [data.feature_names.index(name) for name in column]
+    if not np.allclose(data.X[:, columns], [row[12::16] for row in loop(few, candidates)]):
         raise AssertionError("the plain loop finds other features")
-    rows = sum(map(len, found.values()))
+    rows = sum(map(len, candidates.values()))
     report.rows += [
         speedup(f"48 features of {rows:,} candidates", ours, theirs, at_least=10),
         Row(
@@ -137,10 +137,12 @@ def _fields(document: dict[str, object]) -> dict[str, list[str]]:
     return {"title": title, "body": body, "whole": title + body}
 
 
-class _Loop:
-    """The features as one would write them down first: a loop over queries, documents and words."""
+class _PlainLoop:
+    """Features by a plain loop over queries, documents and words."""
 
-    def __init__(self, documents: dict[str, dict[str, object]], parameters: Parameters) -> None:
+    def __init__(
+        self, documents: dict[str, dict[str, object]], parameters: FormulaParameters
+    ) -> None:
         self.p, self.N = parameters, len(documents)
         self.words = {docid: _fields(document) for docid, document in documents.items()}
         self.df = {f: Counter() for f in ("title", "body", "whole")}
@@ -151,11 +153,13 @@ class _Loop:
                 self.cf[f].update(words)
         self.total = {f: sum(counts.values()) for f, counts in self.cf.items()}
 
-    def __call__(self, queries: dict[str, str], found: dict[str, list[str]]) -> list[list[float]]:
+    def __call__(
+        self, queries: dict[str, str], candidates: dict[str, list[str]]
+    ) -> list[list[float]]:
         rows = []
         for qid, text in queries.items():
             q = Counter(text.split())
-            for docid in found[qid]:
+            for docid in candidates[qid]:
                 row: list[float] = []
                 for f, words in self.words[docid].items():
                     row += self._field(f, q, words)

@@ -1,4 +1,4 @@
-"""Reading UBI logs: events a second, and memory that does not grow with them."""
+"""UBI logs: events read per second, and memory that does not grow with their number."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from podium.feedback import UbiReader, make_log, read_ubi
 
 N_LISTS = 6_000
 COPIES = 15
-"""Of the real sample, each with ids of its own."""
-TARGET = 100_000
-"""Events a second, on one thread."""
+"""Copies of the real sample, each with its own ids."""
+TARGET_RATE = 100_000
+"""Events per second on one thread."""
 WINDOW = 20_000
 
 _SAMPLE = Path("ubi") / "ubi_queries_events.ndjson.xz"
@@ -26,7 +26,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}")
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
         logs = _logs(Path(folder), 300 if quick else N_LISTS, 1 if quick else COPIES)
         setting = {f"bytes, {name}": path.stat().st_size for name, path in logs.items()}
@@ -54,9 +54,9 @@ def _logs(folder: Path, n_lists: int, copies: int) -> dict[str, Path]:
 
 
 def _reading(report: Report, name: str, path: Path, repeats: int) -> None:
-    """The floor is what parsing takes alone: one call of the JSON scanner a line."""
+    """Measure the reader; the floor is parsing alone, one call of the JSON scanner per line."""
     counts = read_ubi(path).counts
-    t = report.race(
+    t = report.time_in_turn(
         [
             Contender(f"read_ubi, {name}", lambda: read_ubi(path), repeats),
             Contender(f"json alone, {name}", lambda: _parse(path), repeats),
@@ -65,7 +65,7 @@ def _reading(report: Report, name: str, path: Path, repeats: int) -> None:
     ours, alone = (_rate(counts.events, timing) for timing in t.values())
     report.rows.append(
         Row(
-            f"read, {name}", ours, unit="events/s", at_least=TARGET,
+            f"read, {name}", ours, unit="events/s", at_least=TARGET_RATE,
             floor="Python's json on the same lines, nothing else", floor_value=alone,
         )
     )  # fmt: skip
@@ -77,13 +77,13 @@ def _rate(events: int, timing: Timing) -> float:
 
 
 def _parse(path: Path) -> None:
-    scan = json.JSONDecoder().scan_once
+    decode = json.JSONDecoder().raw_decode
     for line in path.read_text().splitlines():
-        scan(line, 0)
+        decode(line)
 
 
 def _memory(report: Report, n_events: int) -> None:
-    """Peaks of traced memory while the same lists are used again and again."""
+    """Measure the peak of traced memory while events refer to the same lists."""
     few, many = (_peak(lambda n=n: _clicks(n)) for n in (n_events, 4 * n_events))
     report.rows.append(
         Row(

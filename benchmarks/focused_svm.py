@@ -15,20 +15,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.quality import DATA, table
+from benchmarks.quality import DATA
 from podium.data import Fold, concatenate, draw_truth
 from podium.experiments.folds import read_folds
 from podium.rankers import FocusedSVM
 from podium_papers.data_sets import read_rankings
-from podium_papers.topk.data import consensus_folds
-from podium_papers.topk.fits import BETAS, contestants, run_fold
+from podium_papers.markdown import table
+from podium_papers.topk.rankers import BETAS, contestants, run_fold
+from podium_papers.total_orders import consensus_folds
 
 K = 10
 METRIC = "kNDCG@10"
 TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
-class Measured(NamedTuple):
+class RankerMeasurement(NamedTuple):
     """Values of all test queries, test means by fold and beta, and seconds per fold."""
 
     values: NDArray[np.float64]
@@ -36,7 +37,7 @@ class Measured(NamedTuple):
     seconds: float
 
 
-def measure(folds: list[Fold], ranker: str, **settings: object) -> Measured:
+def measure(folds: list[Fold], ranker: str, **settings: object) -> RankerMeasurement:
     """Run one ranker of the top-k paper over all folds."""
     contestant = contestants("top-k", K)[ranker]
     contestant.ranker.set_params(**settings)
@@ -46,24 +47,24 @@ def measure(folds: list[Fold], ranker: str, **settings: object) -> Measured:
         values.extend(tested.values[METRIC])
         curves.append(tested.curves.get(METRIC, ()))
     seconds = (time.process_time() - start) / len(folds)
-    return Measured(np.array(values), np.array(curves), seconds)
+    return RankerMeasurement(np.array(values), np.array(curves), seconds)
 
 
 def truth_folds(folder: Path) -> list[Fold]:
-    """MQ2008's folds with the first k places of the Borda order."""
+    """Read MQ2008's folds with the first k places of the Borda order as truth."""
     rankings = concatenate(read_rankings(folder / "MQ2008-agg"))
     orders = consensus_folds(read_folds(folder / "MQ2008"), rankings)
     return [Fold(*(draw_truth(part, K, 0) for part in fold)) for fold in orders]
 
 
-def lead(measured: Measured, base: Measured) -> str:
-    """The mean difference to the base and its standard error over queries."""
+def lead(measured: RankerMeasurement, base: RankerMeasurement) -> str:
+    """Return the mean difference from the base and its standard error over queries."""
     difference = measured.values - base.values
     return f"{difference.mean():+.4f} ({difference.std(ddof=1) / np.sqrt(len(difference)):.4f})"
 
 
-def tolerances(folds: list[Fold], base: Measured) -> list[str]:
-    """A table of the tolerances: beta chosen, and how far the same beta is from the tightest fit."""
+def tolerances(folds: list[Fold], base: RankerMeasurement) -> list[str]:
+    """Return a table of the tolerances: with beta chosen, and the move of each beta from the tightest fit."""
     by_eps = {eps: measure(folds, "focused-svm", eps=eps) for eps in TOLERANCES}
     tightest = by_eps[TOLERANCES[-1]].curves
     rows = []
@@ -88,7 +89,7 @@ def main() -> None:
         f"ranksvm {base.values.mean():.4f}, svm-map {measure(folds, 'svm-map').values.mean():.4f}"
     )
     print("\n".join(tolerances(folds, base)), flush=True)
-    # The entrants of the experiment pin a coarser tolerance for the kept results.
+    # The contestants of the paper have a larger tolerance, that of the saved results.
     scaled = measure(folds, "focused-svm", scale_pairs=True, eps=FocusedSVM().eps)
     print(f"scale_pairs=True: {scaled.values.mean():.4f}")
     print(f"lead {lead(scaled, base)}, {scaled.seconds / len(BETAS):.3f} seconds per fit")

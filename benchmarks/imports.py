@@ -1,4 +1,4 @@
-"""What ``import podium`` costs a fresh interpreter."""
+"""Import time of podium in a fresh interpreter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from benchmarks.measure import Contender, Report, Row, Timing
 
 HEAVY = ("lightgbm", "sklearn", "matplotlib", "pandas", "fastapi", "scipy.stats")
-"""Modules that only their users should wait for."""
+"""Slow modules that `import podium` must not import."""
 
 IMPORT = "import podium"
 USE = "import podium; podium.read_letor, podium.evaluate"
@@ -18,13 +18,13 @@ VERSION = "from podium.apps.cli import main; main()"
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     repeats = 3 if quick else 15
     report = Report("imports", "Import time", {"fresh interpreters for each figure": repeats})
     programs = {"python -c pass": ("pass",), IMPORT: (IMPORT,), USE: (USE,)}
     if _has_cli():
         programs["podium --version"] = (VERSION, "--version")
-    t = report.race(
+    t = report.time_in_turn(
         [
             Contender(name, lambda p=program: _python(*p), repeats)
             for name, program in programs.items()
@@ -59,7 +59,7 @@ def _python(program: str, *arguments: str) -> str:
 
 
 def _loaded(program: str) -> str:
-    """Which of the heavy modules a program imports, in words."""
+    """Return a sentence that says which of the heavy modules a program imports."""
     check = f"import json, sys; print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
     loaded = json.loads(_python(f"{program}; {check}"))
     spared = ", ".join(m for m in HEAVY if m not in loaded)

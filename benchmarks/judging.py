@@ -1,4 +1,4 @@
-"""The judging server under load: many assessors, each posting a judgment a second, on loopback."""
+"""Judging server under load: many assessors who post one judgment per second each, on loopback."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from podium.labelling.store import Store
 ASSESSORS, SECONDS = 200, 15
 DOCUMENTS, WORDS = 50, 150
 FORM = "application/x-www-form-urlencoded"
-P99 = 0.100
-"""Seconds in which 99 of 100 judgments are to be answered, and in the store."""
+MAX_P99_SECONDS = 0.100
+"""Seconds within which 99 of 100 judgments must be stored and answered."""
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     assessors, seconds = (20, 3) if quick else (ASSESSORS, SECONDS)
     setting = {"assessors": assessors, "seconds": seconds, "documents": DOCUMENTS}
     report = Report("judging", "The judging server", setting)
@@ -48,16 +48,16 @@ def run(quick: bool = False) -> Report:
         tempfile.TemporaryDirectory() as folder,
         _server(Path(folder), assessors) as (server, links),
     ):
-        found = asyncio.run(_load(links, seconds))
+        all_assessors = asyncio.run(_load(links, seconds))
         used = server.cpu_times()
-        kept = _kept(Path(folder) / "judgments.db")
-    taken = np.array([second for assessor in found for second in assessor.seconds])
-    sent = {name for assessor in found for name in assessor.accepted}
-    lost, strange = len(sent - kept), len(kept - sent)
-    failed = sum(assessor.failed for assessor in found)
-    median, p99 = np.percentile(taken, [50, 99])
-    what = f"{assessors} assessors, a judgment a second each, {len(taken):,} judgments"
-    report.rows.append(Row(f"{what}, 99 of 100", float(p99), at_most=P99))
+        stored = _stored_events(Path(folder) / "judgments.db")
+    latencies = np.array([second for assessor in all_assessors for second in assessor.seconds])
+    sent = {name for assessor in all_assessors for name in assessor.accepted}
+    lost, strange = len(sent - stored), len(stored - sent)
+    failed = sum(assessor.failed for assessor in all_assessors)
+    median, p99 = np.percentile(latencies, [50, 99])
+    what = f"{assessors} assessors, a judgment a second each, {len(latencies):,} judgments"
+    report.rows.append(Row(f"{what}, 99 of 100", float(p99), at_most=MAX_P99_SECONDS))
     report.rows.append(
         Row(
             "judgments lost, doubled or refused",
@@ -67,16 +67,17 @@ def run(quick: bool = False) -> Report:
         )
     )
     report.notes.append(
-        f"{what}: median {median * 1e3:.1f} ms, slowest {taken.max() * 1e3:.0f} ms; the server used "
-        f"{(used.user + used.system) / len(taken) * 1e3:.1f} ms of a processor for each, its start included. "
-        "The event that says when the question was shown is in the same request. SQLite, one process."
+        f"{what}: median {median * 1e3:.1f} ms, slowest {latencies.max() * 1e3:.0f} ms; the server used "
+        f"{(used.user + used.system) / len(latencies) * 1e3:.1f} ms of a processor for each, its start "
+        "included. The event that says when the question was shown is in the same request. SQLite, one "
+        "process."
     )
     return report
 
 
 @dataclass
 class _Assessor:
-    """Somebody at a browser, on one connection."""
+    """An assessor with one connection, as a browser has it."""
 
     link: str
     seconds: list[float] = field(default_factory=list)
@@ -106,7 +107,7 @@ class _Assessor:
         self._cookie = re.search(r"set-cookie: ([^;]+)", head, re.IGNORECASE)[1]  # type: ignore[index]
 
     async def work(self, delay: float, until: float) -> None:
-        """Judge, once a second."""
+        """Judge once per second."""
         chance = random.Random(self.link)
         await asyncio.sleep(delay)
         due = time.perf_counter()
@@ -114,7 +115,7 @@ class _Assessor:
             name, at = f"{chance.getrandbits(64):x}", time.time_ns() // 1_000_000
             question = self._state["step"]["question"]
             answer = chance.choice(("left", "right", "tie"))
-            told = {"question": question, "answer": answer, "segments": [[at - 900, at]]}
+            judgment = {"question": question, "answer": answer, "segments": [[at - 900, at]]}
             events = [
                 {
                     "id": f"{name}-shown",
@@ -122,7 +123,7 @@ class _Assessor:
                     "at": at - 900,
                     "data": {"question": question},
                 },
-                {"id": name, "kind": "judgment", "at": at, "data": told},
+                {"id": name, "kind": "judgment", "at": at, "data": judgment},
             ]
             start = time.perf_counter()
             head, body = await self._ask(
@@ -152,20 +153,22 @@ class _Assessor:
 
 
 async def _load(links: list[str], seconds: float) -> list[_Assessor]:
-    found = [_Assessor(link) for link in links]
-    for at in range(0, len(found), 8):  # not all people come in the same moment
-        await asyncio.gather(*(assessor.enter() for assessor in found[at : at + 8]))
-    gc.freeze()  # the clock is in this process: it is not to stop for a collection of garbage
-    # Spread over a second, as people are.
+    all_assessors = [_Assessor(link) for link in links]
+    for at in range(0, len(all_assessors), 8):  # eight at a time, as not all people arrive at once
+        await asyncio.gather(*(assessor.enter() for assessor in all_assessors[at : at + 8]))
+    gc.freeze()  # garbage collection must not stop the clock, which is in this process
+    # Assessors start within one second, not all at once.
     delays = np.random.default_rng(0).random(len(links))
     until = time.perf_counter() + seconds
-    await asyncio.gather(*(one.work(d, until) for one, d in zip(found, delays, strict=True)))
-    return found
+    await asyncio.gather(
+        *(one.work(d, until) for one, d in zip(all_assessors, delays, strict=True))
+    )
+    return all_assessors
 
 
 @contextmanager
 def _server(folder: Path, assessors: int) -> Iterator[tuple[psutil.Process, list[str]]]:
-    """The server as people start it, and the links of its assessors."""
+    """Start the server by its command; yield its process and the links of its assessors."""
     words = [f"word{i}" for i in range(2_000)]
     chance = random.Random(0)
     queries = [
@@ -188,8 +191,8 @@ def _server(folder: Path, assessors: int) -> Iterator[tuple[psutil.Process, list
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            told: dict[str, Any] = _read_json(process)
-            links = [one["link"] for one in told["links"] if one["role"] == "assessor"]
+            startup: dict[str, Any] = _read_json(process)
+            links = [link["link"] for link in startup["links"] if link["role"] == "assessor"]
             yield psutil.Process(process.pid), links
         finally:
             process.terminate()
@@ -202,11 +205,11 @@ def _read_json(process: subprocess.Popen[str]) -> dict[str, Any]:
         text += line
         if line.rstrip() == "}":
             break
-    found: dict[str, Any] = json.loads(text)
-    return found
+    content: dict[str, Any] = json.loads(text)
+    return content
 
 
-def _kept(path: Path) -> set[str]:
-    """The ids of all events in the store."""
+def _stored_events(path: Path) -> set[str]:
+    """Return the ids of all events in the store."""
     with Store.open(path) as store:
         return {e.id for state in store.session_states() for e in store.events(state.task.id)}

@@ -17,19 +17,19 @@ import pyarrow.parquet as pq
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from benchmarks import memory
-from benchmarks.generate import N_FEATURES, NON_ZERO, write_mq2008
+from benchmarks.letor_text import N_FEATURES, NON_ZERO, write_mq2008
 from benchmarks.measure import Contender, Report, Row, floor_of, slowdown, speedup
 from podium import RankingData, kernels, read_letor, read_parquet, write_letor
-from podium.data.files import BLOCK, decompress
+from podium.data.text_files import BLOCK_BYTES, decompress
 
 MB = 1e6
 SIZE, QUICK_SIZE = 110_000_000, 5_000_000
 WRITTEN_SHARE = 8
-"""dump_svmlight_file is slow: it and its rival write every 8th query only."""
+"""Both writers write every 8th query only, because dump_svmlight_file is slow."""
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
         text = Path(folder) / "mq2008.txt"
         lines = write_mq2008(text, QUICK_SIZE if quick else SIZE)
@@ -54,7 +54,7 @@ def _setting(text: Path, lines: int) -> dict[str, Any]:
 
 
 def _check_same(report: Report, text: Path) -> RankingData:
-    """Both readers must find the same numbers, or the race is off."""
+    """Check that both readers return the same numbers."""
     data = read_letor(text)
     X, y, qid = load_svmlight_file(str(text), query_id=True)
     same_qids = np.array_equal(data.groups.spread(data.qids.astype(np.int64)), qid)
@@ -83,7 +83,7 @@ def _reading(report: Report, text: Path, data: RankingData, quick: bool) -> None
     ]
     if hasattr(os, "sched_setaffinity"):
         contenders.append(Contender("read_letor, one core", lambda: _on_one_core(text), 15))
-    t = report.race(contenders)
+    t = report.time_in_turn(contenders)
     size = text.stat().st_size
     more = {"n_bytes": size, "peer_bytes": size}
     work = f"read {size / MB:.0f} MB through one buffer and count newlines"
@@ -109,16 +109,16 @@ def _reading(report: Report, text: Path, data: RankingData, quick: bool) -> None
 
 
 def _read_through(text: Path) -> None:
-    """The bytes, and nothing done with them."""
-    buffer = bytearray(BLOCK)
+    """Read the bytes and do nothing with them."""
+    buffer = bytearray(BLOCK_BYTES)
     with open(text, "rb", buffering=0) as file:
         while file.readinto(buffer):
             pass
 
 
 def _count_lines(text: Path) -> int:
-    """The least a reader of lines must do: look at every byte once."""
-    buffer = bytearray(BLOCK)
+    """Count lines: the least that a reader of lines must do."""
+    buffer = bytearray(BLOCK_BYTES)
     lines = 0
     with open(text, "rb", buffering=0) as file:
         while size := file.readinto(buffer):
@@ -145,7 +145,7 @@ def _compressed(report: Report, text: Path, quick: bool) -> None:
     packed = text.with_name(text.name + ".gz")
     with open(text, "rb") as source, gzip.open(packed, "wb", compresslevel=6) as target:
         shutil.copyfileobj(source, target, 1 << 20)
-    t = report.race(
+    t = report.time_in_turn(
         [
             Contender("read_letor .gz", lambda: read_letor(packed), 3 if quick else 7),
             Contender("decompress alone (zlib)", lambda: _decompress(packed), 3 if quick else 7),
@@ -171,7 +171,7 @@ def _parquet(report: Report, text: Path, data: RankingData, quick: bool) -> None
     copy = text.with_suffix(".parquet")
     data.to_parquet(copy)
     repeats = 3 if quick else 7
-    t = report.race(
+    t = report.time_in_turn(
         [
             Contender("read_parquet", lambda: read_parquet(copy), repeats),
             Contender("read_letor (beside Parquet)", lambda: read_letor(text), repeats),
@@ -187,14 +187,14 @@ def _parquet(report: Report, text: Path, data: RankingData, quick: bool) -> None
 
 
 def _writing(report: Report, text: Path, data: RankingData, quick: bool) -> None:
-    """The whole file for our own rate, a part of it against scikit-learn."""
+    """Write the whole file for our own rate, and a part of it beside scikit-learn."""
     part = data.subset(np.arange(0, data.n_queries, WRITTEN_SHARE))
     whole, ours, theirs, raw = (text.with_name(n) for n in ("whole", "ours", "theirs", "raw"))
     write_letor(data, whole)
     contents = whole.read_bytes()
     qid = part.groups.spread(part.qids.astype(np.int64))
     few = 1 if quick else 3
-    t = report.race(
+    t = report.time_in_turn(
         [
             Contender("write_letor", lambda: write_letor(data, whole)),
             Contender("write bytes that are ready", lambda: raw.write_bytes(contents)),
@@ -226,7 +226,7 @@ def _writing(report: Report, text: Path, data: RankingData, quick: bool) -> None
 
 
 def _memory(report: Report, text: Path) -> None:
-    """Growth of a fresh process over the arrays read."""
+    """Measure the growth of a fresh process, relative to the arrays it reads."""
     theirs = memory.measure("sklearn", "float64", text)
     packed = text.with_name(text.name + ".gz")
     for what, dtype, path in (

@@ -1,4 +1,4 @@
-"""Timing of contenders in turn, the figures made from it, and the files they are kept in."""
+"""Measurement: contenders timed in turn, the rows of a report, and its JSON file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ RESULTS = Path(__file__).parent / "results"
 
 _PACKAGES = (
     "podium-ltr", "numpy", "scipy", "scikit-learn", "lightgbm", "pyarrow", "pytrec-eval-terrier", "ranx",
-    "numba", "clarabel", "bm25s",
+    "numba", "clarabel", "bm25s", "onnxruntime", "xgboost-cpu", "catboost",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Something to be timed."""
+    """A call to be timed."""
 
     name: str
     run: Callable[[], object]
@@ -39,7 +39,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Timing:
-    """What one contender took: the warm-up, and every repetition after it."""
+    """Seconds of one contender: the warm-up, and every repetition after it."""
 
     name: str
     warm_up: float
@@ -47,16 +47,16 @@ class Timing:
 
     @property
     def median(self) -> float:
-        """The middle repetition."""
+        """Median of the repetitions."""
         return statistics.median(self.seconds)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: our figure, a peer's, their ratio, the target and the floor.
+    """One row of the table: our figure, a peer's, their ratio, the target and the floor.
 
-    `says` completes the ratio in words ("faster", "the time", ...); `at_least` and `at_most`
-    bound the ratio, or our own figure where there is no ratio.
+    `says` completes the ratio in words ("faster", "the time", ...). `at_least` and `at_most` bound the
+    ratio, or our own figure if there is no ratio.
     """
 
     what: str
@@ -74,8 +74,8 @@ class Row:
     floor_value: float | None = None
 
     @property
-    def met(self) -> bool | None:
-        """Whether the target is met, None where there is none."""
+    def meets_target(self) -> bool | None:
+        """Whether the target is met; None without a target."""
         value = self.ours if self.ratio is None else self.ratio
         if self.at_least is not None:
             return value >= self.at_least
@@ -87,52 +87,54 @@ class Row:
         return self.ours / self.floor_value if self.floor_value else None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, with what is derived."""
-        return asdict(self) | {"met": self.met, "from_floor": self.from_floor}
+        """Return plain values for JSON, with the derived ones."""
+        return asdict(self) | {"met": self.meets_target, "from_floor": self.from_floor}
 
 
 @dataclass(frozen=True)
-class _Usage:
-    """Seconds so far: of the clock, of all cores at work, of this process and its children."""
+class _ProcessorUsage:
+    """Seconds so far: on the clock, of all busy cores, and of this process with its children."""
 
     wall: float
     busy: float
     own: float
 
     @classmethod
-    def now(cls) -> _Usage:
+    def now(cls) -> _ProcessorUsage:
         machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
         busy = machine.user + machine.system + getattr(machine, "nice", 0.0)
         mine = own.user + own.system + own.children_user + own.children_system
         return cls(time.perf_counter(), busy, mine)
 
     def others(self) -> float:
-        """The share of the machine that other processes have taken since then."""
-        now = _Usage.now()
+        """Return the share of the machine that other processes have used since then."""
+        now = _ProcessorUsage.now()
         seconds = (now.wall - self.wall) * (os.cpu_count() or 1)
         return max(0.0, (now.busy - self.busy) - (now.own - self.own)) / seconds
 
 
 @dataclass
 class Report:
-    """Everything measured on one subject."""
+    """Report of everything that is measured on one subject."""
 
     subject: str
     title: str
     setting: dict[str, Any]
     rows: list[Row] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
+    tables: list[list[list[str]]] = field(default_factory=list)
+    """Tables of text beside the rows, the header first."""
     notes: list[str] = field(default_factory=list)
-    _start: _Usage = field(default_factory=lambda: _Usage.now())
+    _start: _ProcessorUsage = field(default_factory=lambda: _ProcessorUsage.now())
 
-    def race(self, contenders: Sequence[Contender]) -> dict[str, Timing]:
-        """Time contenders in turn and keep every second."""
-        timings = race(contenders)
+    def time_in_turn(self, contenders: Sequence[Contender]) -> dict[str, Timing]:
+        """Time contenders in turn and keep the seconds of every repetition."""
+        timings = time_in_turn(contenders)
         self.timings += timings.values()
         return timings
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: where and when, every repetition, and the table."""
+        """Return plain values for JSON: machine, date, every repetition, and the table."""
         return {
             "subject": self.subject,
             "title": self.title,
@@ -142,20 +144,21 @@ class Report:
             "versions": versions(),
             "setting": self.setting,
             "rows": [row.to_dict() for row in self.rows],
+            "tables": self.tables,
             "notes": self.notes,
             "timings": {t.name: _timing(t) for t in self.timings},
         }
 
 
-def race(contenders: Sequence[Contender]) -> dict[str, Timing]:
-    """One warm-up each, then all in turn, so that a noisy minute hits everyone.
+def time_in_turn(contenders: Sequence[Contender]) -> dict[str, Timing]:
+    """Warm up each contender, then time all in turn, so that a busy minute affects all of them.
 
-    A contender with fewer repetitions than the others sits out evenly spread rounds.
+    A contender with fewer repetitions than the others skips rounds at even distances.
     """
     warm_up = {c.name: _seconds(c.run) for c in contenders}
     seconds: dict[str, list[float]] = {c.name: [] for c in contenders}
     rounds = max(c.repeats for c in contenders)
-    with _old_objects_left_alone():
+    with _without_old_garbage():
         for turn in range(rounds):
             for c in contenders:
                 if turn * c.repeats % rounds < c.repeats:
@@ -164,12 +167,12 @@ def race(contenders: Sequence[Contender]) -> dict[str, Timing]:
 
 
 def speedup(what: str, ours: Timing, theirs: Timing, **more: Any) -> Row:
-    """A row that says how many times faster we are."""
+    """Return a row that says how many times faster we are."""
     return _row(what, ours, theirs, theirs.median / ours.median, "faster", more)
 
 
 def slowdown(what: str, ours: Timing, theirs: Timing, **more: Any) -> Row:
-    """A row that says how many times the peer's time we take."""
+    """Return a row that says how many times the peer's time we take."""
     return _row(what, ours, theirs, ours.median / theirs.median, "the time", more)
 
 
@@ -181,12 +184,12 @@ def _row(
 
 
 def floor_of(what: str, timing: Timing) -> dict[str, Any]:
-    """A measured floor, for the arguments of a row."""
+    """Return a measured floor as arguments of a row."""
     return {"floor": what, "floor_value": timing.median}
 
 
 def machine() -> dict[str, Any]:
-    """The machine in words, nothing that identifies it."""
+    """Describe the machine, without anything that identifies it."""
     return {
         "CPU": _cpu_model(),
         "cores": len(psutil.Process().cpu_affinity())
@@ -199,33 +202,35 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of podium and its peers, and which kernels run."""
-    found = {"kernels": kernels.BACKEND}
+    """Return the versions of podium and its peers, and the kernels in use."""
+    package_versions = {"kernels": kernels.BACKEND}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            package_versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            package_versions[package] = "not installed"
+    return package_versions
 
 
 def save(report: Report, folder: Path = RESULTS) -> Path:
     """Write a report as JSON."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{report.subject}.json"
-    path.write_text(json.dumps(_rounded(report.to_dict()), indent=1, ensure_ascii=False) + "\n")
+    path.write_text(
+        json.dumps(_round_floats(report.to_dict()), indent=1, ensure_ascii=False) + "\n"
+    )
     return path
 
 
 def load(subjects: Iterable[str], folder: Path = RESULTS) -> list[dict[str, Any]]:
-    """The saved reports of these subjects, those that there are."""
+    """Load the saved reports of these subjects; skip those without one."""
     paths = [folder / f"{subject}.json" for subject in subjects]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
 
 
 @contextmanager
-def _old_objects_left_alone() -> Iterator[None]:
-    """Garbage is looked for among new objects only; all the peers' take longer than most runs."""
+def _without_old_garbage() -> Iterator[None]:
+    """Collect garbage among new objects only: all of the peers' objects take longer than most runs."""
     gc.collect()
     gc.freeze()
     try:
@@ -235,7 +240,7 @@ def _old_objects_left_alone() -> Iterator[None]:
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Wall-clock time of one call; what it returns is freed after the clock has stopped."""
+    """Return the wall-clock time of one call; its result is freed after the clock has stopped."""
     gc.collect()
     start = time.perf_counter()
     result = run()
@@ -248,13 +253,13 @@ def _timing(timing: Timing) -> dict[str, Any]:
     return {"median": timing.median, "warm-up": timing.warm_up, "seconds": list(timing.seconds)}
 
 
-def _rounded(value: Any) -> Any:
-    """Six significant digits: more is noise."""
+def _round_floats(value: Any) -> Any:
+    """Round to six significant digits: more is noise."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _rounded(v) for key, v in value.items()}
-    return [_rounded(v) for v in value] if isinstance(value, list) else value
+        return {key: _round_floats(v) for key, v in value.items()}
+    return [_round_floats(v) for v in value] if isinstance(value, list) else value
 
 
 def _cpu_model() -> str:

@@ -11,30 +11,34 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-_ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from podium.data import RankingData
+
+ROOT = Path(__file__).parents[1]
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
 class Peak:
-    """Bytes: the largest growth of the process while reading, and the arrays that came of it."""
+    """Bytes of the largest growth of the process while reading, and of the resulting arrays."""
 
     growth: int
     result: int
 
     @property
     def ratio(self) -> float:
-        """Growth over result."""
+        """Growth divided by result."""
         return self.growth / self.result
 
 
 def measure(reader: str, dtype: str, path: Path) -> Peak:
     """Read a file in a fresh interpreter."""
     command = [sys.executable, "-m", "benchmarks.memory", reader, dtype, str(path)]
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return Peak(**json.loads(done.stdout))
 
 
@@ -54,24 +58,57 @@ def _sklearn(path: str, dtype: str) -> int:
     return int(sum(a.nbytes for a in (X.data, X.indices, X.indptr, y, qid)))
 
 
-_READERS: dict[str, Callable[[str, str], int]] = {"podium": _podium, "sklearn": _sklearn}
+def _podium_csv(path: str, dtype: str) -> int:
+    from podium import read_table
+
+    return _table_bytes(read_table(path, dtype=dtype))
+
+
+def _pandas_csv(path: str, dtype: str) -> int:
+    import pandas as pd
+
+    from podium import RankingData
+
+    frame = pd.read_csv(path, dtype={"qid": str, "docid": str})
+    return _table_bytes(RankingData.from_frame(frame, doc="docid"))
+
+
+def _table_bytes(data: RankingData) -> int:
+    docids = data.require_docids("measuring")
+    return int(data.X.nbytes + data.y.nbytes + docids.bytes.nbytes + docids.offsets.nbytes)
+
+
+_READERS: dict[str, Callable[[str, str], int]] = {
+    "podium": _podium,
+    "sklearn": _sklearn,
+    "podium-csv": _podium_csv,
+    "pandas-csv": _pandas_csv,
+}
 
 
 def _import_reader(reader: str) -> None:
-    """Imports are no part of reading."""
-    if reader == "podium":
+    """Import the reader before the measurement starts."""
+    if reader in ("podium", "podium-csv", "pandas-csv"):
         import podium
 
-        _ = podium.read_letor
-    else:
+        _ = podium.read_letor if reader == "podium" else podium.read_table
+    if reader == "pandas-csv":
+        import pandas  # noqa: F401
+    elif reader == "sklearn":
         import sklearn.datasets  # noqa: F401
 
 
-def _resident(field: str) -> int:
-    """VmRSS (now) or VmHWM (the peak) in bytes.
+def reset_peak() -> None:
+    """Start the measurement of the peak anew, where the system can."""
+    if _CLEAR.exists():
+        _CLEAR.write_text("5")
 
-    getrusage would do elsewhere; on Linux its ru_maxrss survives exec, so that a child begins
-    with its parent's peak.
+
+def resident(field: str) -> int:
+    """Return VmRSS (now) or VmHWM (the peak) in bytes.
+
+    Other systems use getrusage. On Linux its ru_maxrss survives exec, so a child would start with its
+    parent's peak.
     """
     if not _STATUS.exists():
         unit = 1 if sys.platform == "darwin" else 1024
@@ -89,11 +126,10 @@ def _main() -> None:
     parser.add_argument("path")
     options = parser.parse_args()
     _import_reader(options.reader)
-    if _CLEAR.exists():
-        _CLEAR.write_text("5")  # the peak starts again from here
-    before = _resident("VmRSS")
+    reset_peak()
+    before = resident("VmRSS")
     result = _READERS[options.reader](options.path, options.dtype)
-    print(json.dumps({"growth": _resident("VmHWM") - before, "result": result}))
+    print(json.dumps({"growth": resident("VmHWM") - before, "result": result}))
 
 
 if __name__ == "__main__":

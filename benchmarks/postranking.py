@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
-from benchmarks.fold import first_fold
 from benchmarks.measure import Contender, Report, Row, slowdown, speedup
+from benchmarks.mq2008_fold import first_fold
 from podium import RankingData, kernels
 from podium.postranking import (
     Apart,
@@ -30,8 +30,8 @@ from podium.postranking import (
     TopK,
     postrank,
 )
-from podium.postranking.binding import Listing
-from podium.postranking.methods.bradley_terry import arguments
+from podium.postranking.listing import Listing
+from podium.postranking.methods.bradley_terry import kernel_arguments
 from podium.postranking.methods.paper_descent import PaperObjective
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.methods.problem import Base, PostRankingProblem
@@ -39,45 +39,45 @@ from podium.postranking.methods.problem import Base, PostRankingProblem
 Floats = NDArray[np.float64]
 
 SIZES = (50, 100, 200, 500, 1000, 2000)
-SECONDS = {
+MAX_SECONDS = {
     ("uniform", 100): 70e-6, ("uniform", 1000): 0.6e-3, ("margin", 100): 150e-6, ("margin", 1000): 5e-3,
 }  # fmt: skip
-"""Base and documents, and the seconds in which a list is to be solved."""
+"""Largest seconds to solve a list, by base and number of documents."""
 N_RULES, TOL, MAX_ITER = 5, 1e-6, 100
-BUNCH = 20
-"""Lists solved in one repetition, so that the clock's own cost and cold caches do not count."""
-PAPER = 4.24e-3
-"""Seconds a query of MQ2008 takes in Wu et al., Table 2, on a laptop of 2.4 GHz."""
+LISTS_PER_REPETITION = 20
+"""Lists per repetition, so that the clock's own cost and cold caches do not count."""
+PAPER_SECONDS = 4.24e-3
+"""Seconds per query of MQ2008 in Wu et al., Table 2, on a laptop of 2.4 GHz."""
 
 _ONE_THREAD = ThreadpoolController()
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     n_lists = 20 if quick else 1000
     setting = {"soft rules a list": N_RULES, "lists": n_lists, "gradient": TOL, "threads": 1}
     report = Report("postranking", "Post-ranking", setting)
     with _ONE_THREAD.limit(limits=1):
         for base in ("uniform", "margin"):
-            _solve(report, base, n_lists)
-        _peers(report, 3 if quick else 20, 200 if quick else 1000)
-        _paper(report, first_fold(quick).train)
-        _whole(report, n_lists)
-        _hard(report, 20 if quick else 200)
+            _measure_kernel(report, base, n_lists)
+        _measure_peers(report, 3 if quick else 20, 200 if quick else 1000)
+        _measure_paper_case(report, first_fold(quick).train)
+        _measure_soft_rules(report, n_lists)
+        _measure_hard_rules(report, 20 if quick else 200)
     return report
 
 
 @dataclass(frozen=True)
-class Lists:
-    """Lists with random soft rules, as problems and as the kernel takes them, each by itself."""
+class RuledLists:
+    """Lists with random soft rules, as problems and as arguments of the kernel."""
 
     problems: list[PostRankingProblem]
     wishes: list[Preferences]
-    taken: list[tuple[Any, ...]]
+    kernel_arguments: list[tuple[Any, ...]]
 
     @classmethod
-    def draw(cls, n: int, base: Base, count: int) -> Lists:
-        """Top-k and not-top-k rules, k up to 10, weights from 0.1 to 100."""
+    def draw(cls, n: int, base: Base, count: int) -> RuledLists:
+        """Draw top-k and not-top-k rules, k up to 10, weights from 0.1 to 100."""
         rng = np.random.default_rng(n)
         problems, wishes = [], []
         for _ in range(count):
@@ -88,76 +88,80 @@ class Lists:
                 send = wish.promote if rng.random() < 0.5 else wish.demote
                 send((int(rng.integers(n)),), int(rng.integers(1, 11)), 10 ** rng.uniform(-1, 2))
             wishes.append(wish)
-        taken = [arguments([p], [w]) for p, w in zip(problems, wishes, strict=True)]
-        return cls(problems, wishes, taken)
+        arguments = [kernel_arguments([p], [w]) for p, w in zip(problems, wishes, strict=True)]
+        return cls(problems, wishes, arguments)
 
     def solve(self) -> list[Any]:
-        """One call a list."""
-        return [kernels.bradley_terry(*taken, TOL, MAX_ITER) for taken in self.taken]
+        """Solve the lists, one call per list."""
+        return [
+            kernels.bradley_terry(*kernel_arguments, TOL, MAX_ITER)
+            for kernel_arguments in self.kernel_arguments
+        ]
 
     def dense(self) -> list[PaperObjective]:
-        """All pairs written out."""
+        """Return the objectives with all pairs written out."""
         return [PaperObjective(p, w) for p, w in zip(self.problems, self.wishes, strict=True)]
 
 
-def _solve(report: Report, base: Base, n_lists: int) -> None:
-    """The kernel alone at every size, each repetition other lists."""
+def _measure_kernel(report: Report, base: Base, n_lists: int) -> None:
+    """Measure the kernel alone at every size; each repetition has other lists."""
     solved: list[Any] = []
     contenders = []
     for n in SIZES:
-        lists = Lists.draw(n, base, max(n_lists * 100 // max(n, 100), BUNCH))
+        lists = RuledLists.draw(n, base, max(n_lists * 100 // max(n, 100), LISTS_PER_REPETITION))
         solve = functools.partial(_solve_one, solved)
-        contenders.append(_in_turn(f"{base}, n = {n}", lists.taken, solve))
+        contenders.append(_in_turn(f"{base}, n = {n}", lists.kernel_arguments, solve))
     scores = np.linspace(-2, 2, max(SIZES))
     contenders += [
-        _in_turn(f"exp of {n:,}, {base}", [scores[:n]] * BUNCH, np.exp, 50) for n in SIZES
+        _in_turn(f"exp of {n:,}, {base}", [scores[:n]] * LISTS_PER_REPETITION, np.exp, 50)
+        for n in SIZES
     ]
-    timings = report.race(contenders)
+    timings = report.time_in_turn(contenders)
     assert all(norm[0] <= TOL for _, _, norm, _ in solved)
     for n in SIZES:
-        exp = timings[f"exp of {n:,}, {base}"].median / BUNCH
+        exp = timings[f"exp of {n:,}, {base}"].median / LISTS_PER_REPETITION
         floor = {"floor": "NumPy exponentiates the scores once", "floor_value": exp}
-        what, seconds = f"solve, {base} base, {n:,} documents", SECONDS.get((base, n))
-        each = timings[f"{base}, n = {n}"].median / BUNCH
+        what, seconds = f"solve, {base} base, {n:,} documents", MAX_SECONDS.get((base, n))
+        each = timings[f"{base}, n = {n}"].median / LISTS_PER_REPETITION
         report.rows.append(Row(what, each, at_most=seconds, **floor))
     for m, n in itertools.pairwise(SIZES):
         u, v = timings[f"{base}, n = {m}"], timings[f"{base}, n = {n}"]
-        what = f"solve, {base} base, {BUNCH} lists of {n:,} documents after {m:,}"
+        what = f"solve, {base} base, {LISTS_PER_REPETITION} lists of {n:,} documents after {m:,}"
         report.rows.append(slowdown(what, v, u))
     short, long = (timings[f"{base}, n = {n}"].median for n in (SIZES[0], SIZES[-1]))
     grown = np.log(long / short) / np.log(SIZES[-1] / SIZES[0])
     report.notes.append(f"{base} base: from 50 to 2,000 documents time grows as n^{grown:.2f}.")
 
 
-def _solve_one(found: list[Any], taken: tuple[Any, ...]) -> None:
-    """One list solved."""
-    found.append(kernels.bradley_terry(*taken, TOL, MAX_ITER))
+def _solve_one(results: list[Any], kernel_arguments: tuple[Any, ...]) -> None:
+    """Solve one list."""
+    results.append(kernels.bradley_terry(*kernel_arguments, TOL, MAX_ITER))
 
 
 def _in_turn(
     name: str, items: Sequence[Any], run: Callable[[Any], object], repeats: int | None = None
 ) -> Contender:
-    """BUNCH of the items in a repetition, the next ones in the next."""
+    """BUNCH items per repetition, each time the next ones."""
     turn = itertools.cycle(items)
 
-    def bunch() -> None:
-        for item in itertools.islice(turn, BUNCH):
+    def run_some() -> None:
+        for item in itertools.islice(turn, LISTS_PER_REPETITION):
             run(item)
 
-    return Contender(name, bunch, repeats or len(items) // BUNCH)
+    return Contender(name, run_some, repeats or len(items) // LISTS_PER_REPETITION)
 
 
-def _peers(report: Report, n_lists: int, longest: int) -> None:
-    """The same lists to the same optimum."""
+def _measure_peers(report: Report, n_lists: int, longest: int) -> None:
+    """Measure podium and its peers on the same lists, to the same optimum."""
     for base, n in itertools.product(("uniform", "margin"), (100, longest)):
         count = n_lists if n == 100 else max(n_lists // 10, 1)
-        lists = Lists.draw(n, base, count)
+        lists = RuledLists.draw(n, base, count)
         dense = lists.dense()
         what = f"{base} base, {n:,} documents"
         ours = f"solve, {what}, {count} lists"
         lbfgs, newton = f"SciPy L-BFGS-B, {what}", f"NumPy Newton, {what}"
         slow = 5 if n == 100 else 3
-        timings = report.race(
+        timings = report.time_in_turn(
             [
                 Contender(ours, lists.solve, 15),
                 Contender(lbfgs, lambda f=dense: [lbfgs_of(own) for own in f], slow),
@@ -179,7 +183,7 @@ def _peers(report: Report, n_lists: int, longest: int) -> None:
 
 
 def lbfgs_of(f: PaperObjective) -> Floats:
-    """SciPy's quasi-Newton method."""
+    """Minimise by SciPy's quasi-Newton method."""
     total, wins = f.A + f.A.T, f.A.sum(axis=1)
 
     def value_and_gradient(s: Floats) -> tuple[float, Floats]:
@@ -189,15 +193,15 @@ def lbfgs_of(f: PaperObjective) -> Floats:
         return value, (total * sigma).sum(axis=1) - wins + spring
 
     options = {"ftol": 0, "gtol": TOL, "maxiter": 10_000, "maxfun": 10_000}
-    found = minimize(
+    results = minimize(
         value_and_gradient, np.zeros(len(f.A)), jac=True, method="L-BFGS-B", options=options
     )
-    result: Floats = found.x
+    result: Floats = results.x
     return result
 
 
 def newton_of(f: PaperObjective) -> Floats:
-    """Newton's method with LAPACK, steps halved until f falls."""
+    """Minimise by Newton's method with LAPACK; steps are halved until f falls."""
     total, wins, s = f.A + f.A.T, f.A.sum(axis=1), np.zeros(len(f.A))
     while True:
         sigma = expit(np.subtract.outer(s, s))
@@ -214,8 +218,8 @@ def newton_of(f: PaperObjective) -> Floats:
         s = s + t * step
 
 
-def _paper(report: Report, train: RankingData) -> None:
-    """Table 2: a top-5 and a not-top-10 rule for each query, all queries in one call."""
+def _measure_paper_case(report: Report, train: RankingData) -> None:
+    """Measure Table 2: a top-5 and a not-top-10 rule per query, all queries in one call."""
     rng = np.random.default_rng(0)
     problems, wishes = [], []
     for rows in train.groups.slices():
@@ -230,37 +234,42 @@ def _paper(report: Report, train: RankingData) -> None:
             wish.demote((int(rng.choice(perfect[10:])),), 10, 10.0)
         problems.append(PostRankingProblem(Listing.of(range(n)), scores, ()))
         wishes.append(wish)
-    taken = arguments(problems, wishes)
+    arguments = kernel_arguments(problems, wishes)
     name = f"{len(problems)} queries, top-5 and not-top-10"
-    timing = report.race(
-        [Contender(name, lambda: kernels.bradley_terry(*taken, TOL, MAX_ITER), 31)]
+    timing = report.time_in_turn(
+        [Contender(name, lambda: kernels.bradley_terry(*arguments, TOL, MAX_ITER), 31)]
     )[name]
     each = timing.median / len(problems)
-    peer = {"peer": "Wu et al., Table 2", "theirs": PAPER, "ratio": PAPER / each, "says": "faster"}
+    peer = {
+        "peer": "Wu et al., Table 2",
+        "theirs": PAPER_SECONDS,
+        "ratio": PAPER_SECONDS / each,
+        "says": "faster",
+    }
     report.rows.append(Row("a query of MQ2008, top-5 and not-top-10", each, at_least=100, **peer))
     report.notes.append(
         "The paper's 4.24 ms a query are of its own laptop (2.4 GHz); base scores here are one feature."
     )
 
 
-def _whole(report: Report, n_lists: int) -> None:
-    """The whole call, soft rules: rules in, order and reasons out."""
-    _calls(report, "5 soft rules", 100, n_lists, _soft, 0.3e-3)
+def _measure_soft_rules(report: Report, n_lists: int) -> None:
+    """Measure the whole call with soft rules: rules in, order and reasons out."""
+    _measure_calls(report, "5 soft rules", 100, n_lists, _soft_rules, 0.3e-3)
 
 
-def _hard(report: Report, n_lists: int) -> None:
-    """The whole call, hard rules."""
-    kinds = {"top-k and not-top-k": _demands, "of all kinds": _mixed}
+def _measure_hard_rules(report: Report, n_lists: int) -> None:
+    """Measure the whole call with hard rules."""
+    kinds = {"top-k and not-top-k": _top_10_rules, "of all kinds": _rules_of_all_kinds}
     for (n, seconds), (kind, rules_of) in itertools.product(
         ((100, 1e-3), (1000, 10e-3)), kinds.items()
     ):
-        _calls(report, f"5 hard rules {kind}", n, n_lists, rules_of, seconds)
+        _measure_calls(report, f"5 hard rules {kind}", n, n_lists, rules_of, seconds)
     report.notes.append(
         f"Hard rules: {n_lists} lists. Those of all kinds are drawn so that one random order meets them all."
     )
 
 
-def _soft(n: int, rng: np.random.Generator) -> list[Rule]:
+def _soft_rules(n: int, rng: np.random.Generator) -> list[Rule]:
     docs = rng.choice(n, N_RULES, replace=False).tolist()
     return [
         (TopK if rng.random() < 0.5 else NotTopK)(
@@ -270,18 +279,18 @@ def _soft(n: int, rng: np.random.Generator) -> list[Rule]:
     ]
 
 
-def _demands(n: int, rng: np.random.Generator) -> list[Rule]:
-    """Top 10 or not, which always can be."""
+def _top_10_rules(n: int, rng: np.random.Generator) -> list[Rule]:
+    """Draw top-10 and not-top-10 rules, which never conflict."""
     docs = rng.choice(n, N_RULES, replace=False).tolist()
     return [(TopK if rng.random() < 0.5 else NotTopK)(doc, 10, hard=True) for doc in docs]
 
 
-def _mixed(n: int, rng: np.random.Generator) -> list[Rule]:
-    """Rules of all kinds that hold together in some order."""
+def _rules_of_all_kinds(n: int, rng: np.random.Generator) -> list[Rule]:
+    """Draw rules of all kinds that one random order meets."""
     order = rng.permutation(n).tolist()
     place = {doc: at for at, doc in enumerate(order, start=1)}
 
-    def one() -> Rule:
+    def draw_rule() -> Rule:
         a, b, *group = rng.choice(n, 6, replace=False).tolist()
         first, second = sorted((a, b), key=place.__getitem__)
         k, start = int(rng.integers(1, min(n, 21))), int(rng.integers(n - 3))
@@ -301,10 +310,10 @@ def _mixed(n: int, rng: np.random.Generator) -> list[Rule]:
         ]
         return rules[int(rng.integers(len(rules)))]
 
-    return [one() for _ in range(N_RULES)]
+    return [draw_rule() for _ in range(N_RULES)]
 
 
-def _calls(
+def _measure_calls(
     report: Report,
     what: str,
     n: int,
@@ -312,17 +321,17 @@ def _calls(
     rules_of: Callable[[int, np.random.Generator], Sequence[Rule]],
     at_most: float,
 ) -> None:
-    """Whole calls, each timed by itself, one list after the other; the first ones warm up."""
+    """Time whole calls, one list after the other; the first ones warm up."""
     rng = np.random.default_rng(0)
     docs, seconds = list(range(n)), []
-    for rules in [rules_of(n, rng) for _ in range(BUNCH + n_lists)]:
+    for rules in [rules_of(n, rng) for _ in range(LISTS_PER_REPETITION + n_lists)]:
         start = time.perf_counter()
         postrank(docs, rules)
         seconds.append(time.perf_counter() - start)
-    low, median, high = np.percentile(seconds[BUNCH:], [25, 50, 75])
+    low, median, high = np.percentile(seconds[LISTS_PER_REPETITION:], [25, 50, 75])
     name = f"postrank, {n:,} documents, {what}"
     report.rows.append(Row(name, float(median), at_most=at_most))
-    mean = np.mean(seconds[BUNCH:])
+    mean = np.mean(seconds[LISTS_PER_REPETITION:])
     report.notes.append(
         f"{name}: half of the calls take {low * 1e3:.2f} to {high * 1e3:.2f} ms, "
         f"the mean is {mean * 1e3:.2f} ms."

@@ -1,7 +1,7 @@
-"""How good the rankers are on MQ2008: ``python -m benchmarks.quality [--data DIR] [--docs]``.
+"""Quality of the rankers on MQ2008: ``python -m benchmarks.quality [--data DIR] [--docs]``.
 
-Five folds, every choice (parameters, iterations) on validation queries only. Writes
-results/quality.json and docs/results.md; with --docs only the page, from the results kept.
+Five folds; every choice (parameters, iterations) is made on validation queries only. Writes
+results/quality.json and docs/results.md; with --docs only the page, from the saved results.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from joblib import Parallel, delayed
 
 import podium
 from podium.data import Fold
-from podium.experiments.contestants import Contestant, as_contestants
+from podium.experiments.contestants import Contestant, read_contestants
 from podium.experiments.folds import read_folds
 from podium.metrics import paired_test
 from podium.rankers import LambdaMART, tune
 from podium_papers.markdown import table
-from podium_papers.topk.fits import contestants
+from podium_papers.topk.rankers import contestants
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "quality.json"
@@ -52,35 +52,35 @@ LEAVES = (7, 15, 31)
 
 
 def contenders() -> list[Contestant]:
-    """The top-k paper's rankers, others, and trees."""
+    """Return the top-k paper's rankers, others, and trees."""
     trees = {f"lambdamart {loss}": LambdaMART(loss=loss) for loss in ("lambdarank", "xendcg")}
     return [
-        *as_contestants(trees, tune={name: {"leaves": LEAVES} for name in trees}),
-        *as_contestants(["regression", "listmle", "coordinate-ascent"]),
+        *read_contestants(trees, tune={name: {"leaves": LEAVES} for name in trees}),
+        *read_contestants(["regression", "listmle", "coordinate-ascent"]),
         *contestants("graded", 10).values(),
     ]
 
 
 def run_cell(contestant: Contestant, fold: Fold) -> dict[str, Any]:
-    """One ranker on one fold: tuned on validation, measured on test."""
-    choose = "NDCG@10" if contestant.label in PEERS else "MAP"
+    """Run one ranker on one fold: tune on validation, measure on test."""
+    choice_metric = "NDCG@10" if contestant.label in PEERS else "MAP"
     started = time.perf_counter()
     with warnings.catch_warnings(action="ignore"):
-        found = tune(contestant.ranker, fold.train, fold.valid, choose, contestant.grid)
+        tuning = tune(contestant.ranker, fold.train, fold.valid, choice_metric, contestant.grid)
     seconds = time.perf_counter() - started
-    result = podium.evaluate(fold.test, found.ranker.predict(fold.test), GRADED)
+    result = podium.evaluate(fold.test, tuning.ranker.predict(fold.test), GRADED)
     return {
-        "settings": {name: str(value) for name, value in found.settings.items()},
+        "settings": {name: str(value) for name, value in tuning.settings.items()},
         "seconds": seconds,
         "per_query": {m: result[m].per_query.tolist() for m in GRADED},
     }
 
 
 def measure(data: Path, jobs: int) -> dict[str, Any]:
-    """Every cell of both tables."""
+    """Measure every ranker on every fold."""
     folds = read_folds(data / "MQ2008")
     work = [(contestant, fold) for contestant in contenders() for fold in folds]
-    # Cells side by side, each on one thread: more threads within a cell would only wait.
+    # Each process has one thread: more threads would only wait for each other.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     cells = Parallel(n_jobs=jobs, verbose=1, batch_size=1)(delayed(run_cell)(*c) for c in work)
     table: dict[str, Any] = {}
@@ -94,7 +94,7 @@ def measure(data: Path, jobs: int) -> dict[str, Any]:
 
 
 def summarise(table: dict[str, Any]) -> dict[str, Any]:
-    """Means over all test queries of the five folds, and the tests between rankers."""
+    """Return means over all test queries of the five folds, and tests between rankers."""
     out: dict[str, Any] = {"graded": {}}
     for name, cells in table.items():
         out["graded"][name] = {
@@ -111,17 +111,17 @@ def summarise(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def fold_mean(cells: Sequence[dict[str, Any]], metric: str) -> float:
-    """The mean of the folds' means, as LETOR's tables have it."""
+    """Return the mean of the folds' means, as in LETOR's tables."""
     return float(np.mean([np.mean(c["per_query"][metric]) for c in cells]))
 
 
 def pooled(cells: Sequence[dict[str, Any]]) -> Any:
-    """Each query's NDCG@10, tested once in the five folds."""
+    """Return each query's NDCG@10; each is tested once in the five folds."""
     return np.concatenate([cell["per_query"]["NDCG@10"] for cell in cells])
 
 
 def page(result: dict[str, Any]) -> str:
-    """docs/results.md."""
+    """Return the page docs/results.md."""
     from benchmarks import papers, quality_aggregation
 
     s = result["summary"]
@@ -129,12 +129,11 @@ def page(result: dict[str, Any]) -> str:
         [
             "# Results",
             "",
-            "Made by `python -m benchmarks.quality` with podium "
-            f"{result['podium']} on {result['date']}, where a section does not say otherwise; the data is "
-            "LETOR 4.0's MQ2008 (784 queries, 15,211 documents, 46 "
-            "features) in its own five folds. Parameters (each ranker's own grid) and iterations are "
-            "chosen on the validation queries, by MAP (NDCG@10 for lambdamart); test queries are looked at "
-            "once.",
+            f"Made by `python -m benchmarks.quality` with podium {result['podium']} on "
+            f"{result['date']}, where a section does not say otherwise; the data is LETOR 4.0's "
+            "MQ2008 (784 queries, 15,211 documents, 46 features) in its own five folds. "
+            "Parameters (each ranker's own grid) and iterations are chosen on the validation "
+            "queries, by MAP (NDCG@10 for lambdamart); test queries are used once.",
             "",
             *graded_section(s),
             *lambdamart_section(s),
@@ -159,10 +158,11 @@ def graded_section(s: dict[str, Any]) -> list[str]:
     return [
         "## Graded labels",
         "",
-        "NDCG@1, @3, @10, P@10 and MAP by the rule of LETOR's script (see [conventions]"
-        "(conventions.md)); NDCG@10 bare and ERR@10 by podium's own. Seconds are those of tuning "
-        "one fold on one core. Published: NDCG@10 and MAP of LETOR 4.0's tables, with the "
-        "difference; `adarank` is AdaRank-MAP, its features counting upwards only, as in the paper.",
+        "NDCG@1, @3, @10, P@10 and MAP by the rule of LETOR's script (see "
+        "[conventions](conventions.md)); NDCG@10 bare and ERR@10 by podium's own. Seconds are "
+        "those of tuning one fold on one core. Published values are NDCG@10 and MAP of LETOR "
+        "4.0's tables, with the difference. `adarank` is AdaRank-MAP; its features count only "
+        "upwards, as in the paper.",
         "",
         *table([*heads, "seconds", "published NDCG@10, MAP"], rows),
         "",
@@ -182,8 +182,9 @@ def lambdamart_section(s: dict[str, Any]) -> list[str]:
     return [
         "## Trees against linear rankers",
         "",
-        f"NDCG@10 (bare) of {best}, the better of the two losses on test, against each linear "
-        "ranker: paired t-test over 784 queries, not corrected for seven comparisons.",
+        f"The table compares NDCG@10 (bare) of {best}, the better of the two losses on test, "
+        "with each linear ranker. The paired t-test over 784 queries is not corrected for seven "
+        "comparisons.",
         "",
         *table(["ranker", "difference", "p", "significantly below?"], rows),
         "",
@@ -193,7 +194,7 @@ def lambdamart_section(s: dict[str, Any]) -> list[str]:
 
 
 def options_of(name: str, doc: str | None) -> argparse.Namespace:
-    """The options of a command that measures quality."""
+    """Return the options of a command that measures quality."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=doc)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PODIUM_LETOR") or DATA))
     parser.add_argument("--jobs", type=int, default=-1, help="processes")

@@ -1,7 +1,7 @@
-"""How good the aggregators are on MQ2008-agg: ``python -m benchmarks.quality_aggregation``.
+"""Quality of the aggregators on MQ2008-agg: ``python -m benchmarks.quality_aggregation``.
 
-Five folds. An aggregator learns nothing but weights, so these have the training and validation
-queries of a fold; test queries are looked at once. Writes results/quality_aggregation.json and the
+Five folds. An aggregator learns only weights, from the training and validation queries of a fold. Test
+queries serve only the final measurement. Writes results/quality_aggregation.json and the
 page docs/results.md; with --docs only the page.
 """
 
@@ -37,8 +37,8 @@ WEIGHTS = ("equal", "measured", "optimised")
 SIZES = (10, 50, 200, 470)
 REPEATS = 3
 
-# Beside the defaults: settings worth a row of their own.
-MORE: dict[str, dict[str, Any]] = {
+# Settings that have a row of their own, beside the defaults.
+SETTINGS_WITH_A_ROW: dict[str, dict[str, Any]] = {
     "combsum none": {"normalisation": "none"},
     "combmnz none": {"normalisation": "none"},
     "combmnz zmuv": {"normalisation": "zmuv"},
@@ -47,7 +47,9 @@ MORE: dict[str, dict[str, Any]] = {
 
 def contenders() -> dict[str, Aggregator]:
     plain = {name: make_aggregator(name) for name in AGGREGATORS}
-    return plain | {key: make_aggregator(key.split()[0], **s) for key, s in MORE.items()}
+    return plain | {
+        key: make_aggregator(key.split()[0], **s) for key, s in SETTINGS_WITH_A_ROW.items()
+    }
 
 
 def values(data: RankingData, scores: Any) -> dict[str, Any]:
@@ -56,20 +58,20 @@ def values(data: RankingData, scores: Any) -> dict[str, Any]:
 
 
 def run_aggregator(aggregator: Aggregator, parts: Sequence[RankingData]) -> dict[str, Any]:
-    """Each kind of weights on each fold's test queries."""
+    """Run each kind of weights on each fold's test queries."""
     out: dict[str, Any] = {kind: [] for kind in WEIGHTS}
     seconds = {"aggregate": 0.0, "learn": 0.0}
     starts = []
     for fold in rotate(parts):
         judged = concatenate([fold.train, fold.valid])
-        known, new = Rankings.from_data(judged), Rankings.from_data(fold.test)
+        judged_rankings, new = Rankings.from_data(judged), Rankings.from_data(fold.test)
         started = time.perf_counter()
-        learned = optimised_weights(known, judged, aggregator)
+        learned = optimised_weights(judged_rankings, judged, aggregator)
         seconds["learn"] += time.perf_counter() - started
         starts.append(learned.start)
         weights = {
             "equal": None,
-            "measured": measured_weights(known, judged),
+            "measured": measured_weights(judged_rankings, judged),
             "optimised": learned.weights,
         }
         for kind, p in weights.items():
@@ -81,7 +83,7 @@ def run_aggregator(aggregator: Aggregator, parts: Sequence[RankingData]) -> dict
 
 
 def best_single(parts: Sequence[RankingData]) -> list[dict[str, Any]]:
-    """The ranker with the best NDCG@10 on training and validation queries, alone."""
+    """Evaluate the single ranker with the best NDCG@10 on training and validation queries."""
     out = []
     for fold in rotate(parts):
         judged = concatenate([fold.train, fold.valid])
@@ -94,7 +96,7 @@ Learner = Callable[[Rankings, RankingData], Any]
 
 
 def learners() -> dict[str, Learner]:
-    """Ways to learn the weights of rrf."""
+    """Return the ways to learn the weights of rrf."""
 
     def search(start: Learner = lambda rankings, data: None, **settings: Any) -> Learner:
         return lambda rankings, data: optimised_weights(
@@ -113,7 +115,7 @@ def learners() -> dict[str, Learner]:
 
 
 def study(parts: Sequence[RankingData]) -> dict[str, Any]:
-    """Every way to learn, from few queries and many of three parts, tried on the other two."""
+    """Try every way to learn, from few and many queries of three parts, on the other two parts."""
     rng = np.random.default_rng(0)
     out: dict[str, Any] = {name: {str(n): [] for n in SIZES} for name in learners()}
     for pair in itertools.combinations(range(5), 2):
@@ -121,15 +123,15 @@ def study(parts: Sequence[RankingData]) -> dict[str, Any]:
         for n, _ in itertools.product(SIZES, range(REPEATS)):
             chosen = np.sort(rng.choice(pool.n_queries, min(n, pool.n_queries), replace=False))
             data = pool.subset(chosen)
-            known = Rankings.from_data(data)
+            judged_rankings = Rankings.from_data(data)
             for name, learn in learners().items():
-                weights = learn(known, data)
+                weights = learn(judged_rankings, data)
                 for part in (parts[i] for i in pair):
                     scores = make_aggregator("rrf")(Rankings.from_data(part), weights).scores
-                    found = values(part, scores)
-                    out[name][str(n)].append([float(np.mean(found[m])) for m in METRICS])
+                    per_query = values(part, scores)
+                    out[name][str(n)].append([float(np.mean(per_query[m])) for m in METRICS])
     return {
-        name: {n: np.mean(found, axis=0).tolist() for n, found in sizes.items()}
+        name: {n: np.mean(means, axis=0).tolist() for n, means in sizes.items()}
         for name, sizes in out.items()
     }
 
@@ -138,17 +140,17 @@ def measure(data: Path) -> dict[str, Any]:
     parts = [
         podium.read_letor(data / "MQ2008-agg" / f"A{i}.txt.xz", missing="nan") for i in range(1, 6)
     ]
-    found = {}
+    results = {}
     for name, aggregator in contenders().items():
         print(name, flush=True)
-        found[name] = run_aggregator(aggregator, parts)
+        results[name] = run_aggregator(aggregator, parts)
     single = best_single(parts)
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "podium": podium.__version__,
         "queries": sum(part.n_queries for part in parts),
         "single": {m: fold_mean(single, m) for m in METRICS},
-        "aggregators": {name: summary(cell) for name, cell in found.items()},
+        "aggregators": {name: summary(cell) for name, cell in results.items()},
         "study": study(parts),
     }
 
@@ -168,51 +170,61 @@ def fold_mean(cells: Sequence[dict[str, Any]], metric: str) -> float:
     return float(np.mean([np.mean(cell[metric]) for cell in cells]))
 
 
-def section() -> list[str]:
-    """The section of docs/results.md, from the results kept."""
-    result = json.loads(RESULTS.read_text())
+def aggregator_rows(result: dict[str, Any]) -> list[list[str]]:
+    """Return one row per aggregator: means, the test of learned weights, and times."""
     rows = []
-    for name, found in result["aggregators"].items():
-        means = [found["mean"][kind][m] for kind in WEIGHTS for m in METRICS]
-        per_query = found["seconds"]["aggregate"] / result["queries"] * 1e3
+    for name, cell in result["aggregators"].items():
+        means = [cell["mean"][kind][m] for kind in WEIGHTS for m in METRICS]
+        per_query = cell["seconds"]["aggregate"] / result["queries"] * 1e3
         rows.append(
             [
-                name, *(f"{mean:.4f}" for mean in means), f"{found['test'][0]:+.4f}",
-                p_text(found["test"][1]), f"{per_query:.2f}", f"{found['seconds']['learn'] / 5:.1f}",
+                name, *(f"{mean:.4f}" for mean in means), f"{cell['test'][0]:+.4f}",
+                p_text(cell["test"][1]), f"{per_query:.2f}", f"{cell['seconds']['learn'] / 5:.1f}",
             ]
         )  # fmt: skip
-    single = result["single"]
-    heads = [f"{metric} {kind}" for kind in WEIGHTS for metric in METRICS]
-    studied = [
+    return rows
+
+
+def study_rows(result: dict[str, Any]) -> list[list[str]]:
+    """Return one row per way to learn weights: NDCG@10 / MAP by the number of queries."""
+    return [
         [name, *(" / ".join(f"{v:.4f}" for v in sizes[str(n)]) for n in SIZES)]
         for name, sizes in result["study"].items()
     ]
+
+
+def section() -> list[str]:
+    """Return the section of docs/results.md, from the saved results."""
+    result = json.loads(RESULTS.read_text())
+    single = result["single"]
+    heads = [f"{metric} {kind}" for kind in WEIGHTS for metric in METRICS]
+    heads = ["aggregator", *heads, "optimised - equal", "p", "ms a query", "s to learn"]
     return [
         "## Aggregation",
         "",
-        "Made by `python -m benchmarks.quality_aggregation` with podium "
-        f"{result['podium']} on {result['date']}. MQ2008-agg: the same queries and documents, and "
-        "the places that 25 rankers give them; 65% of the places are missing. Bare NDCG@10 and MAP, "
-        "means over the test parts of five folds. Aggregators have nothing to train but weights, "
-        "which are learned from the fold's training and validation queries: none (equal), in "
-        "proportion to each ranker's own NDCG@10 (measured), or for the aggregate's NDCG@10 "
-        "(optimised). The best single ranker, chosen on the same queries, has "
-        f"{single['NDCG@10']:.4f} / {single['MAP']:.4f}.",
+        f"Made by `python -m benchmarks.quality_aggregation` with podium {result['podium']} on "
+        f"{result['date']}. MQ2008-agg: the same queries and documents, and the places that 25 "
+        "rankers give them; 65% of the places are missing. Bare NDCG@10 and MAP, means over the "
+        "test parts of five folds. Aggregators learn only weights, from the fold's training and "
+        "validation queries. Weights are equal (none), in proportion to each ranker's own "
+        "NDCG@10 (measured), or best for the aggregate's NDCG@10 (optimised). The best single "
+        f"ranker, chosen on the same queries, has {single['NDCG@10']:.4f} / {single['MAP']:.4f}.",
         "",
-        *table(["aggregator", *heads, "optimised - equal", "p", "ms a query", "s to learn"], rows),
+        *table(heads, aggregator_rows(result)),
         "",
-        "The difference is that of NDCG@10, p of a paired t-test over 784 queries, not corrected "
-        "for many comparisons.",
+        "The difference is in NDCG@10. p is from a paired t-test over 784 queries, not "
+        "corrected for many comparisons.",
         "",
-        "How weights are best learned, for `rrf`: NDCG@10 / MAP on queries not learned from. Ten "
-        "times, three parts of the five are learned from (all of their 470 queries, or as many as "
-        "stand above, drawn three times), the other two are tested on. A free search of the metric "
-        "(no penalty) fits the queries it sees; ListNet's weights do better on others. The strength "
-        "of the penalty (10) and ListNet's ridge (10 a query) were chosen on this table, which sees "
-        "every query once on the tested side; the five-fold value of `rrf` above moves by .004 at "
-        "most between a penalty of 0, 0.1, 1 and 10.",
+        "Which weights are best for `rrf`? The table has NDCG@10 / MAP on other queries than "
+        "those learned from. Ten times, weights are learned from three of the five parts and "
+        "tested on the other two. They use all 470 queries of the three parts, or as many as "
+        "the column says, drawn three times. A free search of the metric (no penalty) fits the "
+        "queries it sees; ListNet's weights do better on others. The strength of the penalty "
+        "(10) and ListNet's ridge (10 per query) were chosen on this table, which tests every "
+        "query. The five-fold value of `rrf` above changes by .004 at most between a penalty of "
+        "0, 0.1, 1 and 10.",
         "",
-        *table(["weights", *(f"{n} queries" for n in SIZES)], studied),
+        *table(["weights", *(f"{n} queries" for n in SIZES)], study_rows(result)),
         "",
     ]
 

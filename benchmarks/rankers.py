@@ -6,14 +6,19 @@ import gc
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
-from benchmarks.fold import Fold, first_fold
+from benchmarks import memory
 from benchmarks.measure import Contender, Report, Row, Timing, floor_of, slowdown, speedup
+from benchmarks.mq2008_fold import TrainingFold, first_fold
 from podium import RankingData, kernels
 from podium.losses import (
     FocusedLoss,
@@ -26,9 +31,19 @@ from podium.losses import (
     TopkListMLELoss,
 )
 from podium.optim import LinearProblem
-from podium.rankers import LambdaMART, RankSVM
+from podium.rankers import (
+    FocusedNet,
+    LambdaMART,
+    ListMLE,
+    ListNet,
+    Ranker,
+    RankNet,
+    RankSVM,
+    TopkListMLE,
+)
 from podium.rankers.boosted import Round, adarank, rankboost
-from podium.rankers.objective import Objective
+from podium.rankers.training_objective import TrainingObjective
+from podium.rankers.tree_model import thread_count
 
 Floats = NDArray[np.float64]
 
@@ -41,20 +56,28 @@ PASSES: tuple[tuple[Loss, float | None], ...] = (
     (PairHinge(), None),
     (LambdaRankLoss(), None),
 )
-"""Losses, and how many times both products with X a pass may take."""
+"""Losses, and the largest ratio of a pass to both products with X."""
+FITS: tuple[Ranker, ...] = (
+    RankSVM(), RankNet(), ListNet(), ListMLE(), TopkListMLE(), FocusedNet(),
+)  # fmt: skip
+"""Linear rankers whose whole fit is measured beside the passes that it takes."""
 N_TREES, QUICK_TREES = 200, 10
+N_LARGE_TREES, QUICK_LARGE_TREES = 20, 3
 N_CALLS = 100
-"""Small predictions are timed by the hundred."""
+"""Small predictions are timed a hundred at a time."""
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
-    large = Large.draw(60, 20, 30) if quick else Large.draw(10_000, 120, 136)
+    """Measure all figures of the subject."""
+    large = LargeProblem.draw(60, 20, 30) if quick else LargeProblem.draw(10_000, 120, 136)
     fold = first_fold(quick)
     report = Report("rankers", "Rankers", large.setting | {"small data": fold.name})
     once = _passes(report, large)
     _predictions(report, large, fold, once)
     _boosting(report, large, once)
+    _fits(report, large)
+    _thread_scaling(report, large)
+    _large_trees(report, large, QUICK_LARGE_TREES if quick else N_LARGE_TREES)
     del large
     gc.collect()
     _trees(report, fold, QUICK_TREES if quick else N_TREES)
@@ -62,15 +85,15 @@ def run(quick: bool = False) -> Report:
 
 
 @dataclass(frozen=True, eq=False)
-class Large:
-    """Standard normal features in lists of one length, five grades that lean on a linear truth."""
+class LargeProblem:
+    """Standard normal features in lists of one length, with five grades of a noisy linear utility."""
 
     data: RankingData
     weights: tuple[Floats, Floats]
 
     @classmethod
-    def draw(cls, n_queries: int, n_docs: int, n_features: int, seed: int = 0) -> Large:
-        """The same every time."""
+    def draw(cls, n_queries: int, n_docs: int, n_features: int, seed: int = 0) -> LargeProblem:
+        """Draw the problem; the same seed gives the same data."""
         rng = np.random.default_rng(seed)
         n = n_queries * n_docs
         X = rng.standard_normal((n, n_features))
@@ -82,7 +105,7 @@ class Large:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """In words."""
+        """Sizes for the report."""
         data = self.data
         return {
             "queries": data.n_queries,
@@ -92,12 +115,12 @@ class Large:
         }
 
     def alternate(self) -> Iterator[Floats]:
-        """Weights that change at every call: a loss keeps the order of the scores it saw last."""
+        """Return weights that change at every call, because a loss reuses the order of its last scores."""
         return itertools.cycle(self.weights)
 
 
-def _passes(report: Report, large: Large) -> Timing:
-    """Values and gradients of each loss next to both products with X; the time to read X once."""
+def _passes(report: Report, large: LargeProblem) -> Timing:
+    """Measure each loss beside both products with X; return the time to read X once."""
     X, w, g = large.data.X, large.weights[0], np.random.default_rng(1).random(len(large.data))
     both, ours = "X @ w and X.T @ g (NumPy)", "X @ w and X.T @ g (podium)"
     contenders = [
@@ -110,7 +133,7 @@ def _passes(report: Report, large: Large) -> Timing:
         Contender("kernels.rmatvec", lambda: kernels.rmatvec(X, g)),
         *(_pass(large, loss) for loss, _ in PASSES),
     ]
-    t = report.race(contenders)
+    t = report.time_in_turn(contenders)
     once, twice = _reading(t["read X"], X), _reading(t["read X"], X, times=2)
     report.rows += [
         slowdown(f"value and gradient, {loss.name}", t[loss.name], t[both], at_most=most, **twice)
@@ -122,28 +145,28 @@ def _passes(report: Report, large: Large) -> Timing:
         slowdown("X' g", t["kernels.rmatvec"], t["X.T @ g"], **once),
     ]
     report.notes.append(
-        "A pass is the objective and its gradient with respect to the weights: X w, the loss's values "
-        "and gradient for the scores, X' g. podium's products add in a fixed order, so that the "
-        "number of threads does not change a bit; NumPy's (BLAS) do not."
+        "A pass is the objective and its gradient with respect to the weights: X w, the loss's "
+        "values and gradient for the scores, X' g. The products of podium add in a fixed order, "
+        "so that the number of threads does not change a bit. NumPy's (BLAS) do not."
     )
     return t["read X"]
 
 
-def _pass(large: Large, loss: Loss) -> Contender:
-    problem = LinearProblem(large.data.X, Objective.of(loss, large.data))
+def _pass(large: LargeProblem, loss: Loss) -> Contender:
+    problem = LinearProblem(large.data.X, TrainingObjective.from_loss(loss, large.data))
     weights = large.alternate()
     return Contender(loss.name, lambda: problem(next(weights)), 5)
 
 
 def _read(X: NDArray[Any]) -> object:
-    """Every byte once, by all cores: the inner product of both halves."""
+    """Read every byte once on all cores: the inner product of both halves."""
     flat = X.reshape(-1)
     half = len(flat) // 2
     return flat[:half] @ flat[half : 2 * half]
 
 
 def _reading(read: Timing, X: NDArray[Any], times: int = 1) -> dict[str, Any]:
-    """The floor of what cannot do without all of X."""
+    """Return the floor of work that needs all of X."""
     often = "twice" if times == 2 else "once"
     return {
         "floor": f"read {X.nbytes / 1e6:,.0f} MB {often}, at {X.nbytes / read.median / 1e9:.1f} GB/s",
@@ -151,15 +174,15 @@ def _reading(read: Timing, X: NDArray[Any], times: int = 1) -> dict[str, Any]:
     }
 
 
-def _predictions(report: Report, large: Large, fold: Fold, read: Timing) -> None:
-    """Scores of a linear model next to the bare product."""
+def _predictions(report: Report, large: LargeProblem, fold: TrainingFold, read: Timing) -> None:
+    """Measure scores of a linear model beside the bare product."""
     rows = large.data.subset(range(min(50, large.data.n_queries)))
     for data, start, calls in ((large.data, rows, 1), (fold.train, fold.train, N_CALLS)):
         ranker, X = RankSVM().fit(start), data.X
         w: Floats = ranker.model_.weights  # type: ignore[attr-defined]
         size = f"{len(data):,} documents" + ("" if calls == 1 else f", {calls} times")
         names = f"predict, {size}", f"X @ w, {size}"
-        t = report.race(
+        t = report.time_in_turn(
             [
                 Contender(names[0], _repeated(lambda r=ranker, d=data: r.predict(d), calls), 15),
                 Contender(names[1], _repeated(lambda X=X, w=w: X @ w, calls), 15),
@@ -168,9 +191,10 @@ def _predictions(report: Report, large: Large, fold: Fold, read: Timing) -> None
         floor = _reading(read, X) if data is large.data else {}
         report.rows.append(speedup(names[0], t[names[0]], t[names[1]], at_least=0.9, **floor))
     report.notes.append(
-        "predict at the speed of X @ w: at least 0.9 of it. It also checks the features' number and "
-        "that every score is finite. Below some milliseconds of work podium stays on one thread, "
-        "where BLAS takes both: on a busy machine waiting for the other costs far more than it saves."
+        "predict at the speed of X @ w: at least 0.9 of it. It also checks the number of "
+        "features, and that every score is finite. For less than some milliseconds of work, "
+        "podium stays on one thread and BLAS uses both. On a busy machine, waiting for the "
+        "other thread costs far more than it saves."
     )
 
 
@@ -182,15 +206,15 @@ def _repeated(call: Callable[[], object], times: int) -> Callable[[], object]:
     return run
 
 
-def _boosting(report: Report, large: Large, read: Timing) -> None:
-    """Rounds after the first, which has bins or a table to make."""
+def _boosting(report: Report, large: LargeProblem, read: Timing) -> None:
+    """Measure rounds after the first, which also makes bins or a table."""
     data = large.data
     labels, scores = data.y, data.X[:, 0].reshape(data.n_queries, -1)
     rounds = {"rankboost": rankboost(data, n_rounds=100), "adarank": adarank(data, n_rounds=100)}
     sorting = "NumPy's argsort of each query"
-    t = report.race(
+    t = report.time_in_turn(
         [
-            *(Contender(name, _next_of(found)) for name, found in rounds.items()),
+            *(Contender(name, _next_of(round_iterator)) for name, round_iterator in rounds.items()),
             Contender(sorting, lambda: np.argsort(-scores, axis=1)),
         ]
     )
@@ -212,24 +236,103 @@ def _boosting(report: Report, large: Large, read: Timing) -> None:
     )
 
 
+def _fits(report: Report, large: LargeProblem) -> None:
+    """Measure whole fits beside the products with X that they take, and their memory."""
+    data = large.data
+    X, w, g = data.X, large.weights[0], np.random.default_rng(1).random(len(data))
+    products = "X @ w and X.T @ g, as often"
+    for ranker in FITS:
+        passes, n_bytes = _count_passes(ranker, data)
+        both = Contender(products, lambda: (kernels.matvec(X, w), kernels.rmatvec(X, g)), 5)
+        t = report.time_in_turn([Contender(ranker.name, partial(_fit_anew, ranker, data), 3), both])
+        theirs = passes * t[products].median
+        floor = _reading(Timing(products, 0, (t[products].median / 2,)), X, times=2)
+        floor["floor"] = f"{passes:g} passes, each to " + floor["floor"]
+        report.rows += [
+            Row(
+                f"whole fit, {ranker.name}", t[ranker.name].median, peer=products, theirs=theirs,
+                ratio=t[ranker.name].median / theirs, says="the time", at_most=1.3,
+                **(floor | {"floor_value": theirs}),
+            ),
+            Row(
+                f"memory of a fit, {ranker.name}", n_bytes / 1e6, unit="MB", at_most=0.1,
+                ratio=n_bytes / X.nbytes, says="the features",
+            ),
+        ]  # fmt: skip
+    report.notes.append(
+        "A whole fit starts from data that no other fit has prepared. Its products with X are counted, and "
+        "timed by themselves in the same run."
+    )
+
+
+def _fit_anew(ranker: Ranker, data: RankingData) -> object:
+    """Fit to data that has nothing prepared."""
+    return clone(ranker).fit(data.with_labels(data.y))
+
+
+def _count_passes(ranker: Ranker, data: RankingData) -> tuple[float, int]:
+    """Return how many pairs of products with X a fit takes, and by how many bytes the process grows."""
+    n_products = 0
+
+    def counted(product: Callable[..., Floats]) -> Callable[..., Floats]:
+        def count(problem: LinearProblem, vector: Floats) -> Floats:
+            nonlocal n_products
+            n_products += 1
+            return product(problem, vector)
+
+        return count
+
+    scores, pull = counted(LinearProblem.scores), counted(LinearProblem.pull)
+    memory.reset_peak()
+    before = memory.resident("VmRSS")
+    with mock.patch.multiple(LinearProblem, scores=scores, pull=pull):
+        _fit_anew(ranker, data)
+    return n_products / 2, memory.resident("VmHWM") - before
+
+
+def _thread_scaling(report: Report, large: LargeProblem) -> None:
+    """Measure whole fits on two threads beside one."""
+
+    def fit(ranker: Ranker, threads: int) -> None:
+        with threadpool_limits(threads):
+            _fit_anew(ranker, large.data)
+
+    for ranker in FITS:
+        names = [f"{ranker.name} on {n} threads" for n in (2, 1)]
+        contenders = [
+            Contender(name, partial(fit, ranker, n), 3)
+            for name, n in zip(names, (2, 1), strict=True)
+        ]
+        t = report.time_in_turn(contenders)
+        report.rows.append(
+            speedup(f"whole fit on two threads, {ranker.name}", *map(t.get, names), at_least=1.7)
+        )
+
+
+def _large_trees(report: Report, large: LargeProblem, n_trees: int) -> None:
+    """Measure LambdaMART beside LightGBM on large data, data sets and validation counted."""
+    n_valid = large.data.n_queries // 6
+    parts = range(n_valid, large.data.n_queries), range(n_valid)
+    train, valid = (large.data.subset(list(part)) for part in parts)
+    _compare_trees(report, TrainingFold("large data", train, valid), n_trees, repeats=3)
+
+
 def _next_of(rounds: Iterator[Round]) -> Callable[[], Round]:
     return lambda: next(rounds)
 
 
-def _trees(report: Report, fold: Fold, n_trees: int) -> None:
-    """LambdaMART next to LightGBM with its parameters, early stopping in neither."""
-    ranker = LambdaMART(trees=n_trees, patience=n_trees)
+def _trees(report: Report, fold: TrainingFold, n_trees: int) -> None:
+    """Measure LambdaMART beside LightGBM with the same parameters and no early stopping."""
+    ranker = _compare_trees(report, fold, n_trees, repeats=5)
     pairwise = LambdaMART(loss="ranknet", trees=n_trees, patience=n_trees)
-    t = report.race(
+    t = report.time_in_turn(
         [
-            Contender("lambdamart", lambda: ranker.fit(fold.train, valid=fold.valid), 5),
             Contender("lambdamart, ranknet", lambda: pairwise.fit(fold.train, valid=fold.valid), 5),
             Contender("lightgbm.train", lambda: _lightgbm(fold, ranker), 5),
         ]
     )
     trees = f"{n_trees} trees, {len(fold.train):,} documents"
     report.rows += [
-        slowdown(f"lambdamart, {trees}", t["lambdamart"], t["lightgbm.train"]),
         slowdown(
             f"lambdamart(loss='ranknet'), {trees}", t["lambdamart, ranknet"], t["lightgbm.train"]
         ),
@@ -241,11 +344,27 @@ def _trees(report: Report, fold: Fold, n_trees: int) -> None:
     )
 
 
-def _lightgbm(fold: Fold, ranker: LambdaMART) -> object:
+def _compare_trees(report: Report, fold: TrainingFold, n_trees: int, repeats: int) -> LambdaMART:
+    """Measure LambdaMART beside LightGBM: the building of data sets and both metrics are counted."""
+    ranker = LambdaMART(trees=n_trees, patience=n_trees)
+    size = f"{n_trees} trees, {len(fold.train):,} documents"
+    names = f"lambdamart, {size}", f"lightgbm.train, {size}"
+    t = report.time_in_turn(
+        [
+            Contender(names[0], lambda: ranker.fit(fold.train, valid=fold.valid), repeats),
+            Contender(names[1], lambda: _lightgbm(fold, ranker), repeats),
+        ]
+    )
+    report.rows.append(slowdown(names[0], *map(t.get, names), at_most=1.05))
+    return ranker
+
+
+def _lightgbm(fold: TrainingFold, ranker: LambdaMART) -> object:
     parameters = {
         "objective": "lambdarank", "metric": "ndcg", "eval_at": [10],
         "lambdarank_truncation_level": ranker.k + 3, "learning_rate": ranker.learning_rate,
-        "num_leaves": ranker.leaves, "min_data_in_leaf": ranker.min_leaf, "num_threads": 1,
+        "num_leaves": ranker.leaves, "min_data_in_leaf": ranker.min_leaf,
+        "num_threads": thread_count(fold.train.X.size),
         "deterministic": True, "force_row_wise": True, "verbosity": -1,
     }  # fmt: skip
     train, valid = (

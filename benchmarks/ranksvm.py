@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 from threadpoolctl import ThreadpoolController
 
-from benchmarks.fold import first_fold
 from benchmarks.measure import Contender, Report, floor_of, slowdown, speedup
+from benchmarks.mq2008_fold import first_fold
 from podium import RankingData
 from podium.losses import BoundLoss, PairHinge
 from podium.rankers import RankSVM
@@ -22,10 +22,10 @@ from podium.rankers import RankSVM
 Floats = NDArray[np.float64]
 
 COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-CLOSE = 1e-4
-"""Both sides must come this close to the optimum, relative to its value."""
-LADDER = tuple(digit * 10.0**e for e in range(1, -9, -1) for digit in (5, 2, 1))
-"""Tolerances, loosest first; each side gets the first one that comes close."""
+RELATIVE_DISTANCE = 1e-4
+"""Largest distance from the optimum, relative to its value, for both sides."""
+TOLERANCES = tuple(digit * 10.0**e for e in range(1, -9, -1) for digit in (5, 2, 1))
+"""Tolerances, loosest first; each side gets the first one that is close to the optimum."""
 LENGTHS = (500, 1000, 2000, 4000)
 N_QUERIES = 50
 
@@ -33,7 +33,7 @@ _ONE_THREAD = ThreadpoolController()
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     fold = first_fold(quick)
     train, pairs = fold.train, Pairs.of(fold.train)
     setting = {
@@ -48,7 +48,7 @@ def run(quick: bool = False) -> Report:
     report.notes += [
         "Both sides minimise 1/2 |w|^2 + C sum over pairs of max(0, 1 - margin)^p, p = 2 for the "
         "squared hinge. Each gets the loosest tolerance of 5, 2, 1 times a power of ten that comes "
-        f"within {CLOSE:g} of the optimum (found before the clock starts); LinearSVC, without "
+        f"within {RELATIVE_DISTANCE:g} of the optimum (found before the clock starts); LinearSVC, without "
         "intercept, also the faster of its two solvers. Its time counts the making of the pairs.",
         "podium's data is ready, as in a search for C; its fingerprint, kept with the model, is made "
         "once for each data set, in the warm-up.",
@@ -59,25 +59,25 @@ def run(quick: bool = False) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Differences of features, one row a pair; every other pair is turned around."""
+    """Differences of features, one row per pair; every other pair is turned around."""
 
     Z: Floats
     signs: Floats
 
     @classmethod
     def of(cls, data: RankingData) -> Pairs:
-        """All pairs of a query with different labels, as users of LinearSVC make them."""
-        found = [_pairs_of(data.y[rows], rows.start) for rows in data.groups.slices()]
-        better, worse = np.concatenate(found, axis=1)
+        """Make all pairs of a query with different labels, as users of LinearSVC do."""
+        ranker = [_pairs_of(data.y[rows], rows.start) for rows in data.groups.slices()]
+        better, worse = np.concatenate(ranker, axis=1)
         Z = data.X[better]
         Z -= data.X[worse]
         signs = np.ones(len(Z))
-        signs[::2] = -1  # a classifier wants two classes
+        signs[::2] = -1  # a classifier needs two classes
         Z[::2] *= -1
         return cls(Z, signs)
 
     def objective(self, w: Floats, C: float, power: int) -> float:
-        """What both sides minimise."""
+        """Return the objective that both sides minimise."""
         missing = np.maximum(0, 1 - self.signs * (self.Z @ w))
         return float(0.5 * w @ w + C * np.sum(missing**power))
 
@@ -89,19 +89,19 @@ def _pairs_of(labels: Floats, start: int) -> NDArray[np.int64]:
 def _compare(
     report: Report, train: RankingData, pairs: Pairs, C: float, power: int, **target: Any
 ) -> None:
-    """Times to come close to the optimum."""
+    """Measure the times until both sides are close to the optimum."""
     optimum = pairs.objective(_ours(train, C, power, 1e-9 if power == 2 else 1e-6), C, power)
 
     def is_close(w: Floats) -> bool:
-        return pairs.objective(w, C, power) <= (1 + CLOSE) * optimum
+        return pairs.objective(w, C, power) <= (1 + RELATIVE_DISTANCE) * optimum
 
     loss = "squared hinge" if power == 2 else "hinge"
     solvers = (True, False) if power == 2 else (True,)
-    tol = _loosest(lambda t: _ours(train, C, power, t), is_close)
+    tol = _loosest_tolerance(lambda t: _ours(train, C, power, t), is_close)
     w, g = np.ones(train.n_features), np.ones(len(train))
     ours, passes = f"{loss}, C = {C:g}, tolerance {tol:g}", f"X @ w and X.T @ g, {loss}, C = {C:g}"
     theirs = [_their_contender(train, pairs, C, power, dual, is_close) for dual in solvers]
-    timings = report.race(
+    timings = report.time_in_turn(
         [
             Contender(ours, lambda: _ours(train, C, power, tol), 15),
             Contender(passes, lambda: (train.X @ w, train.X.T @ g), 15),
@@ -114,8 +114,8 @@ def _compare(
 
 
 def _ours(train: RankingData, C: float, power: int, tol: float) -> Floats:
-    found = RankSVM(C=C, power=2, tol=tol) if power == 2 else RankSVM(C=C, power=1, eps=tol)
-    weights: Floats = found.fit(train).model_.weights  # type: ignore[attr-defined]
+    ranker = RankSVM(C=C, power=2, tol=tol) if power == 2 else RankSVM(C=C, power=1, eps=tol)
+    weights: Floats = ranker.fit(train).model_.weights  # type: ignore[attr-defined]
     return weights
 
 
@@ -127,7 +127,7 @@ def _their_contender(
     dual: bool,
     is_close: Callable[[Floats], bool],
 ) -> Contender:
-    tol = _loosest(lambda t: _theirs(pairs, C, power, dual, t), is_close)
+    tol = _loosest_tolerance(lambda t: _theirs(pairs, C, power, dual, t), is_close)
     solver = "dual" if dual else "primal"
     return Contender(
         f"LinearSVC, {solver}, C = {C:g}, power {power}, tolerance {tol:g}",
@@ -145,22 +145,22 @@ def _theirs(pairs: Pairs, C: float, power: int, dual: bool, tol: float) -> Float
     return weights
 
 
-def _loosest(fit: Callable[[float], Floats], is_close: Callable[[Floats], bool]) -> float:
-    """The first tolerance of the ladder that comes close."""
+def _loosest_tolerance(fit: Callable[[float], Floats], is_close: Callable[[Floats], bool]) -> float:
+    """Return the loosest tolerance that is close to the optimum."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return next(tol for tol in LADDER if is_close(fit(tol)))
+        return next(tol for tol in TOLERANCES if is_close(fit(tol)))
 
 
 def _doubling(report: Report, quick: bool) -> None:
-    """Twice the documents a query: about twice the time of value and gradient, not four times."""
+    """Measure how the time of value and gradient grows when the documents per query double."""
     lengths = [n // 10 for n in LENGTHS] if quick else LENGTHS
     for grades in (5, None):
         labels = "all labels different" if grades is None else f"{grades} grades"
         contenders = [_pass(n, grades, f"{n:,} documents a query, {labels}") for n in lengths]
         contenders.append(_sorting(lengths[-1], labels))
         with _ONE_THREAD.limit(limits=1):
-            *timings, sort = report.race(contenders).values()
+            *timings, sort = report.time_in_turn(contenders).values()
         for u, v in itertools.pairwise(timings):
             floor = floor_of("NumPy's argsort", sort) if v is timings[-1] else {}
             what = f"value and gradient of the hinge, {v.name}"
@@ -186,7 +186,7 @@ def _call(bound: BoundLoss, scores: Iterator[Floats]) -> object:
 
 
 def _alternately(*arrays: Floats) -> Iterator[Floats]:
-    """A loss keeps the order of the scores it saw last: it never sees the same ones twice in turn."""
+    """Return scores that change at every call, because a loss reuses the order of its last scores."""
     return itertools.cycle(arrays)
 
 

@@ -22,7 +22,12 @@ import psutil
 
 import podium
 from benchmarks.measure import Report, Row
+from benchmarks.trees import train_booster
 from podium.data import make_synthetic
+from podium.rankers.imported_ranker import ImportedRanker
+from podium.rankers.lightgbm_checks import trees_alone
+from podium.rankers.models import Linear
+from podium.rankers.tree_model import Trees
 
 N_DOCS, N_FEATURES = 100, 46
 RULES = """\
@@ -38,7 +43,7 @@ CONNECTIONS = 16
 
 
 def run(quick: bool = False) -> Report:
-    """All figures of the subject."""
+    """Measure all figures of the subject."""
     setting = {"documents": N_DOCS, "features": N_FEATURES, "rules": 5, "connections": CONNECTIONS}
     report = Report("serving", "Serving: the ranking service over loopback", setting)
     with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
@@ -52,6 +57,7 @@ def run(quick: bool = False) -> Report:
         with serving(path, "--workers", "2") as server:
             _throughput(report, server, bodies["/v1/rank"], 500 if quick else 10_000)
             _reloads(report, server, path, bodies["/v1/rank"], 1_000 if quick else 10_000)
+        _trees(report, path, 300 if quick else 3_000)
         with serving(path) as server:
             _memory(report, server, bodies["/v1/rank"], 1_000 if quick else 100_000)
     return report
@@ -68,7 +74,7 @@ def prepare(folder: Path) -> None:
 
 
 def _rank_body() -> bytes:
-    """Features with six digits, as LETOR has them."""
+    """Return features with six digits, as in LETOR."""
     X = np.round(np.random.default_rng(0).random((N_DOCS, N_FEATURES)), 6)
     ids = [f"d{i}" for i in range(N_DOCS)]
     return json.dumps({"features": X.tolist(), "ids": ids}).encode()
@@ -84,35 +90,37 @@ def _postrank_body() -> bytes:
 
 @dataclass(frozen=True)
 class Server:
-    """A service that runs."""
+    """A running service."""
 
     process: psutil.Process
     port: int
 
     def cpu(self) -> float:
-        """Seconds of all its processes."""
+        """Return the processor seconds of all its processes."""
         family = [self.process, *self.process.children(recursive=True)]
-        return sum(sum(one.cpu_times()[:2]) for one in family)
+        return sum(sum(process.cpu_times()[:2]) for process in family)
 
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Server]:
-    """The command line's service in a process of its own."""
+    """Start the service by its command, in a process of its own."""
     command = [sys.executable, "-m", "podium", "serve", str(folder / "model.podium")]
     command += ["--rules", str(folder / "rules.yaml"), "--port", "0", *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, text=True, env=environment, **pipes) as started:
-        assert started.stdout is not None
-        line = started.stdout.readline()
+    with subprocess.Popen(command, text=True, env=environment, **pipes) as process_handle:
+        assert process_handle.stdout is not None
+        line = process_handle.stdout.readline()
         try:
-            yield Server(psutil.Process(started.pid), int(line.split()[2].rpartition(":")[2]))
+            yield Server(
+                psutil.Process(process_handle.pid), int(line.split()[2].rpartition(":")[2])
+            )
         finally:
-            started.send_signal(signal.SIGTERM)
-            started.wait(30)
+            process_handle.send_signal(signal.SIGTERM)
+            process_handle.wait(30)
 
 
-# --- a lean generator: bytes that are made once, one select for all connections ---
+# --- the load generator: bytes are made once, one select serves all connections ---
 
 
 def post_request(path: str, body: bytes) -> bytes:
@@ -128,7 +136,7 @@ def _connect(port: int) -> socket.socket:
 
 @dataclass
 class Load:
-    """What came of some requests."""
+    """Times and failures of some requests."""
 
     seconds: float
     latencies: list[float]
@@ -136,11 +144,11 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return len(self.latencies) / self.seconds
 
     def quantile(self, share: float) -> float:
-        """A latency that this share stays below."""
+        """Return the latency that this share of requests does not exceed."""
         return float(np.quantile(self.latencies, share))
 
 
@@ -182,8 +190,8 @@ def load(
 
 
 def _is_whole(data: bytes) -> bool:
-    head, found, body = data.partition(b"\r\n\r\n")
-    if not found:
+    head, separator, body = data.partition(b"\r\n\r\n")
+    if not separator:
         return False
     at = head.lower().index(b"content-length:") + 15
     return len(body) == int(head[at : head.find(b"\r\n", at) if b"\r\n" in head[at:] else None])
@@ -196,10 +204,10 @@ def _latency(report: Report, server: Server, path: str, body: bytes, n: int) -> 
     request = post_request(path, body)
     load(server.port, request, n // 10, 1)
     before = server.cpu()
-    found = load(server.port, request, n, 1)
+    result = load(server.port, request, n, 1)
     used = (server.cpu() - before) / n
-    _check(found)
-    p50, p99 = found.quantile(0.5) * 1e3, found.quantile(0.99) * 1e3
+    _check(result)
+    p50, p99 = result.quantile(0.5) * 1e3, result.quantile(0.99) * 1e3
     report.rows.append(
         Row(
             f"{path}, {N_DOCS} documents, one connection, median", p50 / 1e3, at_most=0.002,
@@ -211,17 +219,62 @@ def _latency(report: Report, server: Server, path: str, body: bytes, n: int) -> 
     )
 
 
+def _trees(report: Report, folder: Path, n: int) -> None:
+    """Measure trees beside a linear model: the same request, in turns, in the same service."""
+    n_trees, n_features = 500, 136
+    booster = train_booster(n_trees)
+    trees = Trees(trees_alone(booster.model_to_string()), n_features)
+    ImportedRanker.from_model(trees, "a benchmark").save(folder / "trees.podium")
+    linear = Linear(np.linspace(-1.0, 1.0, n_features))
+    ImportedRanker.from_model(linear, "a benchmark").save(folder / "linear.podium")
+    X = np.round(np.random.default_rng(2).standard_normal((N_DOCS, n_features)), 6)
+    medians: dict[str, list[float]] = {"trees": [], "linear": []}
+    used = dict.fromkeys(medians, 0.0)
+    with serving(folder, str(folder / "trees.podium"), str(folder / "linear.podium")) as server:
+        for _ in range(10):
+            for name, values in medians.items():
+                body = json.dumps({"features": X.tolist(), "model": name, "rules": False}).encode()
+                before = server.cpu()
+                result = load(server.port, post_request("/v1/rank", body), n // 10, 1)
+                used[name] += server.cpu() - before
+                _check(result)
+                values.append(result.quantile(0.5))
+    ours, theirs = (statistics.median(values) for values in medians.values())
+    kernel = _seconds_of(lambda: trees.predict(X))
+    report.rows.append(
+        Row(
+            f"/v1/rank, {N_DOCS} documents, trees (500 x 31, 136 features) less linear, median",
+            ours - theirs, at_most=0.0006,
+            floor=f"the kernel alone, {N_DOCS * int(trees.arrays.depths.sum()):,} nodes", floor_value=kernel,
+        )
+    )  # fmt: skip
+    report.notes.append(
+        f"/v1/rank of {N_DOCS} x {n_features} numbers, p50: trees {ours * 1e3:.2f} ms, a linear model "
+        f"{theirs * 1e3:.2f} ms; ten turns of {n // 10} requests each. CPU of the service "
+        f"{used['trees'] / n * 1e3:.2f} and {used['linear'] / n * 1e3:.2f} ms a request."
+    )
+
+
+def _seconds_of(call: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(50):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
 def _throughput(report: Report, server: Server, body: bytes, n: int) -> None:
     request = post_request("/v1/rank", body)
     load(server.port, request, n // 10, CONNECTIONS)
     rates, used = [], []
     for _ in range(3):
         before, own = server.cpu(), time.process_time()
-        found = load(server.port, request, n, CONNECTIONS)
-        rates.append(found.rate)
+        result = load(server.port, request, n, CONNECTIONS)
+        rates.append(result.rate)
         used.append(((server.cpu() - before) / n, (time.process_time() - own) / n))
-        _check(found)
-    service, generator = (statistics.median(one) * 1e3 for one in zip(*used, strict=True))
+        _check(result)
+    service, generator = (statistics.median(seconds) * 1e3 for seconds in zip(*used, strict=True))
     report.rows.append(
         Row(
             f"/v1/rank, {CONNECTIONS} connections, 2 workers", statistics.median(rates),
@@ -236,7 +289,7 @@ def _throughput(report: Report, server: Server, body: bytes, n: int) -> None:
 
 
 def _reloads(report: Report, server: Server, folder: Path, body: bytes, n: int) -> None:
-    """Models and rules are replaced, and replaced by nonsense, while requests go on."""
+    """Replace models and rules, also by nonsense, during requests."""
     files = [(folder / name).read_bytes() for name in ("model.podium", "other.podium")]
     reloads = 0
 
@@ -249,11 +302,11 @@ def _reloads(report: Report, server: Server, folder: Path, body: bytes, n: int) 
             server.process.send_signal(signal.SIGHUP)
             reloads += 1
 
-    found = load(server.port, post_request("/v1/rank", body), n, CONNECTIONS, replace)
+    result = load(server.port, post_request("/v1/rank", body), n, CONNECTIONS, replace)
     _write(folder / "model.podium", files[0])
     _write(folder / "rules.yaml", RULES.encode())
     report.rows.append(
-        Row(f"failed of {n:,} requests during {reloads} reloads", found.failures, unit="", at_most=0)
+        Row(f"failed of {n:,} requests during {reloads} reloads", result.failures, unit="", at_most=0)
     )  # fmt: skip
 
 
@@ -264,7 +317,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _memory(report: Report, server: Server, body: bytes, n: int) -> None:
-    """The resident memory after a tenth of the requests, and after all of them."""
+    """Measure resident memory after a tenth of the requests, and after all of them."""
     request, sizes = post_request("/v1/rank", body), []
     for part in (n // 10, n - n // 10):
         _check(load(server.port, request, part, 4))
@@ -277,6 +330,6 @@ def _memory(report: Report, server: Server, body: bytes, n: int) -> None:
     )  # fmt: skip
 
 
-def _check(found: Load) -> None:
-    if found.failures:
-        raise AssertionError(f"{found.failures} requests failed")
+def _check(result: Load) -> None:
+    if result.failures:
+        raise AssertionError(f"{result.failures} requests failed")

@@ -1,18 +1,22 @@
 """What the tests share: a hypothesis profile and the real data sets."""
 
+import gc
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
-import postgres
 import pytest
 from hypothesis import settings
+from joblib.externals.loky.backend import context
+
+from tests.support import postgres
+from tests.support.paths import ROOT
+from tools.forks import FORKS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 IN_CI = os.environ.get("CI") == "true"
@@ -35,10 +39,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("browser")
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: the garbage collector need not walk over them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder with MQ2008, MQ2008-agg and OHSUMED."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    beside = ROOT.parent / "shared" / "data"
     folder = Path(os.environ.get("PODIUM_LETOR") or beside)
     if not folder.is_dir():
         absent(f"no folder {folder} with the LETOR data; PODIUM_LETOR names another one")
@@ -99,26 +110,19 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A judging server for the tests of one file."""
-    from judging_site import Site
-
-    with closing(Site(tmp_path_factory.mktemp("judging"))) as made:
-        yield made
-
-
-@pytest.fixture
-def site(server: Any) -> Any:
-    """A server with an assessor who has done nothing yet; a test may kill it."""
-    return server.greet() if server.is_up else server.start().greet()
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _no_waiting_for_the_disk() -> Iterator[None]:
     """A sync takes milliseconds and changes nothing that a test sees; test_power_loss.py looks at syncs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forked_processes() -> Iterator[None]:
+    """joblib's processes are forks of one that has imported podium, which takes each of them a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context, "_DEFAULT_START_METHOD", FORKS.get_start_method())
         yield
 
 

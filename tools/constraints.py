@@ -1,4 +1,4 @@
-"""Versions that were tested together: constraints.txt, which make's targets install by.
+"""Constraints: constraints.txt holds versions that were tested together, for make's targets.
 
 python -m tools.constraints --write    pins what is installed now; install '.[dev,bench]' first
 python -m tools.constraints --check    fails where a dependency has no pin, or one outside its range
@@ -27,14 +27,17 @@ _PIN = re.compile(r"([a-z0-9-]+)==([0-9][\w.!]*)")
 
 
 def pins() -> str:
-    """The file, from what is installed: every dependency of every extra, and what these need."""
-    wanted = [one for group in requirements().values() for one in group]
-    lines = (f"{name}=={found.version}\n" for name, found in sorted(installed(wanted).items()))
+    """Return the file's text: the installed version of every dependency, direct or indirect."""
+    all_requirements = [requirement for group in requirements().values() for requirement in group]
+    lines = (
+        f"{name}=={distribution.version}\n"
+        for name, distribution in sorted(installed(all_requirements).items())
+    )
     return HEAD + "".join(lines)
 
 
 def faults(text: str) -> Iterator[str]:
-    """What is wrong with the file's text."""
+    """Yield the faults of the file's text."""
     pinned: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line or line.startswith("#"):
@@ -47,16 +50,16 @@ def faults(text: str) -> Iterator[str]:
         else:
             pinned[match[1]] = match[2]
     for extra, group in requirements().items():
-        for one in group:
-            yield from _faults_of(one, extra, pinned)
+        for requirement in group:
+            yield from _faults_of(requirement, extra, pinned)
 
 
-def _faults_of(one: Requirement, extra: str, pinned: dict[str, str]) -> Iterator[str]:
-    version = pinned.get(canonicalize_name(one.name))
+def _faults_of(requirement: Requirement, extra: str, pinned: dict[str, str]) -> Iterator[str]:
+    version = pinned.get(canonicalize_name(requirement.name))
     if version is None:
-        yield f"{one.name} ({extra}) has no pin"
-    elif version not in one.specifier:
-        yield f"{one.name} ({extra}) is pinned to {version}, outside {one.specifier}"
+        yield f"{requirement.name} ({extra}) has no pin"
+    elif version not in requirement.specifier:
+        yield f"{requirement.name} ({extra}) is pinned to {version}, outside {requirement.specifier}"
 
 
 def main() -> None:

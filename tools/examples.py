@@ -1,4 +1,4 @@
-"""The examples in the README and the docs, run as printed.
+"""Examples of the README and the docs, run as printed.
 
 python -m tools.examples --write    puts the real outputs into the pages
 python -m tools.examples --check    fails where a page prints something else
@@ -15,28 +15,35 @@ import doctest
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.forks import FORKS
+
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
+# A fork does not clean up after joblib's processes: commands that start some are new processes.
+_PODIUM = re.compile(r"podium (?!compare|demo|reproduce)")
+
 
 def pages() -> Iterator[Path]:
-    """Every page with examples; generated pages have theirs elsewhere."""
+    """Yield every page with examples; those of generated pages are tested elsewhere."""
     yield ROOT / "README.md"
-    for path in sorted((ROOT / "docs").glob("*.md")):
-        if path.name not in ("cli.md", "benchmarks.md", "results.md"):
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        if path.name not in ("cli.md", "benchmarks.md", "results.md") and path.parent.name != "api":
             yield path
 
 
 def rerun(text: str) -> str:
-    """The page with the outputs its examples really have."""
+    """Return the page with the real outputs of its examples."""
     session: dict[str, Any] = {"__name__": "__main__"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -73,17 +80,45 @@ def _execute(source: str, session: dict[str, Any]) -> str:
 
 def _run_console(block: str) -> str:
     out = []
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in block.splitlines():
         if line.startswith("$ "):
-            done = subprocess.run(
-                ["sh", "-c", line[2:]], env=environment, check=False,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            )  # fmt: skip
-            printed = "".join(f"{text.rstrip()}\n" for text in done.stdout.splitlines())
-            out.append(f"{line}\n{printed}")
+            _, printed = run_line(line[2:])
+            out.append("\n".join([line, *map(str.rstrip, printed.splitlines())]) + "\n")
     return "".join(out)
+
+
+def run_line(line: str) -> tuple[int | None, str]:
+    """Run a line of the shell; return its exit code and what it printed."""
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if _PODIUM.match(line) and not set(line) & set("|<>;&$`*?#"):
+        return _fork_podium(shlex.split(line), environment)
+    done = subprocess.run(
+        ["sh", "-c", line], env=environment, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def _fork_podium(words: list[str], environment: dict[str, str]) -> tuple[int | None, str]:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
+        process = FORKS.Process(target=_podium, args=(words, os.getcwd(), environment, output.name))
+        process.start()
+        process.join()
+        return process.exitcode, output.read()
+
+
+def _podium(words: list[str], folder: str, environment: dict[str, str], output: str) -> None:
+    """Run podium in this process, which is a fresh one."""
+    os.chdir(folder)
+    os.environ.update(environment)
+    with open(output, "wb") as file:
+        os.dup2(file.fileno(), sys.stdout.fileno())
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    sys.argv = words
+    from podium.apps.cli import app
+
+    app(prog_name=words[0])
 
 
 def main() -> None:
@@ -91,11 +126,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
-    wanted = parser.parse_args()
+    parser.add_argument("names", nargs="*", metavar="PAGE", help="such as tutorial.md; all if none")
+    options = parser.parse_args()
     for page in pages():
-        text = page.read_text()
+        if options.names and page.name not in options.names:
+            continue
+        text, start = page.read_text(), time.perf_counter()
+        print(f"examples of {page.name} ...", end=" ", flush=True)
         real = rerun(text)
-        if real != text and wanted.write:
+        print(f"{time.perf_counter() - start:.0f} s")
+        if real != text and options.write:
             page.write_text(real)
         elif real != text:
             sys.exit(

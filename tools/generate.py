@@ -1,7 +1,7 @@
-"""Files made from other files: the CLI reference, the schema of rule files, the kernels' type stub.
+"""Generated files: the CLI reference, the schema of rule files, the kernels' type stub.
 
-python -m tools.generate --write    makes them anew
-python -m tools.generate --check    fails where one is stale
+python -m tools.generate --write    writes them
+python -m tools.generate --check    fails if one is stale
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def cli_reference() -> str:
-    """docs/cli.md from the commands themselves."""
+    """Return docs/cli.md, from the commands themselves."""
     import typer.main
 
     from podium.apps.cli import app
@@ -55,9 +55,9 @@ def _option(parameter: Any) -> str:
     default = parameter.default
     if isinstance(default, list | tuple):
         default = ", ".join(map(str, default))
-    shown = "" if default is None or default is False else f"`{default}`"
+    default_text = "" if default is None or default is False else f"`{default}`"
     names = ", ".join(f"`{o}`" for o in parameter.opts)
-    return f"| {names} | {shown} | {_flat(parameter.help)} |\n"
+    return f"| {names} | {default_text} | {_flat(parameter.help)} |\n"
 
 
 def _flat(text: str | None) -> str:
@@ -65,7 +65,7 @@ def _flat(text: str | None) -> str:
 
 
 def native_stub() -> str:
-    """The type stub of the native kernels, from the built module."""
+    """Return the type stub of the native kernels, from the built module."""
     from nanobind.stubgen import StubGen
 
     from podium.kernels import _native
@@ -76,7 +76,7 @@ def native_stub() -> str:
 
 
 def rules_schema() -> str:
-    """The JSON Schema of rule files, from the rules themselves."""
+    """Return the JSON Schema of rule files, from the rules themselves."""
     import json
 
     from podium.postranking import schema
@@ -96,11 +96,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     stale = []
     for name, make in FILES.items():
         path, text = ROOT / name, make()
-        if wanted.write:
+        if options.write:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             stale.append(name)

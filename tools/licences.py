@@ -24,7 +24,7 @@ RUNTIME = (CORE, "arrow", "report", "web", "export")
 DEVELOPMENT = "dev"
 OTHERS = "bench"
 
-# Read in the distribution's own LICENSE file, where its metadata says nothing.
+# From the distribution's own LICENSE file, because its metadata says nothing.
 STATED = {"pgserver": "Apache-2.0"}
 
 HEAD = """\
@@ -44,7 +44,7 @@ _LESSER = re.compile(
     r"\bLGPL[\w.+-]*|(Library or )?Lesser General Public License(?:(?! (?:AND|OR)\b)[\w .()+])*",
     re.IGNORECASE,
 )
-# Who links such code into a program may give the program any licence.
+# A program that links such code may have any licence.
 _EXCEPTIONS = re.compile(r"\S+ WITH (GCC-exception-3\.1|Classpath-exception-2\.0)")
 
 
@@ -59,7 +59,7 @@ class Dependency:
 
     @property
     def fault(self) -> str | None:
-        """Why podium must not depend on it."""
+        """Reason why podium must not depend on it; None if it may."""
         if not self.licence:
             return f"{self.name} states no licence; read its LICENSE file and add it to STATED"
         refused = [text for text in self.statements if not is_allowed(text)]
@@ -67,7 +67,7 @@ class Dependency:
 
 
 def is_allowed(statement: str) -> bool:
-    """Whether a statement leaves a choice without the GPL and AGPL.
+    """Whether a statement allows a choice without the GPL and AGPL.
 
     Examples
     --------
@@ -84,59 +84,59 @@ def is_allowed(statement: str) -> bool:
 
 
 def _without_brackets(text: str) -> bool:
-    """OR binds less than AND."""
+    """Judge a statement without brackets; OR binds less than AND."""
     return any(not _GPL.search(choice) for choice in re.split(r"\bOR\b", text))
 
 
 def dependencies(extras: Iterable[str], skips_missing: bool = False) -> list[Dependency]:
-    """What some extras lead to, by name; one that is not installed may be left out."""
-    wanted = requirements()
-    reached = {extra: installed(wanted[extra], skips_missing) for extra in extras}
-    everything = {name: one for group in reached.values() for name, one in group.items()}
+    """Return the dependencies of some extras, by name; `skips_missing` leaves out what is not installed."""
+    by_extra = requirements()
+    reached = {extra: installed(by_extra[extra], skips_missing) for extra in extras}
+    everything = {name: package for group in reached.values() for name, package in group.items()}
     return [
         _dependency(everything[name], tuple(extra for extra in reached if name in reached[extra]))
         for name in sorted(everything)
     ]
 
 
-def _dependency(one: Distribution, extras: tuple[str, ...]) -> Dependency:
-    name, statements = one.metadata["Name"], tuple(_statements(one))
-    shown = (CORE,) if CORE in extras else extras
-    return Dependency(name, statements[0] if statements else "", statements, shown)
+def _dependency(package: Distribution, extras: tuple[str, ...]) -> Dependency:
+    name, statements = package.metadata["Name"], tuple(_statements(package))
+    listed_extras = (CORE,) if CORE in extras else extras
+    return Dependency(name, statements[0] if statements else "", statements, listed_extras)
 
 
-def _statements(one: Distribution) -> Iterator[str]:
-    """All that the metadata says of the licence, the most exact first."""
-    about = one.metadata
-    if expression := about.get("License-Expression"):
-        yield expression
-    text = (about.get("License") or "").strip()
-    if (
-        text and "\n" not in text and len(text) <= 60 and text != "UNKNOWN"
-    ):  # not the licence itself
-        yield text
-    classes = [one for one in about.get_all("Classifier") or () if one.startswith("License ::")]
-    yield from (one.rpartition(" :: ")[2] for one in classes)
+def _statements(package: Distribution) -> Iterator[str]:
+    """Yield all statements of the metadata about the licence, the most exact first."""
+    about = package.metadata
+    yield from about.get_all("License-Expression", ())
+    for text in map(str.strip, about.get_all("License", ())):
+        is_the_licence_itself = "\n" in text or len(text) > 60
+        if text not in ("", "UNKNOWN") and not is_the_licence_itself:
+            yield text
+    classes = [text for text in about.get_all("Classifier", ()) if text.startswith("License ::")]
+    yield from (text.rpartition(" :: ")[2] for text in classes)
     if about["Name"] in STATED:
         yield STATED[about["Name"]]
 
 
-def page(found: Iterable[Dependency]) -> str:
-    """docs/licences.md."""
-    runtime = [one for one in found if set(one.extras) & set(RUNTIME)]
-    rest = [one for one in found if not set(one.extras) & set(RUNTIME)]
+def page(listed: Iterable[Dependency]) -> str:
+    """Return the page docs/licences.md."""
+    runtime = [d for d in listed if set(d.extras) & set(RUNTIME)]
+    rest = [d for d in listed if not set(d.extras) & set(RUNTIME)]
     lines = [HEAD, "## What podium runs on\n", *_table(runtime, with_extras=True)]
     lines += ["\n## What only its development needs\n", "None of it is installed with podium.\n"]
     lines += [*_table(rest, with_extras=False), ""]
     return "\n".join(lines)
 
 
-def _table(found: Iterable[Dependency], with_extras: bool) -> Iterator[str]:
+def _table(listed: Iterable[Dependency], with_extras: bool) -> Iterator[str]:
     yield "| package | licence |" + (" extra |" if with_extras else "")
     yield "| --- | --- |" + (" --- |" if with_extras else "")
-    for one in found:
-        extras = ", ".join(extra for extra in one.extras if extra in RUNTIME)
-        yield f"| {one.name} | {one.licence} |" + (f" {extras} |" if with_extras else "")
+    for dependency in listed:
+        extras = ", ".join(extra for extra in dependency.extras if extra in RUNTIME)
+        yield f"| {dependency.name} | {dependency.licence} |" + (
+            f" {extras} |" if with_extras else ""
+        )
 
 
 def _peers() -> list[Dependency]:
@@ -145,20 +145,20 @@ def _peers() -> list[Dependency]:
 
 
 def main() -> None:
-    """Print, judge, and write or check the page."""
+    """Print and check the licences; write or check the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    found = dependencies([*RUNTIME, DEVELOPMENT])
+    listed = dependencies([*RUNTIME, DEVELOPMENT])
     if not options.check:
-        for one in [*found, *_peers()]:
-            print(f"{one.name:28} {one.licence:45} {', '.join(one.extras)}")
-    if faults := [one.fault for one in [*found, *_peers()] if one.fault]:
+        for dependency in [*listed, *_peers()]:
+            print(f"{dependency.name:28} {dependency.licence:45} {', '.join(dependency.extras)}")
+    if faults := [dependency.fault for dependency in [*listed, *_peers()] if dependency.fault]:
         sys.exit(f"licences: {'; '.join(faults)}")
     if options.write:
-        PAGE.write_text(page(found))
-    elif options.check and (not PAGE.exists() or PAGE.read_text() != page(found)):
+        PAGE.write_text(page(listed))
+    elif options.check and (not PAGE.exists() or PAGE.read_text() != page(listed)):
         sys.exit("docs/licences.md is stale; run: python -m tools.licences --write")
 
 

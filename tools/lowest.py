@@ -11,19 +11,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What podium itself runs on; test runners and linters may be new.
+# Extras that podium runs on; test runners and linters may be new.
 RUNTIME = ("arrow", "report", "web")
 TABLES = ("pandas", "polars")
 
 
 def lowest() -> list[str]:
-    """One `name==version` for each lower bound."""
+    """Return one `name==version` for each lower bound."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + [d for extra in RUNTIME for d in extras[extra]]
-    wanted += [d for d in extras["dev"] if re.match(r"[\w-]+", d)[0] in TABLES]  # type: ignore[index]
-    # Constraints name packages alone, without their extras.
-    return [re.sub(r"\[.*?\]", "", d).replace(">=", "==") for d in wanted]
+    bounds = project["dependencies"] + [d for extra in RUNTIME for d in extras[extra]]
+    bounds += [d for d in extras["dev"] if re.match(r"[\w-]+", d)[0] in TABLES]  # type: ignore[index]
+    # Constraints name packages without their extras.
+    return [re.sub(r"\[.*?\]", "", d).replace(">=", "==") for d in bounds]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The playground's own sample: queries of the demo, the best documents of each by its model.
+"""Sample of the playground: queries of the demo, with the best documents by its model.
 
 podium demo --out demo && python -m tools.playground demo
 """
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-QUERIES, DOCUMENTS = 12, 20
+N_QUERIES, N_DOCUMENTS = 12, 20
 
 
-def lists(folder: Path) -> Iterator[dict[str, Any]]:
-    """Queries with what the model finds best, by its scores; features are left out."""
+def sample_lists(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield queries with their best documents and scores by the model; features are left out."""
     import numpy as np
 
     import podium
@@ -23,12 +23,12 @@ def lists(folder: Path) -> Iterator[dict[str, Any]]:
     model = podium.load(folder / "model.podium")
     names = list(model.feature_names_in_)
     with (folder / "samples.jsonl").open() as file:
-        for line in list(file)[:QUERIES]:
+        for line in list(file)[:N_QUERIES]:
             sample = json.loads(line)
             documents = sample["documents"]
             X = [[doc["features"][name] for name in names] for doc in documents]
             scores = model.predict(np.array(X))
-            best = sorted(range(len(X)), key=lambda row: -scores[row])[:DOCUMENTS]
+            best = sorted(range(len(X)), key=lambda row: -scores[row])[:N_DOCUMENTS]
             yield sample | {
                 "documents": [
                     {"id": documents[row]["id"], "score": round(float(scores[row]), 4)}
@@ -40,9 +40,12 @@ def lists(folder: Path) -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     """Write src/podium/apps/serving/demo.jsonl."""
-    from podium.apps.serving.samples import DEMO
 
-    DEMO.write_text("".join(json.dumps(one) + "\n" for one in lists(Path(sys.argv[1]))))
+    from podium.apps.serving.samples import DEMO_SAMPLES
+
+    DEMO_SAMPLES.write_text(
+        "".join(json.dumps(sample) + "\n" for sample in sample_lists(Path(sys.argv[1])))
+    )
 
 
 if __name__ == "__main__":

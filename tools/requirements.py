@@ -1,4 +1,4 @@
-"""What podium depends on: pyproject.toml's requirements, and the installed distributions they lead to."""
+"""Requirements of podium: those of pyproject.toml, and the installed distributions they need."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 OWN = "podium-ltr"
 CORE = "core"
-"""What is installed without an extra."""
+"""Name for the requirements without an extra."""
 
 
 def requirements() -> dict[str, list[Requirement]]:
-    """Extra -> its requirements, "core" for those without one; podium's own extras are left out."""
+    """Return by extra its requirements, "core" for those without one; podium's own extras are left out."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     groups: Mapping[str, list[str]] = {
         CORE: project["dependencies"],
         **project["optional-dependencies"],
     }
     return {
-        extra: [one for one in map(Requirement, texts) if canonicalize_name(one.name) != OWN]
+        extra: [
+            requirement
+            for requirement in map(Requirement, texts)
+            if canonicalize_name(requirement.name) != OWN
+        ]
         for extra, texts in groups.items()
     }
 
 
-def installed(
-    wanted: Iterable[Requirement], skips_missing: bool = False
-) -> dict[str, Distribution]:
-    """Name -> distribution of requirements, and of all they require in turn, that are for this system.
+def installed(roots: Iterable[Requirement], skips_missing: bool = False) -> dict[str, Distribution]:
+    """Return by name the distributions of requirements, direct or indirect, that are for this system.
 
-    One that is not installed is a LookupError, or left out if `skips_missing`.
+    A distribution that is not installed raises a LookupError, or is left out if `skips_missing`.
     """
     reached: dict[str, Distribution] = {}
-    seen: set[tuple[str, frozenset[str]]] = set()
-    left = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
+    visited: set[tuple[str, frozenset[str]]] = set()
+    left = [
+        requirement
+        for requirement in roots
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    ]
     while left:
-        one = left.pop()
-        name, extras = canonicalize_name(one.name), frozenset(one.extras)
-        if (name, extras) in seen:
+        requirement = left.pop()
+        name, extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if (name, extras) in visited:
             continue
-        seen.add((name, extras))
+        visited.add((name, extras))
         try:
             reached[name] = distribution(name)
         except PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""The error tree: every message says what was expected, what was got, and where.
+"""The error tree: every message says what was expected, what was there instead, and where.
 
 PodiumError
-├── DataError (ValueError)            the data is wrong; with file and line where it has them
+├── DataError (ValueError)            the data is wrong; with file and line if it came from a file
 │   ├── MalformedLineError            a line that cannot be read
 │   ├── NonFiniteError                NaN or infinity where a finite number must be
 │   ├── NegativeLabelError            a label below 0 in training data
@@ -15,8 +15,9 @@ PodiumError
 │   ├── MemoryLimitError              a dense matrix larger than the stated limit
 │   ├── MissingTruthError             a top-k measure on data without top-k truth
 │   ├── MissingDocidsError            document ids are needed and there are none
+│   ├── ScalingError                  features scaled otherwise than in training
 │   ├── GainOverflowError             2^label does not fit a double
-│   └── EventError                    an event of a judging session that cannot be taken
+│   └── EventError                    an event of a judging session that cannot be accepted
 │       ├── ReusedIdError             an event id that stands for another event already
 │       └── NotAskedError             a judgment for a question that was not asked
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
@@ -25,14 +26,14 @@ PodiumError
 │   ├── CannotExpressError            an engine that has no form for a model
 │   ├── ConflictError                 hard rules that cannot hold together
 │   └── WorkLimitError                a request that needs more steps than it may take
-├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep what it was given
+├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep data
 ├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
 ├── DeadlineError (TimeoutError)      a call that ended because its time was over
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training left the numbers
-├── ContractError (AssertionError)    a ranker, loss, ... of one's own breaks its contract
+├── ContractError (AssertionError)    a ranker, loss, ... of your own breaks its contract
 ├── MissingExtraError (ImportError)   an optional dependency is not installed
-└── BackendError (ImportError)        PODIUM_BACKEND asks for kernels that are not there
+└── BackendError (ImportError)        PODIUM_BACKEND names kernels that are not installed
 """
 
 from __future__ import annotations
@@ -41,19 +42,69 @@ import difflib
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal, Self
 
 
 class PodiumError(Exception):
-    """Anything podium raises on purpose."""
+    """The base of all errors that podium raises on purpose.
+
+    Examples
+    --------
+    >>> error = UsageError("expected a column for the query").advise(
+    ...     python="name it with query='...'", command_line="name it with --query COLUMN"
+    ... )
+    >>> str(error)
+    "expected a column for the query; name it with query='...'"
+    >>> error.on_command_line()
+    'expected a column for the query; name it with --query COLUMN'
+    """
+
+    python_advice = command_line_advice = ""
+
+    def advise(self, *, python: str, command_line: str) -> Self:
+        """Add what to do, in the words of Python and of the command line; return the error."""
+        self.python_advice, self.command_line_advice = python, command_line
+        return self
+
+    def keep_advice(self, other: PodiumError) -> Self:
+        """Take over the advice of another error; return the error."""
+        return self.advise(python=other.python_advice, command_line=other.command_line_advice)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled in memory (for joblib) by message and fields: constructors differ."""
+        return _remake_error, (type(self), self.args, self.__dict__)
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, [super().__str__(), self.python_advice]))
+
+    def on_command_line(self) -> str:
+        """Return the message with the advice for the command line."""
+        return "; ".join(filter(None, [super().__str__(), self.command_line_advice]))
+
+
+def _remake_error(
+    kind: type[PodiumError], args: tuple[Any, ...], fields: dict[str, Any]
+) -> PodiumError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class DataError(PodiumError, ValueError):
-    """The data is wrong; says in which file and line where it came from one."""
+    """The data is wrong; names the file, the line and the column if there are any."""
 
-    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
-        self.path, self.line = path, line
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        self.path, self.line, self.column = path, line, column
         place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        place += "" if column is None else f"column {column!r}: "
         super().__init__(place + message)
 
 
@@ -82,7 +133,7 @@ class MissingValueError(DataError):
 
 
 class EmptyDataError(DataError):
-    """Not a single document."""
+    """The data has no documents."""
 
 
 class TruncatedFileError(DataError):
@@ -102,11 +153,15 @@ class MemoryLimitError(DataError):
 
 
 class MissingTruthError(DataError):
-    """A top-k measure was asked of data without top-k truth."""
+    """A top-k measure needs top-k truth, and the data has none."""
 
 
 class MissingDocidsError(DataError):
     """Document ids are needed and the data has none."""
+
+
+class ScalingError(DataError):
+    """The features are scaled by query in another way than those a ranker was trained on."""
 
 
 class GainOverflowError(DataError):
@@ -114,7 +169,7 @@ class GainOverflowError(DataError):
 
 
 class EventError(DataError):
-    """An event of a judging session that cannot be taken: malformed, or of no session."""
+    """An event of a judging session that cannot be accepted: malformed, or of no session."""
 
 
 class ReusedIdError(EventError):
@@ -125,31 +180,35 @@ class NotAskedError(EventError):
     """A judgment for a question that was not asked, or an undo of what was not judged."""
 
 
+class WithdrawnTaskError(EventError):
+    """An event of a task that the admin took away from its assessor."""
+
+
 class UsageError(PodiumError, ValueError):
     """The request is wrong: a name, a parameter, a combination."""
 
 
 class UnknownNameError(UsageError):
-    """No such name; the message lists the nearest ones, after what else may be meant."""
+    """No such name; the message suggests the nearest names."""
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], instead: str = "", meant: str = ""
-    ) -> None:
+        self, kind: str, name: str, names: Iterable[str], instead: str = "", suggestion: str = "",
+        *, path: str | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
-        names = sorted(known)
-        lowered = {n.lower(): n for n in names}
-        near = (
-            [meant]
-            if meant
-            else [lowered[n] for n in difflib.get_close_matches(name[:80].lower(), lowered, 3, 0.4)]
-        )
-        known = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
-        super().__init__(f"unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
+        choices = sorted(names)
+        self.choices = tuple(choices)
+        lowered = {choice.lower(): choice for choice in choices}
+        near = [] if ", " in name else difflib.get_close_matches(name[:80].lower(), lowered, 3, 0.4)
+        suggestion = suggestion or " or ".join(lowered[match] for match in near)
+        listed = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
+        hint = f"did you mean {suggestion}?" if suggestion else f"known: {listed}"
+        place = "" if path is None else f"{path}: "
+        super().__init__(f"{place}unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
 
 
 class ConversionError(UsageError):
-    """There is no exact way from one convention to the other."""
+    """The conversion between two conventions is not exact."""
 
 
 class CannotExpressError(UsageError):
@@ -165,11 +224,15 @@ class ConflictError(UsageError):
 
 
 StoreReason = Literal["full", "locked", "failed"]
-"""Why a store did not do what it should: its disk, another program, or something else."""
+"""Why a store failed: its disk is full, another program locks it, or another reason."""
+
+
+class ChangeConflictError(UsageError):
+    """A change by an admin that does not fit what the store has by now."""
 
 
 class StoreError(PodiumError, RuntimeError):
-    """A store that cannot be opened, or that did not keep what it was given; `reason` is for programs."""
+    """A store cannot be opened, or did not keep data; programs read `reason`."""
 
     def __init__(self, message: str, reason: StoreReason = "failed") -> None:
         self.reason = reason
@@ -197,7 +260,7 @@ class DivergedError(PodiumError, ArithmeticError):
 
 
 class ContractError(PodiumError, AssertionError):
-    """A part of your own that does not keep the contract of its kind (`podium.testing`)."""
+    """A part of your own breaks the contract of its kind (`podium.testing`)."""
 
 
 class NotConvergedWarning(UserWarning):
@@ -205,27 +268,27 @@ class NotConvergedWarning(UserWarning):
 
 
 class SlowWarning(UserWarning):
-    """What is asked for takes long, and something else would not."""
-
-
-class ScalingWarning(UserWarning):
-    """A ranker that was trained on features scaled by query meets others."""
+    """A setting is slow, and another one would be fast."""
 
 
 class UnknownClassWarning(UserWarning):
-    """A class of users that a ranker does not know, or knows too badly, is served as all users are."""
+    """A class of users has no ranking of its own, or too little feedback; all users' ranking is used."""
 
 
 class NothingLearnedWarning(UserWarning):
-    """Feedback that changed nothing of a ranker, for it names no class of users."""
+    """Feedback did not change a ranker, because it names no class of users."""
 
 
 class PluginWarning(UserWarning):
-    """A plug-in of an installed package that cannot be used, and is left out."""
+    """A plug-in of an installed package cannot be used and is left out."""
+
+
+class DuplicateDocumentWarning(UserWarning):
+    """A query has a document twice: each row counts as a document of its own."""
 
 
 class TruncationWarning(UserWarning):
-    """A file was read, and what it says of itself does not fit: it may be cut off."""
+    """A file was read, but has less data than it states: it may be cut off."""
 
 
 class MissingExtraError(PodiumError, ImportError):
@@ -233,11 +296,11 @@ class MissingExtraError(PodiumError, ImportError):
 
 
 class BackendError(PodiumError, ImportError):
-    """PODIUM_BACKEND asks for kernels that are not there."""
+    """PODIUM_BACKEND names kernels that are not installed."""
 
 
 def require(module: str, extra: str | None, purpose: str) -> ModuleType:
-    """Import an optional dependency, or say which extra (or package) brings it.
+    """Import an optional dependency; raise an error that names the extra or package if it is missing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Registries that installed packages extend: entry points such as ``podium.aggregators``."""
+"""Plug-ins: registries that installed packages extend by entry points."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from podium.errors import PluginWarning
 
 T = TypeVar("T")
 Check = Callable[[str, object], str]
-"""The name and object of a plug-in -> what is wrong with it; empty if nothing is."""
+"""The name and object of a plug-in -> what is wrong with it; empty if it can be used."""
 
 
 class Registry(Mapping[str, T]):
-    """Names and what they stand for: podium's own, and those of installed packages.
+    """Objects by name: podium's own, and plug-ins of installed packages.
 
-    A package adds to a registry by an entry point whose group is the registry's. Entry points are read
-    once: when a name is asked for that podium does not have, or when all names are. A plug-in that cannot
-    be loaded, or is not what the registry holds, is named in a `PluginWarning` and left out.
+    A package adds to a registry by an entry point of the registry's group. Entry points are read once:
+    at the first look-up of a name that podium does not have, or of all names. A plug-in that cannot be
+    loaded, or is of the wrong kind, is named in a `PluginWarning` and left out.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Registry(Mapping[str, T]):
     own
         Podium's own entries; a plug-in cannot take one of their names.
     check
-        Says what is wrong with a plug-in.
+        Returns what is wrong with a plug-in.
     reserved
         Further names that no plug-in can take.
 
@@ -65,13 +65,13 @@ class Registry(Mapping[str, T]):
 
     @property
     def plugins(self) -> Mapping[str, T]:
-        """What installed packages add, by name."""
-        # No lock is held: an import may wait for another thread's, which may ask for these names.
-        # Two threads that load at once import the same objects.
+        """The plug-ins of installed packages by name."""
+        # No lock: an import may wait for another thread's import, which may look up these names.
+        # Two threads that load at the same time import the same objects.
         if self._plugins is not None:
             return self._plugins
         if getattr(self._thread, "is_loading", False):
-            return {}  # a plug-in that asks for all names while it is loaded gets podium's own
+            return {}  # a plug-in that looks up names while it is loaded sees podium's own
         self._thread.is_loading = True
         try:
             plugins, problems = self._load()
@@ -83,7 +83,7 @@ class Registry(Mapping[str, T]):
         return plugins
 
     def _load(self) -> tuple[dict[str, T], list[str]]:
-        """Load every plug-in: those that can be used, and what is wrong with the others."""
+        """Load every plug-in; return those that can be used, and what is wrong with the others."""
         plugins: dict[str, T] = {}
         problems = []
         for entry_point in sorted(entry_points(group=self.group), key=lambda point: point.name):
@@ -92,22 +92,22 @@ class Registry(Mapping[str, T]):
                 value = entry_point.load()
                 is_taken = name in self.own or name in plugins or name in self.reserved
                 problem = "the name is taken" if is_taken else self._check(name, value)
-            except (Exception, SystemExit) as error:  # a stranger's module must not break podium
+            except (Exception, SystemExit) as error:  # another package must not break podium
                 problem = f"{type(error).__name__}: {error}"
             if problem:
-                problems.append(self._described(entry_point, problem))
+                problems.append(self._describe(entry_point, problem))
             else:
                 plugins[name] = value
         return plugins, problems
 
-    def _described(self, entry_point: EntryPoint, problem: str) -> str:
+    def _describe(self, entry_point: EntryPoint, problem: str) -> str:
         package = "an unnamed package" if entry_point.dist is None else entry_point.dist.name
         plugin = f"{entry_point.name!r} of {package} ({self.group}, {entry_point.value})"
         return f"left out the plug-in {plugin}: {problem}"
 
 
 def subclasses_of(base: type, attribute: str = "name") -> Check:
-    """Return a check that a plug-in is such a class, named as its entry point in this attribute.
+    """Return a check that a plug-in is such a class, and that its attribute has the entry point's name.
 
     Examples
     --------
@@ -126,6 +126,6 @@ def subclasses_of(base: type, attribute: str = "name") -> Check:
     return check
 
 
-def functions(name: str, value: object) -> str:
+def check_function(name: str, value: object) -> str:
     """Check that a plug-in can be called."""
     return "" if callable(value) else f"expected a function, got {value!r}"

@@ -1,4 +1,4 @@
-"""Every ranker by name, and model files back into rankers: the one place that knows them all."""
+"""The registry of all rankers and models by name, and the reader of model files."""
 
 from __future__ import annotations
 
@@ -6,31 +6,52 @@ from collections import ChainMap
 from typing import Any
 
 from podium import ensemble, multitask, rankers
-from podium.data.files import Path_
 from podium.errors import UnknownNameError
 from podium.plugins import Registry, subclasses_of
 from podium.rankers import model_files
-from podium.rankers.imported import Imported
+from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.models import Model
+from podium.rankers.prepared import Prepared
 from podium.rankers.ranker import Ranker
+from podium.typing import Path_
 
-_OWN = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
+_OWN_RANKERS = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
 RANKERS: Registry[type[Ranker]] = Registry(
-    "podium.rankers", _OWN, subclasses_of(Ranker), reserved=(Imported.name,)
+    "podium.rankers",
+    _OWN_RANKERS,
+    subclasses_of(Ranker),
+    reserved=(ImportedRanker.name, Prepared.name),
 )
 """Every ranker by name."""
 MODELS: Registry[type[Model]] = Registry(
     "podium.models",
-    {**model_files.MODELS, **ensemble.MODELS, **multitask.MODELS},
+    {**rankers.MODELS, **ensemble.MODELS, **multitask.MODELS},
     subclasses_of(Model, "kind"),
 )
-"""Every kind of model, as model files name them."""
-_IN_FILES = ChainMap[str, type[Ranker]]({Imported.name: Imported}, RANKERS)  # type: ignore[arg-type]
-"""Imported models are in files, too, but nothing that is trained."""
+"""Every model by the kind that model files name."""
+_RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
+    {ImportedRanker.name: ImportedRanker, Prepared.name: Prepared},
+    RANKERS,  # type: ignore[arg-type]
+)
+"""Imported and prepared rankers have no name to train by, but files have them."""
+
+
+FAMILIAR_NAMES = {
+    "xgboost": "lambdamart", "lightgbm": "lambdamart", "catboost": "lambdamart",
+    "lambdarank": "lambdamart", "gbdt": "lambdamart", "mart": "lambdamart", "trees": "lambdamart",
+    "svmrank": "ranksvm", "svm": "ranksvm", "linear": "regression",
+}  # fmt: skip
+"""Names that people know from other tools, and the ranker here."""
+
+
+def unknown_ranker(name: str) -> UnknownNameError:
+    """Return the error for a name that is no ranker."""
+    suggestion = FAMILIAR_NAMES.get(name.lower(), "")
+    return UnknownNameError("ranker", name, RANKERS, suggestion=suggestion)
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
-    """A ranker by name.
+    """Make a ranker by name.
 
     Examples
     --------
@@ -38,16 +59,16 @@ def make_ranker(name: str, **parameters: Any) -> Ranker:
     RankSVM(C=0.1)
     """
     if name not in RANKERS:
-        raise UnknownNameError("ranker", name, RANKERS)
-    known = RANKERS[name]().get_params(deep=False)
+        raise unknown_ranker(name)
+    own_parameters = RANKERS[name]().get_params(deep=False)
     for parameter in parameters:
-        if parameter not in known:
+        if parameter not in own_parameters:
             raise RANKERS[name].unknown_parameter(parameter)
     return RANKERS[name](**parameters)
 
 
 def load(path: Path_) -> Ranker:
-    """Read a fitted ranker from a ``.podium`` file; nothing in the file is run.
+    """Read a fitted ranker from a ``.podium`` file; the file is data and runs no code.
 
     Examples
     --------
@@ -60,4 +81,4 @@ def load(path: Path_) -> Ranker:
     >>> bool((load(path).predict(data) == ranker.predict(data)).all())
     True
     """
-    return model_files.load(path, _IN_FILES, MODELS)
+    return model_files.load(path, _RANKERS_IN_FILES, MODELS)

@@ -1,1 +1,1 @@
-"""The papers' own experiments, run anew: a module for each paper, and what they share."""
+"""Reproduce the papers' experiments: one package for each paper, and the parts that they share."""

@@ -1,4 +1,4 @@
-"""Pieces of a paper's page in Markdown."""
+"""Markdown of the papers' pages: tables, code, p-values, verdicts and lists of names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from podium_papers.outcomes import PairedComparison
+from podium_papers.comparisons import PairedComparison
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table; all but the first column to the right.
+    """Return the lines of a Markdown table; all columns but the first align right.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def code(text: str) -> str:
-    """Text as it is, in a line, whatever is in it.
+    """Return text as code on one line, whatever characters it holds.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def code(text: str) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value in a table.
+    """Return a p-value for a table.
 
     Examples
     --------
@@ -49,32 +49,32 @@ def p_text(value: float) -> str:
 
 
 def difference(test: PairedComparison) -> str:
-    """A difference and its corrected p-value, bold where it is significant."""
+    """Return a difference and its corrected p-value, bold if it is significant."""
     text = f"{test.difference:+.4f} ({p_text(test.adjusted)})"
     return f"**{text}**" if test.significant else text
 
 
 def verdict(holds: bool) -> str:
-    """Of a claim."""
+    """Return the verdict on a claim."""
     return "**holds**" if holds else "does not hold"
 
 
-def capital(text: str) -> str:
-    """With a capital first letter, the others as they are."""
+def capitalise(text: str) -> str:
+    """Return the text with a capital first letter and all others unchanged."""
     return text[:1].upper() + text[1:]
 
 
-def joined(names: Sequence[str]) -> str:
-    """In a sentence.
+def join_names(names: Sequence[str]) -> str:
+    """Return names as part of a sentence.
 
     Examples
     --------
-    >>> joined(["MQ2007", "MQ2008", "OHSUMED"])
+    >>> join_names(["MQ2007", "MQ2008", "OHSUMED"])
     'MQ2007, MQ2008 and OHSUMED'
     """
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def numbers(values: Any) -> str:
-    """With commas, no more digits than needed."""
+def join_numbers(values: Any) -> str:
+    """Return numbers separated by commas, without superfluous digits."""
     return ", ".join(f"{v:g}" for v in values)

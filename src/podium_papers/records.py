@@ -1,36 +1,57 @@
-"""Results as frozen dataclasses, to JSON and back."""
+"""Record of a paper's run: the results, the data and the settings, and the facts of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
-T = TypeVar("T")
+from podium.experiments import DataFacts, MissingData
+from podium_papers.json_values import json_lines
+from podium_papers.registry import PAPERS
 
 
-def from_json(kind: type[T], content: Any) -> T:
-    """What ``dataclasses.asdict`` made of a value of this type, before or after JSON.
+@dataclass(frozen=True)
+class PaperRecord:
+    """Results of a paper's experiments, and the data they ran on. The same seed gives the same bytes.
 
-    Fields may be numbers, strings, other dataclasses, tuples of one type (``tuple[float, ...]``) and
-    mappings from strings.
-
-    Examples
-    --------
-    >>> from dataclasses import asdict, dataclass
-    >>> @dataclass(frozen=True)
-    ... class Curve:
-    ...     name: str
-    ...     values: tuple[float, ...]
-    >>> from_json(Curve, asdict(Curve("bagging", (0.5, 0.25))))
-    Curve(name='bagging', values=(0.5, 0.25))
+    `own` names the data sets that the paper itself uses. `found` is the result in the paper's own type.
     """
-    value: Any = content
-    if is_dataclass(kind):
-        types = get_type_hints(kind)
-        value = kind(**{f.name: from_json(types[f.name], content[f.name]) for f in fields(kind)})
-    elif get_origin(kind) is tuple:
-        value = tuple(from_json(get_args(kind)[0], one) for one in content)
-    elif get_origin(kind) is Mapping:
-        value = {name: from_json(get_args(kind)[1], one) for name, one in content.items()}
-    return value  # type: ignore[no-any-return]
+
+    paper: str
+    version: str
+    quick: bool
+    seed: int
+    data: tuple[DataFacts, ...]
+    own: tuple[str, ...]
+    absent: tuple[MissingData, ...]
+    found: Any
+
+    def to_json(self) -> str:
+        """Return the text of the record's file."""
+        content = {
+            name: getattr(self, name) for name in ("paper", "version", "quick", "seed", "own")
+        }
+        content["data"] = [asdict(facts) for facts in self.data]
+        content["absent"] = [asdict(missing) for missing in self.absent]
+        return json_lines({**content, "found": self.found.to_dict()})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the record that `to_json` wrote."""
+        content = json.loads(text)
+        content["data"] = tuple(DataFacts(**facts) for facts in content["data"])
+        content["absent"] = tuple(MissingData(**missing) for missing in content["absent"])
+        content["own"] = tuple(content["own"])
+        return cls(**{**content, "found": PAPERS[content["paper"]].read(content["found"])})
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Facts of the run that made a record, and the times that the paper reports."""
+
+    command: str
+    date: str
+    seconds: int
+    times: Any = None
+    note: str = ""

@@ -11,14 +11,25 @@ from pathlib import Path
 import numpy as np
 
 from podium.data import RankingData
+from podium.data.categories import Category
 from podium.ensemble import CFBRS, TopRank
-from podium.features import Index, Parameters, Tokenizer, make_features
+from podium.features import FormulaParameters, Index, Tokenizer, make_features
 from podium.feedback import make_log, read_ubi, save_feedback
 from podium.multitask import RPCMTL
-from podium.rankers import MLP, LambdaMART, ListNet, Ordinal, RankBoost, RankSVM, Regression
+from podium.rankers import (
+    MLP,
+    LambdaMART,
+    ListNet,
+    Ordinal,
+    Prepared,
+    RankBoost,
+    RankSVM,
+    Regression,
+)
 
 HERE = Path(__file__).parent
 VERSION = 1
+PREPARED_VERSION = 2  # models that prepare their features
 
 rng = np.random.default_rng(0)
 X = np.round(rng.standard_normal((60, 3)), 3)
@@ -39,6 +50,11 @@ RANKERS = {
     "composed": CFBRS(base=RankBoost(rounds=3), min_block=1, combine="borda"),
     "combined": RPCMTL(n_clusters=3),
 }
+X_WITH_HOLES = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+PREPARED = Prepared(
+    RankSVM(C=0.01), impute="median", indicators=True, scale="zscore", log1p=("age",),
+    clip={"age": (0, None), "clicks": (-2, 2)},
+)  # fmt: skip
 CLASSES = {"composed-linear": ["new", "old", "new", "old", "new", "old"]}
 
 DOCUMENTS = [
@@ -53,7 +69,7 @@ def make_index(path: Path) -> object:
     """An index with a stemmer, parameters and texts of its own; what it says of a query."""
     index = Index.build(
         DOCUMENTS, tokenizer=Tokenizer("english", "porter", "split"),
-        parameters=Parameters(k1=0.9, jm=0.5), keep=["title"],
+        parameters=FormulaParameters(k1=0.9, jm=0.5), keep=["title"],
     )  # fmt: skip
     index.save(path)
     features = make_features(index, {"q": QUERY}, {"q": [d["id"] for d in DOCUMENTS]})
@@ -84,4 +100,29 @@ if __name__ == "__main__":
         ranker.fit(data, valid=data, **users).save(path)
         scores = ranker.predict(data).tolist()
         expected = {"X": X.tolist(), "scores": scores, "ranker": ranker.name}
+        path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+    path = HERE / f"prepared-v{PREPARED_VERSION}.podium"
+    if not path.exists():
+        holes = RankingData.from_arrays(
+            X_WITH_HOLES, y, qid=np.arange(60) // 10, feature_names=data.feature_names,
+            missing="nan",
+        )  # fmt: skip
+        PREPARED.fit(holes).save(path)
+        scores = PREPARED.predict(X_WITH_HOLES).tolist()
+        expected = {"X": X_WITH_HOLES.tolist(), "scores": scores, "ranker": PREPARED.name}
+        path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+    path = HERE / f"categories-v{PREPARED_VERSION}.podium"
+    if not path.exists():
+        codes = np.stack([X[:, 0], np.arange(60) % 3, np.arange(60) % 2], axis=1)
+        categories = {
+            "brand": Category(("Acme", "Bolt", "Zenith")),
+            "size": Category(("S", "L"), is_ordered=True),
+        }
+        words = RankingData.from_arrays(
+            codes, y, qid=np.arange(60) // 10, feature_names=["bm25", "brand", "size"],
+            categories=categories,
+        )  # fmt: skip
+        ranker = Prepared(RankSVM(C=0.01), impute="none", scale="none").fit(words)
+        ranker.save(path)
+        expected = {"X": codes.tolist(), "scores": ranker.predict(words).tolist()}
         path.with_suffix(".json").write_text(json.dumps(expected) + "\n")

@@ -1,16 +1,19 @@
 """Rankings in, one ranking out."""
 
 from podium.aggregation.aggregate import AGGREGATORS, Aggregate, aggregate, make_aggregator
-from podium.aggregation.aggregator import Aggregator, Consensus, Points, check_weights
-from podium.aggregation.assignment import Footrule
-from podium.aggregation.davidson import Davidson, fit_davidson
+from podium.aggregation.aggregator import Aggregator, Consensus, PointAggregator, check_weights
+from podium.aggregation.borda import Borda
+from podium.aggregation.combsum_combmnz import CombMNZ, CombSUM
+from podium.aggregation.davidson import DavidsonFit, fit_davidson
 from podium.aggregation.distances import distance_to, footrule, kendall
-from podium.aggregation.kemeny import Kemeny, KemenyLocal, SupervisedKemeny
-from podium.aggregation.markov import MC4
-from podium.aggregation.positional import Borda, ReciprocalRank
+from podium.aggregation.document_order import DocumentOrder
+from podium.aggregation.footrule_aggregation import Footrule
+from podium.aggregation.kemeny import Kemeny, KemenyLocal
+from podium.aggregation.learned_weights import LearnedWeights, measured_weights, optimised_weights
+from podium.aggregation.mc4 import MC4
 from podium.aggregation.rankings import Rankings
-from podium.aggregation.scores import CombMNZ, CombSUM
-from podium.aggregation.weights import LearnedWeights, measured_weights, optimised_weights
+from podium.aggregation.reciprocal_rank_fusion import ReciprocalRank
+from podium.aggregation.supervised_kemeny import SupervisedKemeny
 
 __all__ = [
     "AGGREGATORS",
@@ -20,13 +23,14 @@ __all__ = [
     "CombMNZ",
     "CombSUM",
     "Consensus",
-    "Davidson",
+    "DavidsonFit",
+    "DocumentOrder",
     "Footrule",
     "Kemeny",
     "KemenyLocal",
     "LearnedWeights",
     "MC4",
-    "Points",
+    "PointAggregator",
     "Rankings",
     "ReciprocalRank",
     "SupervisedKemeny",

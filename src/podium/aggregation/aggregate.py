@@ -1,24 +1,28 @@
-"""`aggregate`: rankings of one query in, one ranking out."""
+"""Aggregation of the rankings of one query into one ranking: `aggregate` and the methods by name."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.aggregation.aggregator import Aggregator, Consensus, check_weights
-from podium.aggregation.assignment import Footrule
+from podium.aggregation.borda import Borda
+from podium.aggregation.combsum_combmnz import CombMNZ, CombSUM
 from podium.aggregation.distances import distance_to
-from podium.aggregation.kemeny import Kemeny, KemenyLocal, SupervisedKemeny
-from podium.aggregation.markov import MC4
-from podium.aggregation.positional import Borda, ReciprocalRank
-from podium.aggregation.rankings import Document, Ranking, Rankings, documents_of
-from podium.aggregation.scores import CombMNZ, CombSUM
+from podium.aggregation.document_order import DocumentOrder
+from podium.aggregation.footrule_aggregation import Footrule
+from podium.aggregation.kemeny import Kemeny, KemenyLocal
+from podium.aggregation.mc4 import MC4
+from podium.aggregation.rankings import Ranking, Rankings, documents_of
+from podium.aggregation.reciprocal_rank_fusion import ReciprocalRank
+from podium.aggregation.supervised_kemeny import SupervisedKemeny
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.plugins import Registry, subclasses_of
+from podium.typing import Document
 
 AGGREGATORS: Registry[type[Aggregator]] = Registry(
     "podium.aggregators",
@@ -39,12 +43,11 @@ AGGREGATORS: Registry[type[Aggregator]] = Registry(
 
 
 @dataclass(frozen=True, repr=False)
-class Aggregate(Sequence[Any]):
-    """One ranking made of many: the documents best first, and what is known of it.
+class Aggregate(DocumentOrder):
+    """One ranking made from many: the documents best first, with scores, distance and bound.
 
-    `distance` is the weighted mean Kendall distance to the rankings (`distance_to`), of `footrule` the
-    footrule distance that it minimises; `bound` is what no order can go below, where the aggregator
-    proves one.
+    `distance` is the weighted mean Kendall distance to the rankings (`distance_to`); of `footrule` it is
+    the footrule distance. `bound` is a proved lower bound for all orders, if the aggregator has one.
     """
 
     order: tuple[Document, ...]
@@ -56,37 +59,22 @@ class Aggregate(Sequence[Any]):
 
     @property
     def optimal(self) -> bool | None:
-        """Whether no order is nearer to the rankings; None where nothing is proved."""
+        """Whether no order is nearer to the rankings; None without a bound."""
         if self.bound is None:
             return None
         consensus = Consensus(np.empty(0), np.array([self.distance]), np.array([self.bound]))
         return bool(np.all(consensus.optimal))
 
     def __repr__(self) -> str:
-        shown = [repr(document) for document in self.order[:10]]
-        more = [] if len(self.order) <= 10 else [f"... {len(self.order)} documents"]
-        known = f"{self.method}, distance {self.distance:.6g}"
+        summary = f"{self.method}, distance {self.distance:.6g}"
         if self.bound is not None:
             gap = f"at most {self.distance - self.bound:.2g} above the least"
-            known += f", {'proved optimal' if self.optimal else gap}"
-        return f"Aggregate([{', '.join(shown + more)}], {known})"
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        return self.order[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.order)
+            summary += f", {'proved optimal' if self.optimal else gap}"
+        return f"Aggregate({self.preview()}, {summary})"
 
 
 def make_aggregator(method: str, **options: Any) -> Aggregator:
-    """An aggregator by name.
+    """Make an aggregator by name.
 
     Examples
     --------
@@ -95,12 +83,12 @@ def make_aggregator(method: str, **options: Any) -> Aggregator:
     """
     if method not in AGGREGATORS:
         raise UnknownNameError("aggregator", method, AGGREGATORS)
-    known = [option.name for option in fields(AGGREGATORS[method])]
+    names = [option.name for option in fields(AGGREGATORS[method])]
     for option in options:
-        if not known:
+        if not names:
             raise UsageError(f"expected no options for {method}, got {option!r}")
-        if option not in known:
-            raise UnknownNameError(f"option of {method}", option, known)
+        if option not in names:
+            raise UnknownNameError(f"option of {method}", option, names)
     return AGGREGATORS[method](**options)
 
 
@@ -112,26 +100,27 @@ def aggregate(
     initial: Sequence[Document] | None = None,
     **options: Any,
 ) -> Aggregate:
-    """One ranking of many.
+    """Make one ranking from many.
 
     Parameters
     ----------
     rankings
-        Each a sequence of documents, best first, where a tie is a nested list, tuple or set; or a
-        mapping of documents to scores. They need not list the same documents: one that a ranking
-        lists is better, to it, than one that it does not.
+        Each a sequence of documents, best first, in which a tie is a nested list, tuple or set; or a
+        mapping of documents to scores. They need not list the same documents: a ranking prefers
+        documents that it lists to others.
     method
         A name of `AGGREGATORS`, or an aggregator.
     weights
-        How much each ranking counts, 0 or more; all the same unless given.
+        How much each ranking counts, 0 or more; by default all the same.
     depth
-        How many of each ranking count; all unless given. A tie that starts within is taken whole.
+        How many documents of each ranking count; by default all. A tie that starts within the depth
+        counts as a whole.
     initial
-        All documents, best first: the order to start from, where a method starts from one, and
-        among documents it holds equal. Documents that no ranking lists may be in it, and are ranked.
-        Without it, methods start from weighted Borda, ties as first mentioned.
+        All documents, best first: the order to start from, if a method starts from one, and the
+        order of ties. It may hold documents that no ranking lists, which are ranked, too. By default
+        methods start from the weighted Borda count, with ties in the order of first mention.
     options
-        The method's own, such as ``time_limit`` of kemeny.
+        Options of the method, such as ``time_limit`` of kemeny.
 
     Examples
     --------
@@ -143,28 +132,28 @@ def aggregate(
     >>> aggregate(rankings, "borda", depth=1, initial=["d", "c", "b", "a"]).order
     ('b', 'a', 'd', 'c')
     """
-    aggregator = _aggregator(method, options)
+    aggregator = _resolve_method(method, options)
     documents = documents_of(rankings)
     if initial is not None:
-        documents = _all_documents(initial, documents)
-    given = Rankings.of(rankings, documents).top(depth)
+        documents = _check_initial(initial, documents)
+    columns = Rankings.of(rankings, documents).top(depth)
     start = None if initial is None else -np.arange(len(documents), dtype=np.float64)
-    consensus = aggregator(given, weights, start)
+    consensus = aggregator(columns, weights, start)
     distance = consensus.distance
     if distance is None:
-        distance = distance_to(given, consensus.scores, weights)
-    order = given.groups.order(consensus.scores).tolist()
+        distance = distance_to(columns, consensus.scores, weights)
+    order = columns.groups.order(consensus.scores).tolist()
     return Aggregate(
         tuple(documents[row] for row in order),
         tuple(consensus.scores[order].tolist()),
         aggregator.name,
-        tuple(check_weights(weights, given).tolist()),
+        tuple(check_weights(weights, columns).tolist()),
         float(distance[0]),
         None if consensus.bound is None else float(consensus.bound[0]),
     )
 
 
-def _aggregator(method: str | Aggregator, options: Mapping[str, Any]) -> Aggregator:
+def _resolve_method(method: str | Aggregator, options: Mapping[str, Any]) -> Aggregator:
     if isinstance(method, str):
         return make_aggregator(method, **options)
     if not isinstance(method, Aggregator):
@@ -176,20 +165,20 @@ def _aggregator(method: str | Aggregator, options: Mapping[str, Any]) -> Aggrega
     return method
 
 
-def _all_documents(initial: Sequence[Document], ranked: Iterable[Document]) -> list[Document]:
-    """The documents of the initial order, each once, and none missing that a ranking lists."""
+def _check_initial(initial: Sequence[Document], ranked: Iterable[Document]) -> list[Document]:
+    """Return the documents of the initial order; raises unless it has each ranked document once."""
     if isinstance(initial, str | Mapping | Set) or not isinstance(initial, Iterable):
         raise UsageError(f"expected the initial order as a list of documents, got {initial!r}")
     documents = [d.item() if isinstance(d, np.generic) else d for d in initial]
     for document in documents:
         if not isinstance(document, Hashable):
             raise UsageError(f"expected an initial order without ties, got {document!r} in it")
-    known = set(documents)
-    if len(known) < len(documents):
+    initial_documents = set(documents)
+    if len(initial_documents) < len(documents):
         twice = next(d for i, d in enumerate(documents) if d in documents[:i])
         raise DataError(f"expected each document once in the initial order, got {twice!r} twice")
     for document in ranked:
-        if document not in known:
+        if document not in initial_documents:
             raise DataError(
                 f"expected rankings of documents in the initial order, got {document!r}, which is not"
             )

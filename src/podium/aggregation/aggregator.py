@@ -1,4 +1,4 @@
-"""An aggregator: rankings of the same documents in, one ranking out."""
+"""The aggregator, base of all methods: rankings of the same documents in, one ranking out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.aggregation.rankings import Floats, Rankings
+from podium.aggregation.rankings import Rankings
 from podium.errors import LengthMismatchError, NonFiniteError, UsageError
+from podium.typing import Floats
 
 
 def _is_number(value: object) -> bool:
@@ -28,13 +29,13 @@ def _is_count(value: object) -> bool:
     return whole and 0 <= value < 2**63  # type: ignore[operator]
 
 
-_KINDS: dict[str, Callable[[Any], bool]] = {
+_OPTION_CHECKS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool | np.bool_),
     "int": _is_count,
     "float": _is_number,
     "float | None": lambda value: value is None or _is_number(value),
 }
-_WORDS = {
+_OPTION_DESCRIPTIONS = {
     "bool": "true or false",
     "int": "a whole number of 0 or more",
     "float": "a number of 0 or more",
@@ -44,10 +45,10 @@ _WORDS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
-    """What an aggregator came to: a score a row, higher is better.
+    """The result of an aggregator: one score per row, higher is better.
 
-    Aggregators that minimise a distance say, query by query, which they reached and which can not
-    be gone below (`bound`, where that is proved).
+    Aggregators that minimise a distance give, query by query, the distance of their order and a
+    proved lower bound for all orders (`bound`).
     """
 
     scores: Floats
@@ -62,7 +63,7 @@ class Consensus:
 
     @property
     def optimal(self) -> NDArray[np.bool_] | None:
-        """Whether each query's ranking is proved to be a best one; None where nothing is minimised."""
+        """Whether each query's order is proved to be a best one; None without a bound."""
         if self.distance is None or self.bound is None:
             return None
         return self.distance - self.bound <= 1e-9 * np.maximum(1.0, np.abs(self.distance))
@@ -70,7 +71,7 @@ class Consensus:
 
 @dataclass(frozen=True)
 class Aggregator(ABC):
-    """A way to make one ranking of many; its settings are its fields."""
+    """A method that makes one ranking from many; its settings are its fields."""
 
     name: ClassVar[str]
     paper: ClassVar[str]
@@ -78,9 +79,10 @@ class Aggregator(ABC):
     def __post_init__(self) -> None:
         for option in fields(self):
             value, kind = getattr(self, option.name), str(option.type)
-            if kind in _KINDS and not _KINDS[kind](value):
+            if kind in _OPTION_CHECKS and not _OPTION_CHECKS[kind](value):
+                expected = _OPTION_DESCRIPTIONS[kind]
                 raise UsageError(
-                    f"expected {option.name} of {self.name} to be {_WORDS[kind]}, got {value!r:.200}"
+                    f"expected {option.name} of {self.name} to be {expected}, got {value!r:.200}"
                 )
 
     @abstractmethod
@@ -92,52 +94,52 @@ class Aggregator(ABC):
         Parameters
         ----------
         rankings
-            What the rankers say.
+            The rankings of all rankers.
         weights
-            How much each ranker counts; all the same unless given.
+            How much each ranker counts; by default all the same.
         initial
-            A score a row: the order to start from, where an aggregator starts from one; the others
-            take no notice. Weighted Borda unless given.
+            One score per row: the order to start from. Aggregators without a start ignore it. By
+            default the weighted Borda count.
         """
 
 
 @dataclass(frozen=True)
-class Points(Aggregator):
-    """Aggregators that add up points: a document's score is sum_a p_a points_a(document)."""
+class PointAggregator(Aggregator):
+    """Aggregators that add up points: the score of a document is sum_a p_a points_a(document)."""
 
     @abstractmethod
     def points(self, rankings: Rankings) -> Floats:
-        """What each ranker gives each document: one row a document, one column a ranker."""
+        """The points of each document from each ranker: one row per document, one column per ranker."""
 
     def __call__(
         self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
     ) -> Consensus:
-        """Points, times weights, added."""
+        """Return the weighted sum of the points."""
         p = check_weights(weights, rankings)
-        return Consensus(rounded(weighted_sum(self.points(rankings), p)))
+        return Consensus(round_scores(weighted_sum(self.points(rankings), p)))
 
 
 def weighted_sum(points: Floats, weights: Floats) -> Floats:
-    """points @ weights, added in one order whatever the number of threads."""
+    """Return points @ weights, added in the same order for any number of threads."""
     return np.asarray(np.einsum("ij,j->i", points, weights))
 
 
-def rounded(scores: Floats) -> Floats:
-    """Scores to twelve digits: the rounding of sums must not decide between equals.
+def round_scores(scores: Floats) -> Floats:
+    """Round scores to twelve digits, so that rounding errors of sums do not break ties.
 
     Examples
     --------
-    >>> rounded(np.array([0.5000000000000001, 0.1 + 0.2, 0.0])).tolist()
+    >>> round_scores(np.array([0.5000000000000001, 0.1 + 0.2, 0.0])).tolist()
     [0.5, 0.3, 0.0]
     """
     size = np.abs(scores)
-    first = np.floor(np.log10(np.where(size > 0, size, 1.0)))
-    unit = 10.0 ** np.clip(11 - first, -290, 290)
+    exponent = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+    unit = 10.0 ** np.clip(11 - exponent, -290, 290)
     return np.asarray(np.rint(scores * unit) / unit)
 
 
 def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
-    """A weight for each ranker, 0 or more, that add up to 1."""
+    """Return a weight for each ranker, 0 or more, with sum 1; raises for wrong weights."""
     if not isinstance(rankings, Rankings):
         raise UsageError(
             f"expected Rankings, as Rankings.of or Rankings.from_runs make them, got "
@@ -161,21 +163,21 @@ def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
         raise UsageError(f"expected weights of 0 or more, got {wrong}")
     if not values.any():
         raise UsageError("expected a weight above 0, got 0 for every ranking")
-    values = values / values.max()  # so that their sum is a number
+    values = values / values.max()  # so that their sum does not overflow
     return np.asarray(values / values.sum())
 
 
-def check_initial(
-    initial: ArrayLike, rankings: Rankings, what: str = "initial scores"
+def order_by_scores(
+    scores: ArrayLike, rankings: Rankings, what: str = "initial scores"
 ) -> NDArray[np.int64]:
-    """The rows in the order of a score a row, the highest first, ties by row."""
+    """Return the rows by their scores (one per row), the highest first, ties by row."""
     try:
-        scores = np.asarray(initial, dtype=np.float64)
+        values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"expected numbers as {what}, got {initial!r}") from None
-    rankings.groups.check(scores, what)
-    if np.isnan(scores).any():
+        raise UsageError(f"expected numbers as {what}, got {scores!r}") from None
+    rankings.groups.check(values, what)
+    if np.isnan(values).any():
         raise NonFiniteError(
-            f"expected {what} to sort by, got NaN in row {np.isnan(scores).argmax()}"
+            f"expected {what} to sort by, got NaN in row {np.isnan(values).argmax()}"
         )
-    return rankings.groups.order(scores)
+    return rankings.groups.order(values)

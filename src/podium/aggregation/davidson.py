@@ -1,4 +1,4 @@
-"""Strengths from comparisons of two at a time, ties among them: Bradley-Terry as Davidson has it."""
+"""Davidson's model: Bradley-Terry strengths from paired comparisons with ties."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.errors import DataError, DivergedError, LengthMismatchError, UsageError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from podium.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Davidson:
-    """Log-strengths theta, how readily ties are given, and how well they are known.
+class DavidsonFit:
+    """A fit of Davidson's model: log-strengths theta, the tie parameter nu, and the quality of the fit.
 
     Parameters
     ----------
     theta
-        One for each item, mean 0; higher is better.
+        One log-strength per item, mean 0; higher is better.
     tie
-        nu: 0 where no tie was ever given.
+        nu: 0 if there was no tie.
     loss
         The negative log-likelihood with the prior's part, at its minimum.
     gradient
@@ -42,10 +40,10 @@ class Davidson:
     prior: float
 
     def __repr__(self) -> str:
-        return f"Davidson({len(self.theta):,} items, nu {self.tie:.4g}, loss {self.loss:.6g})"
+        return f"DavidsonFit({len(self.theta):,} items, nu {self.tie:.4g}, loss {self.loss:.6g})"
 
     def probabilities(self, i: int, j: int) -> tuple[float, float, float]:
-        """That i wins, that they tie, that j wins."""
+        """Return the probabilities that i wins, that they tie, and that j wins."""
         half = (self.theta[i] - self.theta[j]) / 2
         weights = np.exp(np.array([half, 0.0, -half]) - abs(half))
         weights[1] *= self.tie
@@ -64,12 +62,12 @@ def fit_davidson(
     prior: float = 0.1,
     tol: float = 1e-9,
     max_iter: int = 100,
-) -> Davidson:
+) -> DavidsonFit:
     """Fit strengths pi = e^theta to comparisons by Newton's method.
 
     P(i > j) = pi_i / (pi_i + pi_j + nu sqrt(pi_i pi_j)), P(i ~ j) = nu sqrt(pi_i pi_j) / (...).
-    Minimised is -sum log P + (prior/2) (|theta|^2 + (log nu)^2), which is convex; without a prior an
-    item that never lost would be infinitely strong. Bradley and Terry, Biometrika 1952; Davidson,
+    The fit minimises -sum log P + (prior/2) (|theta|^2 + (log nu)^2), which is convex. Without a prior,
+    an item that never lost would be infinitely strong. Bradley and Terry, Biometrika 1952; Davidson,
     On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
 
     Parameters
@@ -79,21 +77,21 @@ def fit_davidson(
     first, second
         The items of each comparison, from 0.
     wins, losses, ties
-        How often the first won, lost and tied, 0 or more; not whole numbers are weights.
+        How often the first won, lost and tied, 0 or more; fractions are weights.
     prior
-        Above 0. The smaller, the nearer to maximum likelihood.
+        Precision of the prior, above 0. The smaller, the nearer to maximum likelihood.
     tol
-        Converged where no slope is steeper.
+        The fit has converged when no slope is steeper.
     max_iter
-        Newton steps, beyond which DivergedError is raised.
+        Newton steps; DivergedError is raised after them.
 
     Examples
     --------
-    >>> found = fit_davidson(3, [0, 1], [1, 2], wins=[3, 2], losses=[1, 0], ties=[0, 2])
-    >>> found.theta.argsort()[::-1].tolist(), round(found.tie, 3)
+    >>> fit = fit_davidson(3, [0, 1], [1, 2], wins=[3, 2], losses=[1, 0], ties=[0, 2])
+    >>> fit.theta.argsort()[::-1].tolist(), round(fit.tie, 3)
     ([0, 1, 2], 0.829)
     """
-    a, b, counts = _check(n, first, second, (wins, losses, ties))
+    a, b, counts = _check_comparisons(n, first, second, (wins, losses, ties))
     if not prior > 0 or not np.isfinite(prior):
         raise UsageError(f"expected a prior above 0, got {prior}")
     tied = bool(counts[:, 1].any())
@@ -104,19 +102,19 @@ def fit_davidson(
         if slope <= tol * max(1.0, float(counts.sum())):
             theta = x[:n] - x[:n].mean()
             nu = float(np.exp(x[n])) if tied else 0.0
-            return Davidson(theta, nu, loss, slope, iteration, prior)
+            return DavidsonFit(theta, nu, loss, slope, iteration, prior)
         step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
-        x, loss, gradient, hessian = _searched(x, step, loss, gradient, a, b, counts, prior)
+        x, loss, gradient, hessian = _line_search(x, step, loss, gradient, a, b, counts, prior)
     raise DivergedError(
         f"expected Davidson's fit to end within {max_iter} Newton steps, got a slope of {slope:.3g}"
     )
 
 
-def _check(
-    n: int, first: ArrayLike, second: ArrayLike, given: Sequence[ArrayLike]
+def _check_comparisons(
+    n: int, first: ArrayLike, second: ArrayLike, outcomes: Sequence[ArrayLike]
 ) -> tuple[Ints, Ints, Floats]:
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in given)
+    wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in outcomes)
     if len({values.shape for values in (a, b, wins, losses, ties)}) > 1 or a.ndim != 1:
         raise LengthMismatchError("expected items, wins, losses and ties of the same comparisons")
     if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
@@ -164,7 +162,7 @@ def _likelihood(
     return value, gradient, hessian
 
 
-def _searched(
+def _line_search(
     x: Floats,
     step: Floats,
     loss: float,
@@ -174,12 +172,12 @@ def _searched(
     counts: Floats,
     prior: float,
 ) -> tuple[Floats, float, Floats, Floats]:
-    """Down the Newton step, halved until the loss falls as a convex function must."""
+    """Follow the Newton step, halved until the loss falls far enough (Armijo's condition)."""
     share, down = 1.0, float(gradient @ step)
     while True:
         new = x - share * step
-        found = _likelihood(new, a, b, counts, prior)
+        new_loss, new_gradient, hessian = _likelihood(new, a, b, counts, prior)
         # Near the minimum rounding decides; there the full step is right.
-        if found[0] <= loss - 1e-4 * share * down + 1e-12 * abs(loss) or share < 1e-10:
-            return new, *found
+        if new_loss <= loss - 1e-4 * share * down + 1e-12 * abs(loss) or share < 1e-10:
+            return new, new_loss, new_gradient, hessian
         share /= 2

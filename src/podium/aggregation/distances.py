@@ -1,7 +1,7 @@
-"""Distances between rankings: full or partial, with ties, with weights.
+"""Kendall's distance and Spearman's footrule between rankings: full or partial, with ties and weights.
 
-Both rankings are completed to one set of documents, those that either of them lists: documents a
-ranking does not list are tied with each other, behind those it does.
+Both rankings are completed to the documents that either of them lists: documents that a ranking does not
+list are tied with each other, behind those that it lists.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.aggregation.aggregator import check_initial, check_weights, weighted_sum
-from podium.aggregation.rankings import Document, Floats, Ranking, Rankings, documents_of
-from podium.data.checks import to_array
+from podium.aggregation.aggregator import check_weights, order_by_scores, weighted_sum
+from podium.aggregation.rankings import Ranking, Rankings, documents_of
+from podium.data.argument_checks import to_array
 from podium.errors import DataError, UsageError
+from podium.typing import Document, Floats
 
-Weights = Mapping[Document, float]
+DocumentWeights = Mapping[Document, float]
 
 
 def kendall(
     a: Ranking,
     b: Ranking,
     p: float = 0.5,
-    weights: Weights | None = None,
+    weights: DocumentWeights | None = None,
     swaps: Sequence[float] | None = None,
 ) -> float:
     """Kendall's distance K^(p): the pairs that two rankings put in opposite order.
 
-    A pair counts 1 where the rankings order it oppositely, p where one of them ties it and the other
-    does not, and 0 where they agree or both tie it. For top-k lists, where documents not listed are
-    tied behind those listed, these are the cases of Fagin, Kumar and Sivakumar: both documents in
+    A pair counts 1 if the rankings order it oppositely, p if one of them ties it and the other does
+    not, and 0 if they agree or both tie it. For top-k lists, with unlisted documents tied
+    behind the listed ones, these are the cases of Fagin, Kumar and Sivakumar: both documents in
     both lists, 1 if in opposite order; both in one list and one of them in the other, 1 if the first
-    list has that one below; each in one list only, 1; both in one list and none in the other, p.
+    list has that one lower; each in one list only, 1; both in one list and none in the other, p.
 
     Fagin, Kumar, Sivakumar, Comparing top k lists, SIAM J. Discrete Math. 2003; with ties: Fagin,
     Kumar, Mahdian, Sivakumar, Vee, Comparing and aggregating rankings with ties, PODS 2004; with
@@ -44,12 +45,12 @@ def kendall(
     a, b
         Rankings: documents best first (a tie is a nested list), or documents with scores.
     p
-        What a pair tied in one of them counts: 0 is the optimist, 1/2 the mean over both orders of
-        the tie (from there on a metric on rankings of one set), 1 the pessimist.
+        The value of a pair that only one ranking ties: 0 is optimistic, 1/2 the mean over both orders
+        of the tie (from there on a metric on rankings of one set), 1 pessimistic.
     weights
         A weight of 0 or more for each document: a pair counts w_i w_j times as much.
     swaps
-        For full rankings without ties, what the swap of places r and r + 1 costs, r = 1..n-1. With
+        For full rankings without ties, the cost of a swap of places r and r + 1, r = 1..n-1. With
         c_r the sum of the costs above place r, a pair in opposite order counts m_i m_j, where m_i =
         (c_a(i) - c_b(i)) / (a(i) - b(i)) is the mean cost on i's way, 1 if it keeps its place.
 
@@ -65,12 +66,14 @@ def kendall(
     6.0
     """
     _check_penalty(p)
-    documents, rankings = _completed(a, b)
+    documents, rankings = _complete(a, b)
     places = np.ascontiguousarray(rankings.filled.T)
     if weights is None and swaps is None:
         bounds = np.array([0, len(documents)])
-        _, opposite, one, other = kernels.pair_counts(places[0], places[1], bounds)[0].tolist()
-        return float(opposite + p * (one + other))
+        _, opposite, tied_in_b, tied_in_a = kernels.pair_counts(places[0], places[1], bounds)[
+            0
+        ].tolist()
+        return float(opposite + p * (tied_in_b + tied_in_a))
     w = _weights_of(documents, weights)
     if swaps is not None:
         w = w * _mean_costs(places, _costs_above(rankings, swaps))
@@ -85,14 +88,14 @@ def kendall(
 def footrule(
     a: Ranking,
     b: Ranking,
-    weights: Weights | None = None,
+    weights: DocumentWeights | None = None,
     swaps: Sequence[float] | None = None,
     location: float | None = None,
 ) -> float:
     """Spearman's footrule: sum over documents of |place in a - place in b|.
 
-    Documents in a tie share the mean of their places, and those a ranking does not list the mean of
-    the places left: F_prof of Fagin et al., at most twice and at least once Kendall's K^(1/2).
+    Documents in a tie share the mean of their places, and unlisted documents the mean of the places
+    that are left: F_prof of Fagin et al., at most twice and at least once Kendall's K^(1/2).
 
     With weights, a document's place is the weight above it and half the other weight in its tie, and
     its difference counts w_i times as much (Kumar and Vassilvitskii).
@@ -107,7 +110,7 @@ def footrule(
     weights
         A weight of 0 or more for each document.
     swaps
-        For full rankings without ties, what the swap of places r and r + 1 costs, r = 1..n-1: a
+        For full rankings without ties, the cost of a swap of places r and r + 1, r = 1..n-1: a
         document's difference is the sum of the costs between its places.
     location
         The place of documents not listed, instead of the mean of the places left. Fagin, Kumar and
@@ -122,11 +125,11 @@ def footrule(
     >>> footrule(["a", "b", "c"], ["b", "a", "c"], swaps=[5, 1])
     10.0
     """
-    if sum(given is not None for given in (location, weights, swaps)) > 1:
+    if sum(option is not None for option in (location, weights, swaps)) > 1:
         raise UsageError("expected a location or weights or swaps, got more than one of them")
     if location is not None and not (np.isfinite(location) and location >= 1):
         raise UsageError(f"expected a location of 1 or more, got {location!r}")
-    documents, rankings = _completed(a, b)
+    documents, rankings = _complete(a, b)
     places = rankings.filled.T
     if location is not None:
         places = np.where(rankings.ranked.T, places, location)
@@ -144,22 +147,22 @@ def distance_to(
     weights: ArrayLike | None = None,
     p: float = 0.5,
 ) -> Floats:
-    """The weighted mean of Kendall's distances from one order to all rankings, query by query.
+    """Return the weighted mean of Kendall's distances from one order to all rankings, query by query.
 
     sum_a w_a (pairs on which ranker a votes against the order + p pairs on which it has no vote),
-    the weights adding up to 1: what Kemeny's order minimises. A ranker votes for i over j if it
+    with weights that add up to 1. Kemeny's order minimises it. A ranker votes for i over j if it
     ranks i above j, or i and not j.
 
     Parameters
     ----------
     rankings
-        What the rankers say.
+        The rankings of all rankers.
     scores
-        A score a row; the order is the highest first, ties by row.
+        One score per row; the order is the highest first, ties by row.
     weights
-        How much each ranker counts; all the same unless given.
+        How much each ranker counts; by default all the same.
     p
-        What a pair without a vote counts.
+        The value of a pair without a vote.
 
     Examples
     --------
@@ -168,14 +171,14 @@ def distance_to(
     [0.375]
     """
     _check_penalty(p)
-    order = check_initial(scores, rankings, "scores")
+    order = order_by_scores(scores, rankings, "scores")
     return weighted_distance(rankings, order, check_weights(weights, rankings), p)
 
 
 def weighted_distance(
     rankings: Rankings, order: NDArray[np.int64], weights: Floats, p: float = 0.5
 ) -> Floats:
-    """`distance_to` of rows in order, by weights that add up to 1."""
+    """Return `distance_to` for rows in order and weights that add up to 1."""
     counts = kernels.disagreements(rankings.places, order, rankings.groups.offsets)
     return weighted_sum(counts[:, :, 0] + p * counts[:, :, 1], weights)
 
@@ -185,13 +188,13 @@ def _check_penalty(p: float) -> None:
         raise UsageError(f"expected a penalty p from 0 to 1, got {p!r}")
 
 
-def _completed(a: Ranking, b: Ranking) -> tuple[list[Document], Rankings]:
-    """The documents that either ranking lists, and both rankings of them."""
+def _complete(a: Ranking, b: Ranking) -> tuple[list[Document], Rankings]:
+    """Return the documents that either ranking lists, and both rankings of them."""
     documents = documents_of([a, b])
     return documents, Rankings.of([a, b], documents)
 
 
-def _weights_of(documents: Sequence[Document], weights: Weights | None) -> Floats:
+def _weights_of(documents: Sequence[Document], weights: DocumentWeights | None) -> Floats:
     if weights is None:
         return np.ones(len(documents))
     for document in documents:
@@ -205,22 +208,22 @@ def _weights_of(documents: Sequence[Document], weights: Weights | None) -> Float
 
 
 def _weight_above(places: Floats, w: Floats) -> Floats:
-    """The weight above each document, and half the other weight in its tie."""
+    """Return the weight above each document, and half the other weight in its tie."""
     order = np.argsort(places, kind="stable")
     _, starts = np.unique(places[order], return_index=True)
     ties = np.add.reduceat(w[order], starts)
-    above = np.repeat(np.cumsum(ties) - ties / 2, np.diff(np.append(starts, len(w))))
+    middle = np.repeat(np.cumsum(ties) - ties / 2, np.diff(np.append(starts, len(w))))
     out = np.empty(len(w))
-    out[order] = above
+    out[order] = middle
     return np.asarray(out - w / 2)
 
 
 def _costs_above(rankings: Rankings, swaps: Sequence[float]) -> Floats:
-    """The costs of the swaps from the first place to each document's, one row a ranking."""
+    """Return the costs of swaps from the first place to each document's, one row per ranking."""
     n, places = rankings.groups.n_rows, rankings.places.T
     if not (np.sort(places, axis=1) == np.arange(1, n + 1)).all():
         raise UsageError(
-            "expected full rankings without ties where swaps cost, got ties or documents that only "
+            "expected full rankings without ties for swaps=, got ties or documents that only "
             "one of them lists"
         )
     costs = to_array(swaps, "swaps", np.float64)
@@ -232,6 +235,6 @@ def _costs_above(rankings: Rankings, swaps: Sequence[float]) -> Floats:
 
 
 def _mean_costs(places: Floats, costs: Floats) -> Floats:
-    """What a swap costs in the mean on each document's way from one place to the other."""
-    way = places[0] - places[1]
-    return np.where(way == 0, 1.0, (costs[0] - costs[1]) / np.where(way == 0, 1.0, way))
+    """Return the mean cost of a swap on each document's way from one place to the other."""
+    moves = places[0] - places[1]
+    return np.where(moves == 0, 1.0, (costs[0] - costs[1]) / np.where(moves == 0, 1.0, moves))

@@ -1,118 +1,40 @@
-"""Orders that disagree with the rankings least: Kemeny's, exact, approximate and supervised."""
+"""Kemeny's order, which disagrees least with the rankings: exact, and by local search."""
 
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.aggregation.aggregator import Aggregator, Consensus, check_initial, check_weights
 from podium.aggregation.distances import weighted_distance
-from podium.aggregation.positional import Borda
-from podium.aggregation.rankings import Floats, Rankings
-from podium.data.groups import Groups
+from podium.aggregation.initial_order import InitialOrderAggregator
+from podium.aggregation.linear_ordering import SearchLimits, minimise_opposing_votes
+from podium.aggregation.rankings import Rankings
 from podium.errors import UsageError
-
-Rows = NDArray[np.int64]
+from podium.typing import Floats, Rows
 
 MAX_RESTARTS = 100_000
-"""More would not end in reasonable time, whoever asks for them: a person or a model file."""
+"""A limit for the time that a person or a model file can ask for."""
 
 
 @dataclass(frozen=True)
-class FromInitial(Aggregator):
-    """Aggregators that start from an order, weighted Borda's unless given, and end in an order."""
+class KemenyLocal(InitialOrderAggregator):
+    """Kemeny's order by local search: each document moves to the place where it disagrees least.
 
-    @abstractmethod
-    def improve(
-        self, rankings: Rankings, weights: Floats, order: Rows
-    ) -> tuple[Rows, Floats | None]:
-        """Rows in the new order, and what the distance of each query may be above the least."""
-
-    def __call__(
-        self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
-    ) -> Consensus:
-        """Start, improve, and tell the distance (`distance_to`)."""
-        w = check_weights(weights, rankings)
-        start = Borda()(rankings, w).scores if initial is None else initial
-        order, above = self.improve(rankings, w, check_initial(start, rankings))
-        distance = weighted_distance(rankings, order, w)
-        bound = None if above is None else distance - above
-        return Consensus(_documents_below(rankings.groups, order), distance, bound)
-
-
-def _documents_below(groups: Groups, order: Rows) -> Floats:
-    """The scores of an order."""
-    scores = np.empty(len(order))
-    scores[order] = groups.spread(groups.sizes) - groups.places - 1
-    return scores
-
-
-@dataclass(frozen=True)
-class SupervisedKemeny(FromInitial):
-    """Supervised Kemeny: from an initial order mu, each document climbs while a weighted majority says so.
-
-    M_ij is the weight of the rankers that put i above j, a document they list above one they do not.
-    The documents of the initial order mu are inserted in turn, each climbs past its neighbour i
-    while M_ji > M_ij (local Kemenisation), so the order is never further from the rankings than mu,
-    in weighted Kendall distance, and each majority that holds between neighbours is obeyed. Weights
-    add up to 1, and a lead of at most 1e-12, the rounding of their sums, is no majority.
-
-    As printed, Algorithm 2 has two flaws: only pairs within the top k of one list count, so documents
-    that no list holds together are never told apart; and it quicksorts by a majority that is not
-    transitive. `literal=True` is as printed, with the middle document as pivot, documents equal to
-    it staying on their side; the order it ends in may be further from the rankings than mu. The
-    algorithm's k, how many of each list count, is `Rankings.top`.
-
-    Subbian, Melville, Supervised rank aggregation for predicting influencers in Twitter, SocialCom
-    2011; Algorithm 2 of the TopRank paper. Local Kemenisation: Dwork, Kumar, Naor, Sivakumar, Rank
-    aggregation methods for the web, WWW 2001.
-
-    Parameters
-    ----------
-    literal
-        Algorithm 2 exactly as the TopRank paper prints it, flaws included.
-
-    Examples
-    --------
-    >>> from podium.aggregation import Rankings
-    >>> rankings = Rankings.of([["a", "b", "c"], ["b", "c", "a"], ["b", "a"]])
-    >>> found = SupervisedKemeny()(rankings, weights=[1, 1, 1], initial=[2, 1, 0])
-    >>> found.scores.tolist(), found.distance.tolist() == [(1 + 1 + 0) / 3]
-    ([1.0, 2.0, 0.0], True)
-    """
-
-    name: ClassVar[str] = "supervised-kemeny"
-    paper: ClassVar[str] = "Subbian and Melville, SocialCom 2011"
-
-    literal: bool = False
-
-    def improve(self, rankings: Rankings, weights: Floats, order: Rows) -> tuple[Rows, None]:
-        """Insert, or quicksort."""
-        sort = kernels.majority_quicksort if self.literal else kernels.local_kemenisation
-        return sort(rankings.places, weights, order, rankings.groups.offsets), None
-
-
-@dataclass(frozen=True)
-class KemenyLocal(FromInitial):
-    """Kemeny by local search: each document to the place where it disagrees least.
-
-    From supervised Kemeny's order, the documents in turn are taken out and inserted where the
-    weighted Kendall distance is least, until none moves: O(n^2) a sweep, of few. Each restart shakes
-    the best order so far (places plus normal noise of n/10) and searches again; a shake does not
-    depend on the other queries.
+    The search starts from supervised Kemeny's order. It takes out the documents in turn and inserts
+    them where the weighted Kendall distance is least, until none moves: few sweeps of O(n^2) each.
+    Each restart disturbs the places of the best order by normal noise of n/10 and searches again. The
+    noise of a query does not depend on other queries.
 
     Parameters
     ----------
     restarts
-        How often to shake.
+        How often to disturb the order and search again.
     seed
-        Of the shakes.
+        Seed of the noise.
 
     Examples
     --------
@@ -135,55 +57,55 @@ class KemenyLocal(FromInitial):
             )
 
     def improve(self, rankings: Rankings, weights: Floats, order: Rows) -> tuple[Rows, None]:
-        """Search, shake and search again."""
+        """Search, then disturb and search again."""
         groups, best = rankings.groups, _search(rankings, weights, order)
         if self.restarts == 0:
             return best, None
-        noise, n = np.random.default_rng(self.seed), int(groups.sizes.max(initial=0))
+        rng, n = np.random.default_rng(self.seed), int(groups.sizes.max(initial=0))
         distance = weighted_distance(rankings, best, weights)
         for _ in range(self.restarts):
-            shake = noise.normal(size=n)[groups.places] * groups.spread(groups.sizes) / 10
+            noise = rng.normal(size=n)[groups.places] * groups.spread(groups.sizes) / 10
             scores = np.empty(len(best))
-            scores[best] = shake - groups.places
-            found = _search(rankings, weights, groups.order(scores))
-            reached = weighted_distance(rankings, found, weights)
-            better = reached < distance - 1e-12 * groups.sizes
-            best = np.where(groups.spread(better), found, best)
-            distance = np.where(better, reached, distance)
+            scores[best] = noise - groups.places
+            candidate = _search(rankings, weights, groups.order(scores))
+            new_distance = weighted_distance(rankings, candidate, weights)
+            better = new_distance < distance - 1e-12 * groups.sizes
+            best = np.where(groups.spread(better), candidate, best)
+            distance = np.where(better, new_distance, distance)
         return best, None
 
 
 def _search(rankings: Rankings, weights: Floats, order: Rows) -> Rows:
-    """Local Kemenisation, then insertions."""
+    """Improve an order by local Kemenisation, then by insertions."""
     places, offsets = rankings.places, rankings.groups.offsets
     order = kernels.local_kemenisation(places, weights, order, offsets)
     return kernels.kemeny_search(places, weights, order, offsets)
 
 
 @dataclass(frozen=True)
-class Kemeny(FromInitial):
-    """Kemeny's order: the one with the least weighted Kendall distance to the rankings, proved.
+class Kemeny(InitialOrderAggregator):
+    """Kemeny's order: the one with the least weighted Kendall distance to the rankings, with a proof.
 
-    The components of the majority graph follow each other; within one, small ones by the best orders
-    of all subsets, larger ones by a linear programme whose triangle inequalities enter as they are
-    violated, and by branching (HiGHS) where it does not end in whole numbers. Finding it is NP-hard:
-    where the time is over, the order is the best one known, and the bound of the consensus says how
-    far from the least it can be.
+    The strongly connected components of the majority graph follow each other. Small components are
+    solved by the best orders of all their subsets. Larger ones are solved by a linear programme whose
+    triangle inequalities enter when they are violated, and by branching (HiGHS) if its solution is not
+    whole. The problem is NP-hard: after the time limit, the order is the best so far, and the bound
+    of the consensus limits its distance from the least.
 
     Kemeny, Mathematics without numbers, Daedalus 1959.
 
     Parameters
     ----------
     time_limit
-        Seconds a query, None for no limit. A query that reaches it may end differently elsewhere.
+        Seconds per query, None for no limit. A query that reaches it may get another order elsewhere.
     gap
-        Stop where the distance is proved to be within this share of the least.
+        Stop when the distance is proved to be within this share of the least.
 
     Examples
     --------
     >>> from podium.aggregation import Rankings
-    >>> found = Kemeny()(Rankings.of([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]))
-    >>> found.distance.round(3).tolist(), found.optimal.tolist()
+    >>> consensus = Kemeny()(Rankings.of([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]))
+    >>> consensus.distance.round(3).tolist(), consensus.optimal.tolist()
     ([1.333], [True])
     """
 
@@ -203,28 +125,25 @@ class Kemeny(FromInitial):
             raise UsageError(f"expected a gap from 0 to below 1, got {self.gap!r}")
 
     def improve(self, rankings: Rankings, weights: Floats, order: Rows) -> tuple[Rows, Floats]:
-        """Query by query, from the best order of the local search."""
-        # Only here: scipy's optimisers take longer to load than the other aggregators to run.
-        from podium.aggregation.linear_ordering import Effort, least_votes_against
-
-        start, step = _search(rankings, weights, order), _step(weights)
-        out, above = np.empty_like(start), np.zeros(len(rankings.groups))
+        """Solve query by query, from the order of the local search."""
+        start, step = _search(rankings, weights, order), _weight_unit(weights)
+        out, excess = np.empty_like(start), np.zeros(len(rankings.groups))
         for q, rows in enumerate(rankings.groups.slices()):
             deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
-            local, above[q] = least_votes_against(
+            local, excess[q] = minimise_opposing_votes(
                 rankings.places[rows],
                 weights,
                 start[rows] - rows.start,
-                Effort(self.gap, deadline, step),
+                SearchLimits(self.gap, deadline, step),
             )
             out[rows] = local + rows.start
-        return out, above
+        return out, excess
 
 
-def _step(weights: Floats) -> float:
-    """The smallest weight where all are multiples of it, as equal ones are: distances are then too.
+def _weight_unit(weights: Floats) -> float:
+    """Return the smallest weight if all weights are multiples of it, else 0.
 
-    0 where they are not.
+    Distances are then multiples of it, too.
     """
     votes = weights[weights > 0] / weights[weights > 0].min()
     is_whole = np.abs(votes - votes.round()).max() <= 1e-9 and votes.sum() < 1e6

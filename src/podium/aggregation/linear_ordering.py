@@ -1,10 +1,10 @@
-"""The order that goes against the least weight of votes, with a proof: the linear ordering problem.
+"""The linear ordering problem: the order that opposes the least weight of votes, with a proof.
 
-x_ij = 1 where i comes before j, for i < j. Minimise sum over i < j of votes[j, i] x_ij +
+x_ij = 1 if i comes before j, for i < j. Minimise sum over i < j of votes[j, i] x_ij +
 votes[i, j] (1 - x_ij), subject to 0 <= x_ij + x_jk - x_ik <= 1 for i < j < k: no cycle of three, and
-so no cycle at all. Few of the triangles bind, and they enter when they are violated; the programme
-without whole numbers mostly ends in an order (Grötschel, Jünger, Reinelt, A cutting plane algorithm
-for the linear ordering problem, Operations Research 1984).
+so no cycle at all. Few of these triangle inequalities bind, so they enter only when they are violated.
+Without integrality the programme mostly ends in an order (Grötschel, Jünger, Reinelt, A cutting plane
+algorithm for the linear ordering problem, Operations Research 1984).
 """
 
 from __future__ import annotations
@@ -14,114 +14,121 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from podium import kernels
+from podium.typing import Floats, Rows
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-
-TIE = 1e-12
+MAX_TIE_LEAD = 1e-12
 """Weights add up to 1; a lead this small is rounding, not a majority (as in the kernels)."""
-LARGE = 500
-"""Beyond so many documents there are too many triangles to look at: the order stays as it is."""
-SMALL = 12
-"""Up to so many documents the best orders of all subsets are faster than a linear programme."""
-VIOLATED = 1e-6
-CLOSE = 1e-9
+MAX_PROGRAMME_DOCUMENTS = 500
+"""Larger components have too many triangles to check: their order stays as it is."""
+MAX_SUBSET_DOCUMENTS = 12
+"""Up to this size, the best orders of all subsets are faster than a linear programme."""
+VIOLATION_TOLERANCE = 1e-6
+COST_TOLERANCE = 1e-9
 """Costs this close, relative to 1 or the larger, are equal."""
 
 
 @dataclass(frozen=True)
-class Effort:
-    """When to stop: at a relative gap, at a time; `step` divides every difference of costs, or is 0."""
+class SearchLimits:
+    """Limits of the search: a relative gap and a time; `step` divides all differences of costs, or is 0."""
 
     gap: float
     deadline: float
     step: float
 
-    def left(self) -> float:
-        """Seconds."""
+    def seconds_left(self) -> float:
+        """Seconds until the deadline."""
         return self.deadline - time.monotonic()
 
 
-def least_votes_against(
-    places: Floats, weights: Floats, start: Rows, effort: Effort
+def minimise_opposing_votes(
+    places: Floats, weights: Floats, start: Rows, limits: SearchLimits
 ) -> tuple[Rows, float]:
-    """The best order found from `start` on, and by how much its cost may be above the least.
+    """Return the best order, and a bound on the difference of its cost from the least.
 
-    A majority never pays to be gone against between strongly connected components of the majority
-    graph: they are solved one by one (Truchon, An extension of the Condorcet criterion and Kemeny
-    orders, 1998).
+    An optimal order never opposes a majority between strongly connected components of the majority
+    graph, so components are solved one by one (Truchon, An extension of the Condorcet criterion and
+    Kemeny orders, 1998).
     """
     n = len(start)
     if n == 0:
         return start, 0.0
     votes = kernels.majority_tables(places, weights, np.array([0, n]), False).reshape(n, n)
-    found, slack = [], 0.0
-    for piece in components(votes, start):
-        if len(piece) == 1:
-            found.append(piece)
+    orders, total_gap = [], 0.0
+    for component in components(votes, start):
+        if len(component) == 1:
+            orders.append(component)
             continue
-        order, above = _solve(places[piece], weights, votes[np.ix_(piece, piece)], effort)
-        found.append(piece[order])
-        slack += above
-    return np.concatenate(found), slack
+        component_votes = votes[np.ix_(component, component)]
+        order, gap = _solve(places[component], weights, component_votes, limits)
+        orders.append(component[order])
+        total_gap += gap
+    return np.concatenate(orders), total_gap
 
 
 def components(votes: Floats, start: Rows) -> list[Rows]:
-    """Strongly connected components, winners first, where there is no winner as in `start`.
+    """Return strongly connected components, winners first; without a winner the order is that of `start`.
 
-    Documents within a component are in the order of `start`.
+    Documents within a component have the order of `start`.
     """
-    beats = votes - votes.T > TIE
+    beats = votes - votes.T > MAX_TIE_LEAD
     n, labels = connected_components(beats.astype(np.float64), connection="strong")
-    by_piece = start[np.argsort(labels[start], kind="stable")]
-    pieces = np.split(by_piece, np.cumsum(np.bincount(labels, minlength=n))[:-1])
+    by_component = start[np.argsort(labels[start], kind="stable")]
+    pieces = np.split(by_component, np.cumsum(np.bincount(labels, minlength=n))[:-1])
     place = np.argsort(start)
     first = np.array([place[piece[0]] for piece in pieces])
-    over = np.zeros((n, n), dtype=np.int64)
+    wins = np.zeros((n, n), dtype=np.int64)
     i, j = np.nonzero(beats)
-    over[labels[i], labels[j]] = 1
-    np.fill_diagonal(over, 0)
-    above, out = over.sum(axis=0), []
+    wins[labels[i], labels[j]] = 1
+    np.fill_diagonal(wins, 0)
+    # Kahn's algorithm: each step takes a component that no remaining one beats.
+    n_winners, out = wins.sum(axis=0), []
     for _ in range(n):
-        c = int(np.where(above == 0, first, len(start)).argmin())
+        c = int(np.where(n_winners == 0, first, len(start)).argmin())
         out.append(pieces[c])
-        above -= over[c]
-        above[c] = -1
+        n_winners -= wins[c]
+        n_winners[c] = -1
     return out
 
 
-def cost_of(votes: Floats, order: Rows) -> float:
-    """The weight of the votes that the order goes against."""
+def opposing_votes(votes: Floats, order: Rows) -> float:
+    """The weight of the votes that the order opposes."""
     return float(np.tril(votes[np.ix_(order, order)], -1).sum())
 
 
-def _solve(places: Floats, weights: Floats, votes: Floats, effort: Effort) -> tuple[Rows, float]:
-    """One component, its documents in the order to start from."""
+def _solve(
+    places: Floats, weights: Floats, votes: Floats, limits: SearchLimits
+) -> tuple[Rows, float]:
+    """Solve one component, whose documents have the order to start from."""
     start = np.arange(len(votes))
-    if len(votes) <= SMALL:
+    if len(votes) <= MAX_SUBSET_DOCUMENTS:
         best = kernels.best_order(votes)
-        as_good = cost_of(votes, start) <= cost_of(votes, best) + TIE * len(votes)
+        as_good = opposing_votes(votes, start) <= opposing_votes(votes, best) + MAX_TIE_LEAD * len(
+            votes
+        )
         return (start if as_good else best), 0.0
-    if len(votes) > LARGE:
-        agreed = np.minimum(votes, votes.T)
-        return start, cost_of(votes, start) - float((agreed.sum() - np.trace(agreed)) / 2)
-    programme = _Programme(places, weights, votes, effort)
+    if len(votes) > MAX_PROGRAMME_DOCUMENTS:
+        minority = np.minimum(votes, votes.T)
+        return start, opposing_votes(votes, start) - float(
+            (minority.sum() - np.trace(minority)) / 2
+        )
+    programme = _Programme(places, weights, votes, limits)
     programme.relax()
     programme.branch()
     return programme.order, programme.cost - programme.bound
 
 
 class _Programme:
-    """One component: the cuts so far, the best order so far and the bound so far."""
+    """The linear programme of one component, with its cuts, best order and bound so far."""
 
-    def __init__(self, places: Floats, weights: Floats, votes: Floats, effort: Effort) -> None:
-        self.places, self.weights, self.votes, self.effort = places, weights, votes, effort
+    def __init__(
+        self, places: Floats, weights: Floats, votes: Floats, limits: SearchLimits
+    ) -> None:
+        self.places, self.weights, self.votes, self.limits = places, weights, votes, limits
         n = len(votes)
         self.i, self.j = np.triu_indices(n, 1)
         self.index = np.zeros((n, n), dtype=np.int64)
@@ -131,7 +138,7 @@ class _Programme:
         self.A: Any = csr_array((0, len(self.c)))
         self.b = np.empty(0)
         self.order = np.arange(n)
-        self.cost = cost_of(votes, self.order)
+        self.cost = opposing_votes(votes, self.order)
         self.bound = float(np.minimum(votes, votes.T)[self.i, self.j].sum())
         self.reduced, self.proved = self.c, self.bound
         # HiGHS's tolerances, 1e-6 or 1e-7, are small next to costs of this size.
@@ -140,18 +147,18 @@ class _Programme:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the best order is proved to be as good as asked for."""
+        """Whether the best order is proved to be within the gap."""
         return self.cost - self.bound <= max(
-            self.effort.gap * self.cost, CLOSE * max(1.0, self.cost)
+            self.limits.gap * self.cost, COST_TOLERANCE * max(1.0, self.cost)
         )
 
     def relax(self) -> None:
-        """Solve without whole numbers, adding violated triangles, until none is left."""
-        x = np.where(np.abs(self.c) <= TIE, 0.5, self.c < 0)
-        while not self.is_closed and self.add_cuts(x) and self.effort.left() > 0:
+        """Solve without integrality, adding violated triangles, until none is left."""
+        x = np.where(np.abs(self.c) <= MAX_TIE_LEAD, 0.5, self.c < 0)
+        while not self.is_closed and self.add_cuts(x) and self.limits.seconds_left() > 0:
             result = linprog(
                 self.scaled, self.A, self.b, bounds=(0, 1), method="highs-ds",
-                options={"time_limit": self.effort.left()},
+                options={"time_limit": self.limits.seconds_left()},
             )  # fmt: skip
             if result.status != 0:
                 return
@@ -160,16 +167,16 @@ class _Programme:
             self.improve(x)
 
     def branch(self) -> None:
-        """Solve with whole numbers, those fixed whose change costs more than the best order."""
-        while not self.is_closed and self.effort.left() > 0:
-            gap = self.cost - self.proved + CLOSE
+        """Solve in whole numbers; variables whose change costs more than the best order are fixed."""
+        while not self.is_closed and self.limits.seconds_left() > 0:
+            gap = self.cost - self.proved + COST_TOLERANCE
             fixed = Bounds(np.where(self.reduced < -gap, 1, 0), np.where(self.reduced > gap, 0, 1))
             result = milp(
                 self.scaled, integrality=np.ones(len(self.c), dtype=np.int64), bounds=fixed,
                 constraints=LinearConstraint(self.A, -np.inf, self.b),
-                options={"time_limit": self.effort.left(), "mip_rel_gap": self.effort.gap},
+                options={"time_limit": self.limits.seconds_left(), "mip_rel_gap": self.limits.gap},
             )  # fmt: skip
-            if result.status == 2:  # what is fixed leaves nothing better
+            if result.status == 2:  # infeasible: no better order exists
                 self.bound = self.cost
                 return
             if result.mip_dual_bound is not None:
@@ -181,7 +188,7 @@ class _Programme:
                 return
 
     def use_duals(self, y: Floats) -> None:
-        """The bound that multipliers y >= 0 of the cuts prove, however they were found.
+        """Raise the bound by the multipliers y >= 0 of the cuts; any such y proves a bound.
 
         min c.x >= min over 0 <= x <= 1 of c.x + y.(A x - b); with r = c + A'y, a solution that
         differs in x_ij from that minimum costs |r_ij| more.
@@ -194,39 +201,39 @@ class _Programme:
             self.raise_bound(bound)
 
     def raise_bound(self, bound: float) -> None:
-        """Costs lie on a grid where all weights do: a gap below its step is none."""
+        """Raise the bound; a gap below the step of costs is none, because costs are multiples of it."""
         self.bound = min(self.cost, max(self.bound, bound))
-        if self.cost - self.bound < 0.999 * self.effort.step:
+        if self.cost - self.bound < 0.999 * self.limits.step:
             self.bound = self.cost
 
     def improve(self, x: Floats) -> None:
-        """The order that x, whole or not, says, and what insertions make of it."""
+        """Turn x, whole or not, into an order, improve it by insertions, and keep it if it is better."""
         X = np.zeros_like(self.votes)
         X[self.i, self.j], X[self.j, self.i] = x, 1 - x
         start = np.argsort(-X.sum(axis=1).round(9), kind="stable")
         bounds = np.array([0, len(start)])
         order = kernels.kemeny_search(self.places, self.weights, start, bounds)
-        cost = cost_of(self.votes, order)
-        if cost < self.cost - TIE * len(order):
+        cost = opposing_votes(self.votes, order)
+        if cost < self.cost - MAX_TIE_LEAD * len(order):
             self.order, self.cost = order, cost
         self.raise_bound(self.bound)
 
     def add_cuts(self, x: Floats) -> bool:
-        """Triangles that x violates; whether there are any."""
-        found = []
+        """Add the triangles that x violates; return whether there are any."""
+        violations = []
         for i in range(len(self.votes) - 2):
-            if self.effort.left() < 0:  # some cuts are as true as all of them
+            if self.limits.seconds_left() < 0:  # some of the cuts are valid without the others
                 break
-            found.append(self._violated(x, i))
-        if not found:
+            violations.append(self._violated_triangles(x, i))
+        if not violations:
             return False
-        variables = np.concatenate([v for v, _ in found])
-        signs = np.concatenate([s for _, s in found])
+        variables = np.concatenate([v for v, _ in violations])
+        signs = np.concatenate([s for _, s in violations])
         m = len(signs)
         if m == 0:
             return False
         data = signs[:, None] * np.array([1.0, 1.0, -1.0])
-        # Older versions of SciPy hand HiGHS indices of 32 bits only.
+        # Older versions of SciPy pass only 32-bit indices to HiGHS.
         columns, ends = (
             variables.ravel().astype(np.int32),
             np.arange(0, 3 * m + 1, 3, dtype=np.int32),
@@ -236,17 +243,19 @@ class _Programme:
         self.b = np.append(self.b, (1 + signs) / 2)
         return True
 
-    def _violated(self, x: Floats, i: int) -> tuple[Rows, Floats]:
-        """Of the triangles i < j < k, s (x_ij + x_jk - x_ik) <= (1 + s) / 2 with s = +-1."""
-        own, rest = self.index[i, i + 1 :], self.index[i + 1 :, i + 1 :]
-        sums = x[own][:, None] + x[rest] - x[own][None, :]
-        broken = np.triu((sums > 1 + VIOLATED) | (sums < -VIOLATED), 1)
+    def _violated_triangles(self, x: Floats, i: int) -> tuple[Rows, Floats]:
+        """Return variables and signs s of the violated s (x_ij + x_jk - x_ik) <= (1 + s) / 2, i < j < k."""
+        with_i, without_i = self.index[i, i + 1 :], self.index[i + 1 :, i + 1 :]
+        sums = x[with_i][:, None] + x[without_i] - x[with_i][None, :]
+        broken = np.triu((sums > 1 + VIOLATION_TOLERANCE) | (sums < -VIOLATION_TOLERANCE), 1)
         j, k = np.nonzero(broken)
-        return np.stack([own[j], rest[j, k], own[k]], axis=1), np.where(sums[j, k] > 1, 1.0, -1.0)
+        return np.stack([with_i[j], without_i[j, k], with_i[k]], axis=1), np.where(
+            sums[j, k] > 1, 1.0, -1.0
+        )
 
 
 def _stack(A: Any, more: Any) -> Any:
-    """Rows under rows."""
+    """Return the rows of A and then the other rows."""
     return csr_array(
         (
             np.append(A.data, more.data),

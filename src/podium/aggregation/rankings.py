@@ -1,4 +1,4 @@
-"""What is aggregated: for every query, the places that several rankers give to its documents."""
+"""Rankings to aggregate: for every query, the places that several rankers give to its documents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data import Groups, RankingData, Run, Strings, match
-from podium.data.checks import to_array
+from podium.data import Groups, RankingData, Run, Strings, match_documents
+from podium.data.argument_checks import to_array
 from podium.errors import DataError, MissingDocidsError, NonFiniteError, UsageError
+from podium.typing import Document, Floats
 
-Floats = NDArray[np.float64]
-Document = Hashable
 Ranking = Sequence[Any] | Mapping[Any, float]
 """Documents best first, a tie as a nested list, tuple or set; or documents with their scores."""
 
@@ -26,20 +25,20 @@ Ranking = Sequence[Any] | Mapping[Any, float]
 class Rankings:
     """Places of documents (rows) by rankers (columns): 1 is best in the query, NaN is not ranked.
 
-    Documents a ranker holds equal share the mean of their places.
+    Documents that a ranker ties share the mean of their places.
 
     Parameters
     ----------
     places
-        One row a document, one column a ranker.
+        One row per document, one column per ranker.
     groups
         Which rows belong to which query.
     scores
-        What the rankers' orders come from, where they gave any; NaN where the places are.
+        The scores behind the places, if the rankers gave any; NaN if not ranked.
     positions
-        Places in the rankers' whole lists, where these hold documents that are not among the rows.
+        Places in the rankers' whole lists, if these hold documents that are not among the rows.
     qids, docids
-        Which queries and documents these are, where that is known.
+        Ids of the queries and documents, if they are known.
 
     Examples
     --------
@@ -58,11 +57,11 @@ class Rankings:
     def of(
         cls, rankings: Sequence[Ranking], documents: Sequence[Document] | None = None
     ) -> Rankings:
-        """The rankings of one query; rows are its documents as `documents_of` finds them."""
+        """Make rankings of one query; rows are its documents in the order of `documents_of`."""
         rows = {d: i for i, d in enumerate(documents or documents_of(rankings))}
         values = np.full((len(rows), len(rankings)), np.nan)
         for column, ranking in enumerate(rankings):
-            for value, tied in _levels(ranking):
+            for value, tied in _tie_groups(ranking):
                 for document in tied:
                     values[rows[document], column] = value
         scored = all(isinstance(r, Mapping) or hasattr(r, "to_dict") for r in rankings)
@@ -70,16 +69,16 @@ class Rankings:
 
     @classmethod
     def from_scores(cls, groups: Groups, scores: ArrayLike, *, keep: bool = True) -> Rankings:
-        """One column of scores a ranker, the highest first; NaN is not ranked.
+        """Make rankings from one column of scores per ranker, the highest first; NaN is not ranked.
 
-        `keep` says whether they are scores, or just numbers that have their order.
+        With keep=False only the order of the scores counts, and the rankings have no scores.
         """
         if not isinstance(groups, Groups):
             raise UsageError(f"expected the Groups of the data, got {type(groups).__name__}")
         values = to_array(scores, "scores", np.float64)
         if values.ndim != 2:
             raise DataError(
-                f"expected one column of scores a ranker, got an array of shape {values.shape}"
+                f"expected one column of scores per ranker, got an array of shape {values.shape}"
             )
         groups.check(values, "rows of scores")
         if np.isinf(values).any():
@@ -92,7 +91,7 @@ class Rankings:
 
     @classmethod
     def from_places(cls, groups: Groups, places: ArrayLike) -> Rankings:
-        """One column of places a ranker, in lists that may hold other documents as well.
+        """Make rankings from one column of places per ranker, in lists that may hold other documents.
 
         Examples
         --------
@@ -107,7 +106,7 @@ class Rankings:
 
     @classmethod
     def from_data(cls, data: RankingData) -> Rankings:
-        """Ranking data whose features are places, one a ranker: LETOR's rank aggregation sets.
+        """Make rankings from data whose features are places, one per ranker: LETOR's rank aggregation sets.
 
         A missing value (``read_letor(..., missing="nan")``) is not ranked.
         """
@@ -116,10 +115,10 @@ class Rankings:
 
     @classmethod
     def from_runs(cls, runs: Sequence[Run]) -> Rankings:
-        """TREC runs, joined on query and document; equal scores are ties, whatever their ranks.
+        """Make rankings from TREC runs, joined on query and document; equal scores are ties.
 
-        Queries and documents are those of any run, in the order of first mention. A run that says
-        nothing about a query ranks none of its documents.
+        Queries and documents are those of any run, in the order of first mention. A run without a
+        query ranks none of its documents.
 
         Examples
         --------
@@ -144,20 +143,22 @@ class Rankings:
             [run.groups.spread(np.array([number[q] for q in run.qids], np.int64)) for run in runs]
         )
         docids = Strings.concatenate([run.docids for run in runs])
-        first = match(codes, docids, codes, docids)  # where each document is named first
-        named = np.flatnonzero(first == np.arange(len(first)))
-        groups, order = Groups.from_codes(codes[named], len(number))
-        named = named if order is None else named[order]
+        first = match_documents(
+            codes, docids, codes, docids
+        )  # the row of each document's first mention
+        mentions = np.flatnonzero(first == np.arange(len(first)))
+        groups, order = Groups.from_codes(codes[mentions], len(number))
+        mentions = mentions if order is None else mentions[order]
         row = np.empty(len(first), dtype=np.int64)
-        row[named] = np.arange(len(named))
-        scores = np.full((len(named), len(runs)), np.nan)
+        row[mentions] = np.arange(len(mentions))
+        scores = np.full((len(mentions), len(runs)), np.nan)
         column = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
         scores[row[first], column] = np.concatenate([run.values for run in runs])
         qids = np.array(list(number), dtype=object)
-        return replace(cls.from_scores(groups, scores), qids=qids, docids=docids.take(named))
+        return replace(cls.from_scores(groups, scores), qids=qids, docids=docids.take(mentions))
 
     def run(self, scores: Floats, k: int | None = None) -> Run:
-        """Documents by score as a TREC run, the top k of each query or all of them."""
+        """Return documents by score as a TREC run, the top k of each query or all of them."""
         if self.qids is None or self.docids is None:
             raise MissingDocidsError("a run needs query and document ids; see Rankings.from_runs")
         depth = self.groups.n_rows if k is None else k
@@ -176,7 +177,7 @@ class Rankings:
 
     @property
     def n_rankers(self) -> int:
-        """Rankers, voters, columns."""
+        """Number of rankers (columns)."""
         return int(self.places.shape[1])
 
     @cached_property
@@ -186,23 +187,23 @@ class Rankings:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Documents ranked, one row a query and one column a ranker."""
+        """Number of ranked documents, one row per query and one column per ranker."""
         return np.asarray(self.groups.reduce(np.add, self.ranked.astype(np.int64)))
 
     @property
     def listed_at(self) -> Floats:
-        """Places in the rankers' whole lists, as far as they are known."""
+        """Places in the rankers' whole lists, or among the rows if only these are known."""
         return self.places if self.positions is None else self.positions
 
     @cached_property
     def filled(self) -> Floats:
-        """Places where documents not ranked share the mean of the places left."""
+        """Places, in which unranked documents share the mean of the places that are left."""
         n = self.groups.sizes[:, None]
         left = self.groups.spread((self.lengths + 1 + n) / 2)
         return np.where(self.ranked, self.places, left)
 
     def top(self, depth: int | None) -> Rankings:
-        """The first `depth` of each ranker; a tie that starts within is taken whole."""
+        """Return the first `depth` documents of each ranker; a tie that starts within counts as a whole."""
         if depth is None:
             return self
         if not isinstance(depth, int | np.integer) or depth < 1:
@@ -214,51 +215,51 @@ class Rankings:
             keep[order, j] = ties.spread(first) < depth
         keep &= self.ranked
 
-        def kept(values: Floats | None) -> Floats | None:
+        def cut(values: Floats | None) -> Floats | None:
             return None if values is None else np.where(keep, values, np.nan)
 
         return replace(
             self,
             places=np.where(keep, self.places, np.nan),
-            scores=kept(self.scores),
-            positions=kept(self.positions),
+            scores=cut(self.scores),
+            positions=cut(self.positions),
         )
 
 
 def documents_of(rankings: Iterable[Ranking]) -> list[Document]:
-    """Every document once, in the order of first mention; raises on what is no ranking."""
+    """Return every document once, in the order of first mention; raise if a value is not a ranking."""
     if isinstance(rankings, str | Mapping | Iterator) or not isinstance(rankings, Iterable):
         raise UsageError(f"expected a list of rankings, got {type(rankings).__name__}")
-    seen: dict[Document, None] = {}
+    documents: dict[Document, None] = {}
     count = 0
     for count, ranking in enumerate(rankings, start=1):
         own: set[Document] = set()
-        for _, tied in _levels(ranking):
+        for _, tied in _tie_groups(ranking):
             for document in tied:
                 if not isinstance(document, Hashable):
                     raise DataError(
-                        f"expected documents that can be told apart (hashable ids), got {document!r} "
+                        f"expected documents that are hashable ids, got {document!r} "
                         f"in ranking {count}"
                     )
                 if document in own:
                     raise DataError(
-                        f"expected each document once a ranking, got {document!r} twice "
+                        f"expected each document once per ranking, got {document!r} twice "
                         f"in ranking {count}"
                     )
                 own.add(document)
-                seen.setdefault(document)
+                documents.setdefault(document)
         if not own:
             raise DataError(f"expected documents in each ranking, got none in ranking {count}")
     if count == 0:
         raise DataError("expected at least one ranking, got none")
-    return list(seen)
+    return list(documents)
 
 
-def _levels(ranking: Ranking) -> Iterable[tuple[float, Iterable[Document]]]:
-    """Documents held equal, with a number that is higher the better they are."""
+def _tie_groups(ranking: Ranking) -> Iterable[tuple[float, Iterable[Document]]]:
+    """Yield tied documents with a number that is higher for better ones."""
     if hasattr(ranking, "to_dict"):  # a data frame's column, documents as its index
         ranking = ranking.to_dict()
-    elif getattr(ranking, "docids", None) is not None:  # what a ranker's `rank` gives
+    elif getattr(ranking, "docids", None) is not None:  # the result of a ranker's `rank`
         ranking = list(ranking.docids)  # type: ignore[union-attr]
     if isinstance(ranking, Mapping):
         for document, score in ranking.items():
@@ -287,7 +288,7 @@ def _is_finite(score: Any) -> bool:
 
 
 def _places(groups: Groups, scores: Floats) -> Floats:
-    """The mean place of each row's score in its query; NaN stays NaN."""
+    """Return the mean place of each row's score in its query; NaN stays NaN."""
     order, ties = _ties(groups, scores)
     places = np.empty(len(order))
     places[order] = ties.spread(ties.reduce(np.add, groups.places) / np.maximum(ties.sizes, 1)) + 1
@@ -295,6 +296,6 @@ def _places(groups: Groups, scores: Floats) -> Floats:
 
 
 def _ties(groups: Groups, scores: Floats) -> tuple[NDArray[np.int64], Groups]:
-    """Rows best first, query by query, and runs of equal scores in it; NaN last, each by itself."""
+    """Return rows best first, query by query, and runs of equal scores; NaN last, each alone."""
     order = groups.order(np.where(np.isnan(scores), -np.inf, scores))
     return order, groups.runs(scores[order])

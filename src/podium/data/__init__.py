@@ -1,41 +1,51 @@
-"""What a ranking problem is, and how it comes in and goes out."""
+"""What a ranking problem is, and how podium reads and writes it."""
 
-from podium.data.checks import DENSE_LIMIT, check_seed
-from podium.data.durability import make_folder
-from podium.data.files import Path_, atomic_path, atomic_writer
-from podium.data.formats import detect_format, read_data, read_judged, read_scores, write_scores
+from podium.data.argument_checks import check_seed
+from podium.data.atomic_files import atomic_path, atomic_writer, make_folder
+from podium.data.columns import Columns, read_columns, write_columns
+from podium.data.concatenation import concatenate
+from podium.data.csv_writer import write_csv
+from podium.data.document_records import read_fields, read_queries
+from podium.data.feature_matrix import MAX_DENSE_BYTES
+from podium.data.file_formats import detect_format, read_data, read_judgments
 from podium.data.groups import Groups
 from podium.data.letor import read_letor, write_letor
-from podium.data.parquet import read_parquet, write_columns_parquet, write_scores_parquet
-from podium.data.ranking_data import RankingData, concatenate
-from podium.data.records import read_fields, read_queries
+from podium.data.packed_strings import Strings
+from podium.data.parquet_reader import read_parquet
+from podium.data.parquet_writer import write_columns_parquet, write_scores_parquet
+from podium.data.ranking_columns import RankingColumns
+from podium.data.ranking_data import RankingData
 from podium.data.scaling import SCALERS, scale_by_query
-from podium.data.splitting import Fold, kfold, rotate, shuffled, shuffled_queries, split
-from podium.data.strings import Strings
-from podium.data.synthetic import SyntheticData, Truth, make_opposed, make_synthetic
+from podium.data.score_files import read_scores, write_scores
+from podium.data.splits_and_folds import Fold, kfold, rotate, shuffle, shuffled_queries, split
+from podium.data.synthetic import SyntheticData, TrueUtility, make_opposed, make_synthetic
+from podium.data.tables import read_table
+from podium.data.topk_truth import cut_truth, draw_order, draw_truth, position_labels, top_k
 from podium.data.trec import (
     Qrels,
     Run,
-    match,
+    match_documents,
     read_qrels,
     read_run,
     write_qrels,
     write_run,
 )
-from podium.data.truth import cut_truth, draw_order, draw_truth, position_labels, top_k
+from podium.typing import Path_
 
 __all__ = [
-    "DENSE_LIMIT",
+    "Columns",
     "Fold",
     "Groups",
+    "MAX_DENSE_BYTES",
     "Path_",
     "Qrels",
+    "RankingColumns",
     "RankingData",
     "Run",
     "SCALERS",
     "Strings",
     "SyntheticData",
-    "Truth",
+    "TrueUtility",
     "atomic_path",
     "atomic_writer",
     "check_seed",
@@ -48,24 +58,28 @@ __all__ = [
     "make_folder",
     "make_opposed",
     "make_synthetic",
-    "match",
+    "match_documents",
     "position_labels",
+    "read_columns",
     "read_data",
     "read_fields",
-    "read_judged",
+    "read_judgments",
     "read_letor",
     "read_parquet",
     "read_qrels",
     "read_queries",
     "read_run",
     "read_scores",
+    "read_table",
     "rotate",
     "scale_by_query",
-    "shuffled",
+    "shuffle",
     "shuffled_queries",
     "split",
     "top_k",
+    "write_columns",
     "write_columns_parquet",
+    "write_csv",
     "write_letor",
     "write_qrels",
     "write_run",

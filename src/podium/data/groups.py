@@ -1,4 +1,4 @@
-"""Which rows belong to which query: the only place that does index arithmetic on queries."""
+"""Groups: which rows belong to which query. Only this file does index arithmetic on queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
-from podium.data.checks import to_array
+from podium.data.argument_checks import to_array
 from podium.errors import DataError, LengthMismatchError, UsageError
 
 
@@ -48,17 +48,17 @@ class Groups:
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
-        """Queries of these many rows."""
+        """Make queries with these numbers of rows."""
         return cls(np.concatenate([[0], np.cumsum(to_array(sizes, "sizes", np.int64))]))
 
     @classmethod
     def from_codes(
         cls, codes: NDArray[np.int64], n: int
     ) -> tuple[Groups, NDArray[np.int64] | None]:
-        """Rows with their query's number in 0..n-1, in any order.
+        """Make groups from the query number, 0..n-1, of each row, in any order.
 
-        Returns the groups and the stable permutation that makes each query's rows
-        contiguous, or None where they are so already.
+        Returns the groups and the stable permutation that makes the rows of each query
+        contiguous, or None if they are contiguous already.
         """
         groups = cls.from_sizes(np.bincount(codes, minlength=n))
         if (np.diff(codes) >= 0).all():
@@ -102,12 +102,12 @@ class Groups:
         return (slice(a, b) for a, b in itertools.pairwise(bounds))
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """The part of each query of values given per row."""
+        """Return the values of each query, from one value per row."""
         self.check(values, "values")
         return [values[rows] for rows in self.slices()]
 
     def check(self, values: NDArray[Any], what: str) -> None:
-        """Raise unless there is one value for each row."""
+        """Raise LengthMismatchError unless there is one value for each row."""
         if values.ndim == 0 or len(values) != self.n_rows:
             got = "a single value" if values.ndim == 0 else f"{len(values)}"
             raise LengthMismatchError(
@@ -115,11 +115,11 @@ class Groups:
             )
 
     def spread(self, per_query: NDArray[Any]) -> NDArray[Any]:
-        """One value per query -> one per row."""
+        """Return one value per row from one value per query."""
         return np.repeat(per_query, self.sizes, axis=0)
 
     def reduce(self, ufunc: np.ufunc, values: NDArray[Any], empty: float = 0.0) -> NDArray[Any]:
-        """ufunc over the rows of each query; empty queries get `empty`.
+        """Reduce the rows of each query by a ufunc; empty queries get `empty`.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class Groups:
         return out
 
     def take(self, queries: Sequence[int] | NDArray[np.int64]) -> tuple[Groups, NDArray[np.int64]]:
-        """These queries in this order: their groups, and the rows they are made of."""
+        """Return the groups of these queries in this order, and their rows."""
         try:
             queries = np.arange(len(self))[to_array(queries, "query numbers", np.int64)]
         except IndexError:
@@ -148,7 +148,7 @@ class Groups:
     def order(
         self, scores: NDArray[np.float64], tie_keys: NDArray[np.float64] | None = None
     ) -> NDArray[np.int64]:
-        """Rows best first, query by query; ties by tie key ascending, then by row.
+        """Return rows best first, query by query; ties by ascending tie key, then by row.
 
         Examples
         --------
@@ -159,7 +159,7 @@ class Groups:
         return kernels.order(scores, tie_keys, self.offsets)
 
     def run_starts(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Where runs of equal values start, query by query: rows in the order of these values.
+        """Return whether each row starts a run of equal values; runs end with their query.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Groups:
         return starts
 
     def runs(self, values: NDArray[Any]) -> Groups:
-        """Runs of equal values as groups of their own."""
+        """Return the runs of equal values as groups of their own."""
         return Groups(np.append(np.flatnonzero(self.run_starts(values)), self.n_rows))
 
     def ranks(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""LETOR / SVMlight text: ``label qid:id 1:value 2:value ... # comment``, one document a line."""
+"""LETOR / SVMlight text: ``label qid:id 1:value 2:value ... # comment``, one document per line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from podium import kernels
-from podium.data.arrays import Matrix
-from podium.data.checks import DENSE_LIMIT, check_memory, check_scaled
-from podium.data.files import COMPRESSIONS, Path_, Progress, atomic_writer, read_blocks
+from podium.data.argument_checks import check_scaled
+from podium.data.atomic_files import atomic_writer
+from podium.data.concatenation import concatenate
+from podium.data.duplicate_documents import warn_of_duplicates
+from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.groups import Groups
 from podium.data.letor_header import header_fields, header_line, read_header
-from podium.data.parallel import in_parallel, threads
-from podium.data.ranking_data import Missing, RankingData, concatenate
-from podium.data.strings import Strings
+from podium.data.packed_strings import Strings
+from podium.data.parallel import map_in_parallel, thread_count
+from podium.data.ranking_columns import Missing
+from podium.data.ranking_data import RankingData
+from podium.data.row_allocation import RowAllocator, stack_rows
+from podium.data.text_files import Progress, read_blocks
 from podium.errors import (
     CorruptFileError,
     DataError,
@@ -31,10 +36,10 @@ from podium.errors import (
     NonFiniteError,
     UsageError,
 )
+from podium.typing import Matrix, Path_
 
-MAX_FEATURE = 1_000_000
-"""Feature ids above this are taken for a mistake."""
-
+MAX_FEATURE_ID = 1_000_000
+"""A larger feature id is taken for a mistake."""
 
 _ERRORS: dict[str, type[DataError]] = {
     "malformed": MalformedLineError,
@@ -52,27 +57,28 @@ def read_letor(
     n_features: int | None = None,
     dtype: DTypeLike | None = None,
     scaled: str | None = None,
-    max_bytes: int = DENSE_LIMIT,
+    max_bytes: int = MAX_DENSE_BYTES,
     progress: Progress | None = None,
 ) -> RankingData:
     """Read LETOR / SVMlight text, plain or ``.gz .xz .bz2 .zst``; several files make one data set.
 
     Comments give document ids (``#docid = GX008-86-4444840 ...``, or a comment that is one word)
-    and are kept. Features that do not stand on a line are 0. Rows of one query may lie apart.
+    and are kept. Features that a line leaves out are 0. Rows of one query may lie apart.
 
     Parameters
     ----------
     missing
-        What the literal NULL means: "error", or "nan" to keep it as NaN. It is never 0.
+        What the literal NULL means: "error", or "nan" for NaN. It is never 0. A file that podium
+        wrote says it itself.
     n_features
-        Number of features; by default the largest id met.
+        Number of features; by default the largest id in the files.
     dtype
         Float64 (default) or float32.
     scaled
-        How the features are scaled within queries, where the file does not say it: "minmax" for
+        How the features are scaled within queries, if the file does not say it: "minmax" for
         LETOR's QueryLevelNorm.
     max_bytes
-        Size a dense matrix may have.
+        Bytes that the dense matrix may take.
     progress
         Called with the number of bytes of text read since the last call.
 
@@ -88,19 +94,20 @@ def read_letor(
     files = _flatten(paths)
     if missing not in ("error", "nan"):
         raise UsageError(f"expected missing='error' or 'nan', got {missing!r}")
-    if n_features is not None and not 1 <= n_features <= MAX_FEATURE:
-        raise UsageError(f"expected n_features from 1 to {MAX_FEATURE}, got {n_features}")
+    if n_features is not None and not 1 <= n_features <= MAX_FEATURE_ID:
+        raise UsageError(f"expected n_features from 1 to {MAX_FEATURE_ID}, got {n_features}")
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
         raise UsageError(f"expected dtype float32 or float64, got {dtype}")
     headers = [read_header(path) for path in files]
-    if len(files) > 1 and any(headers):  # what a header says holds for its own file
-        given: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
-        given |= {"scaled": scaled, "max_bytes": max_bytes, "progress": progress}
-        return concatenate([read_letor(path, **given) for path in files])
+    if len(files) > 1 and any(headers):  # a header is about its own file only
+        arguments: dict[str, Any] = {"missing": missing, "n_features": n_features, "dtype": dtype}
+        arguments |= {"scaled": scaled, "max_bytes": max_bytes, "progress": progress}
+        return concatenate([read_letor(path, **arguments) for path in files])
     check_scaled(scaled)
     header = headers[0] if scaled is None else {**headers[0], "scaled": scaled}
-    options = _Options(
-        np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE,
+    missing = "nan" if header.pop("missing", missing) == "nan" else missing
+    options = _ParseOptions(
+        np.dtype(dtype or header.get("dtype") or np.float64), n_features or MAX_FEATURE_ID,
         missing == "nan", max_bytes,
     )  # fmt: skip
     blocks: list[_Block] = []
@@ -110,37 +117,50 @@ def read_letor(
             rows, width = rows + len(block.y), max(width, block.max_id)
             check_memory(rows, width, options.dtype.itemsize, max_bytes, path)
             blocks.append(block)
-    return _assemble(blocks, width, missing, header)
+    data = _assemble(blocks, width, missing, header)
+    warn_of_duplicates(data, files[0] if len(files) == 1 else None)
+    return data
 
 
 def write_letor(data: RankingData, path: Path_) -> None:
     """Write LETOR text, compressed by the path's ending; ``read_letor`` gives the same data back.
 
     Every feature is written, NaN as NULL, and every number as the shortest text that reads back
-    the same. Comments are kept; document ids without comments become ``#docid = ...``. What LETOR
-    has no place for (feature names, query weights, texts, top-k truth, scaling, float32, ids that are
-    no single word) goes into a first line ``#podium {...}`` that other readers skip. The file appears
-    whole or not at all.
+    the same. Comments are kept; document ids without comments become ``#docid = ...``. LETOR has no
+    place for feature names, query weights, texts, top-k truth, scaling, float32 and ids that are
+    no single word: they go into a first line ``#podium {...}`` that other readers skip. The file
+    appears whole or not at all.
     """
     for qid in data.qids.tolist():
         if not qid or any(c in qid for c in " \t\r\n#"):
-            raise DataError(f"expected query ids without spaces or '#', got {qid!r}")
-    qids, tails = Strings.of(data.qids.tolist()), _tails(data)
+            raise DataError(
+                f"expected query ids without spaces or '#' for LETOR text, got {qid!r}"
+            ).advise(
+                python="to_parquet and write_csv keep any id",
+                command_line="Parquet (.parquet) and CSV (.csv) keep any id",
+            )
+    qids, comments = Strings.of(data.qids.tolist()), _line_comments(data)
 
     def format_queries(bounds: tuple[int, int]) -> bytes:
         return kernels.format_letor(
             data.X, data.y, data.groups.offsets, *bounds,
-            qids.bytes, qids.offsets, tails.bytes, tails.offsets,
+            qids.bytes, qids.offsets, comments.bytes, comments.offsets,
         ).tobytes()  # fmt: skip
 
     with atomic_writer(path) as write:
-        unsaid = _read_tails(tails) != (data.docid_column, data.comment_column)
-        write(header_line(data, unsaid))
-        for text in in_parallel(format_queries, _batches(data.groups)):
+        read_back = _read_line_comments(comments)
+        write(header_line(data, read_back != (data.docid_column, data.comment_column)))
+        for text in map_in_parallel(format_queries, _query_batches(data.groups)):
             write(text)
 
 
-class _Options(NamedTuple):
+_NULL_ADVICE = {
+    "python": "missing='nan' keeps it as NaN",
+    "command_line": "--missing nan keeps it as a missing value",
+}
+
+
+class _ParseOptions(NamedTuple):
     dtype: np.dtype[Any]
     max_feature: int
     null_is_nan: bool
@@ -162,16 +182,16 @@ class _Block(NamedTuple):
     problem: tuple[str, int, str, str] | None
 
 
-def _read_file(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
-    """The blocks of a file that have documents; the first problem as an error with its line."""
+def _read_file(path: str, options: _ParseOptions, progress: Progress | None) -> Iterator[_Block]:
+    """Yield the blocks of a file that have documents; raises the first problem with its line."""
     lines, empty = 0, True
     for block in _parse_blocks(path, options, progress):
         if block.problem is not None:
             kind, line, expected, got = block.problem
-            hint = "; missing='nan' (--missing nan) keeps it as NaN" if kind == "null" else ""
-            raise _ERRORS[kind](
-                f"expected {expected}, got {got!r}{hint}", path=path, line=lines + line + 1
+            error = _ERRORS[kind](
+                f"expected {expected}, got {got!r}", path=path, line=lines + line + 1
             )
+            raise error.advise(**_NULL_ADVICE) if kind == "null" else error
         lines += block.lines
         if len(block.y):
             empty = False
@@ -180,59 +200,28 @@ def _read_file(path: str, options: _Options, progress: Progress | None) -> Itera
         raise EmptyDataError("expected at least one document, got none", path=path)
 
 
-def _parse_blocks(path: str, options: _Options, progress: Progress | None) -> Iterator[_Block]:
-    slab = _Slab(path, options)
-    texts = read_blocks(path, in_flight=threads() + 1)
-    jobs = ((text, slab.rows(text), path, options) for text in texts)
-    for block in in_parallel(lambda job: _parse_block(*job), jobs):
-        slab.width = max(slab.width, block.max_id)
+def _parse_blocks(path: str, options: _ParseOptions, progress: Progress | None) -> Iterator[_Block]:
+    allocator = RowAllocator(path, options.dtype, options.max_bytes)
+    texts = read_blocks(path, in_flight=thread_count() + 1)
+    jobs = ((text, _rows_for(text, allocator, options), path, options) for text in texts)
+    for block in map_in_parallel(lambda job: _parse_block(*job), jobs):
+        allocator.width = max(allocator.width, block.max_id)
         if progress is not None:
             progress(block.n_bytes)
         yield block
 
 
-class _Slab:
-    """Rows for one block after the other out of one large array.
-
-    Fresh memory is what reading costs most; a large array gets it cheaply, and blocks that lie
-    end to end in it need not be copied together afterwards. Memory that is not written to is
-    never taken, so there may be more of it than needed.
-    """
-
-    def __init__(self, path: str, options: _Options) -> None:
-        self.path, self.options = path, options
-        self.width = 0
-        # Compressed text may be many times the size of its file.
-        self.bytes_left = os.path.getsize(path) * (32 if path.endswith(COMPRESSIONS) else 1)
-        self.array: Matrix = np.empty((0, 0), dtype=options.dtype)
-        self.used = 0
-
-    def rows(self, text: NDArray[np.uint8]) -> Matrix:
-        """Rows for the lines of the next block."""
-        n = kernels.count_lines(text)
-        if self.width == 0:
-            comments, self.width = _head(text, self.options)
-            n -= comments
-        if self.used + n > len(self.array) or self.width != self.array.shape[1]:
-            # As many rows as the rest of the file has if its lines are like these.
-            self.array = self._fresh(n, int(1.02 * n * self.bytes_left / len(text)))
-            self.used = 0
-        self.used += n
-        self.bytes_left -= len(text)
-        return self.array[self.used - n : self.used]
-
-    def _fresh(self, least: int, wanted: int) -> Matrix:
-        dtype, max_bytes = self.options.dtype, self.options.max_bytes
-        check_memory(least, self.width, dtype.itemsize, max_bytes, self.path)
-        affordable = max_bytes // max(1, self.width * dtype.itemsize)
-        try:
-            return np.empty((max(least, min(wanted, affordable)), self.width), dtype)
-        except MemoryError:  # a system that grants no more than it has
-            return np.empty((least, self.width), dtype)
+def _rows_for(text: NDArray[np.uint8], allocator: RowAllocator, options: _ParseOptions) -> Matrix:
+    """Return rows for the documents of a block."""
+    n = kernels.count_lines(text)
+    if allocator.width == 0:
+        comments, allocator.width = _read_first_document(text, options)
+        n -= comments
+    return allocator.rows(n, len(text))
 
 
-def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Options) -> _Block:
-    """The documents of a block; parsed again where a feature lies beyond the width of X."""
+def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _ParseOptions) -> _Block:
+    """Parse the documents of a block, and again if a feature lies beyond the width of X."""
     while True:
         y, starts, ids, comments, docids, max_id, lines, problem = kernels.parse_letor(
             text, X, options.max_feature, options.null_is_nan
@@ -244,8 +233,8 @@ def _parse_block(text: NDArray[np.uint8], X: Matrix, path: str, options: _Option
         X = np.empty((len(X), max_id), dtype=options.dtype)
 
 
-def _head(text: NDArray[np.uint8], options: _Options) -> tuple[int, int]:
-    """Comment lines before the first document, and that one's largest feature id.
+def _read_first_document(text: NDArray[np.uint8], options: _ParseOptions) -> tuple[int, int]:
+    """Return the number of comment lines before the first document, and its largest feature id.
 
     In most files all documents have the features of the first.
     """
@@ -260,18 +249,18 @@ def _head(text: NDArray[np.uint8], options: _Options) -> tuple[int, int]:
 def _assemble(
     blocks: list[_Block], width: int, missing: Missing, header: dict[str, Any]
 ) -> RankingData:
-    """Blocks -> RankingData, each query's rows together."""
+    """Make RankingData from blocks, with the rows of each query together."""
     y = np.concatenate([b.y for b in blocks])
     codes, qids = _number_runs(blocks)
     comments = Strings.concatenate([b.comments for b in blocks])
     docids = Strings.concatenate([b.docids for b in blocks])
-    X = _stack([b.X for b in blocks], len(y), width)
+    X = stack_rows([b.X for b in blocks], len(y), width)
     groups, rows = Groups.from_codes(codes, len(qids))
     if rows is not None:
         if header.keys() & {"docids", "comments", "doc_text"}:
             raise CorruptFileError("expected each query's lines together below a '#podium' line")
         X, y, comments, docids = X[rows], y[rows], comments.take(rows), docids.take(rows)
-    known, said = _columns(docids, comments)
+    docid_column, comment_column = _drop_redundant(docids, comments)
     return RankingData(
         X=X,
         y=y,
@@ -279,38 +268,16 @@ def _assemble(
         qids=qids,
         missing=missing,
         source_rows=rows,
-        **{"docid_column": known, "comment_column": said, **header_fields(header)},
+        **{
+            "docid_column": docid_column,
+            "comment_column": comment_column,
+            **header_fields(header),
+        },
     )
 
 
-def _stack(parts: list[Matrix], n_rows: int, width: int) -> Matrix:
-    """The parts below each other, narrow ones filled up with 0; no copy where they lie so already."""
-    slab = parts[0].base
-    if isinstance(slab, np.ndarray) and slab.shape[1] == width and _end_to_end(parts):
-        return slab[:n_rows]
-    out = np.empty((n_rows, width), dtype=parts[0].dtype)
-    row = 0
-    for part in parts:
-        rows = out[row : row + len(part)]
-        rows[:, : part.shape[1]] = part[:, :width]
-        rows[:, part.shape[1] :] = 0
-        row += len(part)
-    return out
-
-
-def _end_to_end(parts: list[Matrix]) -> bool:
-    """Whether the parts are adjacent rows from the start of one array."""
-    slab = parts[0].base
-    address = slab.ctypes.data if isinstance(slab, np.ndarray) else 0
-    for part in parts:
-        if part.base is not slab or part.ctypes.data != address:
-            return False
-        address += part.nbytes
-    return True
-
-
 def _number_runs(blocks: list[_Block]) -> tuple[NDArray[np.int64], NDArray[np.object_]]:
-    """A query number for each row, in order of first appearance, and the query ids."""
+    """Return a query number for each row, in order of first appearance, and the query ids."""
     numbers: dict[str, int] = {}
     codes = []
     for block in blocks:
@@ -323,52 +290,52 @@ def _number_runs(blocks: list[_Block]) -> tuple[NDArray[np.int64], NDArray[np.ob
 def _flatten(paths: tuple[Path_ | Sequence[Path_], ...]) -> list[str]:
     files: list[str] = []
     for path in paths:
-        several = [path] if isinstance(path, str | os.PathLike) else path
-        files += [os.fspath(one) for one in several]
+        group = [path] if isinstance(path, str | os.PathLike) else path
+        files += [os.fspath(member) for member in group]
     if not files:
         raise UsageError("expected at least one path to read, got none")
     return files
 
 
-def _tails(data: RankingData) -> Strings:
-    """What follows the features on each line: the comment, or one that names the document."""
+def _line_comments(data: RankingData) -> Strings:
+    """The end of each line behind the features: the comment, or one that names the document."""
     if data.comment_column is not None:
-        tails = [f"#{c}" if c else "" for c in data.comment_column]
+        comments = [f"#{c}" if c else "" for c in data.comment_column]
     elif data.docid_column is not None:
-        tails = [f"#docid = {d}" if d else "" for d in data.docid_column]
+        comments = [f"#docid = {d}" if d else "" for d in data.docid_column]
     else:
-        tails = [""] * len(data)
-    return Strings.of("" if "\n" in tail else tail for tail in tails)
+        comments = [""] * len(data)
+    return Strings.of("" if "\n" in comment else comment for comment in comments)
 
 
-def _read_tails(tails: Strings) -> tuple[Strings | None, Strings | None]:
-    """The document ids and comments that reading these tails gives."""
-    text = "".join(f"0 qid:0 {tail}\n" for tail in tails).encode("utf-8", "surrogateescape")
+def _read_line_comments(comments: Strings) -> tuple[Strings | None, Strings | None]:
+    """Return the document ids and comments that a reader of these line ends gets."""
+    text = "".join(f"0 qid:0 {c}\n" for c in comments).encode("utf-8", "surrogateescape")
     block = kernels.parse_letor(
-        np.frombuffer(text, dtype=np.uint8), np.empty((len(tails), 0)), MAX_FEATURE, False
+        np.frombuffer(text, dtype=np.uint8), np.empty((len(comments), 0)), MAX_FEATURE_ID, False
     )
-    return _columns(Strings(*block[4]), Strings(*block[3]))
+    return _drop_redundant(Strings(*block[4]), Strings(*block[3]))
 
 
-def _columns(docids: Strings, comments: Strings) -> tuple[Strings | None, Strings | None]:
-    """Document ids and comments, None where they say nothing (beyond each other)."""
-    known, said = docids.offsets[-1] > 0, comments.offsets[-1] > 0
-    if known and _only_names(comments, docids):
+def _drop_redundant(docids: Strings, comments: Strings) -> tuple[Strings | None, Strings | None]:
+    """Return ids and comments; None for empty ones, and for comments that only repeat the ids."""
+    has_docids, has_comments = docids.offsets[-1] > 0, comments.offsets[-1] > 0
+    if has_docids and _repeat_docids(comments, docids):
         return docids, None
-    return docids if known else None, comments if said else None
+    return docids if has_docids else None, comments if has_comments else None
 
 
-def _only_names(comments: Strings, docids: Strings) -> bool:
-    """Whether every comment is exactly what write_letor makes of a document id."""
+def _repeat_docids(comments: Strings, docids: Strings) -> bool:
+    """Whether every comment is exactly the one that write_letor makes from the document id."""
     prefix = np.frombuffer(b"docid = ", dtype=np.uint8)
-    named = docids.lengths > 0
-    if not np.array_equal(comments.lengths, np.where(named, docids.lengths + len(prefix), 0)):
+    present = docids.lengths > 0
+    if not np.array_equal(comments.lengths, np.where(present, docids.lengths + len(prefix), 0)):
         return False
-    starts = comments.offsets[:-1][named]
+    starts = comments.offsets[:-1][present]
     return bool((comments.bytes[starts[:, None] + np.arange(len(prefix))] == prefix).all())
 
 
-def _batches(groups: Groups) -> Iterator[tuple[int, int]]:
+def _query_batches(groups: Groups) -> Iterator[tuple[int, int]]:
     """Runs of queries of about 10,000 rows."""
     edges = np.searchsorted(groups.offsets, np.arange(0, groups.n_rows, 10_000), side="left")
     bounds = [*dict.fromkeys(edges.tolist()), len(groups)]

@@ -1,4 +1,4 @@
-"""A first line ``#podium {...}`` in LETOR text, for what its other lines have no place for."""
+"""The header of LETOR text: a first line ``#podium {...}`` for names, weights, texts and the like."""
 
 from __future__ import annotations
 
@@ -7,52 +7,64 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.checks import check_scaled
-from podium.data.files import read_first_line
-from podium.data.ranking_data import RankingData
-from podium.data.strings import Strings
+from podium.data.argument_checks import check_scaled
+from podium.data.categories import Category
+from podium.data.packed_strings import Strings
+from podium.data.ranking_columns import RankingColumns
+from podium.data.text_files import read_first_line
 from podium.errors import CorruptFileError
 
-_HEADER = b"#podium "  # a comment for every other reader
+_HEADER_START = b"#podium "  # a comment for every other reader
 
 
-def header_line(data: RankingData, unsaid: bool) -> bytes:
-    """The first line for what LETOR text has no place for; nothing where there is nothing.
+def header_line(data: RankingColumns, with_comments: bool) -> bytes:
+    """Return the header of the data as a line; empty if the other lines say everything.
 
-    `unsaid`: the lines' comments do not say the document ids and comments of the data.
+    `with_comments`: the header carries document ids and comments, because the lines cannot.
     """
-    kept: dict[str, Any] = {}
-    if unsaid:
-        kept["docids"] = None if data.docid_column is None else list(data.docid_column)
-        kept["comments"] = None if data.comment_column is None else list(data.comment_column)
+    header: dict[str, Any] = {}
+    if with_comments:
+        header["docids"] = None if data.docid_column is None else list(data.docid_column)
+        header["comments"] = None if data.comment_column is None else list(data.comment_column)
     if data.X.dtype == np.float32:
-        kept["dtype"] = "float32"
+        header["dtype"] = "float32"
     if data.feature_names is not None:
-        kept["feature_names"] = data.feature_names
+        header["feature_names"] = data.feature_names
     if data.topk is not None:
-        kept["topk"] = data.topk
+        header["topk"] = data.topk
     if data.scaled is not None:
-        kept["scaled"] = data.scaled
+        header["scaled"] = data.scaled
+    if data.missing == "nan":
+        header["missing"] = "nan"
+    if data.categories:
+        header["categories"] = {name: c.to_record() for name, c in data.categories.items()}
     if data.query_weight is not None:
-        kept["query_weight"] = data.query_weight.tolist()
+        header["query_weight"] = data.query_weight.tolist()
     if data.query_text is not None:
-        kept["query_text"] = list(data.query_text)
+        header["query_text"] = list(data.query_text)
     if data.doc_text:
-        kept["doc_text"] = {name: list(text) for name, text in data.doc_text.items()}
-    return _HEADER + json.dumps(kept).encode() + b"\n" if kept else b""
+        header["doc_text"] = {name: list(text) for name, text in data.doc_text.items()}
+    return _HEADER_START + json.dumps(header).encode() + b"\n" if header else b""
 
 
 def read_header(path: str) -> dict[str, Any]:
-    """What the first line of a file says, if it is podium's."""
-    line = read_first_line(path, _HEADER)
+    """Return the entries of a file's header; empty if the first line is not a header."""
+    line = read_first_line(path, _HEADER_START)
     if line is None:
         return {}
     try:
-        header = json.loads(line[len(_HEADER) :])
+        header = json.loads(line[len(_HEADER_START) :])
         if not isinstance(header, dict) or header.get("dtype") not in (None, "float32", "float64"):
             raise ValueError(f"not a header: {header!r:.60}")
         header_fields(header)
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise CorruptFileError(
             f"expected JSON after '#podium ', got something else ({error})", path=path, line=1
         ) from error
@@ -60,30 +72,37 @@ def read_header(path: str) -> dict[str, Any]:
 
 
 def header_fields(header: dict[str, Any]) -> dict[str, Any]:
-    """The fields of RankingData a header carries; anything odd is a ValueError or TypeError."""
-    found: dict[str, Any] = {}
-    for field, kept in (("docid_column", "docids"), ("comment_column", "comments")):
-        if kept in header:
-            found[field] = None if header[kept] is None else _texts(header[kept])
+    """Return the columns of RankingData in a header; raises ValueError or TypeError for anything else."""
+    columns: dict[str, Any] = {}
+    for column, key in (("docid_column", "docids"), ("comment_column", "comments")):
+        if key in header:
+            columns[column] = None if header[key] is None else _to_strings(header[key])
     if "feature_names" in header:
-        found["feature_names"] = tuple(_texts(header["feature_names"]))
+        columns["feature_names"] = tuple(_to_strings(header["feature_names"]))
     if "topk" in header:
         if type(header["topk"]) is not int:
             raise TypeError(f"topk {header['topk']!r}")
-        found["topk"] = header["topk"]
+        columns["topk"] = header["topk"]
     if "scaled" in header:
         check_scaled(header["scaled"])
-        found["scaled"] = header["scaled"]
+        columns["scaled"] = header["scaled"]
+    if "missing" in header:
+        if header["missing"] not in ("error", "nan"):
+            raise ValueError(f"missing {header['missing']!r:.60}")
+        columns["missing"] = header["missing"]
+    if "categories" in header:
+        records = header["categories"].items()
+        columns["categories"] = {name: Category.from_record(record) for name, record in records}
     if "query_weight" in header:
-        found["query_weight"] = np.array([float(w) for w in header["query_weight"]])
+        columns["query_weight"] = np.array([float(w) for w in header["query_weight"]])
     if "query_text" in header:
-        found["query_text"] = _texts(header["query_text"])
+        columns["query_text"] = _to_strings(header["query_text"])
     if "doc_text" in header:
-        found["doc_text"] = {name: _texts(t) for name, t in header["doc_text"].items()}
-    return found
+        columns["doc_text"] = {name: _to_strings(t) for name, t in header["doc_text"].items()}
+    return columns
 
 
-def _texts(values: Any) -> Strings:
+def _to_strings(values: Any) -> Strings:
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise TypeError("a list of texts was expected")
     return Strings.of(values)

@@ -1,4 +1,4 @@
-"""Work on pieces of a file side by side, in order and with few pieces in memory."""
+"""Parallel work on the pieces of a file by threads, in order and with few pieces in memory."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-def threads() -> int:
-    """Threads worth starting: the cores this process may use, at most 8."""
+def thread_count() -> int:
+    """Threads worth starting: the cores that this process may use, at most 8."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(8, cores or 1)
 
 
-def in_parallel(work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
-    """work(item) of each item, in order; at most threads() + 1 items are under way.
+def map_in_parallel(work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+    """Yield work(item) of each item, in order; at most thread_count() + 1 items are in progress.
 
-    Pays where work releases the interpreter's lock, as the kernels do.
+    It pays if work releases the interpreter's lock, as the kernels do.
 
     Examples
     --------
-    >>> list(in_parallel(abs, [-3, 2, -1]))
+    >>> list(map_in_parallel(abs, [-3, 2, -1]))
     [3, 2, 1]
     """
     pending: deque[Future[Answer]] = deque()
-    with ThreadPoolExecutor(threads()) as pool:
+    with ThreadPoolExecutor(thread_count()) as pool:
         for item in items:
             pending.append(pool.submit(work, item))
-            if len(pending) > threads():
+            if len(pending) > thread_count():
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

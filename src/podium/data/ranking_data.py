@@ -1,69 +1,74 @@
-"""What a ranking problem is: documents in rows, grouped by query, with labels."""
+"""RankingData, a ranking problem: documents in rows, grouped by query, with labels."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
-from os import PathLike
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from podium.data.arrays import Matrix, dense, encode_queries, pack, per_query, text_per_query
-from podium.data.checks import DENSE_LIMIT, check_shapes, check_values, to_array
+from podium.data.argument_checks import to_array
+from podium.data.categories import Category
+from podium.data.data_frames import Backend, make_frame, read_frame
+from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
 from podium.data.groups import Groups
-from podium.data.strings import Strings
-from podium.errors import (
-    DataError,
-    EmptyDataError,
-    LengthMismatchError,
-    MissingDocidsError,
-    NonFiniteError,
-    UsageError,
-)
+from podium.data.label_figures import draw_calibration, draw_feature, draw_labels
+from podium.data.packed_strings import Strings
+from podium.data.parquet_writer import write_parquet
+from podium.data.query_ids import encode_queries, pack_texts, texts_per_query, values_per_query
+from podium.data.ranking_columns import Missing, RankingColumns, check_doc_text, to_feature_names
+from podium.errors import EmptyDataError, LengthMismatchError, UnknownNameError
+from podium.figure_style import new_axes
+from podium.typing import Matrix, Path_
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-Missing = Literal["error", "nan"]
+MAX_DIGESTED_BYTES = 64 << 20
+"""The most bytes of features that a fingerprint digests as they are (64 MiB)."""
+MAX_KEPT_COLUMNS = 4
+"""The most columns of derived values that the data keeps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankingData:
+class RankingData(RankingColumns):
     """Documents in rows, grouped by query; checked once, never changed.
 
     Parameters
     ----------
     X
-        Features, one row a document, C-contiguous float32 or float64. Not copied where that can
-        be avoided: leave your own array as it is.
+        Features, one row per document, C-contiguous float32 or float64. Not copied if that can be
+        avoided: do not change your own array afterwards.
     y
-        Labels, one a document, 0 or more.
+        Labels, one per document, 0 or more.
     groups
         Which rows belong to which query.
     qids
-        Query ids (text), one a query.
+        Query ids (text), one per query.
     docid_column, comment_column
-        Document ids and LETOR comments, one a document.
+        Document ids and LETOR comments, one per document.
     query_weight
-        How much each query counts, one a query.
+        How much each query counts, one per query.
     query_text, doc_text
-        What people read: one string a query; named fields, one string a document.
+        What people read: one string per query; named fields, one string per document.
     feature_names
-        One a feature.
+        One per feature.
     topk
-        Where labels are positions (top-k truth): the k of y = k + 1 - position.
+        The k of y = k + 1 - position, if labels are positions (top-k truth).
     scaled
         How the features were scaled within each query, if they were: "minmax", "zscore", or a name
-        of one's own. A model trained on such data knows it, and no engine can repeat it.
+        of your own. A model that is trained on the data keeps it; no engine can repeat the scaling.
     missing
-        "nan" where NaN in X stands for a missing value.
+        "nan" if NaN in X stands for a missing value.
     source_rows
-        The input row of each row, where the input had a query's rows apart.
+        The input row of each row, if the rows of a query were apart in the input.
+    categories
+        The features that are words, by name: X has the place of each word. `Prepared` rankers take
+        them.
 
     Examples
     --------
@@ -73,40 +78,6 @@ class RankingData:
     >>> data.qids.tolist(), data.y.tolist(), data.groups.offsets.tolist()
     (['a', 'b'], [0.0, 2.0, 1.0], [0, 2, 3])
     """
-
-    X: Matrix
-    y: NDArray[np.float64]
-    groups: Groups
-    qids: NDArray[np.object_]
-    docid_column: Strings | None = None
-    comment_column: Strings | None = None
-    query_weight: NDArray[np.float64] | None = None
-    query_text: Strings | None = None
-    doc_text: Mapping[str, Strings] = field(default_factory=dict)
-    feature_names: tuple[str, ...] | None = None
-    topk: int | None = None
-    scaled: str | None = None
-    missing: Missing = "error"
-    source_rows: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        dtype = np.float32 if np.asarray(self.X).dtype == np.float32 else np.float64
-        self._set("X", _frozen(self.X, dtype))
-        self._set("y", _frozen(np.array(self.y, dtype=np.float64), np.float64))
-        self._set("qids", _frozen(np.array(self.qids, dtype=object), object))
-        if self.query_weight is not None:
-            self._set("query_weight", _frozen(np.array(self.query_weight, np.float64), np.float64))
-        self._set("doc_text", MappingProxyType(dict(self.doc_text)))
-        check_shapes(self)
-        check_values(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled in memory (for joblib) as its fields; the copy is checked and frozen again."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return partial(type(self), **{**values, "doc_text": dict(self.doc_text)}), ()
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
 
     @classmethod
     def from_arrays(
@@ -123,16 +94,16 @@ class RankingData:
         topk: int | None = None,
         scaled: str | None = None,
         missing: Missing = "error",
+        categories: Mapping[str, Category] | None = None,
         dtype: DTypeLike | None = None,
-        max_bytes: int = DENSE_LIMIT,
+        max_bytes: int = MAX_DENSE_BYTES,
     ) -> RankingData:
-        """From arrays, one row a document; rows of one query need not be contiguous.
+        """Make data from arrays, one row per document; rows of one query need not be contiguous.
 
-        Queries keep the order of their first row, rows their order within the query. Where
-        rows had to move, ``regroup`` brings other per-row values into the new order and
-        ``restore`` takes them back. ``query_weight`` and ``query_text`` are given one a query
-        (in the order of first rows) or one a row. Sparse X is made dense if that takes at
-        most ``max_bytes``.
+        Queries keep the order of their first row, rows their order within the query. If rows had
+        to move, ``regroup`` brings other values per row into the new order, and ``restore`` takes
+        them back. ``query_weight`` and ``query_text`` have one value per query (in the order of
+        first rows) or one per row. A sparse X becomes dense if that takes at most ``max_bytes``.
 
         Examples
         --------
@@ -142,7 +113,7 @@ class RankingData:
         >>> data.regroup(["r0", "r1", "r2", "r3"]).tolist()
         ['r0', 'r2', 'r1', 'r3']
         """
-        X = dense(X, dtype, max_bytes)
+        X = to_dense(X, dtype, max_bytes)
         codes, qids = encode_queries(qid)
         y = to_array(y, "labels", np.float64)
         for what, values in (("labels", y), ("query ids", codes)):
@@ -153,10 +124,10 @@ class RankingData:
         groups, rows = Groups.from_codes(codes, len(qids))
         order = slice(None) if rows is None else rows
         first = np.arange(len(codes))[order][groups.offsets[:-1]]
-        column = None if docid is None else pack(docid, "docid", len(X))
+        column = None if docid is None else pack_texts(docid, "docid", len(X))
         texts = {
-            name: pack(values, f"doc_text[{name!r}]", len(X))
-            for name, values in (doc_text or {}).items()
+            name: pack_texts(values, f"doc_text[{name!r}]", len(X))
+            for name, values in check_doc_text({} if doc_text is None else doc_text).items()
         }
         return cls(
             X=X[order],
@@ -164,16 +135,17 @@ class RankingData:
             groups=groups,
             qids=qids,
             docid_column=_reorder(column, rows),
-            query_weight=per_query(query_weight, codes, first, "query_weight"),
-            query_text=text_per_query(query_text, codes, first),
+            query_weight=values_per_query(query_weight, codes, first, "query_weight"),
+            query_text=texts_per_query(query_text, codes, first),
             doc_text={
                 name: text if rows is None else text.take(rows) for name, text in texts.items()
             },
-            feature_names=None if feature_names is None else tuple(map(str, feature_names)),
+            feature_names=to_feature_names(feature_names),
             topk=topk,
             scaled=scaled,
             missing=missing,
             source_rows=rows,
+            categories={} if categories is None else categories,
         )
 
     @classmethod
@@ -186,104 +158,94 @@ class RankingData:
         doc: str | None = None,
         **options: Any,
     ) -> RankingData:
-        """From a pandas, polars or pyarrow table; see ``podium.data.frames.from_frame``."""
-        from podium.data.frames import from_frame
+        """Make data from a pandas, polars or pyarrow table, one row per document.
 
-        return from_frame(frame, label, query, features, doc, **options)
+        Parameters
+        ----------
+        frame
+            The table.
+        label, query, doc
+            Column names. With label=None all labels are 0: documents to be scored.
+        features
+            Columns to use; by default every other column, which must then be a number.
+        options
+            ``weight`` and ``query_text``: names of columns. ``doc_text``: names of columns that people
+            read, such as title and body. ``categories``: names of features that are words.
+            ``topk``, ``scaled`` and ``missing``: as in RankingData.
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """As a pandas, polars or pyarrow table; see ``podium.data.frames.to_frame``."""
-        from podium.data.frames import to_frame
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"qid": [1, 1], "label": [1, 0], "bm25": [2.5, 0.5], "id": ["a", "b"]})
+        >>> data = RankingData.from_frame(df, doc="id")
+        >>> data.feature_names, data.docids.tolist()
+        (('bm25',), ['a', 'b'])
+        """
+        return cls.from_arrays(**read_frame(frame, label, query, features, doc, **options))
 
-        return to_frame(self, backend)
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Make a pandas, polars or pyarrow table: qid, label, docid (if there are ids), features.
 
-    def to_parquet(self, path: str | PathLike[str]) -> None:
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> make_synthetic(n_queries=2, seed=0).to_frame("polars").columns[:3]
+        ['qid', 'label', 'docid']
+        """
+        return make_frame(self, backend)
+
+    def to_parquet(self, path: Path_) -> None:
         """Write a Parquet copy, which opens without parsing; read with ``read_parquet``."""
-        from podium.data.parquet import write_parquet
-
         write_parquet(self, path)
-
-    def __len__(self) -> int:
-        return self.groups.n_rows
-
-    def __repr__(self) -> str:
-        labels = f"labels {self.y.min():g}..{self.y.max():g}"
-        if self.topk is not None:
-            labels = f"top-{self.topk} truth"
-        return (
-            f"{type(self).__name__}({_count(self.n_queries, 'query', 'queries')}, "
-            f"{_count(len(self), 'document')}, {_count(self.n_features, 'feature')}, {labels})"
-        )
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.groups)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.X.shape[1])
-
-    @cached_property
-    def docids(self) -> NDArray[np.object_] | None:
-        """Document ids, one a row, or None."""
-        return None if self.docid_column is None else self.docid_column.to_array()
-
-    @cached_property
-    def comments(self) -> NDArray[np.object_] | None:
-        """What stood behind ``#`` in a LETOR file, one a row, or None."""
-        return None if self.comment_column is None else self.comment_column.to_array()
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells data sets apart: SHA-256 of features, labels, queries and their weights.
+        """SHA-256 of features, labels, queries and their weights, which identifies a data set.
 
-        Made once: on large data it takes as long as some passes of training.
+        Large features enter by a hash of each document, which takes no longer than to read them.
         """
         digest = hashlib.sha256()
         weight = np.ones(self.n_queries) if self.query_weight is None else self.query_weight
-        for array in (self.X, self.y, self.groups.offsets, weight):
+        features: NDArray[Any] = self.X
+        if features.nbytes > MAX_DIGESTED_BYTES:
+            digest.update(f"{features.dtype}{features.shape}".encode())
+            features = self.feature_hashes()
+        for array in (features, self.y, self.groups.offsets, weight):
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(array.data)
         digest.update("\n".join(self.qids.tolist()).encode("utf-8", "surrogatepass"))
+        for name, category in self.categories.items():
+            digest.update("\n".join((name, *category.words)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    def require_docids(self, purpose: str) -> Strings:
-        """The document ids, or an error that says what they are needed for."""
-        if self.docid_column is None:
-            raise MissingDocidsError(
-                f"{purpose} needs document ids and this data has none; "
-                "give docid= (arrays), doc= (frames) or '#docid = ...' comments (LETOR)"
-            )
-        return self.docid_column
+    def feature_hashes(self, seed: int = 0) -> NDArray[np.uint64]:
+        """Return a number for each document that its features decide."""
 
-    def check_scores(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """Scores as a vector with one number a row, or an error that says what they are instead."""
-        values = to_array(scores, "scores", np.float64)
-        if values.ndim != 1:
-            got = f"an array of shape {values.shape}"
-            raise LengthMismatchError(f"expected one score per document, got {got}")
-        values = np.ascontiguousarray(values)
-        self.groups.check(values, "scores")
-        if np.isnan(values).any():
-            row = int(np.argmax(np.isnan(values)))
-            raise NonFiniteError(
-                f"expected scores that are numbers, got nan in row {row} "
-                f"(query {self.qids[self.groups.codes[row]]!r})"
-            )
-        return values
+        def compute(data: RankingData) -> NDArray[np.uint64]:
+            bounds = np.arange(len(data) + 1, dtype=np.int64) * data.X[:1].nbytes
+            return Strings(data.X.view(np.uint8).reshape(-1), bounds).hash(seed)
 
-    def names(self) -> tuple[str, ...]:
-        """Feature names, or f1..fd where they have none."""
-        return self.feature_names or tuple(f"f{j}" for j in range(1, self.n_features + 1))
+        return self.per_document(f"feature hashes, seed {seed}", compute)
 
-    def queries(self) -> Iterator[tuple[str, slice]]:
-        """Each query id with its rows."""
-        return zip(self.qids.tolist(), self.groups.slices(), strict=True)
+    def per_document(
+        self, name: str, compute: Callable[[RankingData], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return one value per document that its own content decides, computed once for all fits."""
+        values: dict[str, NDArray[Any]] = self.__dict__.setdefault("_per_document", {})
+        column = values.get(name)
+        if column is None:
+            column = compute(self)
+            if len(values) >= MAX_KEPT_COLUMNS:
+                values.clear()
+            values[name] = column
+        return column  # not values[name]: another thread may have cleared them
+
+    def stored_features(self) -> tuple[Matrix, NDArray[np.int64] | None]:
+        """Return the features as they are stored, and which of their rows the documents are (None: all)."""
+        return self.X, None
 
     def subset(self, queries: Sequence[int] | NDArray[Any]) -> RankingData:
-        """These queries (by number, or a mask), in this order.
+        """Return these queries (by number, or a mask), in this order.
 
         Examples
         --------
@@ -315,6 +277,7 @@ class RankingData:
             topk=self.topk,
             scaled=self.scaled,
             missing=self.missing,
+            categories=self.categories,
         )
 
     def with_features(
@@ -324,134 +287,89 @@ class RankingData:
         *,
         scaled: str | None = None,
     ) -> RankingData:
-        """The same documents with other features; `scaled` as it was, unless it is given."""
-        names = self.feature_names if feature_names is None else tuple(feature_names)
-        # What is made of features that were scaled depends on the whole query as they do.
-        how = self.scaled if scaled is None else scaled
-        return self._plain(X=to_array(X, "X"), feature_names=names, scaled=how)
+        """Return the same documents with other features, all of them numbers.
+
+        scaled=None keeps `scaled` as it was.
+        """
+        return self._replace_columns(
+            X=to_array(X, "X"),
+            categories={},
+            feature_names=to_feature_names(feature_names) or self.feature_names,
+            # Features made from scaled ones depend on the whole query, as those do.
+            scaled=self.scaled if scaled is None else scaled,
+        )
 
     def with_labels(self, y: ArrayLike, topk: int | None = None) -> RankingData:
-        """The same documents with other labels (positions, where topk is given)."""
-        return self._plain(y=to_array(y, "labels", np.float64), topk=topk)
+        """Return the same documents with other labels, which are positions if topk is given."""
+        return self._replace_columns(y=to_array(y, "labels", np.float64), topk=topk)
 
-    def _plain(self, **changes: Any) -> RankingData:
+    def _replace_columns(self, **changes: Any) -> RankingData:
+        """Return RankingData even if this is a subclass with fields of its own."""
         values = {f.name: getattr(self, f.name) for f in fields(RankingData)}
         return RankingData(**{**values, **changes})
 
-    def regroup(self, values: ArrayLike) -> NDArray[Any]:
-        """Per-row values in the order of the input -> in the order of this data's rows."""
-        array = to_array(values, "values")
-        self.groups.check(array, "values")
-        return array if self.source_rows is None else array[self.source_rows]
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the number of documents with each label; return the axes."""
+        ax = new_axes("drawing labels") if ax is None else ax
+        draw_labels(ax, self.y, self.n_queries)
+        return ax
 
-    def restore(self, values: ArrayLike) -> NDArray[Any]:
-        """Per-row values in the order of this data's rows -> in the order of the input."""
-        array = to_array(values, "values")
-        self.groups.check(array, "values")
-        if self.source_rows is None:
-            return array
-        out = np.empty_like(array)
-        out[self.source_rows] = array
-        return out
+    def plot_feature(self, feature: str, ax: Any = None) -> Any:
+        """Draw the distribution of a feature for each label; return the axes.
+
+        The thick line has the quartiles, the thin one 5% to 95% of the documents, the black one is
+        the median.
+
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> make_synthetic(n_queries=20, seed=0).plot_feature("f1").get_ylabel()
+        'f1'
+        """
+        names = self.names()
+        if feature not in names:
+            raise UnknownNameError("feature", str(feature), names)
+        ax = new_axes("drawing a feature") if ax is None else ax
+        values = self.X[:, names.index(feature)].astype(np.float64)
+        draw_feature(ax, values, self.y, feature)
+        return ax
+
+    def plot_calibration(self, scores: ArrayLike, ax: Any = None, *, bins: int = 10) -> Any:
+        """Draw the mean label of documents with about the same score; return the axes.
+
+        The documents of all queries are sorted by score and cut into equal parts. A line that falls
+        somewhere shows scores that put worse documents first. The intervals take documents as
+        independent, so they are somewhat narrow.
+
+        Parameters
+        ----------
+        scores
+            One score per row, in the order of the rows.
+        bins
+            The number of parts.
+        """
+        values = self.check_scores(scores)
+        ax = new_axes("drawing a calibration") if ax is None else ax
+        draw_calibration(ax, values, self.y, bins)
+        return ax
 
     def equals(self, other: RankingData) -> bool:
-        """Whether all is the same, to the bit (missing values included)."""
+        """Whether all columns are the same, to the bit (missing values included)."""
         return isinstance(other, RankingData) and all(
-            _same(getattr(self, f.name), getattr(other, f.name))
+            _is_same(getattr(self, f.name), getattr(other, f.name))
             for f in fields(RankingData)
             if f.name != "source_rows"
         )
-
-
-def concatenate(parts: Sequence[RankingData]) -> RankingData:
-    """The queries of several data sets as one; a query that stands in two of them is an error.
-
-    Examples
-    --------
-    >>> from podium.data import make_synthetic
-    >>> data = make_synthetic(n_queries=4, seed=0)
-    >>> concatenate([data.subset([0, 1]), data.subset([2, 3])]).n_queries
-    4
-    """
-    if not parts:
-        raise UsageError("expected at least one data set to concatenate, got none")
-    head = parts[0]
-    for part in parts[1:]:
-        if part.scaled != head.scaled:
-            first, second = (
-                "not said to be" if one is None else one for one in (head.scaled, part.scaled)
-            )
-            raise DataError(
-                f"expected data sets scaled alike within queries, got one that is {first} and one that "
-                f"is {second}; see podium data convert --scale and --scaled"
-            )
-        for what in ("n_features", "feature_names", "topk"):
-            if getattr(part, what) != getattr(head, what):
-                raise DataError(
-                    f"expected data sets with the same {what}, "
-                    f"got {getattr(head, what)} and {getattr(part, what)}"
-                )
-    weights = [p.query_weight for p in parts]
-    weighted = any(w is not None for w in weights)
-    return RankingData(
-        X=np.concatenate([p.X for p in parts]),
-        y=np.concatenate([p.y for p in parts]),
-        groups=Groups.from_sizes(np.concatenate([p.groups.sizes for p in parts])),
-        qids=np.concatenate([p.qids for p in parts]),
-        docid_column=_join([p.docid_column for p in parts]),
-        comment_column=_join([p.comment_column for p in parts]),
-        query_weight=np.concatenate(
-            [np.ones(p.n_queries) if w is None else w for p, w in zip(parts, weights, strict=True)]
-        )
-        if weighted
-        else None,
-        query_text=_join([p.query_text for p in parts]),
-        doc_text={
-            name: Strings.concatenate([p.doc_text[name] for p in parts])
-            for name in head.doc_text
-            if all(name in p.doc_text for p in parts)
-        },
-        feature_names=head.feature_names,
-        topk=head.topk,
-        scaled=head.scaled,
-        source_rows=_joined_rows(parts),
-        missing="nan" if any(p.missing == "nan" for p in parts) else "error",
-    )
-
-
-def _joined_rows(parts: Sequence[RankingData]) -> NDArray[np.int64] | None:
-    """The input rows of data sets one below the other."""
-    if all(p.source_rows is None for p in parts):
-        return None
-    starts = np.cumsum([0] + [len(p) for p in parts])
-    rows = [np.arange(len(p)) if p.source_rows is None else p.source_rows for p in parts]
-    return np.concatenate([r + start for r, start in zip(rows, starts, strict=False)])
-
-
-def _join(columns: Sequence[Strings | None]) -> Strings | None:
-    present = [c for c in columns if c is not None]
-    return Strings.concatenate(present) if len(present) == len(columns) else None
-
-
-def _count(n: int, one: str, many: str = "") -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def _frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
-    # A view, so that freezing it leaves the caller's own array writable.
-    array = np.ascontiguousarray(values, dtype=dtype).view()
-    array.setflags(write=False)
-    return array
 
 
 def _reorder(column: Strings | None, rows: NDArray[np.int64] | None) -> Strings | None:
     return column if column is None or rows is None else column.take(rows)
 
 
-def _same(a: object, b: object) -> bool:
+def _is_same(a: object, b: object) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         nan = a.dtype.kind == "f"
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=nan)
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(_is_same(a[k], b[k]) for k in a)
     return type(a) is type(b) and a == b

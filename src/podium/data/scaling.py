@@ -1,4 +1,4 @@
-"""Features on a common scale within each query."""
+"""Scaling of features within each query: min-max and z-scores."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.arrays import Matrix
 from podium.data.groups import Groups
 from podium.data.ranking_data import RankingData
-from podium.errors import UnknownNameError
+from podium.errors import DataError, UnknownNameError
+from podium.typing import Matrix
 
 
 def scale_by_query(data: RankingData, method: str = "minmax") -> RankingData:
@@ -28,6 +28,13 @@ def scale_by_query(data: RankingData, method: str = "minmax") -> RankingData:
     """
     if method not in SCALERS:
         raise UnknownNameError("scaling", method, SCALERS)
+    if data.categories:
+        raise DataError(
+            f"expected numbers to scale, got the category {next(iter(data.categories))!r:.80}"
+        ).advise(
+            python="Prepared(ranker, scale='query-minmax') makes numbers of categories first",
+            command_line="podium train --scale query-minmax makes numbers of categories first",
+        )
     X = data.X.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
         scaled = SCALERS[method](data.groups, X).astype(data.X.dtype)
@@ -40,11 +47,11 @@ def _minmax(groups: Groups, X: Matrix) -> NDArray[np.floating]:
 
 
 def _zscore(groups: Groups, X: Matrix) -> NDArray[np.floating]:
-    known = ~np.isnan(X)
-    n = np.maximum(groups.reduce(np.add, known.astype(np.float64)), 1)
-    mean = groups.reduce(np.add, np.where(known, X, 0.0)) / n
-    squares = np.where(known, X - groups.spread(mean), 0.0) ** 2
-    # Rounding leaves a constant feature a spread of about 1e-17: exactly constant means 0.
+    present = ~np.isnan(X)
+    n = np.maximum(groups.reduce(np.add, present.astype(np.float64)), 1)
+    mean = groups.reduce(np.add, np.where(present, X, 0.0)) / n
+    squares = np.where(present, X - groups.spread(mean), 0.0) ** 2
+    # Rounding gives a constant feature a deviation of about 1e-17; it must be exactly 0.
     varies = groups.reduce(np.fmax, X) > groups.reduce(np.fmin, X)
     return _shift_and_divide(groups, X, mean, np.sqrt(groups.reduce(np.add, squares) / n) * varies)
 
@@ -61,3 +68,4 @@ SCALERS: dict[str, Callable[[Groups, Matrix], NDArray[np.floating]]] = {
     "minmax": _minmax,
     "zscore": _zscore,
 }
+"""Every scaling within queries by name."""

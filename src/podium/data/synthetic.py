@@ -1,4 +1,4 @@
-"""Generated ranking problems with a known answer."""
+"""Synthetic data: generated ranking problems whose answer is known."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data.checks import check_seed
+from podium.data.argument_checks import check_seed
 from podium.data.groups import Groups
+from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
-from podium.data.strings import Strings
 from podium.errors import UsageError
 
-# Quantiles (every 5%) of the number of documents a query in LETOR 4.0's MQ2008.
+# Quantiles (every 5%) of the number of documents per query in LETOR 4.0's MQ2008.
 _MQ2008_SIZES = (5, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 15, 15, 16, 16, 16, 29, 31, 32, 60, 121)
 
 
 @dataclass(frozen=True)
-class Truth:
-    """The utility that made the labels: linear, or with a bend and an interaction.
+class TrueUtility:
+    """The utility behind the labels: linear, or with a bend and an interaction.
 
     linear: u(x) = w.x. nonlinear: u(x) = w.x + 2 sin(3 x_1) + 2 x_2 x_3.
     """
@@ -30,7 +30,7 @@ class Truth:
     kind: Literal["linear", "nonlinear"] = "linear"
 
     def __call__(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The noise-free utility of each row."""
+        """Return the utility of each row, without noise."""
         X = np.asarray(X, dtype=np.float64)
         utility = X @ self.weights
         if self.kind == "nonlinear":
@@ -40,13 +40,13 @@ class Truth:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SyntheticData(RankingData):
-    """RankingData that knows the truth behind its labels."""
+    """RankingData with the utility behind its labels."""
 
-    truth: Truth = field(kw_only=True)
+    truth: TrueUtility = field(kw_only=True)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The best weights of a linear ranker (exactly, where the truth is linear)."""
+        """The best weights of a linear ranker (exactly so if the utility is linear)."""
         return self.truth.weights
 
 
@@ -61,15 +61,15 @@ def make_synthetic(
     blank: float = 0.0,
     seed: int = 0,
 ) -> SyntheticData:
-    """A ranking problem whose answer is known.
+    """Generate a ranking problem whose answer is known.
 
-    Features are standard normal, with a shift of each query's own. The utility u(x) (see Truth)
+    Features are standard normal, shifted for each query. The utility u(x) (see TrueUtility)
     is standardised within the query, disturbed by noise, and cut into grades.
 
     Parameters
     ----------
     n_docs
-        Documents a query: a number, a range (low, high), or "mq2008" for that set's sizes.
+        Documents per query: a number, a range (low, high), or "mq2008" for the sizes of that set.
         (1000 gives lists like MQ2007-list's.)
     grades
         The share of labels 0, 1, 2, ...
@@ -106,13 +106,13 @@ def make_synthetic(
     groups = Groups.from_sizes(_draw_sizes(rng, n_queries, n_docs))
     X = rng.standard_normal((groups.n_rows, n_features))
     X += groups.spread(0.5 * rng.standard_normal((n_queries, n_features)))
-    answer = Truth(rng.standard_normal(n_features) / np.sqrt(n_features), truth)
+    answer = TrueUtility(rng.standard_normal(n_features) / np.sqrt(n_features), truth)
     utility = _standardise(groups, answer(X)) + noise * rng.standard_normal(groups.n_rows)
-    # The share of a query's documents below this one decides its grade; where in its own 1/n a
-    # document lies is drawn once a query, so that shares hold on average for short lists too.
+    # The share of a query's documents below this one decides its grade. A document covers 1/n of the
+    # query; its point in there is drawn once per query, so that shares hold on average in short lists.
     n, draw = groups.spread(groups.sizes), groups.spread(rng.random(n_queries))
-    below = (n - groups.ranks(utility) + draw) / n
-    labels = np.searchsorted(np.cumsum(shares)[:-1], below, side="right")
+    share_below = (n - groups.ranks(utility) + draw) / n
+    labels = np.searchsorted(np.cumsum(shares)[:-1], share_below, side="right")
     labels[groups.spread(rng.random(n_queries) < blank)] = 0
     qids = _query_names(n_queries)
     return SyntheticData(
@@ -133,7 +133,7 @@ def make_opposed(
     n_features: int = 46,
     noise: float = 0.05,
 ) -> RankingData:
-    """Total orders whose top degree is ordered against the rest: no linear score has them right.
+    """Generate total orders whose top degree is ordered against the rest: no linear score fits them.
 
     A document has a degree, uniform on 0, 1, 2, and t, uniform on (0, 1); its utility is degree + t.
 
@@ -151,7 +151,7 @@ def make_opposed(
     seed
         Same seed, same bytes.
     n_features
-        The two above and the nuisance.
+        The two features above and the nuisance.
     noise
         Standard deviation of e.
 
@@ -211,7 +211,7 @@ def _draw_sizes(
         raise UsageError(f"expected a number, a range (low, high) or 'mq2008', got {n_docs!r}")
     low, high = n_docs if isinstance(n_docs, tuple | list) else (n_docs, n_docs)
     if not 1 <= low <= high:
-        raise UsageError(f"expected 1 <= low <= high documents a query, got {n_docs}")
+        raise UsageError(f"expected 1 <= low <= high documents per query, got {n_docs}")
     return rng.integers(low, high + 1, n_queries)
 
 

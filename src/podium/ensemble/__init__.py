@@ -1,22 +1,34 @@
-"""Many rankers as one."""
+"""Ensembles, many rankers as one: TopRank votes on the head of a list, CFBRS weighs blocks of features."""
 
-from podium.ensemble.adaptation import Adaptation
-from podium.ensemble.alpha import Alpha
-from podium.ensemble.cfbrs import CFBRS
-from podium.ensemble.class_table import ClassTable, PersonalList, UserClass
-from podium.ensemble.composed import Composed, LinearComposed, ensemble_of
-from podium.ensemble.composition_boosting import boost
-from podium.ensemble.compositions import Compositions, blocks_of
-from podium.ensemble.explanation import HeadExplanation, explain_head
-from podium.ensemble.heads import Heads
-from podium.ensemble.lattice import Lattice
-from podium.ensemble.plan import Plan, make_plan
-from podium.ensemble.reranked import Member, Reranked
-from podium.ensemble.standing import Evidence, Trial, choose_temperature, means, softened
-from podium.ensemble.toprank import TopRank
-from podium.ensemble.users import Batch
-from podium.ensemble.votes import Combination, Votes
-from podium.ensemble.weighing import votes_and_gains, weigh_population
+from podium.ensemble.cfbrs.block_weights import (
+    BlockWeights,
+    Evidence,
+    TemperatureTrial,
+    choose_temperature,
+    mean_gains,
+    tempered_weights,
+)
+from podium.ensemble.cfbrs.composed_model import ComposedModel, LinearComposedModel, ensemble_of
+from podium.ensemble.cfbrs.composition_boosting import boost_compositions
+from podium.ensemble.cfbrs.composition_feedback import CompositionFeedback
+from podium.ensemble.cfbrs.composition_plan import CompositionPlan, make_plan
+from podium.ensemble.cfbrs.composition_sums import CompositionSums
+from podium.ensemble.cfbrs.compositions import Compositions, block_spans
+from podium.ensemble.cfbrs.feature_blocks import BlockCombination, BlockVotes
+from podium.ensemble.cfbrs.ranker import CFBRS
+from podium.ensemble.cfbrs.user_classes import (
+    Adaptation,
+    ClassTable,
+    FeedbackBatch,
+    PersonalList,
+    UserClass,
+    votes_and_gains,
+    weigh_population,
+)
+from podium.ensemble.toprank.head_explanation import HeadExplanation
+from podium.ensemble.toprank.heads import Heads
+from podium.ensemble.toprank.ranker import TopRank
+from podium.ensemble.toprank.reranked_model import Member, RerankedModel
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
@@ -24,44 +36,44 @@ RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank, "cfbrs": CFBRS}
 """The rankers of this room by name; ``podium.RANKERS`` has every room's."""
 
 MODELS: dict[str, type[Model]] = {
-    "reranked": Reranked,
-    "composed": Composed,
-    "composed-linear": LinearComposed,
+    "reranked": RerankedModel,
+    "composed": ComposedModel,
+    "composed-linear": LinearComposedModel,
 }
 """The kinds of model of this room, for model files."""
 
 __all__ = [
     "Adaptation",
-    "Alpha",
-    "Batch",
+    "BlockCombination",
+    "BlockVotes",
+    "BlockWeights",
     "CFBRS",
     "ClassTable",
-    "Combination",
-    "Composed",
+    "ComposedModel",
+    "CompositionFeedback",
+    "CompositionPlan",
+    "CompositionSums",
     "Compositions",
     "Evidence",
+    "FeedbackBatch",
     "HeadExplanation",
     "Heads",
-    "Lattice",
-    "LinearComposed",
+    "LinearComposedModel",
     "MODELS",
     "Member",
     "PersonalList",
-    "Plan",
     "RANKERS",
-    "Reranked",
+    "RerankedModel",
+    "TemperatureTrial",
     "TopRank",
-    "Trial",
     "UserClass",
-    "Votes",
-    "blocks_of",
-    "boost",
+    "block_spans",
+    "boost_compositions",
     "choose_temperature",
     "ensemble_of",
-    "explain_head",
     "make_plan",
-    "means",
-    "softened",
+    "mean_gains",
+    "tempered_weights",
     "votes_and_gains",
     "weigh_population",
 ]

@@ -1,8 +1,9 @@
-"""Models out to search engines, and models in from other programs."""
+"""Exchange of models: exported to search engines, imported from other programs."""
 
-from podium.exchange.emulators import EMULATORS, emulate
-from podium.exchange.exporting import EXPORTERS, export_model
-from podium.exchange.importing import IMPORTERS, import_model
+from podium.exchange.emulation import EMULATORS, emulate
+from podium.exchange.exporters.exported_model import ExportedModel
+from podium.exchange.model_export import EXPORTERS, export_model
+from podium.exchange.model_import import IMPORTERS, import_model
 from podium.exchange.normalizers import (
     NORMALIZERS,
     MinMax,
@@ -10,17 +11,16 @@ from podium.exchange.normalizers import (
     fit_normalizers,
     normalize,
 )
-from podium.exchange.portable import Portable, WeightedSum
-from podium.exchange.targets.content import Exported
+from podium.exchange.portable_model import PortableModel, WeightedSum
 
 __all__ = [
     "EMULATORS",
     "EXPORTERS",
-    "Exported",
+    "ExportedModel",
     "IMPORTERS",
     "MinMax",
     "NORMALIZERS",
-    "Portable",
+    "PortableModel",
     "Standard",
     "WeightedSum",
     "emulate",

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.data import SCALERS
 from podium.errors import CannotExpressError, DataError, UnknownNameError, UsageError
-
-Floats = NDArray[np.float64]
+from podium.typing import Floats
 
 
 @dataclass(frozen=True)
 class Standard:
-    """(x - mean) / standard deviation.
+    """The normalizer (x - mean) / standard deviation.
 
     Examples
     --------
@@ -35,22 +33,22 @@ class Standard:
 
     @property
     def shift(self) -> float:
-        """What is taken off."""
+        """The number that is subtracted."""
         return self.mean
 
     @property
     def divisor(self) -> float:
-        """What is divided by."""
+        """The number to divide by."""
         return self.standard_deviation
 
     def __call__(self, x: Any) -> Any:
-        """A scaled value."""
+        """Return the scaled value."""
         return (x - self.mean) / self.standard_deviation
 
 
 @dataclass(frozen=True)
 class MinMax:
-    """(x - minimum) / (maximum - minimum); values outside go below 0 and above 1.
+    """The normalizer (x - minimum) / (maximum - minimum); values outside go below 0 and above 1.
 
     Examples
     --------
@@ -67,26 +65,26 @@ class MinMax:
 
     @property
     def shift(self) -> float:
-        """What is taken off."""
+        """The number that is subtracted."""
         return self.minimum
 
     @property
     def divisor(self) -> float:
-        """What is divided by."""
+        """The number to divide by."""
         return self.maximum - self.minimum
 
     def __call__(self, x: Any) -> Any:
-        """A scaled value."""
+        """Return the scaled value."""
         return (x - self.minimum) / (self.maximum - self.minimum)
 
 
 Normalizer = Standard | MinMax
 NORMALIZERS: dict[str, type[Standard] | type[MinMax]] = {"standard": Standard, "min_max": MinMax}
-"""By the names that Elasticsearch has for them."""
+"""Normalizers by the names that Elasticsearch has for them."""
 
 
 def fit_normalizers(X: Any, names: Sequence[str], kind: str = "standard") -> dict[str, Normalizer]:
-    """One normalizer a feature, from the rows of all queries; a constant feature has none.
+    """Return one normalizer per feature, from the rows of all queries; a constant feature has none.
 
     Examples
     --------
@@ -98,18 +96,18 @@ def fit_normalizers(X: Any, names: Sequence[str], kind: str = "standard") -> dic
     matrix = np.asarray(X, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise DataError(f"expected {len(names)} columns, got an array of shape {matrix.shape}")
-    found: dict[str, Normalizer] = {}
+    normalizers: dict[str, Normalizer] = {}
     for name, x in zip(names, matrix.T, strict=True):
         low, high = float(np.nanmin(x)), float(np.nanmax(x))
         if low < high and kind == "standard":
-            found[name] = Standard(float(np.nanmean(x)), float(np.nanstd(x)))
+            normalizers[name] = Standard(float(np.nanmean(x)), float(np.nanstd(x)))
         elif low < high:
-            found[name] = MinMax(low, high)
-    return found
+            normalizers[name] = MinMax(low, high)
+    return normalizers
 
 
 def normalize(X: Any, names: Sequence[str], normalizers: Mapping[str, Normalizer]) -> Floats:
-    """A matrix with its columns scaled, for training.
+    """Return a matrix with its columns scaled, for training.
 
     Examples
     --------
@@ -123,34 +121,38 @@ def normalize(X: Any, names: Sequence[str], normalizers: Mapping[str, Normalizer
     return out
 
 
-def read_normalizers(told: Any, names: Sequence[str]) -> tuple[Normalizer | None, ...]:
-    """One a feature, from what a user has: by name, as Elasticsearch tells them, or a fitted scaler.
+def read_normalizers(normalizers: Any, names: Sequence[str]) -> tuple[Normalizer | None, ...]:
+    """Return one normalizer per feature, None for features that are not scaled.
+
+    Users give them by name, in the form of Elasticsearch, or as a fitted scaler.
 
     Examples
     --------
     >>> read_normalizers({"a": {"min_max": {"minimum": 0, "maximum": 4}}}, ["a", "b"])
     (MinMax(minimum=0, maximum=4), None)
     """
-    if told is None:
+    if normalizers is None:
         return (None,) * len(names)
-    if isinstance(told, str):
-        raise _not_by_feature(told)
-    if not isinstance(told, Mapping):
-        return _of_scaler(told, len(names))
-    for name in told:
+    if isinstance(normalizers, str):
+        raise _scaler_name_error(normalizers)
+    if not isinstance(normalizers, Mapping):
+        return _from_scaler(normalizers, len(names))
+    for name in normalizers:
         if name not in names:
             raise UnknownNameError("feature", str(name), names)
-    return tuple(_normalizer(name, told[name]) if name in told else None for name in names)
+    return tuple(
+        _read_normalizer(name, normalizers[name]) if name in normalizers else None for name in names
+    )
 
 
-def _not_by_feature(name: str) -> UsageError:
+def _scaler_name_error(name: str) -> UsageError:
     if name not in SCALERS:
         return UsageError(f"expected normalizers by feature or a fitted scaler, got {name!r}")
-    return scaled_by_query(name)
+    return scaled_by_query_error(name)
 
 
-def scaled_by_query(name: str) -> CannotExpressError:
-    """What is said of features that were scaled within each query."""
+def scaled_by_query_error(name: str) -> CannotExpressError:
+    """Return the error for features that were scaled within each query."""
     return CannotExpressError(
         f"scaling by query ({name}) needs all documents of a query, and engines score one document "
         "at a time; nearest: scale by the training data's own numbers (fit_normalizers, normalize), "
@@ -158,11 +160,11 @@ def scaled_by_query(name: str) -> CannotExpressError:
     )
 
 
-def _normalizer(name: str, told: Any) -> Normalizer:
-    if isinstance(told, Standard | MinMax):
-        return told
-    if isinstance(told, Mapping) and len(told) == 1:
-        ((kind, settings),) = told.items()
+def _read_normalizer(name: str, value: Any) -> Normalizer:
+    if isinstance(value, Standard | MinMax):
+        return value
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((kind, settings),) = value.items()
         if kind in NORMALIZERS and isinstance(settings, Mapping):
             try:
                 return NORMALIZERS[kind](**settings)
@@ -171,16 +173,16 @@ def _normalizer(name: str, told: Any) -> Normalizer:
     raise UsageError(
         f"expected a normalizer of {name!r} as in {{'standard': {{'mean': 1970, "
         "'standard_deviation': 30}} or {'min_max': {'minimum': 0, 'maximum': 10}}, "
-        f"got {told!r}"
+        f"got {value!r}"
     )
 
 
-def _of_scaler(scaler: Any, n: int) -> tuple[Normalizer | None, ...]:
-    """scikit-learn's scalers that are (x - shift) / divisor."""
+def _from_scaler(scaler: Any, n: int) -> tuple[Normalizer | None, ...]:
+    """Return the normalizers of a scaler of scikit-learn that computes (x - shift) / divisor."""
     kind = type(scaler).__name__
     if kind not in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"):
         raise CannotExpressError(
-            f"{kind} is no scaling of single features by two numbers each, which is all that "
+            f"{kind} is not a scaling of single features by two numbers each, which is all that "
             "engines do; nearest: StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler"
         )
     if getattr(scaler, "clip", False):

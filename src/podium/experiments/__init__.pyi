@@ -13,7 +13,7 @@ from .folds import (
     data_fingerprint as data_fingerprint,
     fold_files as fold_files,
     read_folds as read_folds,
-    shortened as shortened,
+    shorten_fold as shorten_fold,
 )
 from .checkpoints import (
     RunProgress as RunProgress,
@@ -23,10 +23,8 @@ from .checkpoints import (
     run_or_load as run_or_load,
     cache_key as cache_key,
 )
-from .report import (
-    DataFacts as DataFacts,
-    Report as Report,
-)
+from .comparison_result import DataFacts as DataFacts
+from .report import Report as Report
 from .reproductions import (
     REPRODUCTIONS as REPRODUCTIONS,
     MissingData as MissingData,

@@ -1,4 +1,4 @@
-"""Rankers compared over folds: settings chosen on validation queries, numbers from test queries."""
+"""Compare rankers over folds: settings are chosen on validation queries, numbers are of test queries."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import delayed
 
 from podium import kernels
 from podium.data import Fold, check_seed
-from podium.data.files import Path_
 from podium.errors import UnknownNameError, UsageError
-from podium.experiments.checkpoints import (
-    DIED,
-    CheckpointStore,
-    fingerprint,
-    readable,
-    side_by_side,
-)
-from podium.experiments.contestants import Contestant, Grid, as_contestants
+from podium.experiments.checkpoints import CheckpointStore, fingerprint
+from podium.experiments.compared_metrics import DEFAULT_METRICS, curve_metric, read_metrics
+from podium.experiments.comparison_result import DataFacts
+from podium.experiments.contestants import Contestant, read_contestants
+from podium.experiments.fingerprint_inputs import data_inputs
 from podium.experiments.fold_results import FoldResult, Seconds, TimedFoldResult, run_fold
-from podium.experiments.folds import as_folds
-from podium.experiments.hardest import hardest
-from podium.experiments.identity import data_told
-from podium.experiments.measures import DEFAULT_METRICS, as_curve, as_measures
-from podium.experiments.report import DataFacts, Report
+from podium.experiments.folds import make_folds
+from podium.experiments.hard_queries import find_hard_queries
+from podium.experiments.parallel_tasks import KILLED_MESSAGE, run_tasks
+from podium.experiments.report import Report
 from podium.experiments.summary import FoldFacts, summarise
+from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, mean_over_queries
-from podium.metrics.significance import CORRECTIONS
+from podium.metrics.multiple_testing import CORRECTIONS
+from podium.rankers.tuning import Grid
+from podium.typing import Path_
 
 State = Literal["kept", "running", "done", "failed"]
-CELLS = "cells"
+CELLS_FOLDER = "cells"
 """The folder of finished cells within `out`."""
 
 
 @dataclass(frozen=True)
 class ComparisonProgress:
-    """A cell is being run, is done, has failed, or was found done from an earlier run ("kept")."""
+    """The state of a cell, one ranker on one fold; "kept" means done in an earlier run."""
 
     ranker: str
     fold: int
@@ -48,7 +46,7 @@ class ComparisonProgress:
     done: int
     total: int
     value: float | None = None
-    """The mean of the first metric on the test queries of a cell that is done."""
+    """The mean of the first metric on the test queries, if the cell is done."""
 
 
 def compare(
@@ -81,29 +79,28 @@ def compare(
     rankers
         Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
     metrics
-        What is measured; the first one chooses settings. Equal scores count in the mean over their
-        orders, unless a name says ``ties=``; see `Report.measured`.
+        The metrics to measure; the first one chooses settings. Equal scores count in the mean over
+        their orders, unless a name says ``ties=``; see `Report.measured`.
     folds
-        Into how many parts RankingData is cut.
+        The number of parts that RankingData is cut into.
     seed
-        Of the folds, of rankers given by name, and of the tests.
+        The seed of the folds, of rankers given by name, and of the tests.
     tune
-        Whether settings are chosen from each ranker's own grid, its paper's; or grids by label. Of a
-        ranker given as it is, settings other than the defaults are kept.
+        Whether settings are chosen from each ranker's own grid, that of its paper; or grids by label.
+        A ranker given as an instance keeps settings other than the defaults.
     baseline
-        The label of the ranker the others are tested against; the first one unless given.
+        The label of the ranker that the others are tested against; None: the first one.
     correction
-        Of p-values, for the number of rankers: "holm", "bonferroni", "bh" or "none".
+        How p-values are corrected for the number of rankers: "holm", "bonferroni", "bh" or "none".
     n_jobs
-        Cells (a ranker on a fold) that joblib runs at a time, by any of its backends; the result is
-        the same.
+        The number of cells (a ranker on a fold) that joblib runs at a time; the result is the same.
     out
-        A folder where every finished cell is kept: a run that was killed goes on from there. Cells of
-        other data, settings or versions are run anew.
+        A folder where every finished cell is kept, so that a killed run goes on. Cells of other data,
+        settings or versions are run again.
     progress
         Called with a `ComparisonProgress` when a cell begins and when it is done.
     name
-        What the report calls the data.
+        The name of the data in the report.
 
     Examples
     --------
@@ -114,44 +111,61 @@ def compare(
     (0.95, 6)
     """
     check_seed(seed)
-    contestants = as_contestants(rankers, tune=tune, seed=seed)
+    contestants = read_contestants(rankers, tune=tune, seed=seed)
     labels = tuple(contestant.label for contestant in contestants)
-    measures = as_measures(metrics)
-    reference = labels[0] if baseline is None else baseline
-    if reference not in labels:
-        raise UnknownNameError("baseline among the rankers", reference, labels)
+    measures = read_metrics(metrics)
+    baseline = labels[0] if baseline is None else baseline
+    _check_options(labels, baseline, n_jobs, correction)
+    parts = make_folds(data, folds, seed)
+    curve_name, curve = curve_metric(measures, topk=parts[0].test.topk is not None)
+    run = _ComparisonRun(
+        contestants, parts, measures, curve, None if out is None else Path(out), progress
+    )
+    timed = run.run_cells(n_jobs)
+    cells = tuple(result.cell for result in timed)
+    fold_facts, metric_names = _fold_facts(parts), tuple(measures)
+    return Report(
+        data=DataFacts.of(parts, escape_text(_data_name(data) if name is None else name)),
+        metrics=metric_names,
+        measured={name: str(metric) for name, metric in measures.items()},
+        curve=curve_name,
+        rankers=labels,
+        baseline=baseline,
+        correction=correction,
+        seed=seed,
+        tuned=any(contestant.has_choices for contestant in contestants),
+        version=version("podium-ltr"),
+        folds=fold_facts,
+        cells=tuple(replace(cell, heads=()) for cell in cells),
+        standings=summarise(cells, fold_facts, labels, metric_names, baseline, correction, seed),
+        hardest=find_hard_queries(cells, parts, metric_names[0]),
+        times=tuple(result.seconds for result in timed),
+    )
+
+
+def _check_options(labels: Sequence[str], baseline: str, n_jobs: int, correction: str) -> None:
+    if baseline not in labels:
+        raise UnknownNameError("baseline among the rankers", baseline, labels)
     if not isinstance(n_jobs, int) or n_jobs == 0:
         raise UsageError(f"expected n_jobs of 1 or more, or -1 for all cores, got {n_jobs!r}")
     if correction not in CORRECTIONS:
         raise UnknownNameError("correction", correction, CORRECTIONS)
-    parts = as_folds(data, folds, seed)
-    curve_name, curve = as_curve(measures, topk=parts[0].test.topk is not None)
-    run = _Run(contestants, parts, measures, curve, None if out is None else Path(out), progress)
-    timed = run.cells(n_jobs)
-    cells = tuple(one.cell for one in timed)
-    fold_facts, names = _parts(parts), tuple(measures)
-    return Report(
-        data=DataFacts.of(parts, readable(_name(data) if name is None else name)),
-        metrics=names,
-        measured={name: str(metric) for name, metric in measures.items()},
-        curve=curve_name,
-        rankers=labels,
-        baseline=reference,
-        correction=correction,
-        seed=seed,
-        tuned=any(contestant.chosen for contestant in contestants),
-        version=version("podium-ltr"),
-        folds=fold_facts,
-        cells=tuple(replace(cell, heads=()) for cell in cells),
-        standings=summarise(cells, fold_facts, labels, names, reference, correction, seed),
-        hardest=hardest(cells, parts, names[0]),
-        times=tuple(one.seconds for one in timed),
-    )
+
+
+class _ComparedCell(NamedTuple):
+    """A ranker on a fold, by the number of the fold."""
+
+    contestant: Contestant
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.contestant.label}.fold{self.number}"
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    """All cells of a comparison: those that are kept are read, the others are run."""
+class _ComparisonRun:
+    """All cells of a comparison: those that an earlier run kept are loaded, the others are run."""
 
     contestants: tuple[Contestant, ...]
     folds: list[Fold]
@@ -160,74 +174,87 @@ class _Run:
     out: Path | None
     progress: Callable[[ComparisonProgress], object] | None
 
-    def cells(self, n_jobs: int) -> list[TimedFoldResult]:
-        """Ranker by ranker, fold by fold, however they were run."""
-        work = {
-            _key(contestant, number): (contestant, number) for contestant, number in self._work()
-        }
-        store: CheckpointStore[TimedFoldResult] = CheckpointStore(
-            None if self.out is None else self.out / CELLS, TimedFoldResult
-        )
-        prints = {key: self._fingerprint(*one) for key, one in work.items()} if self.out else {}
+    def run_cells(self, n_jobs: int) -> list[TimedFoldResult]:
+        """Return the results ranker by ranker and fold by fold, in whatever order they were run."""
+        numbers = range(1, len(self.folds) + 1)
+        # Run fold by fold: early on every ranker has a result.
+        cells = [
+            _ComparedCell(contestant, number)
+            for number in numbers
+            for contestant in self.contestants
+        ]
+        by_key = {cell.key: cell for cell in cells}
+        folder = None if self.out is None else self.out / CELLS_FOLDER
+        store: CheckpointStore[TimedFoldResult] = CheckpointStore(folder, TimedFoldResult)
+        prints = {key: self._fingerprint(cell) for key, cell in by_key.items()} if self.out else {}
+        results = self._load(store, prints, len(cells))
+        for key, timed in self._run(by_key, results, n_jobs):
+            results[key] = timed
+            if timed.cell.error is None:  # the next run tries a cell again that failed
+                store.save(key, prints.get(key, ""), timed)
+            state: State = "done" if timed.cell.error is None else "failed"
+            self._report(timed.cell, state, len(results), len(cells))
+        return [
+            results[_ComparedCell(contestant, number).key]
+            for contestant in self.contestants
+            for number in numbers
+        ]
+
+    def _load(
+        self, store: CheckpointStore[TimedFoldResult], prints: Mapping[str, str], total: int
+    ) -> dict[str, TimedFoldResult]:
+        """Return the results that an earlier run kept."""
         results: dict[str, TimedFoldResult] = {}
         for key in prints:
-            piece = store.load(key, prints[key])
-            if piece is not None:
-                results[key] = piece
-                self._tell(piece.cell, "kept", len(results), len(work))
-        left = {
+            timed = store.load(key, prints[key])
+            if timed is not None:
+                results[key] = timed
+                self._report(timed.cell, "kept", len(results), total)
+        return results
+
+    def _run(
+        self,
+        cells: Mapping[str, _ComparedCell],
+        results: Mapping[str, TimedFoldResult],
+        n_jobs: int,
+    ) -> Iterator[tuple[str, TimedFoldResult]]:
+        """Yield the results of the cells that have none yet, as they are done."""
+
+        def on_start(key: str) -> None:
+            cell = FoldResult(cells[key].contestant.label, cells[key].number)
+            self._report(cell, "running", len(results), len(cells))
+
+        def on_killed(key: str) -> TimedFoldResult:
+            label, number = cells[key].contestant.label, cells[key].number
+            cell = FoldResult(label, number, error=KILLED_MESSAGE)
+            return TimedFoldResult(cell, Seconds(label, number, 0.0, 0.0))
+
+        tasks = {
             key: delayed(run_fold)(
                 contestant, self.folds[number - 1], number, self.measures, self.curve
             )
-            for key, (contestant, number) in work.items()
+            for key, (contestant, number) in cells.items()
             if key not in results
         }
+        yield from run_tasks(tasks, n_jobs, on_start, on_killed)
 
-        def starting(key: str) -> None:
-            contestant, number = work[key]
-            self._tell(FoldResult(contestant.label, number), "running", len(results), len(work))
-
-        def died(key: str) -> TimedFoldResult:
-            contestant, number = work[key]
-            return TimedFoldResult(
-                FoldResult(contestant.label, number, error=DIED),
-                Seconds(contestant.label, number, 0.0, 0.0),
-            )
-
-        for key, timed in side_by_side(left, n_jobs, starting, died):
-            results[key] = timed
-            if timed.cell.error is None:  # what failed is tried again by the next run
-                store.save(key, prints.get(key, ""), timed)
-            state: State = "done" if timed.cell.error is None else "failed"
-            self._tell(timed.cell, state, len(results), len(work))
-        return [
-            results[_key(contestant, n + 1)]
-            for contestant in self.contestants
-            for n in range(len(self.folds))
-        ]
-
-    def _work(self) -> Iterator[tuple[Contestant, int]]:
-        """Fold by fold: early on there is something of every ranker."""
-        for number in range(1, len(self.folds) + 1):
-            for contestant in self.contestants:
-                yield contestant, number
-
-    def _fingerprint(self, contestant: Contestant, number: int) -> str:
-        """Of data, settings, metrics and version: what a cell depends on."""
+    def _fingerprint(self, cell: _ComparedCell) -> str:
+        """Return the fingerprint of all that a cell depends on: data, settings, metrics and version."""
+        contestant, number = cell
         fold = self.folds[number - 1]
         return fingerprint(
             {
                 "version": version("podium-ltr"),
                 "kernels": kernels.BACKEND,
-                "data": [data_told(part) for part in fold],
-                "ranker": [contestant.label, contestant.told()],
+                "data": [data_inputs(part) for part in fold],
+                "ranker": [contestant.label, contestant.fingerprint_inputs()],
                 "fold": number,
                 "metrics": [[name, str(metric)] for name, metric in self.measures.items()],
                 "curve": str(self.curve),
             }
         )
 
-    def _tell(self, cell: FoldResult, state: State, done: int, total: int) -> None:
+    def _report(self, cell: FoldResult, state: State, done: int, total: int) -> None:
         if self.progress is not None:
             values = cell.values.get(next(iter(self.measures)), ())
             weight = self.folds[cell.fold - 1].test.query_weight if values else None
@@ -236,19 +263,15 @@ class _Run:
             self.progress(ComparisonProgress(cell.ranker, cell.fold, state, done, total, value))
 
 
-def _key(contestant: Contestant, number: int) -> str:
-    return f"{contestant.label}.fold{number}"
-
-
-def _parts(folds: Sequence[Fold]) -> tuple[FoldFacts, ...]:
+def _fold_facts(folds: Sequence[Fold]) -> tuple[FoldFacts, ...]:
     return tuple(
         FoldFacts(
-            number, fold.train.n_queries, fold.valid.n_queries, tuple(map(readable, fold.test.qids)),
+            number, fold.train.n_queries, fold.valid.n_queries, tuple(map(escape_text, fold.test.qids)),
             None if fold.test.query_weight is None else tuple(fold.test.query_weight.tolist()),
         )
         for number, fold in enumerate(folds, start=1)
     )  # fmt: skip
 
 
-def _name(data: Any) -> str:
+def _data_name(data: Any) -> str:
     return Path(data).resolve().name if isinstance(data, str | Path) else ""

@@ -1,4 +1,4 @@
-"""The main job on data that every Python has: its own standard library, searched."""
+"""The demo: every ranker on the search of Python's own standard library, with rules and a report."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import Fold, RankingData, kfold, scale_by_query
-from podium.data.durability import make_folder
-from podium.data.files import atomic_writer
+from podium.data.atomic_files import atomic_writer, make_folder
 from podium.experiments.compare import ComparisonProgress, compare
-from podium.experiments.measures import DEFAULT_METRICS
+from podium.experiments.compared_metrics import DEFAULT_METRICS
+from podium.experiments.demo_corpus import (
+    LibraryEntry,
+    SearchProblem,
+    library_index,
+    search_problem,
+)
 from podium.experiments.report import Report
-from podium.experiments.stdlib import LibraryEntry, SearchProblem, library_index, search_problem
 from podium.features import make_features
 from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank, write_rules
 from podium.rankers import Ranker
-from podium.rankers.history import Watch
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model
-from podium.rankers.ranker import Learned
 from podium.registry import RANKERS
 
 CANDIDATES = 50
-"""Documents of a query that BM25 finds and that are then ranked."""
+"""Documents per query that BM25 finds and rankers then rank."""
 
-FIRST_STAGE = "bm25(whole)"
+FIRST_STAGE_FEATURE = "bm25(whole)"
 KINDS = ("module", "class", "function", "method", "property")
-PLACES = 5
-"""Documents of a list that are shown."""
+PLACES_SHOWN = 5
+"""Documents per list that an example shows."""
 
-LIGHTER: dict[str, dict[str, Any]] = {
+FAST_SETTINGS: dict[str, dict[str, Any]] = {
     "coordinate-ascent": {"restarts": 1, "steps": 8},
     "lambdamart": {"trees": 100, "learning_rate": 0.1},
     "toprank": {"tuned": False},
     "cfbrs": {"base": "least-squares", "min_block": 10},
     "rpc-mtl": {"n_clusters": 2, "l2": 0.1, "k": 10, "max_iter": 100},
 }
-"""Settings with which a ranker is done in seconds; the others have their defaults."""
+"""Settings with which a ranker takes seconds; other rankers have their defaults."""
 
-REMOVED = frozenset(
+REMOVED_MODULES = frozenset(
     (
         "aifc", "audioop", "cgi", "cgitb", "chunk", "crypt", "imghdr", "mailcap", "msilib", "nis",
         "nntplib", "ossaudiodev", "pipes", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib",
@@ -53,29 +57,29 @@ REMOVED = frozenset(
 
 RULES: tuple[Rule, ...] = (
     Hide(Where("removed == 1"), hard=True),
-    AtMost(Each("module"), 2, PLACES, hard=True),
+    AtMost(Each("module"), 2, PLACES_SHOWN, hard=True),
 )
-"""What an editor might ask for: nothing that is on its way out, no module that fills the page."""
+"""Rules of an editor: hide modules that Python removed, and let no module fill the page."""
 
 Stage = Callable[[str], object]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FirstStage(Ranker):
-    """The order of the first stage: one feature as it is, nothing learned."""
+    """The first stage as a ranker: its score is one feature."""
 
     name: ClassVar[str] = "bm25"
 
     feature: int = 0
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Learn nothing: the score is one feature."""
-        return Learned(Linear(np.eye(train.n_features)[self.feature]))
+        return FitResult(Linear(np.eye(train.n_features)[self.feature]))
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """One query before and after: BM25's order, the learned one, the one after rules.
+class QueryExample:
+    """One query in three orders: BM25's, the learned one, and the one after rules.
 
     Each place is a name and its grade.
     """
@@ -104,21 +108,21 @@ class Demo:
 
     @classmethod
     def prepare(cls, n_queries: int | None = None, seed: int = 0, stage: Stage = str) -> Demo:
-        """Read the library, index it, and make features of what BM25 finds."""
+        """Read the library, index it, and make features of the documents that BM25 finds."""
         stage("reading the standard library")
         problem = search_problem()
         stage("counting its words")
         index = library_index(problem.documents)
         stage("making features")
         judged = problem.queries[:n_queries]
-        made = make_features(
+        text_features = make_features(
             index, {q.id: q.text for q in judged}, CANDIDATES, {q.id: q.grades for q in judged}
         )
-        data = scale_by_query(_with_kinds(made, problem.documents), "zscore")
+        data = scale_by_query(_with_kinds(text_features, problem.documents), "zscore")
         return cls(problem, data, kfold(data, 5, seed=seed), seed)
 
     @property
-    def found(self) -> float:
+    def first_stage_recall(self) -> float:
         """The share of good answers (grade 2 or more) that BM25 finds."""
         docids = self.data.docids
         assert docids is not None
@@ -127,9 +131,9 @@ class Demo:
         return sum(len(names & ids[q]) for q, names in good.items()) / sum(map(len, good.values()))
 
     def rankers(self) -> dict[str, Ranker]:
-        """BM25, and every ranker there is."""
-        first = list(self.data.names()).index(FIRST_STAGE)
-        learned = {name: cls(**LIGHTER.get(name, {})) for name, cls in RANKERS.items()}
+        """Return BM25 and every ranker of the registry."""
+        first = list(self.data.names()).index(FIRST_STAGE_FEATURE)
+        learned = {name: cls(**FAST_SETTINGS.get(name, {})) for name, cls in RANKERS.items()}
         for ranker in learned.values():
             if "seed" in ranker.get_params():
                 ranker.set_params(seed=self.seed)
@@ -138,28 +142,29 @@ class Demo:
     def compare(
         self, progress: Callable[[ComparisonProgress], object] | None = None, n_jobs: int = 1
     ) -> Report:
-        """All of them on the test queries of five folds, against BM25."""
+        """Compare all rankers with BM25 on the test queries of five folds."""
         return compare(
             self.folds, self.rankers(), DEFAULT_METRICS, tune=False, baseline="bm25", seed=self.seed,
             n_jobs=n_jobs, progress=progress, name="the standard library",
         )  # fmt: skip
 
-    def show(self, report: Report) -> list[Shown]:
-        """What the best ranker does to three queries: it gained most, is in the middle, lost most."""
+    def examples(self, report: Report) -> list[QueryExample]:
+        """Return three queries as the best ranker orders them: largest gain, median, largest loss."""
         best = report.ranking()[0]
         gains = report.per_query(best) - report.per_query("bm25")
         order = np.argsort(-gains, kind="stable")
         places = [(fold, q) for fold in self.folds for q in range(fold.test.n_queries)]
-        wanted = {"gained most": 0, "in the middle": len(order) // 2, "lost most": -1}
-        shown = []
-        for why, i in wanted.items():
+        positions = {"gained most": 0, "in the middle": len(order) // 2, "lost most": -1}
+        examples = []
+        for why, i in positions.items():
             fold, q = places[order[i]]
             ranker = self.rankers()[best].fit(fold.train, valid=fold.valid)
-            shown.append(self._shown(why, float(gains[order[i]]), ranker, fold.test.subset([q])))
-        return shown
+            gain = float(gains[order[i]])
+            examples.append(self._make_example(why, gain, ranker, fold.test.subset([q])))
+        return examples
 
-    def keep(self, report: Report, folder: Path) -> Path:
-        """Write what `podium serve` needs: a model, queries it has not learned from, and rules.
+    def save(self, report: Report, folder: Path) -> Path:
+        """Write what `podium serve` needs: a model, queries that it has not learned from, and rules.
 
         The model is the best ranker, trained on the first fold; the queries are those of its test.
         """
@@ -173,9 +178,9 @@ class Demo:
         return folder
 
     def samples(self, data: RankingData) -> Iterator[dict[str, Any]]:
-        """Queries as requests to rank, each document with its features and what rules may speak of."""
+        """Yield queries as requests to rank; each document has its features and the fields for rules."""
         text = {query.id: query.text for query in self.problem.queries}
-        about = {document.id: _facts(document) for document in self.problem.documents}
+        about = {document.id: _rule_fields(document) for document in self.problem.documents}
         names, docids = data.names(), data.docids
         assert docids is not None
         for qid, rows in data.queries():
@@ -187,34 +192,36 @@ class Demo:
             ]  # fmt: skip
             yield {"id": str(qid), "query": text[str(qid)], "documents": documents}
 
-    def _shown(self, why: str, gain: float, ranker: Ranker, one: RankingData) -> Shown:
-        before, scores = one.X[:, list(one.names()).index(FIRST_STAGE)], ranker.predict(one)
+    def _make_example(
+        self, why: str, gain: float, ranker: Ranker, one: RankingData
+    ) -> QueryExample:
+        before, scores = one.X[:, list(one.names()).index(FIRST_STAGE_FEATURE)], ranker.predict(one)
         orders = [np.argsort(-s, kind="stable") for s in (before, scores)]
-        about = {d.id: _facts(d) for d in self.problem.documents}
+        about = {d.id: _rule_fields(d) for d in self.problem.documents}
         docids = one.docids
         assert docids is not None
         listed = [about[docids[i]] for i in orders[1]]
         outcome = postrank(listed, RULES)
         grades = dict(zip(docids, one.y.astype(int).tolist(), strict=True))
-        named = [tuple((docids[i], grades[docids[i]]) for i in o[:PLACES]) for o in orders]
-        ruled = tuple((str(doc), grades[doc]) for doc in outcome.order[:PLACES])
+        heads = [tuple((docids[i], grades[docids[i]]) for i in o[:PLACES_SHOWN]) for o in orders]
+        ruled = tuple((str(doc), grades[doc]) for doc in outcome.order[:PLACES_SHOWN])
         text = next(query.text for query in self.problem.queries if query.id == one.qids[0])
-        return Shown(text, why, gain, named[0], named[1], ruled, outcome)
+        return QueryExample(text, why, gain, heads[0], heads[1], ruled, outcome)
 
 
-def _facts(document: LibraryEntry) -> dict[str, Any]:
-    """What rules may speak of."""
+def _rule_fields(document: LibraryEntry) -> dict[str, Any]:
+    """Return the fields of a document for rules."""
     module = document.id.split(".")[0]
     return {
         "id": document.id,
         "kind": document.kind,
         "module": module,
-        "removed": int(module in REMOVED),
+        "removed": int(module in REMOVED_MODULES),
     }
 
 
 def _with_kinds(data: RankingData, documents: tuple[LibraryEntry, ...]) -> RankingData:
-    """With features that no text tells: what a document is, and how deep its name lies."""
+    """Add features that the text does not have: the kind of a document and the depth of its name."""
     kind = {document.id: document.kind for document in documents}
     docids = data.docids
     assert docids is not None

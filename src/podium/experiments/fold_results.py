@@ -1,4 +1,4 @@
-"""One ranker on one fold: settings chosen on its validation queries, then measured on its test queries."""
+"""Fold results: one ranker on one fold, tuned on the validation queries, measured on the test queries."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data import Fold, RankingData
 from podium.errors import NotConvergedWarning, PodiumError
-from podium.experiments.checkpoints import readable
 from podium.experiments.contestants import Contestant
-from podium.metrics import Metric, Result, evaluate
+from podium.experiments.text_escapes import escape_text
+from podium.metrics import Metric, MetricResult, evaluate
 from podium.metrics.naming import resolve
 from podium.rankers import History, Ranker, Tuning, feature_importance, tune
-from podium.rankers.explanation import names_of
-from podium.rankers.imported import Imported
+from podium.rankers.importance import feature_names_of
+from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.models import Linear
+from podium.typing import Floats
 
-Floats = NDArray[np.float64]
 Setting = str | int | float | bool | None
-DEPTH = 10
-"""Places of a list that a curve and a head go down to."""
-STEPS, FEATURES = 200, 200
-"""Of a learning curve and of a model's features that are kept at most."""
+MAX_PLACES = 10
+"""Places of a list that curves and heads have."""
+MAX_CURVE_STEPS, MAX_FEATURES_KEPT = 200, 200
+"""Steps of a learning curve and features of a model that a result keeps."""
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A setting, and the metric it came to on the validation queries."""
+class TriedSetting:
+    """A setting that was tried, and its metric on the validation queries."""
 
     settings: Mapping[str, Setting]
     value: float | None
 
 
 @dataclass(frozen=True)
-class Learning:
-    """A learning curve: the validation metric by iteration, and the iteration that was kept."""
+class LearningCurve:
+    """A learning curve: the validation metric by iteration, and the best iteration."""
 
     iteration: tuple[int, ...] = ()
     objective: tuple[float | None, ...] = ()
@@ -52,13 +51,13 @@ class Learning:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one ranker came to on one fold.
+    """The result of one ranker on one fold.
 
-    `error` says why it came to nothing, and all else is empty then. `values` has one value for each
-    test query by metric (None where a query is skipped), `curve` the means at 1, 2, ... 10 places,
-    `counted` the weight of the queries in them (their number, where none has a weight), `features`
-    what the model uses most (weights, if `signed`), `heads` the first places of each test query as
-    positions among its documents, equal scores by id.
+    `error` says why the ranker failed; all else is empty then. `values` has one value per test query
+    for each metric, None if a query is skipped. `curve` has the means at 1, 2, ... 10 places, and
+    `counted` the weight of the queries in them, or their number. `features` are those that the model
+    uses most, with weights if `signed`. `heads` has the first places of each test query as positions
+    among its documents; equal scores are ordered by id.
     """
 
     ranker: str
@@ -67,12 +66,12 @@ class FoldResult:
     chosen: str = ""
     validation: float | None = None
     stopped: str = ""
-    """Why the fit ended before it was done, where it did."""
+    """Why the fit ended early, if it did."""
     values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     curve: tuple[float | None, ...] = ()
     counted: tuple[float, ...] = ()
-    tried: tuple[Tried, ...] = ()
-    learning: Learning = Learning()
+    tried: tuple[TriedSetting, ...] = ()
+    learning: LearningCurve = LearningCurve()
     features: Mapping[str, float] = field(default_factory=dict)
     signed: bool = False
     heads: tuple[tuple[int, ...], ...] = ()
@@ -80,7 +79,7 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class Seconds:
-    """How long a ranker took on a fold: to train, all settings tried included, and to predict."""
+    """The time that a ranker took on a fold: to train, with all settings tried, and to predict."""
 
     ranker: str
     fold: int
@@ -90,7 +89,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class TimedFoldResult:
-    """A cell and how long it took: apart, since times are never the same twice."""
+    """A fold result and its times, which are kept apart because they differ from run to run."""
 
     cell: FoldResult
     seconds: Seconds
@@ -99,16 +98,16 @@ class TimedFoldResult:
 def run_fold(
     contestant: Contestant, fold: Fold, number: int, measures: Mapping[str, Metric], curve: Metric
 ) -> TimedFoldResult:
-    """Choose on train and validation, then measure on test; what fails is told in the cell."""
+    """Choose settings on train and validation, then measure on test; the result says what failed."""
     started = time.perf_counter()
     try:
-        tuning = choose(contestant, fold.train, fold.valid, next(iter(measures)))
+        tuning = choose_settings(contestant, fold.train, fold.valid, next(iter(measures)))
         trained = time.perf_counter()
         scores = tuning.ranker.predict(fold.test)
         predicted = time.perf_counter()
         cell = FoldResult(
-            contestant.label, number, **_told(tuning, contestant),
-            **_measured(fold.test, scores, measures, curve),
+            contestant.label, number, **_describe_tuning(tuning, contestant),
+            **_measure(fold.test, scores, measures, curve),
         )  # fmt: skip
         return TimedFoldResult(
             cell, Seconds(contestant.label, number, trained - started, predicted - trained)
@@ -116,117 +115,123 @@ def run_fold(
     except Exception as error:
         took = time.perf_counter() - started
         return TimedFoldResult(
-            FoldResult(contestant.label, number, error=_reason(error)),
+            FoldResult(contestant.label, number, error=_error_text(error)),
             Seconds(contestant.label, number, took, 0.0),
         )
 
 
-def choose(contestant: Contestant, train: RankingData, valid: RankingData, metric: str) -> Tuning:
-    """The ranker with the setting that is best on the validation queries; the test is not in sight."""
-    if isinstance(contestant.ranker, Imported):
-        return _as_it_is(contestant.ranker, valid, metric)
+def choose_settings(
+    contestant: Contestant, train: RankingData, valid: RankingData, metric: str
+) -> Tuning:
+    """Return the ranker with the setting that is best on the validation queries."""
+    if isinstance(contestant.ranker, ImportedRanker):
+        return _evaluate_imported(contestant.ranker, valid, metric)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)  # told in the cell
+        warnings.simplefilter("ignore", NotConvergedWarning)  # the result says it
         tuning = tune(contestant.ranker, train, valid, metric, contestant.grid)
     if not tuning.finished or tuning.ranker.stopped_ == "interrupted":
-        raise KeyboardInterrupt  # a ranker keeps its best so far; a comparison of those is none
+        raise KeyboardInterrupt  # rankers that were cut short cannot be compared
     return tuning
 
 
-def _as_it_is(ranker: Imported, valid: RankingData, metric: str) -> Tuning:
-    """A model that was trained elsewhere: nothing to learn, nothing to choose."""
-    wanted = resolve(metric).averaging_ties()
-    value = evaluate(valid, ranker.predict(valid), wanted)[wanted].mean
-    return Tuning(ranker, {}, value, str(wanted), ())
+def _evaluate_imported(ranker: ImportedRanker, valid: RankingData, metric: str) -> Tuning:
+    """Return the tuning of a model that was trained elsewhere: it has nothing to learn or to choose."""
+    averaged = resolve(metric).averaging_ties()
+    value = evaluate(valid, ranker.predict(valid), averaged)[averaged].mean
+    return Tuning(ranker, {}, value, str(averaged), ())
 
 
-def _told(tuning: Tuning, contestant: Contestant) -> dict[str, Any]:
+def _describe_tuning(tuning: Tuning, contestant: Contestant) -> dict[str, Any]:
     ranker = tuning.ranker
     return {
         "chosen": " ".join(repr(ranker).split()),
-        "validation": _number(tuning.value),
+        "validation": _finite_or_none(tuning.value),
         "stopped": "" if ranker.converged_ else ranker.stopped_ or "not converged",
         "tried": tuple(
-            Tried({name: _setting(v) for name, v in trial.settings.items()}, _number(trial.value))
+            TriedSetting(
+                {name: _plain_setting(v) for name, v in trial.settings.items()},
+                _finite_or_none(trial.value),
+            )
             for trial in tuning.trace
             if contestant.grid
         ),
-        "learning": _thinned(ranker.history_),
-        "features": _features(ranker),
+        "learning": _thin_curve(ranker.history_),
+        "features": _strongest_features(ranker),
         "signed": isinstance(ranker.model_, Linear),
     }
 
 
-def _measured(
+def _measure(
     test: RankingData, scores: Any, measures: Mapping[str, Metric], curve: Metric
 ) -> dict[str, Any]:
-    places = [curve @ k for k in range(1, DEPTH + 1)]
+    places = [curve @ k for k in range(1, MAX_PLACES + 1)]
     result = evaluate(test, scores, list(dict.fromkeys([*measures.values(), *places])))
-    order = test.groups.order(scores, by_id(test))
-    heads = (order[rows][:DEPTH] - rows.start for rows in test.groups.slices())
+    order = test.groups.order(scores, id_order_key(test))
+    heads = (order[rows][:MAX_PLACES] - rows.start for rows in test.groups.slices())
     return {
         "values": {
-            name: tuple(map(_number, result[metric].per_query.tolist()))
+            name: tuple(map(_finite_or_none, result[metric].per_query.tolist()))
             for name, metric in measures.items()
         },
-        "curve": tuple(_number(result[m].mean) for m in places),
-        "counted": tuple(_counted(result[m]) for m in places),
+        "curve": tuple(_finite_or_none(result[m].mean) for m in places),
+        "counted": tuple(_counted_weight(result[m]) for m in places),
         "heads": tuple(tuple(head.tolist()) for head in heads),
     }
 
 
-def by_id(data: RankingData) -> Floats | None:
-    """A key that puts documents with equal scores in the order of their ids, where they have any."""
+def id_order_key(data: RankingData) -> Floats | None:
+    """Return a key that orders documents of equal score by their ids; None without ids."""
     ids = data.docid_column
     if ids is None:
         return None
     return -kernels.string_places(ids.bytes, ids.offsets, data.groups.offsets)
 
 
-def _counted(result: Result) -> float:
+def _counted_weight(result: MetricResult) -> float:
     has_value = ~np.isnan(result.per_query)
     return float(has_value.sum() if result.weight is None else result.weight[has_value].sum())
 
 
-def _thinned(history: History) -> Learning:
-    """The curve, with as many steps as a picture shows; the first, the last and the best among them."""
+def _thin_curve(history: History) -> LearningCurve:
+    """Return the curve with as many steps as a picture shows; the first, last and best are among them."""
     n = len(history)
-    kept = {round(i) for i in np.linspace(0, n - 1, min(n, STEPS)).tolist()}
+    indices = {round(i) for i in np.linspace(0, n - 1, min(n, MAX_CURVE_STEPS)).tolist()}
     if history.best is not None and history.best <= n:
-        kept.add(history.best - 1)
-    steps = [history.steps[i] for i in sorted(kept)]
-    return Learning(
+        indices.add(history.best - 1)
+    steps = [history.steps[i] for i in sorted(indices)]
+    return LearningCurve(
         tuple(step.iteration for step in steps),
-        tuple(_number(step.objective) for step in steps),
-        tuple(None if step.valid is None else _number(step.valid) for step in steps),
+        tuple(_finite_or_none(step.objective) for step in steps),
+        tuple(None if step.valid is None else _finite_or_none(step.valid) for step in steps),
         history.best,
     )
 
 
-def _features(ranker: Ranker) -> dict[str, float]:
-    """The features a model uses most, by name; of linear models their weights."""
+def _strongest_features(ranker: Ranker) -> dict[str, float]:
+    """Return the features that a model uses most, with the weights of linear models."""
     try:
         used = feature_importance(ranker)
-    except PodiumError:  # models that only their votes explain
+    except PodiumError:  # models whose votes alone explain them
         return {}
-    strongest = [name for name, value in used.items() if value > 0][:FEATURES]
+    strongest = [name for name, value in used.items() if value > 0][:MAX_FEATURES_KEPT]
     if isinstance(ranker.model_, Linear):
-        weights = dict(zip(names_of(ranker), ranker.model_.weights.tolist(), strict=True))
-        return {readable(name): weights[name] for name in strongest}
-    return {readable(name): used[name] for name in strongest}
+        weights = dict(zip(feature_names_of(ranker), ranker.model_.weights.tolist(), strict=True))
+        return {escape_text(name): weights[name] for name in strongest}
+    return {escape_text(name): used[name] for name in strongest}
 
 
-def _setting(value: Any) -> Setting:
+def _plain_setting(value: Any) -> Setting:
     if isinstance(value, np.generic):
         value = value.item()
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
-def _number(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _reason(error: Exception) -> str:
-    text = " ".join(readable(error).split())
-    named = text if isinstance(error, PodiumError) and text else f"{type(error).__name__}: {text}"
-    return named.rstrip(": ")[:500]
+def _error_text(error: Exception) -> str:
+    text = " ".join(escape_text(error).split())
+    if not (isinstance(error, PodiumError) and text):
+        text = f"{type(error).__name__}: {text}"
+    return text.rstrip(": ")[:500]

@@ -1,40 +1,58 @@
-"""Folds to compare on: queries in rotated parts, LETOR's folders, or one's own."""
+"""Folds of a comparison: queries cut into rotated parts, LETOR's folders, or the user's own."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from podium.data import Fold, RankingData, kfold, read_data, read_letor, rotate
-from podium.data.files import Path_, Progress, stem
-from podium.data.ranking_data import Missing
+from podium.data import (
+    Columns,
+    Fold,
+    RankingData,
+    concatenate,
+    detect_format,
+    kfold,
+    read_data,
+    read_letor,
+    rotate,
+)
+from podium.data.file_formats import TellColumns
+from podium.data.parquet_reader import is_podium_parquet
+from podium.data.ranking_columns import Missing
+from podium.data.tables import TABLE_ENDINGS, is_table
+from podium.data.text_files import Progress, stem
 from podium.errors import DataError, UsageError
+from podium.typing import Path_
 
-PARTS = {
+LETOR_FILE_NAMES = {
     "train": ("train", "trainingset"),
     "validation": ("vali", "valid", "validationset"),
     "test": ("test", "testset"),
 }
-"""The files of a fold's folder in LETOR's releases 4.0 and 3.0, by what they are for."""
+"""Names of the files of a fold in LETOR's releases 4.0 and 3.0, by their purpose."""
 
-Read = Callable[[Path, int | None], RankingData]
+PART_ENDINGS = (".txt", *TABLE_ENDINGS)
+"""Endings of the files of a fold."""
+
+FoldReader = Callable[[Path, int | None], RankingData]
 
 
-def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
-    """Folds from ranking data or a file of it, a LETOR folder, or folds that are there already.
+def make_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
+    """Return folds of ranking data, of a file, of a LETOR folder, or of folds that the user made.
 
     Examples
     --------
     >>> from podium.data import make_synthetic
-    >>> [fold.test.n_queries for fold in as_folds(make_synthetic(n_queries=10, seed=0), 5)]
+    >>> [fold.test.n_queries for fold in make_folds(make_synthetic(n_queries=10, seed=0), 5)]
     [2, 2, 2, 2, 2]
     """
     if isinstance(data, str | os.PathLike):
         if not Path(data).is_file():
-            return _tested_once(read_folds(data))
+            return _check_tested_once(read_folds(data))
         data = read_data([data])
     if isinstance(data, RankingData):
         return kfold(data, k, seed=seed)
@@ -42,21 +60,32 @@ def as_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
         raise UsageError(
             f"expected RankingData, a folder or folds to compare on, got {type(data).__name__}"
         )
-    return _tested_once([_checked(fold, n) for n, fold in enumerate(_some(data), start=1)])
+    return _check_tested_once(
+        [_check_fold(fold, n) for n, fold in enumerate(_convert_folds(data), start=1)]
+    )
 
 
 def read_folds(
-    folder: Path_, *, missing: Missing = "error", progress: Progress | None = None
+    folder: Path_,
+    *,
+    missing: Missing = "error",
+    columns: Columns | None = None,
+    tell_columns: TellColumns | None = None,
+    progress: Progress | None = None,
 ) -> list[Fold]:
-    """The folds of a LETOR folder.
+    """Read the folds of a folder.
 
     Either S1.txt, S2.txt, ..., which are rotated, or Fold1, Fold2, ... with train.txt, vali.txt and
-    test.txt each. Files may be compressed.
+    test.txt each. Files may be compressed. Tables (S1.csv, train.parquet) are read, too.
 
     Parameters
     ----------
     missing
-        What NULL means: "error", or "nan" to keep it as NaN.
+        How NULL, or an empty field of a table is read: "error" raises, "nan" keeps it as NaN.
+    columns
+        What the columns of tables are; by default they are found by usual names.
+    tell_columns
+        Called for each table with its name and what each column was taken as.
     progress
         Called with the number of bytes of text read since the last call.
 
@@ -71,62 +100,122 @@ def read_folds(
     [3, 3, 3]
     """
 
-    def read(path: Path, n_features: int | None) -> RankingData:
-        return read_letor(path, missing=missing, n_features=n_features, progress=progress)
-
+    read = _reader(missing, columns, tell_columns, progress)
     files = fold_files(folder)
     if isinstance(files[0], Path):
-        return rotate(_equally_wide([path for path in files if isinstance(path, Path)], read))
+        return rotate(read([path for path in files if isinstance(path, Path)]))
     paths = [path for triple in files if isinstance(triple, tuple) for path in triple]
-    parts = iter(_equally_wide(paths, read))
+    parts = iter(read(paths))
     folds = [
         Fold(train, valid, test) for train, valid, test in zip(parts, parts, parts, strict=True)
     ]
-    return [_checked(fold, number) for number, fold in enumerate(folds, start=1)]
+    return [_check_fold(fold, number) for number, fold in enumerate(folds, start=1)]
 
 
-def shortened(fold: Fold, n_queries: int) -> Fold:
-    """The first queries of each part: to see that a run works, not what comes out.
+def read_folder(
+    folder: Path_,
+    *,
+    missing: Missing = "error",
+    columns: Columns | None = None,
+    tell_columns: TellColumns | None = None,
+    progress: Progress | None = None,
+) -> RankingData:
+    """Read all queries of a folder as one data set, to cut it into other folds.
+
+    The parameters are those of `read_folds`. The folders Fold1, Fold2, ... have the same queries, so
+    the first one has all of them.
+    """
+    files = fold_files(folder)
+    paths = [path for path in files if isinstance(path, Path)]
+    if isinstance(files[0], tuple):
+        paths = list(files[0])
+    return concatenate(_reader(missing, columns, tell_columns, progress)(paths))
+
+
+def _reader(
+    missing: Missing,
+    columns: Columns | None,
+    tell_columns: TellColumns | None,
+    progress: Progress | None,
+) -> Callable[[Sequence[Path]], list[RankingData]]:
+    """Return a function that reads files one by one, all with the same features."""
+
+    def read_text(path: Path, n_features: int | None) -> RankingData:
+        return read_letor(path, missing=missing, n_features=n_features, progress=progress)
+
+    def read(paths: Sequence[Path]) -> list[RankingData]:
+        if not any(map(is_table, paths)) and columns is None:
+            return _read_equally_wide(paths, read_text)
+        parts: list[RankingData] = []
+        own = columns
+        for path in paths:
+            part = read_data(
+                [path], missing=missing, columns=own, tell_columns=tell_columns, progress=progress
+            )
+            if not parts and part.feature_names is not None and not _knows_its_features(path):
+                own = replace(own or Columns(), features=part.feature_names)
+            parts.append(part)
+        return parts
+
+    return read
+
+
+def _knows_its_features(path: Path) -> bool:
+    """Whether a file knows its own features: LETOR text, or Parquet that podium wrote."""
+    kind = detect_format(path)
+    return kind == "letor" or (kind == "parquet" and is_podium_parquet(path))
+
+
+def shorten_fold(fold: Fold, n_queries: int) -> Fold:
+    """Return the first queries of each part, for a quick trial of a run.
 
     Examples
     --------
     >>> from podium.data import kfold, make_synthetic
     >>> fold = kfold(make_synthetic(n_queries=20, seed=0), 4)[0]
-    >>> [part.n_queries for part in shortened(fold, 6)]
+    >>> [part.n_queries for part in shorten_fold(fold, 6)]
     [6, 5, 5]
     """
     return Fold(*(part.subset(range(min(n_queries, part.n_queries))) for part in fold))
 
 
 def data_fingerprint(folds: Mapping[str, Iterable[Fold]]) -> dict[str, list[list[str]]]:
-    """Name -> the fingerprints of the parts of each fold, as plain values."""
+    """Return the fingerprints of the parts of each fold by name, as plain values."""
     return {
         name: [[part.fingerprint for part in fold] for fold in own] for name, own in folds.items()
     }
 
 
 def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
-    """The files of a LETOR folder: S1, S2, ..., or train, validation and test of each fold.
+    """Return the files of a LETOR folder: S1, S2, ..., or train, validation and test of each fold.
 
     The parts of data for rank aggregation are A1, A2, ...
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise DataError(f"expected a folder with S1.txt ... or Fold1 ..., got no folder {folder}")
-    folds = _numbered([path for path in folder.iterdir() if path.is_dir()], r"Fold(\d+)")
+    folds = _sort_by_number([path for path in folder.iterdir() if path.is_dir()], r"Fold(\d+)")
     if folds:
-        return [_triple(path) for path in folds]
+        return [_fold_paths(path) for path in folds]
     files = [path for path in folder.iterdir() if path.is_file()]
-    parts = _numbered(files, r"S(\d+)\.txt") or _numbered(files, r"A(\d+)\.txt")
+    endings = "|".join(ending.removeprefix(".") for ending in PART_ENDINGS)
+    parts = _sort_by_number(files, rf"S(\d+)\.({endings})")
+    parts = parts or _sort_by_number(files, r"A(\d+)\.txt")
     if not parts:
         raise DataError(
             f"expected S1.txt, S2.txt, ... or folders Fold1, Fold2, ... in {folder}, got neither"
+        ).advise(
+            python="or read its files with read_table or read_letor",
+            command_line=f"or name its files, as in {folder}/*.csv",
         )
     return parts
 
 
-def _numbered(paths: Sequence[Path], name: str) -> list[Path]:
-    """Those whose name is this one, by number; plain before compressed, and none may be missing."""
+def _sort_by_number(paths: Sequence[Path], name: str) -> list[Path]:
+    """Return the paths with this name in the order of their numbers; raise if a number is missing.
+
+    An uncompressed file comes before a compressed one of the same number.
+    """
     by_number: dict[int, Path] = {}
     for path in sorted(paths):
         match = re.fullmatch(name, stem(path), re.IGNORECASE)
@@ -134,16 +223,17 @@ def _numbered(paths: Sequence[Path], name: str) -> list[Path]:
             by_number.setdefault(int(match[1]), path)
     absent = set(range(1, len(by_number) + 1)) - set(by_number)
     if absent:
-        shown = ", ".join(path.name for _, path in sorted(by_number.items()))
-        raise DataError(f"expected numbers from 1 without a gap in {paths[0].parent}, got {shown}")
+        names = ", ".join(path.name for _, path in sorted(by_number.items()))
+        raise DataError(f"expected numbers from 1 without a gap in {paths[0].parent}, got {names}")
     return [by_number[number] for number in sorted(by_number)]
 
 
-def _triple(folder: Path) -> tuple[Path, Path, Path]:
+def _fold_paths(folder: Path) -> tuple[Path, Path, Path]:
     files = {stem(path).lower(): path for path in sorted(folder.iterdir(), reverse=True)}
     paths = []
-    for purpose, names in PARTS.items():
-        path = next((files[f"{name}.txt"] for name in names if f"{name}.txt" in files), None)
+    for purpose, names in LETOR_FILE_NAMES.items():
+        file_names = [name + ending for name in names for ending in PART_ENDINGS]
+        path = next((files[name] for name in file_names if name in files), None)
         if path is None:
             raise DataError(f"expected the {purpose} file {names[0]}.txt in {folder}, got none")
         paths.append(path)
@@ -151,8 +241,8 @@ def _triple(folder: Path) -> tuple[Path, Path, Path]:
     return train, valid, test
 
 
-def _equally_wide(paths: Sequence[Path], read: Read) -> list[RankingData]:
-    """The files with the same features: where the last ones are all 0 in a file, text leaves them out."""
+def _read_equally_wide(paths: Sequence[Path], read: FoldReader) -> list[RankingData]:
+    """Read files with the same number of features: text leaves out the last ones if all are 0."""
     parts = [read(path, None) for path in paths]
     width = max(part.n_features for part in parts)
     return [
@@ -161,7 +251,7 @@ def _equally_wide(paths: Sequence[Path], read: Read) -> list[RankingData]:
     ]
 
 
-def _some(folds: Iterable[Any]) -> list[Fold]:
+def _convert_folds(folds: Iterable[Any]) -> list[Fold]:
     all_folds = list(folds)
     if not all_folds:
         raise UsageError("expected at least one fold to compare on, got none")
@@ -175,8 +265,8 @@ def _some(folds: Iterable[Any]) -> list[Fold]:
     return [Fold(*fold) for fold in all_folds]
 
 
-def _checked(fold: Fold, number: int) -> Fold:
-    """The fold, in which no query is tested on that was learned or chosen from."""
+def _check_fold(fold: Fold, number: int) -> Fold:
+    """Return the fold; raise if a test query is also in training or validation."""
     tested = set(fold.test.qids.tolist())
     for purpose, part in (("train", fold.train), ("validate", fold.valid)):
         shared = tested & set(part.qids.tolist())
@@ -191,8 +281,8 @@ def _checked(fold: Fold, number: int) -> Fold:
     return fold
 
 
-def _tested_once(folds: list[Fold]) -> list[Fold]:
-    """The folds, in which no query is tested twice: intervals and tests take queries as independent."""
+def _check_tested_once(folds: list[Fold]) -> list[Fold]:
+    """Return the folds; raise if a query is tested twice: statistics need independent queries."""
     tested: dict[str, int] = {}
     for number, fold in enumerate(folds, start=1):
         for qid in fold.test.qids.tolist():

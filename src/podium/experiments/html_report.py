@@ -1,27 +1,34 @@
-"""A report as one page: tables and pictures, light and dark, no network, no script."""
+"""The HTML report: one page with tables and pictures, light and dark, no network, one script."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from podium.errors import require
-from podium.experiments import svg_drawings, tables
-from podium.experiments.report import Report
-from podium.experiments.report_pictures import Picture, Pictures
+from podium.experiments import report_tables, svg_drawings
+from podium.experiments.comparison_result import ComparisonResult
+from podium.experiments.report_pictures import Picture, ReportPictures, front_rankers
+from podium.experiments.summary import SIGNIFICANCE_LEVEL
+from podium.metrics import correct, paired_test
 
-TEMPLATE = "report.html.jinja"
-SHOWN_LISTS = 4
-"""Rankers whose lists are shown of a hard query: the baseline and the best others."""
+TEMPLATE, SCRIPT = "report.html.jinja", "report_page.js"
+MAX_LISTS_PER_QUERY = 4
+"""Rankers whose lists of a hard query are shown: the baseline and the best others."""
+MAX_RIVALS = 3
+"""Rankers next to the best one that the page compares with it."""
 LEGEND_WIDTH = 3
-"""Of the lines in the legend."""
+"""Width of the lines in the legend."""
 
 
 @dataclass(frozen=True)
-class Section:
-    """Pictures of one question."""
+class ReportSection:
+    """A section of the page: pictures that answer one question."""
 
     anchor: str
     title: str
@@ -30,7 +37,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Key:
+class LegendEntry:
     """A ranker in the legend: the number of its colour, and its dashes."""
 
     ranker: str
@@ -38,8 +45,8 @@ class Key:
     dashes: str
 
 
-def page(report: Report) -> str:
-    """The page as HTML."""
+def render_page(report: ComparisonResult) -> str:
+    """Return the page as HTML."""
     jinja2 = require("jinja2", "report", "writing report.html")
     markup = require("markupsafe", "report", "writing report.html")
     environment = jinja2.Environment(
@@ -47,26 +54,32 @@ def page(report: Report) -> str:
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     environment.filters["safe_svg"] = lambda drawing: markup.Markup(drawing.svg)
-    pictures = Pictures(report)
-    anything = any(report.standing(ranker).mean is not None for ranker in report.rankers)
+    script = (Path(__file__).parent / SCRIPT).read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    pictures = ReportPictures(report)
+    has_values = any(report.standing(ranker).mean is not None for ranker in report.rankers)
     text: str = environment.get_template(TEMPLATE).render(
         report=report,
+        script=markup.Markup(script),
+        script_digest=digest,
         verdict=verdict(report),
+        rivals=compare_rivals(report),
+        n_dim=len(set(report.rankers) - set(front_rankers(report))),
         best={metric: report.ranking(metric)[0] for metric in report.metrics},
         legend_width=LEGEND_WIDTH,
-        legend=[_key(report, ranker) for ranker in report.rankers],
-        intervals=pictures.intervals() if anything else None,
-        curves=pictures.curves() if anything else None,
+        legend=[_legend_entry(report, ranker) for ranker in report.rankers],
+        intervals=pictures.intervals() if has_values else None,
+        curves=pictures.curves() if has_values else None,
         sections=[section for section in sections(pictures) if section.pictures],
-        shown=_shown(report),
-        curve_rows=[[r, *map(tables.number, report.curve_of(r))] for r in report.rankers],
-        tables=tables,
+        listed_rankers=_listed_rankers(report),
+        curve_rows=[[r, *map(report_tables.number, report.curve_of(r))] for r in report.rankers],
+        tables=report_tables,
     )
     return text
 
 
-def verdict(report: Report) -> str:
-    """The outcome in a sentence or two."""
+def verdict(report: ComparisonResult) -> str:
+    """Return the outcome in a sentence or two."""
     best = report.ranking()[0]
     summary = report.standing(best)
     if summary.mean is None:
@@ -80,34 +93,58 @@ def verdict(report: Report) -> str:
     elif summary.difference is None:
         rest = " It is the baseline." if best == report.baseline else " Nothing was tested."
     else:
-        sure = "significant" if summary.difference.significant else "not significant"
+        verdict = "significant" if summary.difference.significant else "not significant"
         rest = (
-            f" That is {summary.difference.mean:+.4f} against {report.baseline}, {sure} "
+            f" That is {summary.difference.mean:+.4f} against {report.baseline}, {verdict} "
             f"(p = {summary.difference.adjusted:.4f}, corrected)."
         )
     return first + interval + rest
 
 
-def sections(pictures: Pictures) -> Iterable[Section]:
-    """One for each question, in the order they are asked."""
+def compare_rivals(report: ComparisonResult) -> str:
+    """Return how the best ranker compares with those next to it, in a sentence.
+
+    p-values are of paired permutation tests, corrected for these comparisons only.
+    """
+    best, *others = [r for r in report.ranking() if report.standing(r).mean is not None] or [""]
+    rivals = others[:MAX_RIVALS]
+    tests = []
+    for rival in rivals:
+        values = report.per_query(best), report.per_query(rival)
+        if (~np.isnan(values[0] - values[1])).sum() < 2:
+            return ""
+        tests.append(paired_test(*values, weight=report.weights(), seed=report.seed))
+    if not tests:
+        return ""
+    p_values = correct([test.p_value for test in tests], report.correction)
+    remarks = ["" if p < SIGNIFICANCE_LEVEL else ", not significant" for p in p_values]
+    parts = [
+        f"{rival} ({test.difference:+.4f}, p = {p:.4f}{remark})"
+        for rival, test, p, remark in zip(rivals, tests, p_values, remarks, strict=True)
+    ]
+    return f"{best} against the next best: {', '.join(parts)}."
+
+
+def sections(pictures: ReportPictures) -> Iterable[ReportSection]:
+    """Yield the sections in their order."""
     report = pictures.report
-    yield Section(
+    yield ReportSection(
         "queries", "Query by query",
         f"What each test query gains or loses in {report.main} against {report.baseline}, sorted.",
         tuple(pictures.differences()),
     )  # fmt: skip
-    yield Section(
+    yield ReportSection(
         "learning", "Learning curves",
         "The metric on the validation queries, a line for each fold; the dot is what was kept.",
         tuple(pictures.learning()),
     )  # fmt: skip
-    yield Section(
+    yield ReportSection(
         "tuning", "Settings tried",
         f"{report.main} on the validation queries against the setting: each fold thin, the mean bold. "
         "Of other settings tried at the same time the best counts.",
         tuple(pictures.tuning()),
     )  # fmt: skip
-    yield Section(
+    yield ReportSection(
         "features", "Features",
         "Weights of linear rankers, importances of others, in the mean over folds; the line is the "
         "range over folds.",
@@ -115,13 +152,13 @@ def sections(pictures: Pictures) -> Iterable[Section]:
     )  # fmt: skip
 
 
-def _key(report: Report, ranker: str) -> Key:
+def _legend_entry(report: ComparisonResult, ranker: str) -> LegendEntry:
     number = report.rankers.index(ranker)
     dashes = " ".join(f"{LEGEND_WIDTH * length:g}" for length in svg_drawings.dashes(number))
-    return Key(ranker, number % svg_drawings.SERIES, dashes)
+    return LegendEntry(ranker, number % svg_drawings.N_COLOURS, dashes)
 
 
-def _shown(report: Report) -> list[Any]:
-    """The rankers whose lists are shown: the baseline and the best."""
-    best = [r for r in report.ranking() if r != report.baseline][: SHOWN_LISTS - 1]
+def _listed_rankers(report: ComparisonResult) -> list[str]:
+    """Return the rankers whose lists are shown: the baseline and the best others."""
+    best = [r for r in report.ranking() if r != report.baseline][: MAX_LISTS_PER_QUERY - 1]
     return [report.baseline, *best]

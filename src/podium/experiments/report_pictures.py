@@ -1,4 +1,4 @@
-"""What a report is drawn as: one picture, or one a ranker, for each question."""
+"""Pictures of a report: for each question one picture, or one for each ranker."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.experiments import svg_drawings
-from podium.experiments.fold_results import FoldResult, Tried
-from podium.experiments.report import Report
+from podium.experiments.comparison_result import ComparisonResult
+from podium.experiments.fold_results import FoldResult, TriedSetting
 from podium.experiments.svg_drawings import Drawing, RankerCurve
 
-N_FEATURES = 12
+MAX_FEATURES_SHOWN = 12
+MAX_CLEAR_CURVES = 8
+"""So many curves are told apart in one picture; of more, only the best and the baseline stand out."""
+N_FRONT_RANKERS = 3
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing under a title; `note` is what else there is to say."""
+    """A drawing with a title and a note."""
 
     title: str
     drawing: Drawing
@@ -25,16 +28,16 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Pictures:
+class ReportPictures:
     """The pictures of a report."""
 
-    report: Report
+    report: ComparisonResult
 
     def _name(self, kind: str, ranker: str = "") -> str:
         return f"{kind}{self.report.rankers.index(ranker) if ranker else ''}"
 
     def intervals(self) -> Picture:
-        """The means of the first metric and their intervals."""
+        """Draw the means of the first metric and their intervals."""
         report = self.report
         order = [r for r in report.ranking() if report.standing(r).mean is not None]
         summaries = [report.standing(ranker) for ranker in order]
@@ -49,13 +52,20 @@ class Pictures:
         return Picture(f"{report.main}, mean and 95% interval", drawing)
 
     def curves(self) -> Picture:
-        """NDCG at 1 to 10 places."""
+        """Draw NDCG at 1 to 10 places."""
         report = self.report
         values = {ranker: report.curve_of(ranker) for ranker in report.rankers}
         drawn = {ranker: curve for ranker, curve in values.items() if curve}
         places = range(1, max(map(len, drawn.values())) + 1)
         curves = [
-            RankerCurve(report.rankers.index(ranker), list(places), curve, dots=True)
+            RankerCurve(
+                report.rankers.index(ranker),
+                list(places),
+                curve,
+                dots=True,
+                title=f"{ranker}, {report.curve}",
+                is_dim=ranker not in front_rankers(report),
+            )
             for ranker, curve in drawn.items()
         ]
         ends = ", ".join(
@@ -70,7 +80,7 @@ class Pictures:
         return Picture(f"{report.curve}@1 to @{len(places)}", drawing)
 
     def differences(self) -> Iterator[Picture]:
-        """Query by query against the baseline."""
+        """Draw the differences from the baseline, query by query."""
         report = self.report
         base = report.per_query(report.baseline)
         for ranker in report.rankers:
@@ -88,19 +98,20 @@ class Pictures:
             yield Picture(ranker, drawing, note)
 
     def learning(self) -> Iterator[Picture]:
-        """The validation metric while a ranker learns, a line a fold; a dot is what was kept."""
+        """Draw the validation metric by iteration, one line per fold; a dot marks the best iteration."""
         for ranker in self.report.rankers:
             curves, marks = [], []
             series = self.report.rankers.index(ranker)
             for cell in self.report.cells_of(ranker):
-                told = cell.learning
-                points = dict(zip(told.iteration, told.valid, strict=True))
+                learning = cell.learning
+                points = dict(zip(learning.iteration, learning.valid, strict=True))
                 if sum(value is not None for value in points.values()) < 2:
                     continue
                 curves.append(RankerCurve(series, list(points), list(points.values()), thin=True))
-                kept = points.get(told.best) if told.best is not None else None
-                if told.best is not None and kept is not None:
-                    marks.append((series, float(told.best), kept))
+                best = learning.best
+                value = None if best is None else points.get(best)
+                if best is not None and value is not None:
+                    marks.append((series, float(best), value))
             if curves:
                 most = max(max(curve.x) for curve in curves)
                 alt = (
@@ -113,17 +124,17 @@ class Pictures:
                 yield Picture(ranker, drawing)
 
     def tuning(self) -> Iterator[Picture]:
-        """The validation metric against the setting that was tried most finely, beta or C or l2."""
+        """Draw the validation metric by the setting with the most values, such as beta, C or l2."""
         for ranker in self.report.rankers:
             cells = [cell for cell in self.report.cells_of(ranker) if cell.tried]
-            setting = _finest(cells)
+            setting = _finest_setting(cells)
             if setting is None:
                 continue
             series = self.report.rankers.index(ranker)
-            tried = [_best_by(cell.tried, setting) for cell in cells]
-            x = sorted(set.intersection(*(set(one) for one in tried)))
-            folds = [RankerCurve(series, x, [one[v] for v in x], thin=True) for one in tried]
-            mean = [float(np.mean([one[v] for one in tried])) for v in x]
+            by_fold = [_best_values(cell.tried, setting) for cell in cells]
+            x = sorted(set.intersection(*map(set, by_fold)))
+            folds = [RankerCurve(series, x, [best[v] for v in x], thin=True) for best in by_fold]
+            mean = [float(np.mean([best[v] for best in by_fold])) for v in x]
             best = int(np.argmax(mean))
             alt = (
                 f"{ranker}: {self.report.main} on validation queries against {setting} from {x[0]:g} "
@@ -138,7 +149,7 @@ class Pictures:
             yield Picture(f"{ranker}: {setting}", drawing, note)
 
     def features(self) -> Iterator[Picture]:
-        """What the models use most: weights of linear ones, importances of others."""
+        """Draw the features that models use most: weights of linear models, importances of others."""
         for ranker in self.report.rankers:
             cells = [cell for cell in self.report.cells_of(ranker) if cell.features]
             if not cells:
@@ -146,20 +157,27 @@ class Pictures:
             names = dict.fromkeys(name for cell in cells for name in cell.features)
             table = {name: [cell.features.get(name, 0.0) for cell in cells] for name in names}
             mean = {name: float(np.mean(values)) for name, values in table.items()}
-            top = sorted(mean, key=lambda name: -abs(mean[name]))[:N_FEATURES]
-            what = "weight" if cells[0].signed else "importance"
-            alt = f"{ranker}: mean {what} over folds: " + ", ".join(
+            top = sorted(mean, key=lambda name: -abs(mean[name]))[:MAX_FEATURES_SHOWN]
+            quantity = "weight" if cells[0].signed else "importance"
+            alt = f"{ranker}: mean {quantity} over folds: " + ", ".join(
                 f"{name} {mean[name]:.3g}" for name in top[:6]
             )
             drawing = svg_drawings.bars(
                 top, [mean[n] for n in top], [min(table[n]) for n in top],
-                [max(table[n]) for n in top], what, alt, self._name("features", ranker),
+                [max(table[n]) for n in top], quantity, alt, self._name("features", ranker),
             )  # fmt: skip
             yield Picture(ranker, drawing)
 
 
-def _finest(cells: Sequence[FoldResult]) -> str | None:
-    """The numeric setting with the most values, of three at least."""
+def front_rankers(report: ComparisonResult) -> tuple[str, ...]:
+    """Return the rankers whose curves stand out: all if they are few, else the baseline and the best."""
+    if len(report.rankers) <= MAX_CLEAR_CURVES:
+        return report.rankers
+    return (report.baseline, *report.ranking()[:N_FRONT_RANKERS])
+
+
+def _finest_setting(cells: Sequence[FoldResult]) -> str | None:
+    """Return the numeric setting with the most values, if it has at least three."""
     values: dict[str, set[float]] = {}
     for tried in (trial for cell in cells for trial in cell.tried):
         for name, value in tried.settings.items():
@@ -169,8 +187,8 @@ def _finest(cells: Sequence[FoldResult]) -> str | None:
     return max(enough, key=lambda name: enough[name]) if enough else None
 
 
-def _best_by(tried: Sequence[Tried], setting: str) -> Mapping[float, float]:
-    """Value of the setting -> the best the others made of it."""
+def _best_values(tried: Sequence[TriedSetting], setting: str) -> Mapping[float, float]:
+    """Return the best metric for each value of a setting, over the values of other settings."""
     best: dict[float, float] = {}
     for trial in tried:
         at = trial.settings.get(setting)

@@ -1,4 +1,4 @@
-"""Reproductions of papers: what an installed package registers for ``podium reproduce``."""
+"""Reproductions of papers, which installed packages register for ``podium reproduce``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Protocol
 
 from podium.experiments.checkpoints import RunProgress
-from podium.experiments.report import DataFacts
-from podium.plugins import Registry, functions
+from podium.experiments.comparison_result import DataFacts
+from podium.plugins import Registry, check_function
 
 
 @dataclass(frozen=True)
 class MissingData:
-    """A data set that was not there, and what it would need."""
+    """A data set that is not there, and what it needs."""
 
     name: str
     needs: str
@@ -22,7 +22,7 @@ class MissingData:
 
 @dataclass(frozen=True)
 class ReproductionResult:
-    """What a run of a paper's experiments came to: the data, the claims and the files it wrote."""
+    """The result of a paper's experiments: the data, the claims and the files."""
 
     data: Sequence[DataFacts]
     missing: Sequence[MissingData]
@@ -48,14 +48,14 @@ class PreparedReproduction(Protocol):
     def run(
         self, *, n_jobs: int, keep: Path | None, callback: Callable[[RunProgress], object] | None
     ) -> None:
-        """Run the experiments; finished parts are kept in a folder, from which a later run goes on."""
+        """Run the experiments; finished parts are kept in a folder, so that a killed run goes on."""
 
     @property
     def measures_times(self) -> bool:
-        """Whether the paper speaks of time."""
+        """Whether the paper reports times."""
 
     def measure_times(self) -> None:
-        """Measure the times that the paper speaks of."""
+        """Measure the times that the paper reports."""
 
     def write(
         self, folder: Path, *, command: str, date: str, seconds: int, note: str
@@ -66,5 +66,5 @@ class PreparedReproduction(Protocol):
 Prepare = Callable[[Path, bool, int], PreparedReproduction]
 """A folder of data sets, whether the run is quick, and a seed -> the prepared experiments."""
 
-REPRODUCTIONS: Registry[Prepare] = Registry("podium.reproductions", {}, functions)
+REPRODUCTIONS: Registry[Prepare] = Registry("podium.reproductions", {}, check_function)
 """The papers that installed packages reproduce, by name."""

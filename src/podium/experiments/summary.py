@@ -1,4 +1,4 @@
-"""Means over all test queries, how sure they are, and which differences from the baseline are real."""
+"""Summary of a comparison: means, confidence intervals, and significance of differences from the baseline."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.errors import DataError
 from podium.experiments.fold_results import FoldResult
 from podium.metrics import Interval, bootstrap_intervals, correct, mean_over_queries, paired_test
+from podium.typing import Floats
 
-Floats = NDArray[np.float64]
-
-LEVEL = 0.05
-"""Differences with a smaller p, corrected, are marked."""
+SIGNIFICANCE_LEVEL = 0.05
+"""Differences with a smaller corrected p-value are marked."""
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
-"""From seed to seed the ends of a 95% interval then move by 0.0007 at 90 queries and by 0.0003 at 784
-(standard deviations, of values that spread by 0.3)."""
+"""With so many, the ends of a 95% interval vary from seed to seed by a standard deviation of 0.0007 at 90
+queries and 0.0003 at 784, for values with a standard deviation of 0.3."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether it is told from none at all."""
-        return self.adjusted < LEVEL
+        """Whether the corrected p-value is below the level of significance."""
+        return self.adjusted < SIGNIFICANCE_LEVEL
 
     @property
     def mark(self) -> str:
@@ -60,8 +58,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class RankerSummary:
-    """A ranker in a metric: the mean over test queries with a 95% interval, fold by fold, and against
-    the baseline. None where there is no value: it failed, or no query counts.
+    """A ranker in a metric: mean over test queries, 95% interval, means by fold, test against the baseline.
+
+    Values are None if the ranker failed or no query counts.
     """
 
     ranker: str
@@ -81,7 +80,7 @@ class RankerSummary:
 def per_query(
     cells: Sequence[FoldResult], parts: Sequence[FoldFacts], ranker: str, metric: str
 ) -> Floats:
-    """A ranker's value of each test query, fold after fold; NaN where there is none."""
+    """Return a ranker's value of each test query, fold after fold; NaN if there is none."""
     own = {cell.fold: cell for cell in cells if cell.ranker == ranker}
     columns = [
         own[part.number].values.get(metric) or (None,) * len(part.qids) for part in parts
@@ -90,7 +89,7 @@ def per_query(
 
 
 def query_weights(parts: Sequence[FoldFacts]) -> Floats | None:
-    """How much each test query counts, or None where all count the same."""
+    """Return the weight of each test query, or None if all count the same."""
     if all(part.weights is None for part in parts):
         return None
     return np.array([w for part in parts for w in part.weights or (1.0,) * len(part.qids)])
@@ -105,16 +104,16 @@ def summarise(
     correction: str = "holm",
     seed: int = 0,
 ) -> tuple[RankerSummary, ...]:
-    """Every ranker in every metric; p-values are corrected for the rankers, metric by metric."""
+    """Summarise every ranker in every metric; p-values are corrected for the number of rankers."""
     weight = query_weights(parts)
     summaries: list[RankerSummary] = []
     for metric in metrics:
         values = {ranker: per_query(cells, parts, ranker, metric) for ranker in rankers}
         tests = differences(values, baseline, weight, correction, seed)
-        sure = intervals(values, weight, seed)
+        ends = intervals(values, weight, seed)
         summaries += [
             replace(
-                _summary_of(ranker, metric, values[ranker], parts, weight, sure.get(ranker)),
+                _summary_of(ranker, metric, values[ranker], parts, weight, ends.get(ranker)),
                 difference=tests.get(ranker),
             )
             for ranker in rankers
@@ -125,7 +124,7 @@ def summarise(
 def differences(
     values: dict[str, Floats], baseline: str, weight: Floats | None, correction: str, seed: int = 0
 ) -> dict[str, Difference]:
-    """Paired permutation tests of each ranker against the baseline, where two queries have both.
+    """Test each ranker against the baseline (paired permutation test), if two queries have both values.
 
     Examples
     --------
@@ -140,7 +139,7 @@ def differences(
                 tests[ranker] = paired_test(
                     own, values[baseline], weight=weight, resamples=RESAMPLES, seed=seed
                 )
-            except DataError:  # too few queries to say anything
+            except DataError:  # too few queries for a test
                 continue
     adjusted = correct([test.p_value for test in tests.values()], correction)
     return {
@@ -150,7 +149,7 @@ def differences(
 
 
 def intervals(values: dict[str, Floats], weight: Floats | None, seed: int) -> dict[str, Interval]:
-    """The interval of each ranker's mean, where any query that counts has a value."""
+    """Return the interval of each ranker's mean, if a query that counts has a value."""
     some = {r: own for r, own in values.items() if not np.isnan(mean_over_queries(own, weight))}
     ends = bootstrap_intervals(
         list(some.values()), CONFIDENCE, weight=weight, resamples=RESAMPLES, seed=seed

@@ -1,19 +1,20 @@
-"""Documents and queries in words -> LETOR's features: tf, idf, length, BM25, language models."""
+"""LETOR features of text: tf, idf, length, BM25, language models."""
 
 from podium.features.documents import Document, read_documents
-from podium.features.formulas import FORMULAS, Parameters
+from podium.features.formulas import FORMULAS
 from podium.features.index import Hits, Index
-from podium.features.making import make_features
+from podium.features.letor_features import make_features
 from podium.features.stemmers import STEMMERS
-from podium.features.tokenizer import IDENTIFIERS, STOP_WORDS, Tokenizer
+from podium.features.term_matches import FormulaParameters
+from podium.features.tokenizer import IDENTIFIER_MODES, STOP_WORDS, Tokenizer
 
 __all__ = [
     "Document",
     "FORMULAS",
+    "FormulaParameters",
     "Hits",
-    "IDENTIFIERS",
+    "IDENTIFIER_MODES",
     "Index",
-    "Parameters",
     "STEMMERS",
     "STOP_WORDS",
     "Tokenizer",

@@ -1,4 +1,4 @@
-"""Documents in words: an id and named fields of text."""
+"""Documents of text: an id and named fields, from JSON lines."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from podium.data.files import Path_, Progress
-from podium.data.records import read_json_lines
+from podium.data.json_lines import read_json_lines
+from podium.data.text_files import Progress
 from podium.errors import DataError, EmptyDataError
+from podium.typing import Path_
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document: its id, and what its fields say.
+    """A document: its id and the values of its fields.
 
     Examples
     --------
@@ -27,7 +28,7 @@ class Document:
 
     @classmethod
     def of(cls, record: Document | Mapping[str, Any], id_field: str = "id") -> Document:
-        """A document from a record with an id (text or a whole number) and fields."""
+        """Make a document from a record with an id (text or a whole number) and fields."""
         if isinstance(record, Document):
             return record
         if not isinstance(record, Mapping):
@@ -44,16 +45,16 @@ class Document:
 def read_documents(
     paths: Path_ | Iterable[Path_], id_field: str = "id", progress: Progress | None = None
 ) -> Iterator[Document]:
-    """Documents from JSON lines, one object a line, plain or compressed; one at a time.
+    """Yield documents from JSON lines, one object per line, plain or compressed.
 
     Parameters
     ----------
     paths
-        One file or several: ``{"id": "d1", "title": "...", "body": "..."}`` a line.
+        One file or several, with lines ``{"id": "d1", "title": "...", "body": "..."}``.
     id_field
-        Where ids stand.
+        The field that holds the id.
     progress
-        Called with bytes of text read.
+        Called with the number of bytes of text read since the last call.
     """
     names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in names:

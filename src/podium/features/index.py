@@ -1,4 +1,4 @@
-"""An index of documents: the counts of their terms, field by field, and search by BM25."""
+"""The index of documents: counts of their terms by field, and search by BM25."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import numpy as np
 import scipy.sparse
 
 from podium.data import Groups, Run, Strings
-from podium.data.files import Path_
 from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
-from podium.features.counting import WHOLE, Counting
+from podium.features.bm25 import bm25_weights
 from podium.features.documents import Document
-from podium.features.formulas import FORMULAS, Parameters, bm25_idf, saturation
-from podium.features.postings import Floats, Ints, Postings
+from podium.features.formulas import FORMULAS
+from podium.features.index_files import IndexParts, read_index, write_index
+from podium.features.postings import Postings
+from podium.features.term_counter import WHOLE_DOCUMENT, TermCounter
+from podium.features.term_matches import FormulaParameters
 from podium.features.tokenizer import Tokenizer
+from podium.typing import Floats, Ints, Path_
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
-    """The distinct words of a query: their terms (0: a word no document has), and how often."""
+class QueryTerms:
+    """The distinct words of a query: their terms (0: a word that no document has) and frequencies."""
 
     terms: Ints
     qtf: Floats
@@ -44,8 +47,8 @@ class Hits:
         return zip(self.docids, self.scores.tolist(), strict=True)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{docid} {score:.4f}" for docid, score in list(self)[:5])
-        return f"Hits({shown}{', ...' if len(self) > 5 else ''})"
+        best = ", ".join(f"{docid} {score:.4f}" for docid, score in list(self)[:5])
+        return f"Hits({best}{', ...' if len(self) > 5 else ''})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,17 +58,17 @@ class Index:
     Parameters
     ----------
     docids
-        Ids, one a document.
+        Ids, one per document.
     vocabulary
         Terms; the first is empty and stands for words that no document has.
     postings
         Counts of terms by field.
     tokenizer
-        How documents became terms, and queries will.
+        The way from text to terms, for documents and queries.
     parameters
         The constants of BM25 and of the language models.
     texts
-        Fields whose text is kept, to be shown.
+        Texts of fields, kept for display.
 
     Examples
     --------
@@ -83,7 +86,7 @@ class Index:
     vocabulary: Strings
     postings: Mapping[str, Postings]
     tokenizer: Tokenizer
-    parameters: Parameters
+    parameters: FormulaParameters
     texts: Mapping[str, Strings] = field(default_factory=dict)
 
     @classmethod
@@ -93,31 +96,31 @@ class Index:
         *,
         fields: Sequence[str] | None = None,
         tokenizer: Tokenizer | None = None,
-        parameters: Parameters | None = None,
+        parameters: FormulaParameters | None = None,
         keep: Sequence[str] = (),
     ) -> Index:
-        """Count the terms of documents.
+        """Build an index from documents.
 
         Parameters
         ----------
         documents
-            Documents, or records with an ``id`` and fields of text. None, or no field at all, is
-            an empty text.
+            Documents, or records with an ``id`` and fields of text. A field that is None or absent
+            is an empty text.
         fields
             The fields to count, in this order; None: every field that is text.
         tokenizer, parameters
-            How text becomes terms; constants of the formulas.
+            The way from text to terms; the constants of the formulas.
         keep
-            Fields whose text is kept in the index, to be shown with results.
+            Fields whose text the index keeps for display.
         """
         tokenizer = tokenizer or Tokenizer()
-        counting = Counting(tokenizer, fields, keep)
+        counter = TermCounter(tokenizer, fields, keep)
         for document in documents:
-            counting.add(Document.of(document))
-        counting.check()
+            counter.add(Document.of(document))
+        counter.check()
         return cls(
-            Strings.of(counting.docids), Strings.of(counting.numbers), counting.postings(), tokenizer,
-            parameters or Parameters(), counting.texts(),
+            Strings.of(counter.docids), Strings.of(counter.term_numbers), counter.postings(), tokenizer,
+            parameters or FormulaParameters(), counter.texts(),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -137,10 +140,10 @@ class Index:
 
     @cached_property
     def streams(self) -> Mapping[str, Postings]:
-        """Counts by field, and of the whole document where it has several fields."""
+        """Counts by field, and of the whole document if it has several fields."""
         if len(self.postings) == 1:
             return dict(self.postings)
-        return {**self.postings, WHOLE: reduce(add, self.postings.values())}
+        return {**self.postings, WHOLE_DOCUMENT: reduce(add, self.postings.values())}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -160,29 +163,29 @@ class Index:
         return {}
 
     def rows(self, docids: Iterable[str], where: str = "") -> Ints:
-        """The numbers of documents by their ids."""
-        known = self._rows
+        """Return the numbers of documents by their ids; raises DataError for unknown ids."""
+        row_of = self._rows
         try:
-            return np.array([known[docid] for docid in docids], dtype=np.int64)
+            return np.array([row_of[docid] for docid in docids], dtype=np.int64)
         except KeyError as error:
             raise DataError(
                 f"expected documents of the index, got {error.args[0]!r}{where}"
             ) from None
 
-    def query(self, text: str) -> Query:
-        """The terms of a query, in the order of its words."""
+    def query(self, text: str) -> QueryTerms:
+        """Return the terms of a query, in the order of its words."""
         counts: dict[str, int] = {}
         for word in self.tokenizer(text):
             counts[word] = counts.get(word, 0) + 1
         terms = [self._numbers.get(word, 0) for word in counts]
-        return Query(
+        return QueryTerms(
             np.array(terms, dtype=np.int64), np.array([*counts.values()], dtype=np.float64)
         )
 
-    def search(self, query: str, k: int = 100, field: str = WHOLE) -> Hits:
-        """The k documents with the highest BM25 score; those without a word of the query never.
+    def search(self, query: str, k: int = 100, field: str = WHOLE_DOCUMENT) -> Hits:
+        """Return the k documents with the highest BM25 score, without those that match no word.
 
-        Of equal scores the document that comes first in the index is better.
+        Among equal scores, the document that comes first in the index is better.
 
         Examples
         --------
@@ -193,30 +196,30 @@ class Index:
         if not isinstance(k, int | np.integer) or k < 1:
             raise UsageError(f"expected k of 1 or more, got {k}")
         scores = self._scores(self.query(query), self._bm25(field))
-        found = np.flatnonzero(scores)
-        best = found[_top(scores[found], int(k))]
+        matching = np.flatnonzero(scores)
+        best = matching[_top(scores[matching], int(k))]
         return Hits(best, self.docids.take(best), scores[best])
 
     def retrieve(
         self,
         queries: Mapping[str, str],
         k: int = 100,
-        field: str = WHOLE,
+        field: str = WHOLE_DOCUMENT,
         progress: Callable[[int, int], object] | None = None,
     ) -> Run:
-        """The k best documents of every query (id -> text) as a run, without queries that find none.
+        """Return the k best documents of every query (id -> text) as a run, without queries that match none.
 
-        `progress` is told how many queries are done and of how many.
+        `progress` is called with the number of finished queries and of all queries.
         """
-        found = {}
+        results = {}
         for done, (qid, text) in enumerate(queries.items(), start=1):
-            found[str(qid)] = self.search(text, k, field)
+            results[str(qid)] = self.search(text, k, field)
             if progress is not None:
                 progress(done, len(queries))
-        filled = {qid: hits for qid, hits in found.items() if len(hits)}
+        filled = {qid: hits for qid, hits in results.items() if len(hits)}
         if not filled:
             raise EmptyDataError(
-                f"expected a query that finds something, got {len(queries):,} that find nothing"
+                f"expected a query that matches a document, got {len(queries):,} that match none"
             )
         return Run(
             np.array([*filled], dtype=object),
@@ -227,33 +230,32 @@ class Index:
 
     def save(self, path: Path_) -> None:
         """Write the index to one file, all or nothing; the same index gives the same bytes."""
-        from podium.features.files import save
-
-        save(self, path)
+        parts = IndexParts(
+            self.docids, self.vocabulary, self.postings, self.tokenizer, self.parameters, self.texts
+        )
+        write_index(parts, path)
 
     @staticmethod
     def load(path: Path_) -> Index:
-        """Read an index; a damaged file is an error, and reading one runs no code of it."""
-        from podium.features.files import load
-
-        return load(path)
+        """Read an index; raises CorruptFileError for a damaged file, and never runs code from it."""
+        return Index(*read_index(path))
 
     def stream(self, name: str) -> Postings:
-        """The counts of a field, or of the ``whole``."""
-        if name == WHOLE and len(self.postings) == 1:
+        """Return the counts of a field, or of the ``whole`` document."""
+        if name == WHOLE_DOCUMENT and len(self.postings) == 1:
             return next(iter(self.postings.values()))
         if name not in self.streams:
             raise UnknownNameError("field", name, self.streams)
         return self.streams[name]
 
     def _bm25(self, name: str) -> scipy.sparse.csr_array:
-        """BM25 weights of a field, a row for each term; made once."""
+        """BM25 weights of a field, one row per term; computed once."""
         if name not in self._weights:
             self._weights[name] = bm25_weights(self.stream(name), self.parameters)
         return self._weights[name]
 
-    def _scores(self, query: Query, weights: scipy.sparse.csr_array) -> Floats:
-        """Each document's sum of weights; term by term, for the rows of a query are few."""
+    def _scores(self, query: QueryTerms, weights: scipy.sparse.csr_array) -> Floats:
+        """Each document's sum of weights, added term by term because a query has few terms."""
         scores = np.zeros(len(self))
         for term, qtf in zip(query.terms.tolist(), query.qtf.tolist(), strict=True):
             a, b = weights.indptr[term], weights.indptr[term + 1]
@@ -261,20 +263,10 @@ class Index:
         return scores
 
 
-def bm25_weights(postings: Postings, parameters: Parameters) -> scipy.sparse.csr_array:
-    """What each term adds to the BM25 score of each document; a row for each term."""
-    by_term = scipy.sparse.csr_array(postings.counts.T.tocsr())
-    by_term.sort_indices()
-    idf = np.repeat(bm25_idf(postings.df, postings.n_documents), np.diff(by_term.indptr))
-    tf, length = by_term.data.astype(np.float64), postings.length[by_term.indices]
-    data = idf * saturation(tf, length.astype(np.float64), postings.mean_length, parameters)
-    return scipy.sparse.csr_array((data, by_term.indices, by_term.indptr), shape=by_term.shape)
-
-
 def _top(scores: Floats, k: int) -> Ints:
-    """The k highest, best first, of equal ones the first."""
-    kept = np.arange(len(scores))
+    """Return the places of the k highest scores, best first; equal scores keep their order."""
+    candidates = np.arange(len(scores))
     if len(scores) > k:
-        least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        kept = np.flatnonzero(scores >= least)
-    return kept[np.argsort(-scores[kept], kind="stable")[:k]]
+        threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+        candidates = np.flatnonzero(scores >= threshold)
+    return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]

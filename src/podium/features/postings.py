@@ -1,4 +1,4 @@
-"""How often each term stands in each document: the counts of one field, and its sums."""
+"""Postings of one field: how often each term occurs in each document, and sums of these counts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from podium.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """Counts of terms, a row for each document, a column for each term; column 0 is empty.
+    """Counts of terms, one row per document, one column per term; column 0 is empty.
 
     Examples
     --------
@@ -30,7 +29,7 @@ class Postings:
 
     @classmethod
     def of_tokens(cls, terms: ArrayLike, lengths: ArrayLike, n_terms: int) -> Postings:
-        """From the terms of all documents, one document after the other."""
+        """Count the terms of all documents, given one document after the other."""
         columns = np.array(terms, dtype=np.int32)
         starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
         ones = np.ones(len(columns), dtype=np.int32)
@@ -50,7 +49,7 @@ class Postings:
 
     @cached_property
     def df(self) -> Ints:
-        """Documents with each term."""
+        """Number of documents with each term."""
         return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.int64)
 
     @cached_property
@@ -65,16 +64,16 @@ class Postings:
 
     @property
     def n_documents(self) -> int:
-        """N: documents, those without a token included."""
+        """N: number of documents, those without a token included."""
         return int(self.counts.shape[0])
 
     @property
     def mean_length(self) -> float:
-        """Mean tokens of a document; 1 where there are none at all."""
+        """Mean number of tokens per document; 1 if there are no tokens."""
         return self.total / self.n_documents if self.total else 1.0
 
     def tf(self, documents: Ints, terms: Ints) -> Floats:
-        """How often term i stands in document i, pair by pair."""
+        """How often each term occurs in its document, pair by pair."""
         if len(terms) == 0:
             return np.zeros(0)
         return np.asarray(self.counts[documents, terms], dtype=np.float64).ravel()

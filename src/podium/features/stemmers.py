@@ -1,4 +1,4 @@
-"""Words without their endings, so that "wings" finds "wing"."""
+"""Stemmers: words without their endings, so that "wings" finds "wing"."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import snowballstemmer
 _thread = local()
 
 
-def keep(word: str) -> str:
-    """The word as it is."""
+def keep_word(word: str) -> str:
+    """Return the word unchanged."""
     return word
 
 
 def s_stem(word: str) -> str:
-    """Plural to singular, nothing else.
+    """Return the singular of a plural; nothing else changes.
 
     D. Harman, "How effective is suffixing?", JASIS 42 (1991): of the rules ``-ies -> -y`` (not after
     a, e), ``-es -> -e`` (not after a, e, o) and ``-s ->`` (not after s, u) the first that applies.
@@ -38,7 +38,7 @@ def s_stem(word: str) -> str:
 
 
 def porter_stem(word: str) -> str:
-    """Strip suffixes in five steps; words of one or two letters stay.
+    """Return the word without suffixes, in five steps; words of one or two letters stay.
 
     M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980). The result need not be a word.
 
@@ -58,7 +58,7 @@ def snowball_stem(algorithm: str, word: str) -> str:
     >>> snowball_stem("german", "flügel"), snowball_stem("french", "avions")
     ('flugel', 'avion')
     """
-    # A stemmer keeps the word it works on, so each thread has its own.
+    # A stemmer stores the word it works on, so each thread has its own.
     stemmers: dict[str, Any] = _thread.__dict__
     if algorithm not in stemmers:
         stemmers[algorithm] = snowballstemmer.stemmer(algorithm)
@@ -66,7 +66,7 @@ def snowball_stem(algorithm: str, word: str) -> str:
 
 
 STEMMERS: dict[str, Callable[[str], str]] = {
-    "none": keep,
+    "none": keep_word,
     "s": s_stem,
     **{name: partial(snowball_stem, name) for name in snowballstemmer.algorithms()},
     "porter": porter_stem,

@@ -1,4 +1,4 @@
-"""Text -> terms: lowercase words, without stop words and endings if asked for."""
+"""Tokenizer: text to terms, which are lowercase words, optionally without stop words and endings."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 """Words that say little about a text, by language: articles, pronouns, prepositions, auxiliaries."""
 
 _WORD = re.compile(r"\w+")
-_NAME = re.compile(r"\w+(?:\.\w+)*")
-# An underscore, or where a capital begins a word: between fooBar's o and B, HTTPServer's P and S.
-_SEAM = re.compile(r"[_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IDENTIFIER = re.compile(r"\w+(?:\.\w+)*")
+# Underscores, dots, and places before a capital that begins a word: fooBar's o|B, HTTPServer's P|S.
+_WORD_BOUNDARY = re.compile(r"[_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-IDENTIFIERS = ("keep", "split", "both")
-"""What becomes of names such as ``os.path.join``, ``snake_case`` and ``CamelCase``."""
+IDENTIFIER_MODES = ("keep", "split", "both")
+"""Ways to treat identifiers such as ``os.path.join``, ``snake_case`` and ``CamelCase``."""
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How text becomes terms; the same for documents and queries.
+    """The way from text to terms, the same for documents and queries.
 
     Words are runs of letters, digits and underscores, normalised (NFKC) and in lower case.
 
@@ -67,32 +67,34 @@ class Tokenizer:
     identifiers: str = "keep"
 
     def __post_init__(self) -> None:
-        for what, name, known in (
+        for what, name, choices in (
             ("list of stop words", self.stop_words, STOP_WORDS),
             ("stemmer", self.stemmer, STEMMERS),
-            ("way with identifiers", self.identifiers, IDENTIFIERS),
+            ("way with identifiers", self.identifiers, IDENTIFIER_MODES),
         ):
-            if name not in known:
-                raise UnknownNameError(what, str(name), known)
+            if name not in choices:
+                raise UnknownNameError(what, str(name), choices)
 
     def __call__(self, text: str) -> list[str]:
-        """The terms of a text, in order."""
+        """Return the terms of a text, in order."""
         return [term for word in self.words(text) if (term := self.term(word))]
 
     def words(self, text: str) -> list[str]:
-        """The words of a text as they stand there, in lower case."""
+        """Return the words of a text in lower case, stop words and endings included."""
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         if self.identifiers == "keep":
             return _WORD.findall(text.lower())
-        return [word for name in _NAME.findall(text) for word in self._parts(name)]
+        return [word for name in _IDENTIFIER.findall(text) for word in self._identifier_parts(name)]
 
     def term(self, word: str) -> str:
-        """The term a word stands for; empty for a stop word."""
+        """Return the term of a word; empty for a stop word."""
         return "" if word in STOP_WORDS[self.stop_words] else STEMMERS[self.stemmer](word)
 
-    def _parts(self, name: str) -> list[str]:
-        parts = [part for part in _SEAM.split(name.lower() if name.islower() else name) if part]
+    def _identifier_parts(self, name: str) -> list[str]:
+        parts = [
+            part for part in _WORD_BOUNDARY.split(name.lower() if name.islower() else name) if part
+        ]
         words = [part.lower() for part in parts]
         if self.identifiers == "both" and len(words) > 1:
             words.append(name.lower())

@@ -1,19 +1,21 @@
-"""What users do with ranked lists: events -> eight factors -> alpha."""
+"""User feedback on ranked lists: UBI events -> eight factors -> alpha."""
 
-from podium.feedback.actions import ACTIONS, FACTORS, N_POSITIVE
+from podium.feedback.actions import ACTIONS
+from podium.feedback.alpha import Phi
+from podium.feedback.factors import FACTORS, N_POSITIVE
 from podium.feedback.feedback import Feedback, FeedbackSummary
+from podium.feedback.feedback_files import load_feedback, save_feedback
 from podium.feedback.figure import plot_feedback
-from podium.feedback.files import load_feedback, save_feedback
+from podium.feedback.generated_logs import CLICK_CHANCES, GeneratedLog, make_log
 from podium.feedback.log_counts import LogCounts
-from podium.feedback.phi import Phi
-from podium.feedback.sources import (
+from podium.feedback.simulated_feedback import (
     FeedbackSource,
     SimulatedFeedback,
     UniformFeedback,
     split_alpha,
 )
-from podium.feedback.synthetic import CLICK_CHANCES, GeneratedLog, make_log
-from podium.feedback.ubi import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader, parse_ubi, read_ubi
+from podium.feedback.ubi_logs import parse_ubi, read_ubi
+from podium.feedback.ubi_reader import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader
 from podium.feedback.user_classes import read_classes
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What an action in a log means: the eight factors of CFBRS, and the names logs have for them."""
+"""Actions: the names that logs have for clicks, bookmarks, views and other kinds of events."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from types import MappingProxyType
 
 from podium.errors import UnknownNameError
 
-FACTORS = (
-    "clicks", "bookmarks", "dwell", "downloads", "shares", "ignored", "back", "closed",
-)  # fmt: skip
-"""mu_1..mu_8 of Definition 4: five positive, three negative; dwell in seconds."""
-
-N_POSITIVE = 5
-
 KINDS = (
     "impression", "hit", "click", "bookmark", "download", "share", "back", "view", "exit", "search",
 )  # fmt: skip
-"""What an event can be. ``hit`` is a document that a query record lists as found; ``search`` is known
-and says nothing of a document. At equal times, what opens a document (click, view) comes before what
-closes it (exit), unless it is open already: then it is closed and opened again."""
+"""The kinds of events. ``hit`` is a document that a query record lists; ``search`` says nothing of a
+document and is ignored. At equal times, click and view come before exit, unless the document is open
+already: then it is closed and opened again."""
 
-KIND = MappingProxyType({kind: code for code, kind in enumerate(KINDS)})
+KIND_CODES = MappingProxyType({kind: code for code, kind in enumerate(KINDS)})
 
 ACTIONS = {
     "impression": "impression",
@@ -48,12 +41,12 @@ ACTIONS = {
     "on_search": "search",
     "view_search_results": "search",
 }
-"""Action names -> kinds. UBI allows any name: give your own table, such as
-``{**ACTIONS, "add_to_cart": "bookmark"}``. Names that are not in it are counted and left aside."""
+"""Action names -> kinds. UBI allows any name: pass your own table, such as
+``{**ACTIONS, "add_to_cart": "bookmark"}``. Events with other names are counted and left out."""
 
 
 def kind_codes(actions: Mapping[str, str]) -> dict[str, int]:
-    """A table of actions with kinds as numbers; an unknown kind is an error.
+    """Return a table of actions with kinds as numbers; an unknown kind is an error.
 
     Examples
     --------
@@ -61,6 +54,6 @@ def kind_codes(actions: Mapping[str, str]) -> dict[str, int]:
     {'like': 3}
     """
     for kind in actions.values():
-        if kind not in KIND or kind == "hit":
+        if kind not in KIND_CODES or kind == "hit":
             raise UnknownNameError("kind of action", str(kind), [k for k in KINDS if k != "hit"])
-    return {str(name): KIND[kind] for name, kind in actions.items()}
+    return {str(name): KIND_CODES[kind] for name, kind in actions.items()}

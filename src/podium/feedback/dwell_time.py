@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium.feedback.actions import KIND
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from podium.feedback.actions import KIND_CODES
+from podium.typing import Bools, Floats, Ints
 
 LONGEST_DWELL_SECONDS = 1e12
-"""Seconds of an opening; what is longer is no time, and sums of it would be infinite."""
+"""The longest dwell time in seconds; longer ones are errors, and their sums could be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
-    """Events on documents as columns: list, document (-1: none), kind, ordinal, seconds, dwell."""
+    """Events on documents as columns: list, document (-1: none), kind, position, time, dwell time."""
 
     list_code: Ints
     doc: Ints
@@ -29,7 +25,7 @@ class EventColumns:
     dwell: Floats
 
     def take(self, rows: Ints | Bools) -> EventColumns:
-        """These events."""
+        """Return the events of these rows."""
         return EventColumns(
             self.list_code[rows], self.doc[rows], self.kind[rows], self.ordinal[rows],
             self.time[rows], self.dwell[rows],
@@ -37,45 +33,48 @@ class EventColumns:
 
 
 def dwell_times(e: EventColumns, row: Ints) -> tuple[Floats, int, int]:
-    """Return the seconds of each opening (NaN where no event says so), and exits before and without a view.
+    """Return the dwell time of each event in seconds, and the counts of exits before and without a view.
 
-    An exit says so itself, or is paired with the last click or view since the exit before it; where
-    their times are not known, a view may have said so. A view that says so counts where no exit follows.
+    The dwell time of a document counts at one event: at its exit, or at a view that no exit follows;
+    all other events have NaN. An exit may state its dwell time. Otherwise it is the time since the last
+    click or view after the previous exit; without times, the dwell time that this view states.
     """
     dwell = np.full(len(row), np.nan)
-    r = np.flatnonzero(np.isin(e.kind, (KIND["click"], KIND["view"], KIND["exit"])))
+    r = np.flatnonzero(
+        np.isin(e.kind, (KIND_CODES["click"], KIND_CODES["view"], KIND_CODES["exit"]))
+    )
     if len(r) == 0:
         return dwell, 0, 0
-    r = r[_in_turn(e.kind[r] == KIND["exit"], row[r], e.time[r])]
+    r = r[_event_order(e.kind[r] == KIND_CODES["exit"], row[r], e.time[r])]
     same = row[r][1:] == row[r][:-1]
-    leaves = e.kind[r] == KIND["exit"]
+    leaves = e.kind[r] == KIND_CODES["exit"]
     follows_opening = np.concatenate([[False], same & ~leaves[:-1]])
     precedes_opening = np.concatenate([same & ~leaves[1:], [False]])
     precedes_exit = np.concatenate([same & leaves[1:], [False]])
-    apart = np.diff(e.time[r], prepend=np.nan)
-    apart = np.where(np.abs(apart) <= LONGEST_DWELL_SECONDS, apart, np.nan)
-    since: Floats = np.round(apart, 6).astype(np.float64)  # clocks know microseconds
+    elapsed = np.diff(e.time[r], prepend=np.nan)
+    elapsed = np.where(np.abs(elapsed) <= LONGEST_DWELL_SECONDS, elapsed, np.nan)
+    since: Floats = np.round(elapsed, 6).astype(np.float64)  # clocks know microseconds
     stated = e.dwell[r]
-    of_view = np.concatenate([[np.nan], stated[:-1]])
-    paired = np.where(follows_opening, np.where(np.isnan(since), of_view, since), np.nan)
-    of_exit = np.where(leaves, np.where(np.isnan(stated), paired, stated), np.nan)
-    views = (e.kind[r] == KIND["view"]) & ~precedes_exit
-    dwell[r] = np.where(views, stated, of_exit)
-    alone = leaves & ~follows_opening
-    before = int((alone & precedes_opening).sum())
-    without = int((leaves & ~(alone & precedes_opening) & np.isnan(of_exit)).sum())
-    return dwell, before, without
+    view_dwell = np.concatenate([[np.nan], stated[:-1]])
+    paired = np.where(follows_opening, np.where(np.isnan(since), view_dwell, since), np.nan)
+    exit_dwell = np.where(leaves, np.where(np.isnan(stated), paired, stated), np.nan)
+    views = (e.kind[r] == KIND_CODES["view"]) & ~precedes_exit
+    dwell[r] = np.where(views, stated, exit_dwell)
+    is_unopened = leaves & ~follows_opening
+    n_before = int((is_unopened & precedes_opening).sum())
+    n_without = int((leaves & ~(is_unopened & precedes_opening) & np.isnan(exit_dwell)).sum())
+    return dwell, n_before, n_without
 
 
-def _in_turn(leaves: Bools, row: Ints, time: Floats) -> Ints:
-    """The order of openings and exits, sorted by time: exits first where a document is open by then."""
+def _event_order(leaves: Bools, row: Ints, time: Floats) -> Ints:
+    """Return the order of clicks, views and exits by time; at one time, exits first if a document is open."""
     starts = np.ones(len(row), dtype=bool)
     starts[1:] = (row[1:] != row[:-1]) | (time[1:] != time[:-1])
     moment, first = np.cumsum(starts) - 1, np.flatnonzero(starts)
     opens = np.logical_or.reduceat(~leaves, first)
-    both = opens & np.logical_or.reduceat(leaves, first)
-    # A moment with both leaves a document as it was, open or not: the last one without tells.
-    last = np.maximum.accumulate(np.where(both, -1, np.arange(len(first))))
+    has_both = opens & np.logical_or.reduceat(leaves, first)
+    # A moment with both leaves a document open or closed as before: the last moment with one kind decides.
+    last = np.maximum.accumulate(np.where(has_both, -1, np.arange(len(first))))
     last = np.concatenate([[-1], last[:-1]])
     was_open = (last >= 0) & (row[first][last] == row[first]) & opens[last]
     return np.lexsort((leaves ^ was_open[moment], moment))

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Groups, RankingData, Strings
-from podium.data.trec import match
+from podium.data.trec import match_documents
 from podium.errors import DataError, EmptyDataError, UsageError
-from podium.feedback.actions import FACTORS
+from podium.feedback.alpha import Phi, PhiFunction, apply_phi
+from podium.feedback.factor_figures import draw_alphas, draw_factor
+from podium.feedback.factors import FACTORS, carried_factors, document_reactions, list_factors
 from podium.feedback.list_sums import ListSums, combine
 from podium.feedback.log_counts import LogCounts
-from podium.feedback.phi import Phi, PhiFunction, checked
-from podium.feedback.sources import check_sizes
+from podium.feedback.simulated_feedback import check_sizes
+from podium.figure_style import new_axes
+from podium.html_tables import html_table
+from podium.typing import Floats
 
-Floats = NDArray[np.float64]
-
-_COUNTED = (
-    "clicks", "bookmarks", "dwell", "downloads", "shares", None, "back", "closed",
-)  # fmt: skip
+MAX_DRAWN_CLASSES = 12
+"""The most classes in a picture: those with most lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackSummary:
-    """Means over lists, a row for each query or each class; None is the population.
+    """Means over lists, one row per query or per user class; None is the population.
 
     Factors that the log never carries are NaN.
     """
@@ -42,14 +44,14 @@ class FeedbackSummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Feedback:
-    """What users did with the lists they were shown: eight factors and alpha in [0, 1] for each list.
+    """What users did with ranked lists: eight factors and alpha in [0, 1] for each list.
 
-    mu_j of a list is the mean over its documents of what happened to them (``reactions``): clicks,
-    bookmarks, seconds of dwell, downloads, shares; ignored (shown above a clicked document, and left
-    alone), returns by the back button, closings within `closed_within` seconds. alpha = phi(mu).
+    mu_j of a list is the mean of the ``reactions`` over its documents: clicks, bookmarks, dwell time in
+    seconds, downloads, shares, ignored (shown above a clicked document and not used), returns by the
+    back button, closings within `closed_within` seconds. alpha = phi(mu).
     Columns of factors that a log never carries are NaN. (CFBRS, Definition 4.)
 
-    Lists come by query id, documents by their position. Made by ``read_ubi``.
+    Lists are in order of their query ids, documents in order of their positions. ``read_ubi`` makes it.
 
     Parameters
     ----------
@@ -58,9 +60,9 @@ class Feedback:
     carried
         Which of the eight factors the log carries.
     counts
-        What was read, and what was wrong.
+        Counts of what was read, and of what was wrong.
     phi
-        The function that made alpha.
+        The function from factors to alpha.
     closed_within
         Seconds within which a document that is closed counts as closed at once.
     """
@@ -72,31 +74,37 @@ class Feedback:
     closed_within: float
 
     def __post_init__(self) -> None:
-        _ = self.alphas  # a phi that does not do is told at once
+        _ = self.alphas  # a wrong phi is an error at once
 
     @classmethod
     def of_parts(
         cls, parts: Sequence[ListSums], counts: LogCounts, phi: PhiFunction | None = None,
         closed_within: float = 5.0, *, source: str | None = None,
     ) -> Feedback:  # fmt: skip
-        """Put together what was read in parts; lists of which no document is known are left out."""
+        """Combine parts of a log; lists without documents are left out."""
         if not parts:
             raise EmptyDataError("expected events of lists, got none with a query id", path=source)
-        whole = combine(parts)
-        list_sums = whole.presented()
+        combined = combine(parts)
+        list_sums = combined.presented()
         if len(list_sums.groups) == 0:
             raise EmptyDataError(
-                f"expected lists with documents, got {len(whole.groups):,} lists and no document",
+                f"expected lists with documents, got {len(combined.groups):,} lists and no document",
                 path=source,
             )
         counts = replace(
             counts,
-            split_lists=counts.split_lists + sum(len(p.groups) for p in parts) - len(whole.groups),
-            lists_without_query=int((~whole.has_record).sum()),
-            lists_without_documents=len(whole.groups) - len(list_sums.groups),
+            split_lists=counts.split_lists
+            + sum(len(p.groups) for p in parts)
+            - len(combined.groups),
+            lists_without_query=int((~combined.has_record).sum()),
+            lists_without_documents=len(combined.groups) - len(list_sums.groups),
         )
         return cls(
-            list_sums, _carried(list_sums), counts, Phi() if phi is None else phi, closed_within
+            list_sums,
+            carried_factors(list_sums),
+            counts,
+            Phi() if phi is None else phi,
+            closed_within,
         )
 
     def __len__(self) -> int:
@@ -108,6 +116,21 @@ class Feedback:
         lists = f"{len(self):,} list{'s' * (len(self) != 1)}, {n:,} document{'s' * (n != 1)}"
         classes = f"classes: {', '.join(self.classes)}, " if self.classes else ""
         return f"Feedback({lists}, {classes}carried: {carried or 'none'})"
+
+    def _repr_html_(self) -> str:
+        """Return the mean factors and alpha of all lists and of each user class, for notebooks."""
+        names = [name for name, carried in zip(FACTORS, self.carried, strict=True) if carried]
+        classes: tuple[str | None, ...] = (None, *self.classes)
+
+        def cells(i: int) -> tuple[object, ...]:
+            name, part = classes[i] or "all users", self.of_class(classes[i])
+            means = part.factors[:, self.carried].mean(axis=0).tolist()
+            return (name, len(part), part.groups.n_rows, *means, float(part.alphas.mean()))
+
+        headers = ("user class", "lists", "documents", *names, "alpha")
+        return html_table(
+            "Feedback: means over lists", headers, len(classes), cells, repr(self)[:200]
+        )
 
     @property
     def groups(self) -> Groups:
@@ -142,40 +165,37 @@ class Feedback:
 
     @cached_property
     def positions(self) -> Floats:
-        """Where each document stood in its list, or NaN; logs count from 0 or from 1."""
+        """The position of each document in its list, or NaN; logs count from 0 or from 1."""
         return self.list_sums.positions
 
     @cached_property
     def reactions(self) -> Floats:
-        """What happened to each document: (documents, 8), NaN in columns that are never carried."""
-        columns = [self.list_sums.ignored if c is None else self.list_sums[c] for c in _COUNTED]
-        return np.where(self.carried, np.stack(columns, axis=1).astype(np.float64), np.nan)
+        """The reactions to each document: (documents, 8), NaN in columns that are never carried."""
+        return document_reactions(self.list_sums, self.carried)
 
     @cached_property
     def factors(self) -> Floats:
         """mu_1..mu_8 of each list: (lists, 8), NaN in columns that are never carried."""
-        mu = self.groups.reduce(np.add, self.reactions)
-        mu[:, FACTORS.index("back")] += self.list_sums.returns
-        return np.asarray(mu / self.groups.sizes[:, None])
+        return list_factors(self.list_sums, self.reactions)
 
     @cached_property
     def alphas(self) -> Floats:
         """phi of each list's factors."""
-        return checked(self.phi, self.factors)
+        return apply_phi(self.phi, self.factors)
 
     @cached_property
     def gains(self) -> Floats:
-        """What each document was worth, in [0, 1]: how far what happened to it lifts phi.
+        """The gain of each document in [0, 1]: how far its reactions raise phi.
 
-        (phi(its reactions) - phi(none)) / (1 - phi(none)), and 0 where that is below: a document that
-        nobody touched, or that was rather disliked, gains nothing.
+        (phi(its reactions) - phi(no reactions)) / (1 - phi(no reactions)), at least 0: a document without
+        reactions, or with rather negative ones, gains nothing.
         """
-        nothing = float(checked(self.phi, np.where(self.carried, 0.0, np.nan)[None, :])[0])
-        lift = checked(self.phi, self.reactions) - nothing
+        nothing = float(apply_phi(self.phi, np.where(self.carried, 0.0, np.nan)[None, :])[0])
+        lift = apply_phi(self.phi, self.reactions) - nothing
         return np.maximum(lift, 0.0) / (1 - nothing) if nothing < 1 else np.zeros_like(lift)
 
     def of_class(self, user_class: str | None) -> Feedback:
-        """The lists of one user class; None: of the whole population."""
+        """Return the lists of one user class; None for the whole population."""
         if user_class is None:
             return self
         table = self.list_sums.user_class.table
@@ -189,11 +209,11 @@ class Feedback:
         return replace(self, list_sums=self.list_sums.take(lists))
 
     def by_class(self) -> dict[str, Feedback]:
-        """Each user class with its lists."""
+        """Return the feedback of each user class."""
         return {name: self.of_class(name) for name in self.classes}
 
     def summary(self, by: str = "query") -> FeedbackSummary:
-        """Mean factors and alpha over the lists of each query (by text), or of each user class."""
+        """Return mean factors and alpha over the lists of each query (by text) or of each user class."""
         if by not in ("query", "class"):
             raise UsageError(f"expected a summary by 'query' or 'class', got {by!r}")
         column = self.list_sums.text if by == "query" else self.list_sums.user_class
@@ -215,8 +235,31 @@ class Feedback:
             mean(self.alphas),
         )
 
+    def plot(self, ax: Any = None, *, factor: str = "alpha") -> Any:
+        """Draw the distribution of alpha, or the mean of a factor, by user class; return the axes.
+
+        Parameters
+        ----------
+        factor
+            ``"alpha"``, or one of the eight factors, such as ``"clicks"``. `plot_feedback` draws all.
+        """
+        ax = new_axes("drawing feedback") if ax is None else ax
+        parts = self._largest_classes
+        if factor == "alpha":
+            draw_alphas(ax, {name: part.alphas for name, part in parts.items()})
+        else:
+            means = {name: part.factors.mean(axis=0) for name, part in parts.items()}
+            draw_factor(ax, factor, means)
+        return ax
+
+    @cached_property
+    def _largest_classes(self) -> dict[str, Feedback]:
+        """All feedback, and that of the classes with most lists, by name."""
+        largest = sorted(self.by_class().items(), key=lambda item: -len(item[1]))
+        return {"all": self} | dict(sorted(largest[:MAX_DRAWN_CLASSES]))
+
     def merge(self, other: Feedback) -> Feedback:
-        """This feedback and more of it: lists that stand in both add up.
+        """Return this feedback and another together: lists that are in both add up.
 
         A factor that one of the two logs carries counts in both.
         """
@@ -227,15 +270,15 @@ class Feedback:
                     f"got {getattr(self, name)} and {getattr(other, name)}"
                 )
         list_sums = combine([self.list_sums, other.list_sums]).presented()
-        carried = self.carried | other.carried | _carried(list_sums)
+        carried = self.carried | other.carried | carried_factors(list_sums)
         return Feedback(
             list_sums, carried, self.counts + other.counts, self.phi, self.closed_within
         )
 
     def alpha(self, sizes: Sequence[int] | ArrayLike) -> float:
-        """The feedback on a composition: the mean alpha of all lists, whatever its blocks.
+        """Return the feedback on a composition: the mean alpha of all lists, for any blocks.
 
-        A log does not say which composition made a list; ``of_class`` gives that of a class.
+        A log does not say which composition made a list.
         """
         check_sizes(sizes)
         return float(self.alphas.mean())
@@ -244,17 +287,17 @@ class Feedback:
         self, data: RankingData, user_class: str | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> Floats:  # fmt: skip
-        """A label for each row of data: the mean gain of its document, over lists that showed it.
+        """Return a label for each row of data: the mean gain of its document over the lists that showed it.
 
-        NaN where the document was never shown for its query. A list belongs to the query whose text is
-        the list's or, failing that, whose qid is the list's text or its query id.
+        The label is NaN if no list of the query showed the document. A list belongs to the query with the
+        list's text; otherwise to the query whose qid is the list's text or query id.
 
         Parameters
         ----------
         user_class
-            Only lists of this class; None: all lists.
+            Only lists of this class; None for all lists.
         queries
-            Text (or query id) of lists -> qid of the data, where they are not the same.
+            Text (or query id) of lists -> qid of the data, if they differ.
         """
         own = self.of_class(user_class)
         row_codes = own.groups.spread(own.query_numbers(data, queries))
@@ -263,20 +306,20 @@ class Feedback:
         if len(matched) == 0:
             return labels
         docids = Strings.of(own.docids[matched].tolist())
-        at = match(
+        at = match_documents(
             row_codes[matched], docids, data.groups.codes, data.require_docids("joining feedback")
         )
         in_data = at >= 0
-        shown = np.bincount(at[in_data], minlength=len(data))
+        n_lists = np.bincount(at[in_data], minlength=len(data))
         gain = np.bincount(at[in_data], own.gains[matched][in_data], minlength=len(data))
-        labels[shown > 0] = gain[shown > 0] / shown[shown > 0]
+        labels[n_lists > 0] = gain[n_lists > 0] / n_lists[n_lists > 0]
         return labels
 
     def query_alphas(
         self, data: RankingData, user_class: str | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> Floats:  # fmt: skip
-        """The mean alpha of the lists of each query of data; NaN where there is none.
+        """Return the mean alpha of the lists of each query of data; NaN for a query without lists.
 
         Parameters
         ----------
@@ -293,30 +336,15 @@ class Feedback:
     def query_numbers(
         self, data: RankingData, queries: Mapping[str, str] | None
     ) -> NDArray[np.int64]:
-        """Return the number of each list's query in data; -1 where it is none of them."""
+        """Return the number of each list's query in data, or -1."""
         number = _query_numbers(data, queries)
         ids, texts = self.query_ids.tolist(), self.queries.tolist()
         numbers = [number.get(t, number.get(i, -1)) for i, t in zip(ids, texts, strict=True)]
         return np.array(numbers, dtype=np.int64)
 
 
-def _carried(list_sums: ListSums) -> NDArray[np.bool_]:
-    """Which factors a log carries: those of which it has an event at all."""
-    clicked = list_sums["clicks"] > 0
-    opened = bool(list_sums["openings"].any())
-    special = {
-        "dwell": opened,
-        "closed": opened,
-        "ignored": bool((clicked & np.isfinite(list_sums.positions)).any()),
-        "back": bool(list_sums["back"].any() or list_sums.returns.any()),
-    }
-    return np.array(
-        [special[f] if f in special else bool(list_sums[f].any()) for f in FACTORS], dtype=bool
-    )
-
-
 def _query_numbers(data: RankingData, queries: Mapping[str, str] | None) -> dict[str, int]:
-    """Names of lists -> number of the query in the data."""
+    """Return a table of texts and query ids -> number of the query in the data."""
     by_qid = {str(qid): q for q, qid in enumerate(data.qids.tolist())}
     if queries is not None:
         missing = [qid for qid in queries.values() if str(qid) not in by_qid]

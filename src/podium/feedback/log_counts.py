@@ -1,4 +1,4 @@
-"""What was in a log, and what was wrong with it."""
+"""LogCounts: counts of what is in a log, and of what is wrong with it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 MAX_ACTION_NAMES = 1000
-"""Different action names that are told apart; a hostile log may have as many as events."""
+"""The most different action names that are counted; a hostile log may have one per event."""
 
 OTHER_ACTIONS = "(others)"
 
 
 @dataclass(frozen=True)
 class LogCounts:
-    """Counts of what was read, and of everything that was not as it should be.
+    """Counts of what was read, and of everything that was wrong.
 
     Parameters
     ----------
@@ -29,40 +29,40 @@ class LogCounts:
     actions
         Events by the name of their action.
     unknown_actions
-        Those of them that the table of actions does not know: left aside.
+        Events with action names that the table of actions does not have: left out.
     malformed
-        Lines that are no JSON object, or no query, event or bulk action: left aside.
+        Lines that are no JSON object, or no query, event or bulk action: left out.
     duplicates
-        Queries and events that came before: left aside.
+        Queries and events that came before: left out.
     missing_query_id
-        Queries and events that belong to no list: left aside.
+        Queries and events that belong to no list: left out.
     missing_action
-        Events without a name of their action: left aside.
+        Events without a name of their action: left out.
     missing_timestamp
-        Events and queries without a time that can be read; they count, but have no dwell time.
+        Events and queries without a readable time; they count, but have no dwell time.
     missing_object
-        Events on a document that do not say which: left aside. (A return to the list needs none.)
+        Events on a document that do not name it: left out. (A return to the list needs no document.)
     malformed_hits
         Query records whose query_response_hit_ids are no list: they count, without these documents.
     missing_position
-        Impressions without an ordinal; their documents are never taken as ignored.
+        Impressions without an ordinal; their documents never count as ignored.
     before_query
         Events on documents with a time before that of their query: clocks differ. They count.
     exit_before_view
-        Documents left before they were opened: clocks differ. They count where they say their dwell.
+        Exits before the view: clocks differ. They count if they state a dwell time.
     exit_without_view
-        Documents left that were never opened and do not say their dwell: left aside.
+        Exits without a view that state no dwell time: left out.
     negative_dwell
-        Dwell times below 0 (or no number, or longer than any): left aside.
+        Dwell times below 0, too long, or no number: left out.
     class_conflicts
-        Lists that name several user classes: the query record decides, then the first by name.
+        Lists with several user classes: the query record decides, then the first by name.
     split_lists
-        Cuts in lists whose events lay further apart than the window: the parts are added up, but
-        duplicates and openings are not followed across a cut.
+        Cuts in lists whose events lie further apart than the window. The parts add up, but duplicates and
+        dwell times across a cut are lost.
     lists_without_query
-        Lists that only events speak of. They count.
+        Lists with events and no query record. They count.
     lists_without_documents
-        Lists of which no document is known: left aside.
+        Lists without any document: left out.
     """
 
     lines: int = 0
@@ -93,7 +93,7 @@ class LogCounts:
             object.__setattr__(self, name, MappingProxyType(dict(table)))
 
     def __add__(self, other: LogCounts) -> LogCounts:
-        """The counts of two logs."""
+        """Return the counts of two logs together."""
         both = {f.name: (getattr(self, f.name), getattr(other, f.name)) for f in fields(self)}
         added: dict[str, Any] = {
             name: a + b if isinstance(a, int) else Counter(a) + Counter(b)
@@ -102,13 +102,13 @@ class LogCounts:
         return LogCounts(**added)
 
     def to_dict(self) -> dict[str, int | dict[str, int]]:
-        """For JSON."""
+        """Return the counts as JSON."""
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         return {name: v if isinstance(v, int) else dict(v) for name, v in values}
 
     @property
     def problems(self) -> dict[str, int]:
-        """What was not as it should be, with how often; only what happened.
+        """The counts of what was wrong, without zeros.
 
         Examples
         --------

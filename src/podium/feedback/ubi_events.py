@@ -1,4 +1,4 @@
-"""Events as their fields: decoded in one step where a line is as usual, from any record otherwise."""
+"""UBI events: decoded in one step if a line has the usual types, else from a parsed record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-# What ids, numbers and times may be for a line to be as usual. Everything else, such as text for a
-# number, goes through Python's own parser; values are looked at the same way wherever they come from.
+# The usual types of ids, numbers and times. A line with other types, such as text for a number, goes
+# through Python's own JSON parser; the values are then checked in the same way.
 _Id = str | int | None
 _Number = int | float | None
 
@@ -26,7 +26,7 @@ class UbiPosition(msgspec.Struct, gc=False):
 
 
 class UbiAttributes(msgspec.Struct, gc=False):
-    """``event_attributes``: what the eight factors are made of."""
+    """``event_attributes``: the fields for the eight factors."""
 
     object: UbiObject | None = None
     position: UbiPosition | None = None
@@ -36,7 +36,7 @@ class UbiAttributes(msgspec.Struct, gc=False):
 
 
 class UbiEvent(msgspec.Struct, gc=False):
-    """One line of ``ubi_events``: the fields that count; others are passed over."""
+    """One line of ``ubi_events``: the fields that are used; others are ignored."""
 
     action_name: str
     query_id: _Id = None
@@ -52,14 +52,14 @@ Fields = TypeVar("Fields", bound=msgspec.Struct)
 
 NO_ATTRIBUTES = UbiAttributes()
 
-usual_event: Callable[[Any], UbiEvent] = msgspec.json.Decoder(UbiEvent).decode
-"""A line of text -> an event; raises (``NOT_USUAL_ERRORS``) for any line that is not as usual."""
+decode_event: Callable[[Any], UbiEvent] = msgspec.json.Decoder(UbiEvent).decode
+"""Decode a line; raises one of ``DECODE_ERRORS`` if a field has an unusual type."""
 
-NOT_USUAL_ERRORS = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeEncodeError, TypeError, RecursionError)
 
 
 def event_of(record: dict[str, Any]) -> UbiEvent:
-    """The same fields of any record, whatever their values are.
+    """Return the event of a parsed record, with values of any type.
 
     Examples
     --------
@@ -68,17 +68,17 @@ def event_of(record: dict[str, Any]) -> UbiEvent:
 object=UbiObject(object_id=1.5), position=None, event_id=None, dwell_ms=None, dwell_time=None), \
 event_id=None, user_query=None, session_id=None, client_id=None)
     """
-    event = _filled(UbiEvent, record)
-    attributes = event.event_attributes = _filled_or_none(UbiAttributes, event.event_attributes)
+    event = _fill(UbiEvent, record)
+    attributes = event.event_attributes = _fill_or_none(UbiAttributes, event.event_attributes)
     if attributes is not None:
-        attributes.object = _filled_or_none(UbiObject, attributes.object)
-        attributes.position = _filled_or_none(UbiPosition, attributes.position)
+        attributes.object = _fill_or_none(UbiObject, attributes.object)
+        attributes.position = _fill_or_none(UbiPosition, attributes.position)
     return event
 
 
-def _filled(kind: type[Fields], values: dict[str, Any]) -> Fields:
+def _fill(kind: type[Fields], values: dict[str, Any]) -> Fields:
     return kind(*(values.get(name) for name in kind.__struct_fields__))
 
 
-def _filled_or_none(kind: type[Fields], values: object) -> Fields | None:
-    return _filled(kind, values) if type(values) is dict else None
+def _fill_or_none(kind: type[Fields], values: object) -> Fields | None:
+    return _fill(kind, values) if type(values) is dict else None

@@ -1,4 +1,4 @@
-"""User classes: which class a list belongs to, as its query record or its events say."""
+"""User classes: read the class of a list from its query record or its events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from podium.data.files import Path_, read_blocks
+from podium.data.text_files import read_blocks
 from podium.errors import EmptyDataError, MalformedLineError, UsageError
+from podium.typing import Path_
 
 ClassOf = Callable[[Mapping[str, Any]], object]
 """A query record or an event -> its user class, or None."""
@@ -17,7 +18,7 @@ UserClass = str | Mapping[str, str] | ClassOf
 
 
 def class_reader(user_class: UserClass | None) -> ClassOf | None:
-    """How to read the class: by a path into the record, by a table of users, or by a function.
+    """Return a function that reads the class: by a path into the record, a table, or as it is.
 
     Examples
     --------
@@ -32,9 +33,9 @@ def class_reader(user_class: UserClass | None) -> ClassOf | None:
     if isinstance(user_class, str):
         return _by_path(user_class)
     if isinstance(user_class, Mapping):
-        named = {user: name for user, name in user_class.items() if name is not None}
-        # NaN, as data frames have it, differs from itself: no class.
-        return _by_user({str(user): str(name) for user, name in named.items() if name == name})
+        classes = {user: name for user, name in user_class.items() if name is not None}
+        # Data frames have NaN for a missing class; NaN is not equal to itself.
+        return _by_user({str(user): str(name) for user, name in classes.items() if name == name})
     if callable(user_class):
         return user_class
     raise UsageError(
@@ -71,9 +72,9 @@ def _by_user(table: Mapping[str, str]) -> ClassOf:
 
 
 def read_classes(path: Path_) -> dict[str, str]:
-    """A table of users from a CSV file: ``user,class`` a line, the user a user_id or a client_id.
+    """Read a table of users from a CSV file with lines ``user,class``; a user is a user_id or a client_id.
 
-    A first line ``user_id,...``, ``client_id,...`` or ``user,...`` is taken for a header.
+    A first line ``user_id,...``, ``client_id,...`` or ``user,...`` is a header.
     """
     name, table = str(path), {}
     text = b"".join(block.tobytes() for block in read_blocks(name))

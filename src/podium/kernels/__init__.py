@@ -1,8 +1,8 @@
-"""The hot loops on bare arrays, native where a compiler was at hand.
+"""Kernels: the hot loops on bare arrays, in C++ and in NumPy.
 
-``BACKEND`` says which implementation runs: ``"native"`` (C++) or ``"reference"``
-(NumPy, the same functions, slow and obvious). The environment variable
-``PODIUM_BACKEND`` chooses; without it native is taken when it is there.
+``BACKEND`` names the implementation that runs: ``"native"`` (C++) or ``"reference"`` (NumPy, the
+same functions, slow and obvious). The environment variable ``PODIUM_BACKEND`` chooses; by default it
+is native if that is installed.
 
 Examples
 --------
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def _choose_backend() -> tuple[str, ModuleType]:
-    wanted = os.environ.get("PODIUM_BACKEND", "")
-    if wanted not in ("", "native", "reference"):
-        raise BackendError(f"PODIUM_BACKEND must be native or reference, got {wanted!r}")
-    if wanted != "reference":
+    choice = os.environ.get("PODIUM_BACKEND", "")
+    if choice not in ("", "native", "reference"):
+        raise BackendError(f"PODIUM_BACKEND must be native or reference, got {choice!r}")
+    if choice != "reference":
         try:
             return "native", importlib.import_module("podium.kernels._native")
         except ImportError as error:
-            if wanted == "native":
+            if choice == "native":
                 raise BackendError(
                     "PODIUM_BACKEND=native, but the native kernels are not installed "
                     f"({error}); install g++ and reinstall podium-ltr"

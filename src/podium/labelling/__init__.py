@@ -1,18 +1,21 @@
 """Top-k judging: labelling strategies, judging sessions, the store, merging, export and statistics."""
 
 from podium.labelling.active_time import ActiveTime, active_time
+from podium.labelling.assignment_designs import crossover_design, overlap_design
 from podium.labelling.assignments import (
     Assignment,
     check_assignments,
-    crossover_design,
-    overlap_design,
     read_assignments,
     write_assignments,
 )
+from podium.labelling.disagreements import AssessorAnswer, Disagreement, find_disagreements
 from podium.labelling.events import JudgingEvent
 from podium.labelling.export import ExportSummary, export
 from podium.labelling.generated_judgments import make_judgments
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
+from podium.labelling.guidelines import Guidelines, read_guidelines
+from podium.labelling.implied_preferences import ImpliedPreferences
+from podium.labelling.judged_truth import JudgedTruth, grade_truth, position_truth, top_k_truth
 from podium.labelling.judging_statistics import (
     AssessorAgreement,
     ChiSquare,
@@ -33,11 +36,11 @@ from podium.labelling.judging_statistics import (
     statistics_of,
 )
 from podium.labelling.judgments import JudgedTopK, Judgment, Question
-from podium.labelling.knowledge import Knowledge
 from podium.labelling.merging import bradley_terry, merge_grades, merge_top_k, mergers
 from podium.labelling.pool_files import read_pool, read_trec_pool, write_pool
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 from podium.labelling.session import Session, SessionProgress
+from podium.labelling.settlements import Settlement
 from podium.labelling.simulation import Assessor, Simulation, simulate
 from podium.labelling.strategies import (
     STRATEGIES,
@@ -46,18 +49,18 @@ from podium.labelling.strategies import (
     Strategy,
     StrategyRun,
     Tournament,
-    next_step,
     strategy_named,
 )
 from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, make_tasks
-from podium.labelling.truth import JudgedTruth, grade_truth, position_truth, top_k_truth
 
 __all__ = [
     "ActiveTime",
     "AssessorAgreement",
+    "AssessorAnswer",
     "Assessor",
     "Assignment",
     "ChiSquare",
+    "Disagreement",
     "JudgingEvent",
     "ExportSummary",
     "FIVE_GRADES",
@@ -66,9 +69,10 @@ __all__ = [
     "Graded",
     "Grades",
     "Grading",
+    "Guidelines",
     "Heap",
     "Judgment",
-    "Knowledge",
+    "ImpliedPreferences",
     "Opinion",
     "PermutationTest",
     "Pool",
@@ -80,6 +84,7 @@ __all__ = [
     "StrategyRun",
     "STRATEGIES",
     "Session",
+    "Settlement",
     "Simulation",
     "Sort",
     "Statistics",
@@ -100,6 +105,7 @@ __all__ = [
     "compare_tools",
     "crossover_design",
     "export",
+    "find_disagreements",
     "grade_truth",
     "krippendorff_alpha",
     "make_judgments",
@@ -107,11 +113,11 @@ __all__ = [
     "merge_grades",
     "merge_top_k",
     "mergers",
-    "next_step",
     "overlap_design",
     "plot_statistics",
     "position_truth",
     "read_assignments",
+    "read_guidelines",
     "read_pool",
     "read_trec_pool",
     "simulate",

@@ -1,4 +1,4 @@
-"""Active time: the clock of a judgment, from segments, whatever a browser's clock does."""
+"""Active time of a judgment, from the segments that a browser's clock measured."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from math import isfinite
 from podium.labelling.events import LATEST_TIME_MS
 
 LONGEST_SEGMENT_MS = 30 * 60 * 1000
-"""Milliseconds in a segment: an idle tab ends one long before, so a longer one is a jump of the clock."""
+"""Milliseconds of a segment. A page ends a segment long before, so a longer one is a jump of the clock."""
 
 LONGEST_JUDGMENT_MS = 60 * 60 * 1000
-"""Milliseconds in a judgment: nobody looks at one question for longer than an hour."""
+"""Milliseconds of a judgment: nobody looks at one question for longer than an hour."""
 
 MAX_SEGMENTS_PER_JUDGMENT = 1_000
-"""Segments of a judgment that are looked at."""
+"""Segments of a judgment that are read; more are ignored."""
 
 Segment = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class ActiveTime:
-    """Active time, cleaned, and what had to be cleaned.
+    """Clean segments of active time, and counts of what was wrong with the segments sent.
 
     Parameters
     ----------
     segments
-        [start, end) in milliseconds, in order, apart from each other.
+        [start, end) in milliseconds, in order, without overlap.
     malformed
         Segments that are not two finite numbers.
     negative
         Segments that end before they start.
     jumps
-        Segments longer than any segment can be: the clock was set, or the machine slept.
+        Segments that are too long: the clock was set, or the machine slept.
     overlaps
         Segments that began before an earlier one had ended; the time counts once.
     paused
-        Segments that ran on in a pause; the pause is taken out.
+        Segments that overlap with a pause; the pause is taken out.
     outside
-        Segments that began before the last counted one ended, or ended after the event that told of
-        them; what is outside is cut off.
+        Segments that began before the last counted segment ended, or ended after their event; the part
+        outside is cut off.
     set_back
-        1 if the event is older than the end of the last counted segment, so that nothing can be said
-        of what was counted before: the clock was set back.
+        1 if the event is older than the end of the last counted segment: the clock was set back, and
+        the lower limit is ignored.
     capped
-        1 if there was more time than a judgment can take; what is above is cut off.
+        1 if there was more time than a judgment can take; the rest is cut off.
     surplus
-        Segments beyond the number that is looked at.
+        Segments beyond the number that is read.
     """
 
     segments: tuple[Segment, ...] = ()
@@ -63,17 +63,17 @@ class ActiveTime:
 
     @property
     def milliseconds(self) -> int:
-        """The active time."""
+        """The active time in milliseconds."""
         return sum(end - start for start, end in self.segments)
 
     @property
     def seconds(self) -> float:
-        """The active time."""
+        """The active time in seconds."""
         return self.milliseconds / 1000
 
     @property
     def flaws(self) -> int:
-        """How often something had to be cleaned: 0 is a time to trust."""
+        """How many flaws were cleaned; 0 means that the time can be trusted."""
         segment_flaws = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
         return sum(segment_flaws) + self.outside + self.set_back + self.capped + self.surplus
 
@@ -83,29 +83,29 @@ def active_time(
     pauses: Iterable[Segment] = (),
     longest: int = LONGEST_SEGMENT_MS,
     *,
-    within: tuple[int | None, int | None] = (None, None),
+    limits: tuple[int | None, int | None] = (None, None),
     most: int = LONGEST_JUDGMENT_MS,
     surplus: int = 0,
 ) -> ActiveTime:
-    """The active time in the segments that a client sent; nothing in them raises.
+    """Return the active time in the segments that a client sent; no segment raises.
 
-    Malformed and negative segments and jumps are dropped, overlapping ones count once, pauses, the time
-    before the last counted segment ended and the future are taken out; each is counted.
+    Malformed and negative segments and jumps are dropped. Overlapping segments count once. Pauses and the
+    time outside `limits` are taken out. Each flaw is counted.
 
     Parameters
     ----------
     segments
-        [start, end) pairs in milliseconds by one clock, in any order.
+        [start, end) pairs in milliseconds, in any order.
     pauses
-        The same of pauses; one that ends before it starts is none.
+        [start, end) of pauses; a pause that ends before it starts is ignored.
     longest
         A segment of more milliseconds is a jump of the clock.
-    within
+    limits
         When the last counted segment ended, and when the judgment was made; None for no limit.
     most
-        Milliseconds that a judgment can take.
+        The most milliseconds of a judgment.
     surplus
-        How many segments were left out.
+        How many segments were ignored before.
 
     Examples
     --------
@@ -114,24 +114,26 @@ def active_time(
     >>> time = active_time([[0, 4000], [3000, 5000], [9000, 8000]], pauses=[(1000, 2000)])
     >>> time.segments, time.overlaps, time.negative, time.paused
     (((0, 1000), (2000, 5000)), 1, 1, 1)
-    >>> time = active_time([[0, 4000], [4500, 9000]], within=(1000, 5000))
+    >>> time = active_time([[0, 4000], [4500, 9000]], limits=(1000, 5000))
     >>> time.segments, time.outside
     (((1000, 4000), (4500, 5000)), 2)
     """
     items = segments if isinstance(segments, list | tuple) else () if segments is None else (None,)
-    whole = [_segment(item) for item in items]
-    good = [segment for segment in whole if segment is not None]
+    parsed = [_parse_segment(item) for item in items]
+    good = [segment for segment in parsed if segment is not None]
     forward = [(start, end) for start, end in good if end >= start]
     short = sorted((start, end) for start, end in forward if end - start <= longest)
-    after, until = within
-    set_back = after is not None and until is not None and until < after
-    inside, outside = _clipped(short, None if set_back else after, until)
+    lower, upper = limits
+    set_back = lower is not None and upper is not None and upper < lower
+    inside, outside = _clip(short, None if set_back else lower, upper)
     union, overlaps = _union(inside)
-    kept, paused = _without(union, [(start, end) for start, end in pauses if end > start])
-    counted, capped = _capped(kept, most)
+    unpaused, paused = _without_pauses(
+        union, [(start, end) for start, end in pauses if end > start]
+    )
+    counted, capped = _cap(unpaused, most)
     return ActiveTime(
         segments=tuple((start, end) for start, end in counted if end > start),
-        malformed=len(whole) - len(good),
+        malformed=len(parsed) - len(good),
         negative=len(good) - len(forward),
         jumps=len(forward) - len(short),
         overlaps=overlaps,
@@ -143,8 +145,8 @@ def active_time(
     )
 
 
-def _segment(item: object) -> Segment | None:
-    """Two whole numbers of milliseconds, or None: clocks of browsers have fractions."""
+def _parse_segment(item: object) -> Segment | None:
+    """Return whole milliseconds (browsers send fractions), or None for a malformed segment."""
     if not isinstance(item, list | tuple) or len(item) != 2:
         return None
     numbers = []
@@ -157,21 +159,21 @@ def _segment(item: object) -> Segment | None:
     return numbers[0], numbers[1]
 
 
-def _clipped(
-    segments: list[Segment], after: int | None, until: int | None
+def _clip(
+    segments: list[Segment], lower: int | None, upper: int | None
 ) -> tuple[list[Segment], int]:
-    """Segments within limits, and how many reached out of them."""
+    """Return the segments inside the limits, and how many reached outside."""
     low, high = (
-        -LATEST_TIME_MS if after is None else after,
-        LATEST_TIME_MS if until is None else until,
+        -LATEST_TIME_MS if lower is None else lower,
+        LATEST_TIME_MS if upper is None else upper,
     )
     outside = sum(start < low or end > high for start, end in segments)
     cut = [(max(start, low), min(end, high)) for start, end in segments]
     return [(start, end) for start, end in cut if end >= start], outside
 
 
-def _capped(segments: list[Segment], most: int) -> tuple[list[Segment], int]:
-    """The first segments that make up so much time, and whether there was more."""
+def _cap(segments: list[Segment], most: int) -> tuple[list[Segment], int]:
+    """Return the first segments up to so much time, and 1 if there was more."""
     counted: list[Segment] = []
     for start, end in segments:
         if end - start > most:
@@ -182,7 +184,7 @@ def _capped(segments: list[Segment], most: int) -> tuple[list[Segment], int]:
 
 
 def _union(segments: list[Segment]) -> tuple[list[Segment], int]:
-    """Sorted segments with what overlaps joined, and how many did."""
+    """Join overlapping segments of a sorted list; return them, and how many overlapped."""
     union: list[Segment] = []
     overlaps = 0
     for start, end in segments:
@@ -194,8 +196,8 @@ def _union(segments: list[Segment]) -> tuple[list[Segment], int]:
     return union, overlaps
 
 
-def _without(segments: list[Segment], pauses: list[Segment]) -> tuple[list[Segment], int]:
-    """Segments outside the pauses, and how many segments reached into one."""
+def _without_pauses(segments: list[Segment], pauses: list[Segment]) -> tuple[list[Segment], int]:
+    """Return the segments outside the pauses, and how many segments overlapped with one."""
     cut, paused = segments, 0
     breaks, _ = _union(sorted(pauses))
     for stop, go in breaks:

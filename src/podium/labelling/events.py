@@ -1,4 +1,4 @@
-"""What happens in a judging session, one event at a time: the only thing that is stored of it."""
+"""Events of a judging session: judgments, undos, pauses, comments. A session is the replay of its events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Literal, get_args
 
 from podium.errors import EventError
 
-Kind = Literal["shown", "judgment", "pause", "resume", "undo", "skip", "comment"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+EventKind = Literal["shown", "judgment", "pause", "resume", "undo", "skip", "comment"]
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 MAX_EVENT_ID_LENGTH = 200
-"""Characters in an id."""
+"""The most characters of an id."""
 
 MAX_DATA_CHARS = 64 << 10
-"""Characters in the data of an event as JSON: a comment is not a book."""
+"""The most characters of an event's data as JSON."""
 
 LATEST_TIME_MS = 2**53 - 1
 """The largest whole number of milliseconds that JavaScript can send."""
@@ -27,32 +27,32 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class JudgingEvent:
-    """Something that happened in a session: told once, never changed.
+    """Something that happened in a session; events are never changed.
 
-    The id is made by the client, so that an event sent twice is one event.
+    The client makes the id, so that an event sent twice is one event.
 
     Parameters
     ----------
     id
         Unique among all events, such as a UUID.
     session
-        The id of the session's task.
+        The id of the task: a task is judged in one session, which has no id of its own.
     kind
         ``"shown"`` (a question came on screen), ``"judgment"``, ``"pause"``, ``"resume"``, ``"undo"``,
         ``"skip"`` or ``"comment"``.
     at
-        When, by the client's clock: milliseconds since 1970 (UTC).
+        The time by the client's clock: milliseconds since 1970 (UTC).
     data
-        What JSON can hold; by kind:
+        JSON, by kind:
 
-        - judgment: ``a``, ``b``, ``answer``, or ``document``, ``grade`` (a number from 0, the worst); with
-          ``"repeat": true`` the pair was judged before and is asked again
+        - judgment: ``a``, ``b``, ``answer``, or ``document``, ``grade`` (0 is the worst); ``"repeat": true``
+          says that the question is asked again
         - shown: ``a``, ``b``, or ``document``
-        - skip: ``document`` where documents are graded; with ``"repeat": true`` it was asked again
-        - undo: ``judgment``, the id of the last judgment that stands, repeats included; without it the
-          last ``steps`` judgments, 1 if it is not there, but for repeats
+        - skip: ``document``, if documents are graded; ``"repeat": true`` if it was asked again
+        - undo: ``judgment``, the id of the last judgment that counts, repeats included; without it the
+          last ``steps`` judgments (1 by default), repeats not counted
         - comment: ``text``
-        - any: ``segments``, the active time since the event before: [start, end) in milliseconds
+        - any kind: ``segments``, the active time since the last event: [start, end) in milliseconds
 
     Examples
     --------
@@ -65,7 +65,7 @@ class JudgingEvent:
 
     id: str
     session: str
-    kind: Kind
+    kind: EventKind
     at: int
     data: Mapping[str, Any] = field(default_factory=dict)
 
@@ -74,8 +74,8 @@ class JudgingEvent:
         _check_id(self.session, "a session")
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise EventError(f"expected an event of kind {', '.join(KINDS)}, got {self.kind!r:.60}")
-        whole = isinstance(self.at, int) and not isinstance(self.at, bool)
-        if not whole or abs(self.at) > LATEST_TIME_MS:
+        is_whole = isinstance(self.at, int) and not isinstance(self.at, bool)
+        if not is_whole or abs(self.at) > LATEST_TIME_MS:
             raise EventError(
                 f"expected a time in whole milliseconds since 1970, got {self.at!r:.60} "
                 f"in event {self.id!r}"
@@ -98,7 +98,7 @@ class JudgingEvent:
 
     @property
     def time(self) -> datetime:
-        """When, as a date: UTC, cut to the years that dates have."""
+        """The time as a date in UTC, limited to the years that Python's dates have."""
         try:
             return _EPOCH + timedelta(milliseconds=self.at)
         except OverflowError:
@@ -106,11 +106,11 @@ class JudgingEvent:
 
     @property
     def content(self) -> str:
-        """All but the id, as text that is equal exactly where the events are."""
+        """All but the id, as text: equal texts mean equal events."""
         return f"{self.session} {self.kind} {self.at} {data_text(self.data)}"
 
     def to_json(self) -> str:
-        """The event as one line of JSON."""
+        """Return the event as one line of JSON."""
         return json.dumps(
             {
                 "id": self.id,
@@ -123,7 +123,7 @@ class JudgingEvent:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> JudgingEvent:
-        """An event from JSON; what is not one raises EventError."""
+        """Return the event of a line of JSON; anything else raises EventError."""
         try:
             record = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -132,23 +132,23 @@ class JudgingEvent:
 
     @classmethod
     def from_record(cls, record: object) -> JudgingEvent:
-        """An event from the fields that JSON has; a field too many is an error, too."""
-        what = "expected an event with id, session, kind, at and data"
+        """Return the event of a JSON object; a missing or an unknown field raises EventError."""
+        expected = "expected an event with id, session, kind, at and data"
         if not isinstance(record, Mapping):
-            raise EventError(f"{what}, got {record!r:.60}")
+            raise EventError(f"{expected}, got {record!r:.60}")
         missing = [n for n in ("id", "session", "kind", "at") if n not in record]
         unknown = [str(n) for n in record if n not in ("id", "session", "kind", "at", "data")]
         if missing or unknown:
             got = f"none of {missing}" if missing else f"{unknown[0]!r:.40} too"
-            raise EventError(f"{what}, got {got}")
+            raise EventError(f"{expected}, got {got}")
         at = record["at"]
-        if isinstance(at, float) and at.is_integer():  # 1.7e12 is how some write a whole number
+        if isinstance(at, float) and at.is_integer():  # some clients write 1.7e12
             at = int(at)
         return cls(record["id"], record["session"], record["kind"], at, record.get("data", {}))
 
 
 def data_text(data: Mapping[str, Any]) -> str:
-    """JSON in one form only and in ASCII, so that every database keeps it as it is.
+    """Return JSON in one canonical form and in ASCII, which every database stores unchanged.
 
     Examples
     --------
@@ -158,12 +158,12 @@ def data_text(data: Mapping[str, Any]) -> str:
     return json.dumps(dict(data), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _check_id(value: object, what: str) -> None:
+def _check_id(value: object, owner: str) -> None:
     if (
         not isinstance(value, str)
         or not 0 < len(value) <= MAX_EVENT_ID_LENGTH
         or not value.isprintable()
     ):
         raise EventError(
-            f"expected an id of {what} in 1 to {MAX_EVENT_ID_LENGTH} printable characters, got {value!r:.60}"
+            f"expected an id of {owner} in 1 to {MAX_EVENT_ID_LENGTH} printable characters, got {value!r:.60}"
         )

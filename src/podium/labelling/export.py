@@ -1,4 +1,4 @@
-"""Judgments out of a store: top-k truth, labels, grades and preferences, in four formats."""
+"""Export: top-k truth, labels, grades and preferences of a store, in four formats."""
 
 from __future__ import annotations
 
@@ -13,135 +13,167 @@ import numpy as np
 
 from podium.aggregation import Aggregator
 from podium.data import RankingData, write_letor, write_qrels
-from podium.data.files import Path_, atomic_path, atomic_writer
+from podium.data.atomic_files import atomic_path, atomic_writer
 from podium.errors import EmptyDataError, UnknownNameError, UsageError, require
 from podium.labelling.grading import Grades
-from podium.labelling.judgments import JudgedTopK
-from podium.labelling.session import ANSWER_CODES
-from podium.labelling.tasks import Task
-from podium.labelling.truth import (
+from podium.labelling.judged_truth import (
     JudgedTruth,
-    Ties,
+    LevelTies,
     Unjudged,
     grade_truth,
     position_truth,
     top_k_truth,
 )
+from podium.labelling.judgments import JudgedTopK
+from podium.labelling.session import ANSWER_CODES
+from podium.labelling.settlements import Settlement
+from podium.labelling.tasks import GradeTask, Task
+from podium.typing import Path_
 
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
 
-What = Literal["topk", "labels", "grades", "preferences"]
-Format = Literal["letor", "qrels", "parquet", "csv"]
+What = Literal["topk", "labels", "grades", "preferences", "judgments"]
+JudgmentFormat = Literal["letor", "qrels", "parquet", "csv"]
 Columns = dict[str, list[Any]]
 Results = Sequence[tuple[Task, JudgedTopK | Grades | None]]
 
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What was written.
+    """What an export wrote.
 
     Parameters
     ----------
     what, format
-        As asked for.
+        The arguments of `export`.
     queries, rows
-        In the file.
+        The numbers of queries and rows in the file.
     sessions, unfinished
-        Sessions of the tool: those that are finished, and those left out because they are not.
+        Finished sessions of the tool, and unfinished ones, which are left out.
     unjudged
-        Documents of judged queries that have features and were not judged: left out, or in with label 0.
+        Documents of judged queries with features that were not judged: left out, or with label 0.
+    settlements
+        Decisions of admins on the tool's pairs or grades that the export used.
     """
 
     what: What
-    format: Format
+    format: JudgmentFormat
     queries: int
     rows: int
     sessions: int
     unfinished: int
     unjudged: int = 0
+    settlements: int = 0
 
 
 def export(
     store: Store,
     path: Path_,
     what: What,
-    format: Format,  # noqa: A002 - the option's name
+    format: JudgmentFormat,  # noqa: A002 - the option's name
     *,
     merge: str | Aggregator | None = "majority",
-    ties: Ties = "shared",
+    ties: LevelTies = "shared",
     k: int | None = None,
     features: RankingData | None = None,
     unjudged: Unjudged = "drop",
 ) -> ExportSummary:
-    """Write what judging came to; the file appears whole or not at all.
+    """Write the judged truth or the judgments of a store; the file appears whole or not at all.
 
     Parameters
     ----------
     store
-        Where the judgments are.
+        The store with the judgments.
     path
-        CSV, qrels and LETOR files are compressed by its ending.
+        The file; its ending decides how CSV, qrels and LETOR are compressed.
     what
         ``"topk"``: the documents of the top k with their ranks. ``"labels"``: all documents with position
         labels. ``"grades"``: all documents with grades. ``"preferences"``: every judgment of a pair, with
-        who, how long, and whether it stands.
+        assessor, time, and whether it was undone or repeated. ``"judgments"``: every judgment of a pair
+        or a grade, also with the time of day and the version of the guidelines.
     format
         ``"letor"`` (with features, in which top-k truth is labels), ``"qrels"``, ``"parquet"`` or
-        ``"csv"``; preferences go into the latter two.
+        ``"csv"``; preferences and judgments go into the latter two.
     merge
-        How several assessors become one, see `merge_top_k` and `merge_grades`; None for a row for each
-        assessor (Parquet and CSV).
+        How to merge assessors, see `merge_top_k` and `merge_grades`; None for one row per assessor
+        (Parquet and CSV). Settlements of admins count in merged truth only.
     ties
         See `position_truth`.
     k
-        Of the merged top k; as the assessors' unless given.
+        The k of the merged top k; by default that of the assessors.
     features, unjudged
-        See `JudgedTruth.join`; for letor, and for parquet if given.
+        See `JudgedTruth.join`; needed for letor, possible for parquet.
     """
-    _check(what, format, merge, features)
-    # Results first: a session that ends in between is then not finished yet, as it was.
-    done = store.results()
-    log = store.judgments()
-    results = [(task, done.get(task.id)) for task in log.tasks]
-    tool, others = "grade" if what == "grades" else "preference", 0
-    sessions = [task.id in done for task in log.tasks if task.tool == tool]
-    if what == "preferences":
-        columns = preference_columns(log)
-        _write_columns(columns, path, format)
-        written = len(set(columns["query"])), len(columns["query"])
-    elif merge is None:
-        columns = _by_assessor(results, what, ties, k)
+    _check_arguments(what, format, merge, features)
+    # Results are read first: a session that ends in between then counts as not finished.
+    finished = store.results()
+    log = store.judgments(details=what == "judgments")
+    results = [(task, finished.get(task.id)) for task in log.tasks]
+    tool, unjudged_rows = "grade" if what == "grades" else "preference", 0
+    is_tool = [what == "judgments" or task.tool == tool for task in log.tasks]
+    sessions = [
+        task.id in finished
+        for task, is_counted in zip(log.tasks, is_tool, strict=True)
+        if is_counted and task.id not in log.withdrawn
+    ]
+    settlements = [] if _is_table_of_judgments(what) or merge is None else _of_tool(store, tool)
+    if merge is None or _is_table_of_judgments(what):
+        columns = _tables(log, results, what, ties, k)
         _write_columns(columns, path, format)
         written = len(set(columns["query"])), len(columns["query"])
     else:
-        truth = _truth(results, what, merge, ties, k, log)
+        truth = _truth(results, what, merge, ties, k, log, settlements)
         written = _write_truth(truth, path, what, format, features, unjudged)
         if features is not None:
-            of_judged = [rows for query, rows in features.queries() if query in truth.labels]
-            others = sum(rows.stop - rows.start for rows in of_judged) - len(truth)
+            judged_rows = [rows for query, rows in features.queries() if query in truth.labels]
+            unjudged_rows = sum(rows.stop - rows.start for rows in judged_rows) - len(truth)
+    finished_sessions = sum(sessions)
     return ExportSummary(
-        what, format, *written, sum(sessions), len(sessions) - sum(sessions), others
-    )
+        what, format, *written, finished_sessions, len(sessions) - finished_sessions, unjudged_rows,
+        len(settlements),
+    )  # fmt: skip
 
 
-def _check(
+def _is_table_of_judgments(what: What) -> bool:
+    """Return whether the rows are judgments, not truth."""
+    return what in ("preferences", "judgments")
+
+
+def _of_tool(store: Store, tool: str) -> list[Settlement]:
+    """Return the settlements about pairs, or those about grades."""
+    return [s for s in store.settlements() if (s.grade is not None) == (tool == "grade")]
+
+
+def _tables(
+    log: JudgmentLog, results: Results, what: What, ties: LevelTies, k: int | None
+) -> Columns:  # fmt: skip
+    """Return the columns of an export that merges nothing."""
+    if what == "preferences":
+        return preference_columns(log)
+    if what == "judgments":
+        return judgment_columns(log)
+    return _by_assessor(results, what, ties, k)
+
+
+def _check_arguments(
     what: str, format: str, merge: object, features: RankingData | None  # noqa: A002
 ) -> None:  # fmt: skip
     if what not in get_args(What):
         raise UnknownNameError("what to export", what, get_args(What))
-    if format not in get_args(Format):
-        raise UnknownNameError("format", format, get_args(Format))
+    if format not in get_args(JudgmentFormat):
+        raise UnknownNameError("format", format, get_args(JudgmentFormat))
     table = format in ("parquet", "csv")
-    if what == "preferences" and not table:
-        raise UsageError(f"expected format parquet or csv for preferences, got {format}")
+    if what in ("preferences", "judgments") and not table:
+        raise UsageError(f"expected format parquet or csv for {what}, got {format}")
     if merge is None and not table:
         raise UsageError(
-            f"expected a way to merge assessors for {format}, which has one label a document, got none"
+            f"expected a way to merge assessors for {format}, which has one label per document, got none"
         )
     if format == "letor" and features is None:
         raise UsageError("expected features for LETOR rows, got none; give ranking data with ids")
-    joins = format in ("letor", "parquet") and what != "preferences" and merge is not None
+    joins = format in ("letor", "parquet") and merge is not None
+    joins = joins and what not in ("preferences", "judgments")
     if features is not None and not joins:
         raise UsageError("expected features only with merged labels as letor or parquet")
 
@@ -150,33 +182,36 @@ def _truth(
     results: Results,
     what: What,
     merge: str | Aggregator,
-    ties: Ties,
+    ties: LevelTies,
     k: int | None,
     log: JudgmentLog | None = None,
+    settlements: Sequence[Settlement] = (),
 ) -> JudgedTruth:
     if what == "grades":
         if not isinstance(merge, str):
             raise UsageError(f"expected the name of a way to merge grades, got {merge!r}")
-        return grade_truth(results, merge)
+        return grade_truth(results, merge, settlements)
     documents: dict[str, dict[str, None]] = {}
     for task, result in results:
         if isinstance(result, JudgedTopK):
             documents.setdefault(task.query, {}).update(dict.fromkeys(task.documents))
-    tops = top_k_truth(results, merge, log=log, k=k)
+    tops = top_k_truth(results, merge, log=log, k=k, settlements=settlements)
     return position_truth(tops, {q: list(d) for q, d in documents.items()}, ties=ties)
 
 
-def _by_assessor(results: Results, what: What, ties: Ties, k: int | None) -> Columns:
-    """The columns of every assessor's own truth, one below the other."""
+def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -> Columns:
+    """Return the columns of every assessor's own truth, one assessor after the other."""
     columns: Columns = {}
     ordered = sorted(results, key=lambda result: result[0].assessor)
     for assessor, group in groupby(ordered, key=lambda result: result[0].assessor):
         try:
-            own = label_columns(_truth(list(group), what, "majority", ties, k), what)
+            assessor_columns = label_columns(_truth(list(group), what, "majority", ties, k), what)
         except EmptyDataError:
             continue
-        own = {"assessor": [assessor] * len(own["query"])} | own
-        for name, values in own.items():
+        assessor_columns = {
+            "assessor": [assessor] * len(assessor_columns["query"])
+        } | assessor_columns
+        for name, values in assessor_columns.items():
             columns.setdefault(name, []).extend(values)
     if not columns:
         raise EmptyDataError("expected a finished query, got none")
@@ -184,7 +219,7 @@ def _by_assessor(results: Results, what: What, ties: Ties, k: int | None) -> Col
 
 
 def label_columns(truth: JudgedTruth, what: What) -> Columns:
-    """query, document and label (of grades, grade) of all documents; of topk those in it, with ranks.
+    """Return columns query, document and label (or grade); for topk only its documents, with ranks.
 
     A rank is 1 + the number of documents strictly better.
 
@@ -200,9 +235,9 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
         for document, label in labels.items():
             if what == "topk" and label <= 0:
                 continue
-            rank = 1 + values.index(label)  # labels fall
-            whole = int(label) if label == int(label) else label
-            row = {"query": query, "rank": rank, "document": document, value: whole}
+            rank = 1 + values.index(label)  # labels are in descending order
+            number = int(label) if label == int(label) else label
+            row = {"query": query, "rank": rank, "document": document, value: number}
             for name, entry in row.items():
                 columns[name].append(entry)
     if what != "topk":
@@ -211,10 +246,10 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
 
 
 def preference_columns(log: JudgmentLog) -> Columns:
-    """Every judgment of a pair: query, assessor, a, b, answer, seconds, and whether it counts."""
+    """Return columns of every judgment of a pair: query, assessor, documents, answer, time, status."""
     answers = {code: answer for answer, code in ANSWER_CODES.items()}
-    of_pairs = np.array([task.tool == "preference" for task in log.tasks], dtype=np.bool_)
-    rows = np.flatnonzero(of_pairs[log.task])
+    is_preference = np.array([task.tool == "preference" for task in log.tasks], dtype=np.bool_)
+    rows = np.flatnonzero(is_preference[log.task])
     tasks = [log.tasks[number] for number in log.task[rows].tolist()]
     first, second = log.first[rows].tolist(), log.second[rows].tolist()
     return {
@@ -229,15 +264,42 @@ def preference_columns(log: JudgmentLog) -> Columns:
     }
 
 
+def judgment_columns(log: JudgmentLog) -> Columns:
+    """Return columns of every judgment, pairs and grades, with the version of the guidelines.
+
+    ``b`` is empty and ``answer`` the name of the grade where one document was graded.
+    """
+    answers = {code: answer for answer, code in ANSWER_CODES.items()}
+    tasks = [log.tasks[number] for number in log.task.tolist()]
+    codes = log.answer.tolist()
+    first, second = log.first.tolist(), log.second.tolist()
+    return {
+        "query": [task.query for task in tasks],
+        "assessor": [task.assessor for task in tasks],
+        "tool": [task.tool for task in tasks],
+        "a": [task.documents[i] for task, i in zip(tasks, first, strict=True)],
+        "b": [task.documents[i] if i >= 0 else "" for task, i in zip(tasks, second, strict=True)],
+        "answer": [
+            task.grades[code] if isinstance(task, GradeTask) else answers[code]
+            for task, code in zip(tasks, codes, strict=True)
+        ],
+        "seconds": (log.active_ms / 1000).tolist(),
+        "at": log.at.tolist(),
+        "repeated": log.repeated.tolist(),
+        "undone": log.undone.tolist(),
+        "guidelines": log.guidelines.tolist(),
+    }
+
+
 def _write_truth(
     truth: JudgedTruth,
     path: Path_,
     what: What,
-    format: Format,  # noqa: A002
+    format: JudgmentFormat,  # noqa: A002
     features: RankingData | None,
     unjudged: Unjudged,
 ) -> tuple[int, int]:
-    """Write labels; how many queries and rows that were."""
+    """Write labels; return the numbers of queries and rows."""
     if features is not None:
         data = truth.join(features, unjudged=unjudged)
         if format == "letor":
@@ -254,7 +316,7 @@ def _write_truth(
     return len(set(columns["query"])), len(columns["query"])
 
 
-def _write_columns(columns: Mapping[str, list[Any]], path: Path_, format: Format) -> None:  # noqa: A002
+def _write_columns(columns: Mapping[str, list[Any]], path: Path_, format: JudgmentFormat) -> None:  # noqa: A002
     if format == "parquet":
         pa = require("pyarrow", "arrow", "writing Parquet")
         pq = require("pyarrow.parquet", "arrow", "writing Parquet")

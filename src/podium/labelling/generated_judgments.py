@@ -1,4 +1,4 @@
-"""Generated judgments: assessors who see a hidden quality through noise, on a store's open tasks."""
+"""Generated judgments: simulated assessors finish the open tasks of a store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.checks import check_seed
+from podium.data.argument_checks import check_seed
 from podium.errors import UsageError
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from podium.labelling.store import Store
 
 START_MS = 1_750_000_000_000
-"""When generated sessions begin."""
+"""Milliseconds since 1970 at which generated sessions begin."""
 
 MEAN_JUDGMENT_SECONDS = {"preference": 5.5, "grade": 13.9}
-"""The mean time of a judgment, as people in the paper's study took."""
+"""The mean time of a judgment in the paper's study, by tool."""
 
 
 def make_judgments(
     store: Store, *, noise: float = 0.5, tie: float = 0.2, repeat: float = 0.03, seed: int = 0
 ) -> int:
-    """Finish all open sessions of a store with generated judgments; returns how many events these are.
+    """Finish all open sessions of a store with generated judgments; return the number of events.
 
-    A document's quality is standard normal. An assessor sees it with normal noise at every look, says
-    tie where two seem equal, and grades by equal shares. Times are lognormal. It is for trying things
-    out: admin pages, statistics, exports.
+    A document's quality is standard normal. An assessor perceives it with normal noise, says tie if two
+    documents seem equal, and uses all grades equally often. Times are lognormal. Use it to try out admin
+    pages, statistics and exports.
 
     Parameters
     ----------
     store
-        With tasks.
+        A store with tasks.
     noise
-        Standard deviation of what an assessor sees.
+        The standard deviation of the noise.
     tie
         The difference below which documents seem equal.
     repeat
@@ -79,7 +79,7 @@ def make_judgments(
         while not session.finished:
             data = _judgment_data(session.step, quality, noise, tie, random, session)
             if session.judgments and random.random() < repeat:
-                data = _again(session, quality, noise, tie, random)
+                data = _repeat_data(session, quality, noise, tie, random)
             spent = int(1000 * MEAN_JUDGMENT_SECONDS[task.tool] * random.lognormal(-0.245, 0.7)) + 1
             event = JudgingEvent(
                 f"{task.id}-{session.n_events + 1}",
@@ -107,31 +107,31 @@ def _judgment_data(
     random: np.random.Generator,
     session: Session,
 ) -> dict[str, Any]:
-    """The data of a judgment of this question."""
+    """Return the data of a judgment of this question."""
     if isinstance(step, GradeQuestion):
-        seen = quality[step.document] + noise * random.normal()
-        share = (1 + erf(seen / sqrt(2 * (1 + noise**2)))) / 2
+        perceived = quality[step.document] + noise * random.normal()
+        share = (1 + erf(perceived / sqrt(2 * (1 + noise**2)))) / 2
         n = len(session.task.settings["grades"])
         return {"document": step.document, "grade": min(n - 1, int(share * n))}
     assert isinstance(step, Question)
-    seen = quality[step.a] - quality[step.b] + sqrt(2) * noise * random.normal()
-    answer: Answer = "~" if abs(seen) < tie else ">" if seen > 0 else "<"
+    perceived = quality[step.a] - quality[step.b] + sqrt(2) * noise * random.normal()
+    answer: Answer = "~" if abs(perceived) < tie else ">" if perceived > 0 else "<"
     return {"a": step.a, "b": step.b, "answer": answer}
 
 
-def _again(
+def _repeat_data(
     session: Session,
     quality: Mapping[str, float],
     noise: float,
     tie: float,
     random: np.random.Generator,
 ) -> dict[str, Any]:
-    """The data of a judgment of an earlier question, its sides swapped."""
+    """Return the data of a judgment of an earlier question, with the sides swapped."""
     earlier = session.judgments[int(random.integers(len(session.judgments)))]
-    asked: Question | GradeQuestion
+    question: Question | GradeQuestion
     if isinstance(earlier, Judgment):
-        asked = Question(earlier.b, earlier.a)
+        question = Question(earlier.b, earlier.a)
     else:
         assert isinstance(earlier, Graded)
-        asked = GradeQuestion(earlier.document)
-    return _judgment_data(asked, quality, noise, tie, random, session) | {"repeat": True}
+        question = GradeQuestion(earlier.document)
+    return _judgment_data(question, quality, noise, tie, random, session) | {"repeat": True}

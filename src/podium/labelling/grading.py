@@ -1,4 +1,4 @@
-"""The five-grade tool: every document once, one grade each."""
+"""Grading, the five-grade tool T2: every document gets one grade."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from podium.errors import UsageError
 
 @dataclass(frozen=True)
 class GradeQuestion:
-    """A document that is to have a grade."""
+    """A document to grade."""
 
     document: str
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A document and its grade, a number from 0, the worst."""
+    """A document and its grade: 0 is the worst."""
 
     document: str
     grade: int
@@ -26,14 +26,14 @@ class Graded:
 
 @dataclass(frozen=True)
 class Grades:
-    """The finished truth of the grade tool: documents and their grades, in the order of judging."""
+    """The result of a finished grade task: documents and their grades, in the order of judging."""
 
     graded: tuple[Graded, ...]
     names: tuple[str, ...]
 
     @property
     def labels(self) -> dict[str, int]:
-        """Grade by document.
+        """The grade of each document.
 
         Examples
         --------
@@ -44,7 +44,7 @@ class Grades:
 
 
 class Grading:
-    """Documents in a line: the first is asked for, a skipped one goes to the end.
+    """A queue of documents: the first one is graded next, a skipped one goes to the end.
 
     Examples
     --------
@@ -58,14 +58,14 @@ class Grading:
 
     def __init__(self, documents: Sequence[str], names: Sequence[str]) -> None:
         self._names = tuple(names)
-        self._line = deque(documents)
+        self._queue = deque(documents)
         self._judgments: list[Graded] = []
 
     @property
     def step(self) -> GradeQuestion | Grades:
-        """The next document, or all grades."""
-        if self._line:
-            return GradeQuestion(self._line[0])
+        """The next document, or all grades at the end."""
+        if self._queue:
+            return GradeQuestion(self._queue[0])
         return Grades(tuple(self._judgments), self._names)
 
     @property
@@ -75,21 +75,21 @@ class Grading:
 
     @property
     def remaining(self) -> float:
-        """How many documents are to come."""
-        return float(len(self._line))
+        """How many documents have no grade yet."""
+        return float(len(self._queue))
 
     def judge(self, grade: int) -> GradeQuestion | Grades:
-        """Give the document at hand a grade."""
+        """Grade the current document; return the next one, or all grades."""
         if not 0 <= grade < len(self._names):
             raise UsageError(f"expected a grade from 0 to {len(self._names) - 1}, got {grade}")
-        self._judgments.append(Graded(self._line.popleft(), grade))
+        self._judgments.append(Graded(self._queue.popleft(), grade))
         return self.step
 
     def skip(self) -> None:
-        """Put the document at hand to the end of the line."""
-        self._line.rotate(-1)
+        """Move the current document to the end of the queue."""
+        self._queue.rotate(-1)
 
     def undo(self, steps: int) -> None:
-        """Take the last grades back: their documents come again, in the same order."""
+        """Take back the last grades: their documents are asked again, in the same order."""
         for _ in range(steps):
-            self._line.appendleft(self._judgments.pop().document)
+            self._queue.appendleft(self._judgments.pop().document)

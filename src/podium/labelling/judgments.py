@@ -1,4 +1,4 @@
-"""Questions, answers, and the top k that comes of them."""
+"""Judgments: a question about two documents with its answer, and the top k as judged."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Literal, get_args
 
 from podium.errors import UsageError
 
-Document = str
+DocumentId = str
 """A document is its id."""
 
 Answer = Literal[">", "~", "<", "bad"]
-"""The first is better, a tie, the second is better, both are bad."""
+"""The first document is better, a tie, the second is better, both are bad."""
 
 _FLIPPED: dict[Answer, Answer] = {">": "<", "~": "~", "<": ">", "bad": "bad"}
 
 
 def check_answer(answer: str) -> Answer:
-    """One of the four answers, or an error that lists them.
+    """Return one of the four answers; anything else is an error that lists them.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def check_answer(answer: str) -> Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """Which of two documents is the better one?"""
+    """A pair of documents: which of them is better?"""
 
-    a: Document
-    b: Document
+    a: DocumentId
+    b: DocumentId
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,15 @@ class Judgment:
     Judgment(a='d2', b='d1', answer='<')
     """
 
-    a: Document
-    b: Document
+    a: DocumentId
+    b: DocumentId
     answer: Answer
 
     def __post_init__(self) -> None:
         check_answer(self.answer)
 
     def flipped(self) -> Judgment:
-        """The same judgment with the documents in the other order."""
+        """Return the same judgment with the documents in the other order."""
         return Judgment(self.b, self.a, _FLIPPED[self.answer])
 
 
@@ -65,17 +65,17 @@ class Judgment:
 class JudgedTopK:
     """The top k as judged: levels best first, tied documents on one level.
 
-    Documents judged equal to the last of the k share its level, so there may be more than k of them;
-    where documents were judged bad there may be fewer.
+    Documents tied with the last of the k share its level, so there may be more than k documents. If
+    documents were judged bad, there may be fewer.
 
     Parameters
     ----------
     levels
         Best first. Within a level, documents that the strategy itself placed come first.
     k
-        How many were looked for.
+        How many documents the strategy looked for.
     judged
-        How many judgments it took.
+        The number of judgments.
 
     Examples
     --------
@@ -86,17 +86,17 @@ class JudgedTopK:
     {'a': 1, 'b': 2, 'c': 0, 'd': 1}
     """
 
-    levels: tuple[tuple[Document, ...], ...]
+    levels: tuple[tuple[DocumentId, ...], ...]
     k: int
     judged: int
 
     @property
-    def order(self) -> tuple[Document, ...]:
-        """All of them, best first."""
+    def order(self) -> tuple[DocumentId, ...]:
+        """All documents of the top k, best first."""
         return tuple(document for level in self.levels for document in level)
 
-    def labels(self, documents: Iterable[Document]) -> dict[Document, int]:
-        """y = k - (number of documents strictly better) inside the top k, else 0."""
+    def labels(self, documents: Iterable[DocumentId]) -> dict[DocumentId, int]:
+        """Return y = k - (number of documents strictly better) inside the top k, else 0."""
         labels = {}
         better = 0
         for level in self.levels:

@@ -1,4 +1,4 @@
-"""Several assessors, one truth: by majority, by Bradley-Terry with ties, or by any aggregator."""
+"""Merging assessors: by majority, by Bradley-Terry with ties, or by any aggregator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from podium.aggregation import AGGREGATORS, Aggregator, aggregate
-from podium.aggregation.aggregator import rounded
+from podium.aggregation.aggregator import round_scores
 from podium.aggregation.davidson import fit_davidson
 from podium.errors import (
     DataError,
@@ -18,19 +18,19 @@ from podium.errors import (
     UnknownNameError,
     UsageError,
 )
-from podium.labelling.judgments import Answer, Document, JudgedTopK, Judgment
+from podium.labelling.judgments import Answer, DocumentId, JudgedTopK, Judgment
 
 
 def mergers() -> tuple[str, ...]:
-    """Return the names of ways to merge a top k."""
+    """Return the names of all methods to merge a top k."""
     return "majority", "bradley-terry", *AGGREGATORS
 
 
-PRIOR = 1e-3
-"""Of Bradley-Terry. A session asks few pairs, those of neighbours among them; a strong prior then moves
-documents past others that nobody preferred them to. See docs/judging.md for what it changes."""
+BRADLEY_TERRY_PRIOR = 1e-3
+"""The weight of the prior. A session asks few pairs, so a strong prior would move documents past others
+that nobody found worse. See docs/judging.md for the effect."""
 
-Scores = dict[Document, float]
+DocumentScores = dict[DocumentId, float]
 Judgments = Sequence[Judgment]
 
 
@@ -41,32 +41,31 @@ def merge_top_k(
     judgments: Sequence[Judgments] | None = None,
     weights: Sequence[float] | None = None,
     k: int | None = None,
-    prior: float = PRIOR,
+    prior: float = BRADLEY_TERRY_PRIOR,
 ) -> JudgedTopK:
-    """One top k of a query from those of several assessors.
+    """Return one top k of a query from those of several assessors.
 
-    Only documents that somebody has in the top k can be in it. Documents that come out equal share a
-    level, which is taken whole where it reaches over the cut. The top k of a single assessor stays as
-    it is.
+    Only documents in the top k of an assessor can be in it. Documents with equal scores share a level; the
+    last level is never cut. The top k of a single assessor stays as it is.
 
     Parameters
     ----------
     results
-        What each assessor found.
+        The top k of each assessor.
     method
         ``"majority"``: x beats y where more assessors prefer it; the order is by victories less defeats
-        (Copeland), so that cycles share a level. ``"bradley-terry"``: by strengths that explain the
+        (Copeland), so that cycles share a level. ``"bradley-terry"``: by the strengths that explain the
         judgments best, ties included (`bradley_terry`). An aggregator of `podium.aggregation`, or its
-        name: of the assessors' levels as partial rankings.
+        name: it aggregates the assessors' levels as partial rankings.
     judgments
-        For bradley-terry: what each assessor said of pairs. Without them the pairs of the results are
-        taken, but those of two documents outside the top k.
+        The judgments of each assessor, for bradley-terry. Without them it uses the pairs of the results,
+        except pairs of two documents outside the top k.
     weights
-        How much each assessor counts; all the same unless given.
+        The weight of each assessor; by default all have the same.
     k
-        How many documents are wanted, at most what every assessor looked for, which is the default.
+        How many documents to return; at most, and by default, the smallest k of the assessors.
     prior
-        Of bradley-terry.
+        The weight of the prior of bradley-terry.
 
     Examples
     --------
@@ -93,14 +92,14 @@ def merge_top_k(
     if method == "majority":
         scores = _copeland([top.labels(candidates) for top in results], candidates, shares)
     elif method == "bradley-terry":
-        of_assessor = judgments or [_pairs(top, candidates) for top in results]
-        if len(of_assessor) != len(results):
+        by_assessor = judgments or [_pairs(top, candidates) for top in results]
+        if len(by_assessor) != len(results):
             raise LengthMismatchError(
-                f"expected judgments of {len(results)} assessors, got {len(of_assessor)}"
+                f"expected judgments of {len(results)} assessors, got {len(by_assessor)}"
             )
-        scores = bradley_terry(of_assessor, candidates, weights=shares, prior=prior)
+        scores = bradley_terry(by_assessor, candidates, weights=shares, prior=prior)
     else:
-        scores = _aggregated(results, candidates, method, shares)
+        scores = _aggregate(results, candidates, method, shares)
     return JudgedTopK(
         _levels({document: scores[document] for document in candidates}, k), k, judged
     )
@@ -108,29 +107,29 @@ def merge_top_k(
 
 def bradley_terry(
     judgments: Iterable[Judgments],
-    documents: Iterable[Document] = (),
+    documents: Iterable[DocumentId] = (),
     *,
     weights: Sequence[float] | None = None,
-    prior: float = PRIOR,
-) -> Scores:
-    """Log-strengths of documents from what assessors said of pairs.
+    prior: float = BRADLEY_TERRY_PRIOR,
+) -> DocumentScores:
+    """Return log-strengths of documents from the judgments of assessors.
 
-    "Both bad" is a defeat of both by the border between good and bad, an item of its own. Who has called
-    documents bad has by the other answers called the better one of two, or both where they tied, not bad:
-    these beat the border. So a document that most reject is below one that most accept, whatever it was
-    shown beside.
+    The border between good and bad is an item of its own. "Both bad" is a defeat of both documents by the
+    border. If an assessor calls any documents bad, the better document of each other pair, or both if they
+    tie, beats the border. So a document that most assessors reject is below one that most accept, whatever
+    document stood beside it.
 
     Parameters
     ----------
     judgments
-        Of each assessor.
+        The judgments of each assessor.
     documents
-        Documents that need not be among the judged: one without a judgment has strength 0.
+        More documents; one without a judgment has strength 0.
     weights
-        How much each assessor counts.
+        The weight of each assessor.
     prior
-        See `podium.aggregation.davidson`. As it falls to 0 an order on which all agree is kept: the
-        strengths then go the way of the widest margin between the documents of every judgment.
+        See `podium.aggregation.davidson`. As it falls to 0, an order on which all agree is kept: the
+        strengths then maximise the smallest margin between the documents of a judgment.
 
     Examples
     --------
@@ -140,19 +139,19 @@ def bradley_terry(
     >>> sorted(strength, key=strength.get, reverse=True)
     ['x', 'y', 'z']
     """
-    of_assessor = list(judgments)
-    shares = _check_weights(weights, len(of_assessor))
-    judged = {d for own in of_assessor for one in own for d in (one.a, one.b)}
+    by_assessor = list(judgments)
+    shares = _check_weights(weights, len(by_assessor))
+    judged = {d for own in by_assessor for judgment in own for d in (judgment.a, judgment.b)}
     all_documents = sorted(judged.union(documents))
     place = {document: i for i, document in enumerate(all_documents)}
     border = len(place)
     counts: Counter[tuple[int, int, str]] = Counter()
-    for own, share in zip(of_assessor, shares, strict=True):
-        for one in own:
-            judgment = one if one.a < one.b else one.flipped()
-            if judgment.answer != "bad":
-                counts[place[judgment.a], place[judgment.b], judgment.answer] += share  # type: ignore[assignment]
-        for document, answer in _against_border(own).items():
+    for own, share in zip(by_assessor, shares, strict=True):
+        for judgment in own:
+            pair = judgment if judgment.a < judgment.b else judgment.flipped()
+            if pair.answer != "bad":
+                counts[place[pair.a], place[pair.b], pair.answer] += share  # type: ignore[assignment]
+        for document, answer in _border_answers(own).items():
             counts[place[document], border, answer] += share  # type: ignore[assignment]
     pairs = sorted({key[:2] for key in counts})
     wins, ties, losses = (
@@ -164,31 +163,34 @@ def bradley_terry(
     return dict(zip(all_documents, fit.theta[:border].tolist(), strict=True))
 
 
-def _against_border(judgments: Judgments) -> dict[Document, Answer]:
-    """Which documents an assessor has called bad (<) and not bad (>); nothing from who called none bad."""
-    bad = {d for one in judgments if one.answer == "bad" for d in (one.a, one.b)}
+def _border_answers(judgments: Judgments) -> dict[DocumentId, Answer]:
+    """Return which documents an assessor called bad (<) and not bad (>); empty if none is bad."""
+    bad = {
+        d for judgment in judgments if judgment.answer == "bad" for d in (judgment.a, judgment.b)
+    }
     if not bad:
         return {}
-    answers: dict[Document, Answer] = dict.fromkeys(sorted(bad), "<")
-    for one in judgments:
-        accepted = {">": (one.a,), "<": (one.b,), "~": (one.a, one.b)}.get(one.answer, ())
+    answers: dict[DocumentId, Answer] = dict.fromkeys(sorted(bad), "<")
+    for judgment in judgments:
+        a, b = judgment.a, judgment.b
+        accepted = {">": (a,), "<": (b,), "~": (a, b)}.get(judgment.answer, ())
         for document in accepted:
             answers.setdefault(document, ">")
     return answers
 
 
 def merge_grades(
-    grades: Sequence[Mapping[Document, int]], method: str = "majority"
-) -> dict[Document, float]:
-    """One grade a document from those of several assessors.
+    grades: Sequence[Mapping[DocumentId, int]], method: str = "majority"
+) -> dict[DocumentId, float]:
+    """Return one grade per document from those of several assessors.
 
     Parameters
     ----------
     grades
-        What each assessor gave; documents that only some have graded are graded by these.
+        The grades of each assessor; not every assessor need have graded every document.
     method
-        ``"majority"``: the grade given most often; of several such, the one nearest to the mean, the
-        lower in doubt. ``"median"`` (the lower one) or ``"mean"``.
+        ``"majority"``: the most frequent grade; of several such, the one nearest to the mean, then the
+        lower one. ``"median"`` (the lower one) or ``"mean"``.
 
     Examples
     --------
@@ -197,9 +199,9 @@ def merge_grades(
     """
     if method not in GRADE_MERGERS:
         raise UnknownNameError("way to merge grades", method, GRADE_MERGERS)
-    by_document: dict[Document, list[int]] = {}
-    for one in grades:
-        for document, grade in one.items():
+    by_document: dict[DocumentId, list[int]] = {}
+    for own in grades:
+        for document, grade in own.items():
             by_document.setdefault(document, []).append(grade)
     return {document: float(GRADE_MERGERS[method](all_)) for document, all_ in by_document.items()}
 
@@ -215,23 +217,23 @@ GRADE_MERGERS: dict[str, Callable[[list[int]], float]] = {
     "median": lambda grades: sorted(grades)[(len(grades) - 1) // 2],
     "mean": lambda grades: sum(grades) / len(grades),
 }
-"""Ways to merge grades."""
+"""Methods to merge grades."""
 
 
 def _copeland(
-    labels: Sequence[Mapping[Document, int]],
-    documents: Sequence[Document],
+    labels: Sequence[Mapping[DocumentId, int]],
+    documents: Sequence[DocumentId],
     weights: Sequence[float],
-) -> Scores:
-    """Victories less defeats in the votes of all pairs."""
-    table = np.array([[of_one[document] for document in documents] for of_one in labels])
+) -> DocumentScores:
+    """Return the victories less the defeats of each document in the votes on all pairs."""
+    table = np.array([[own[document] for document in documents] for own in labels])
     votes = np.einsum("a,axy->xy", weights, np.sign(table[:, :, None] - table[:, None, :]))
-    victories = np.sign(rounded(votes)).sum(axis=1)
+    victories = np.sign(round_scores(votes)).sum(axis=1)
     return dict(zip(documents, victories.tolist(), strict=True))
 
 
-def _pairs(top: JudgedTopK, documents: Sequence[Document]) -> list[Judgment]:
-    """What a result says of pairs; nothing of two documents outside it."""
+def _pairs(top: JudgedTopK, documents: Sequence[DocumentId]) -> list[Judgment]:
+    """Return the judgments that a result implies, except pairs of two documents outside it."""
     labels = top.labels(documents)
     return [
         Judgment(a, b, ">" if labels[a] > labels[b] else "<" if labels[a] < labels[b] else "~")
@@ -240,15 +242,15 @@ def _pairs(top: JudgedTopK, documents: Sequence[Document]) -> list[Judgment]:
     ]
 
 
-def _aggregated(
+def _aggregate(
     results: Sequence[JudgedTopK],
-    documents: Sequence[Document],
+    documents: Sequence[DocumentId],
     method: str | Aggregator,
     weights: Sequence[float],
-) -> Scores:
+) -> DocumentScores:
     if isinstance(method, str) and method not in AGGREGATORS:
         raise UnknownNameError("way to merge", method, mergers())
-    # Who found nothing good says nothing of the order.
+    # An assessor who rejected all documents says nothing of the order.
     weighted = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
     rankings = [[list(level) for level in top.levels] for top, _ in weighted]
     shares = [weight for _, weight in weighted]
@@ -256,10 +258,10 @@ def _aggregated(
     return dict(zip(map(str, ranking.order), ranking.scores, strict=True))
 
 
-def _levels(scores: Scores, k: int) -> tuple[tuple[Document, ...], ...]:
-    """Documents of equal score on a level, best first, until k are reached."""
-    values = dict(zip(scores, rounded(np.array(list(scores.values()))).tolist(), strict=True))
-    levels: list[tuple[Document, ...]] = []
+def _levels(scores: DocumentScores, k: int) -> tuple[tuple[DocumentId, ...], ...]:
+    """Return levels of documents with equal scores, best first, until there are k documents."""
+    values = dict(zip(scores, round_scores(np.array(list(scores.values()))).tolist(), strict=True))
+    levels: list[tuple[DocumentId, ...]] = []
     n_placed = 0
     for value in sorted(set(values.values()), reverse=True):
         if n_placed >= k:
@@ -272,21 +274,21 @@ def _levels(scores: Scores, k: int) -> tuple[tuple[Document, ...], ...]:
 def _check_k(results: Sequence[JudgedTopK], k: int | None) -> int:
     if not results:
         raise EmptyDataError("expected the results of at least one assessor, got none")
-    wanted = {top.k for top in results}
-    if k is None and len(wanted) > 1:
+    ks = {top.k for top in results}
+    if k is None and len(ks) > 1:
         raise DataError(
-            f"expected results of one k, got {', '.join(map(str, sorted(wanted)))}; say how many documents "
-            f"to take, at most {min(wanted)} (k=, on the command line --top)"
-        )
-    least = min(wanted)
+            f"expected results of one k, got {', '.join(map(str, sorted(ks)))}; say how many documents "
+            f"to take, at most {min(ks)}"
+        ).advise(python="use k=", command_line="use --top")
+    least = min(ks)
     k = least if k is None else k
     if k < 1:
         raise UsageError(f"expected k of 1 or more, got {k}")
     if k > least:
         raise UsageError(
-            f"expected k (--top) of at most {least}, got {k}: an assessor looked for no more, so nothing is "
+            f"expected k of at most {least}, got {k}: an assessor looked for no more, so nothing is "
             "known of who comes next"
-        )
+        ).advise(python=f"give k={least} or less", command_line=f"give --top {least} or less")
     return k
 
 

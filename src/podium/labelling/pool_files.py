@@ -1,4 +1,4 @@
-"""Files of pools: JSONL, CSV or TSV, or a TREC run beside documents and queries."""
+"""Pool files: import pools from JSONL, CSV, TSV or a TREC run; write them as JSONL."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from podium.data.files import COMPRESSIONS, MAX_LINE, Path_, atomic_writer, read_blocks, stem
+from podium.data.atomic_files import atomic_writer
+from podium.data.text_files import COMPRESSIONS, MAX_LINE_BYTES, read_blocks, stem
 from podium.data.trec import read_run
 from podium.errors import DataError, EmptyDataError, MalformedLineError, UsageError
 from podium.labelling.pool_records import (
     ANY_ID,
     QUERY_ID,
-    Fields,
+    RecordFields,
     document_id,
-    plain,
+    plain_name,
     read_document,
     read_flat,
     read_nested,
     read_query,
 )
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery, first_repeated, pool_lines
+from podium.typing import Path_
 
 Record = Mapping[str, Any]
 Read = TypeVar("Read")
@@ -36,10 +38,10 @@ def read_pool(path: Path_) -> Pool:
     A line of JSONL is a query, ``{"query": id, "text": ..., "description": ..., "documents": [{"id": ...,
     "text" | "html" | "image": ..., "title": ..., "score": ...}]}``, or one document of it, ``{"query": id,
     "query_text": ..., "description": ..., "document": id, "text" | "html" | "image": ..., ...}``, which
-    are also the columns of CSV and TSV. Other usual names will do (``query_id`` and ``qid`` for the
+    are also the columns of CSV and TSV. Other usual names work, too (``query_id`` and ``qid`` for the
     query's id, beside which ``query`` is its text; ``doc_id``, ``docid`` and ``docno``; ``body`` and
-    ``content``): see docs/judging.md. Two that say different things are an error, and what is not known is
-    in `Pool.ignored`.
+    ``content``): see docs/judging.md. Two names with different values are an error. `Pool.ignored` lists
+    unknown fields.
 
     Examples
     --------
@@ -57,13 +59,13 @@ def read_pool(path: Path_) -> Pool:
     def rows() -> Iterator[tuple[PoolQuery, PoolDocument]]:
         first: dict[tuple[str, str], int] = {}
         for line, record in read_records(name):
-            pairs, unread = _located(_pool_rows, record, name, line)
+            pairs, unread = _read_at(_pool_rows, record, name, line)
             ignored.update(dict.fromkeys(unread))
             for query, document in pairs:
                 before = first.setdefault((query.id, document.id), line)
                 if before != line:
                     raise MalformedLineError(
-                        f"expected each document once a query, got {document.id!r:.60} of query "
+                        f"expected each document once per query, got {document.id!r:.60} of query "
                         f"{query.id!r:.60} as in line {before}",
                         path=name,
                         line=line,
@@ -84,12 +86,12 @@ def read_pool(path: Path_) -> Pool:
 def read_trec_pool(
     run: Path_, documents: Path_, queries: Path_ | None = None, *, depth: int | None = None
 ) -> Pool:
-    """A pool from a TREC run: the documents of each query with their scores, best first.
+    """Read a pool from a TREC run: the documents of each query with their scores, best first.
 
     Parameters
     ----------
     run
-        ``query Q0 document rank score tag`` a line.
+        Lines of ``query Q0 document rank score tag``.
     documents
         JSONL, CSV or TSV with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
         ``html``, ``image``; only documents of the run are kept.
@@ -97,21 +99,21 @@ def read_trec_pool(
         JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``) and
         ``description``; TSV may have no header: ``id`` and ``text``. Without it a query's text is its id.
     depth
-        How many documents of each query, or all.
+        The number of documents per query; None for all.
     """
     if depth is not None and depth < 1:
         raise UsageError(f"expected a depth of 1 or more, got {depth}")
     ranked = read_run(run)
     order = ranked.groups.order(ranked.values)
-    wanted: dict[str, list[tuple[str, float]]] = {}
+    best_of: dict[str, list[tuple[str, float]]] = {}
     for qid, rows in zip(ranked.qids.tolist(), ranked.groups.slices(), strict=True):
         best = order[rows][:depth].tolist()
-        wanted[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
+        best_of[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
     ignored: dict[str, None] = {}
-    names = {doc for docs in wanted.values() for doc, _ in docs}
+    names = {doc for docs in best_of.values() for doc, _ in docs}
     by_id = _read_by_id(documents, names, ignored)
     texts = {} if queries is None else _read_queries(queries, ignored)
-    for qid, docs in wanted.items():
+    for qid, docs in best_of.items():
         for doc, _ in docs:
             if doc not in by_id:
                 raise DataError(
@@ -131,21 +133,21 @@ def read_trec_pool(
                 *texts.get(qid, (qid, "")),
                 tuple(replace(by_id[doc], score=score) for doc, score in docs),
             )
-            for qid, docs in wanted.items()
+            for qid, docs in best_of.items()
         ),
         tuple(ignored),
     )
 
 
 def write_pool(pool: Pool, path: Path_) -> None:
-    """Write a pool as JSONL, a query a line; it reads back equal."""
+    """Write a pool as JSONL, one query per line; it reads back equal."""
     with atomic_writer(path) as write:
         for line in pool_lines(pool):
             write(line.encode())
 
 
 def read_records(path: str) -> Iterator[tuple[int, Record]]:
-    """Line number and record of each record of a JSONL, CSV or TSV file."""
+    """Yield line number and record of a JSONL, CSV or TSV file."""
     ending = Path(stem(path)).suffix.lower()
     if ending in (".jsonl", ".ndjson", ".json"):
         return _json_records(path)
@@ -158,7 +160,7 @@ def read_records(path: str) -> Iterator[tuple[int, Record]]:
 
 
 def text_lines(path: str) -> Iterator[str]:
-    """The lines of a file with their ends; one that is not UTF-8 raises."""
+    """Yield the lines of a file with their ends; a line that is not UTF-8 raises."""
     line = 0
     for block in read_blocks(path):
         for raw in _split(block.tobytes()):
@@ -172,7 +174,7 @@ def text_lines(path: str) -> Iterator[str]:
 
 
 def _split(text: bytes) -> Iterable[bytes]:
-    """Lines with their ends; of the many characters that may end a line only the newline does."""
+    """Return lines with their ends. Only a newline ends a line, unlike in str.splitlines."""
     pieces = text.split(b"\n")
     last = pieces.pop()
     return [piece + b"\n" for piece in pieces] + ([last] if last else [])
@@ -186,24 +188,26 @@ def _json_records(path: str) -> Iterator[tuple[int, Record]]:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise MalformedLineError(
-                f"expected a JSON object a line, got {line.strip()!r:.60} ({error})",
+                f"expected one JSON object per line, got {line.strip()!r:.60} ({error})",
                 path=path,
                 line=number,
             ) from None
         if not isinstance(record, dict):
             raise MalformedLineError(
-                f"expected a JSON object a line, got {line.strip()!r:.60}", path=path, line=number
+                f"expected one JSON object per line, got {line.strip()!r:.60}",
+                path=path,
+                line=number,
             )
         yield number, record
 
 
 def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
-    """Records of CSV or TSV; a record is at the line where it begins."""
+    """Yield the records of CSV or TSV, each with the line where it begins."""
     header: list[str] | None = None
     for number, row in table_rows(path, delimiter):
         if header is None:
             header = [name.strip() for name in row]
-            if (twice := first_repeated(map(plain, header))) is not None:
+            if (twice := first_repeated(map(plain_name, header))) is not None:
                 raise MalformedLineError(
                     f"expected each column once, got {twice!r:.60} twice", path=path, line=number
                 )
@@ -218,14 +222,16 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
 
 
 def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each row that is not empty."""
-    # Quotes in TSV are text: that is how queries come.
+    """Yield line number and fields of each row that is not empty."""
+    # In TSV quotes are text: files of queries are written so.
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     rows = csv.reader(text_lines(path), delimiter=delimiter, strict=True, quoting=quoting)
     limit = csv.field_size_limit()
     begin = 1
     while True:
-        csv.field_size_limit(MAX_LINE)  # of the whole process: set for one row, then put back
+        csv.field_size_limit(
+            MAX_LINE_BYTES
+        )  # a setting of the whole process, so it is restored after each row
         try:
             row = next(rows, None)
         except csv.Error as error:
@@ -242,8 +248,8 @@ def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], list[str]]:
-    """The documents of a line, each with its query, and the names of fields nobody knows."""
-    fields = Fields(record)
+    """Return the documents of a record, each with its query, and the names of unknown fields."""
+    fields = RecordFields(record)
     if "documents" not in fields:
         row = read_flat(fields)
         return [row], fields.unread
@@ -252,15 +258,15 @@ def _pool_rows(record: Record) -> tuple[list[tuple[PoolQuery, PoolDocument]], li
     return [(query, document) for document in query.documents], unread
 
 
-def _read_by_id(path: Path_, wanted: set[str], ignored: dict[str, None]) -> dict[str, PoolDocument]:
-    """The wanted documents of a file."""
+def _read_by_id(path: Path_, ids: set[str], ignored: dict[str, None]) -> dict[str, PoolDocument]:
+    """Return the documents of a file that have these ids."""
     name = os.fspath(path)
     by_id: dict[str, PoolDocument] = {}
 
     def read(record: Record) -> PoolDocument | None:
-        fields = Fields(record)
+        fields = RecordFields(record)
         doc = document_id(fields)
-        if doc not in wanted:
+        if doc not in ids:
             return None
         if doc in by_id:
             raise DataError(f"expected each document once, got {doc!r:.60} again")
@@ -269,18 +275,18 @@ def _read_by_id(path: Path_, wanted: set[str], ignored: dict[str, None]) -> dict
         return document
 
     for line, record in read_records(name):
-        if (document := _located(read, record, name, line)) is not None:
+        if (document := _read_at(read, record, name, line)) is not None:
             by_id[document.id] = document
     return by_id
 
 
 def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str, str]]:
-    """Text and description of each query."""
+    """Return text and description of each query."""
     name = os.fspath(path)
     texts: dict[str, tuple[str, str]] = {}
 
     def read(record: Record) -> tuple[str, str, str]:
-        fields = Fields(record)
+        fields = RecordFields(record)
         query = read_query(fields)
         if query[0] in texts:
             raise DataError(f"expected each query once, got {query[0]!r:.60} again")
@@ -288,22 +294,22 @@ def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str,
         return query
 
     for line, record in _query_records(name):
-        qid, text, description = _located(read, record, name, line)
+        qid, text, description = _read_at(read, record, name, line)
         texts[qid] = text, description
     return texts
 
 
 def _query_records(path: str) -> Iterator[tuple[int, Record]]:
-    """Records of queries; TSV without a header is id and text."""
+    """Yield the records of queries; TSV without a header has the columns id and text."""
     if Path(stem(path)).suffix.lower() != ".tsv":
         return read_records(path)
     first = next(table_rows(path, "\t"), None)
-    if first is None or set(map(plain, first[1])) & {"query", *QUERY_ID, *ANY_ID}:
+    if first is None or set(map(plain_name, first[1])) & {"query", *QUERY_ID, *ANY_ID}:
         return read_records(path)
-    return _plain_queries(path)
+    return _headerless_queries(path)
 
 
-def _plain_queries(path: str) -> Iterator[tuple[int, Record]]:
+def _headerless_queries(path: str) -> Iterator[tuple[int, Record]]:
     for line, row in table_rows(path, "\t"):
         if len(row) != 2:
             raise MalformedLineError(
@@ -312,8 +318,8 @@ def _plain_queries(path: str) -> Iterator[tuple[int, Record]]:
         yield line, {"id": row[0], "text": row[1]}
 
 
-def _located(read: Callable[[Record], Read], record: Record, path: str, line: int) -> Read:
-    """What is read of a record; an error says where the record stands."""
+def _read_at(read: Callable[[Record], Read], record: Record, path: str, line: int) -> Read:
+    """Read a record; an error names the file and the line."""
     try:
         return read(record)
     except (DataError, UsageError) as error:

@@ -1,4 +1,4 @@
-"""Records of pools: which names of fields mean what, whoever wrote the file."""
+"""Records of pool files: queries and documents, under any of the usual field names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from podium.data.decimals import decimal_of
+from podium.data.number_parsing import decimal_of
 from podium.errors import DataError
 from podium.labelling.pools import ContentKind, PoolDocument, PoolQuery
 
-QUERY_ID = ("query_id", "qid")
+QUERY_ID = ("query_id", "qid", "queryid", "search_id")
 QUERY_TEXT = ("query_text",)
 DESCRIPTION = ("description", "query_description")
 DOCUMENT_ID = ("document", "document_id", "doc_id", "docid", "docno")
@@ -21,86 +21,91 @@ CONTENTS: dict[ContentKind, tuple[str, ...]] = {
     "image": ("image",),
 }
 ANY_ID = ("id", "_id")
+ITEM_ID = ("product_id", "item_id", "sku", "url")
+"""Ids of documents only where no other is: a document may have several of them beside its id."""
 
 
 @lru_cache(maxsize=1024)
-def plain(name: str) -> str:
-    """A field's name without what writers differ in.
+def plain_name(name: str) -> str:
+    """Return a field's name in lower case with underscores.
 
     Examples
     --------
-    >>> plain(" Query-ID"), plain("doc id")
+    >>> plain_name(" Query-ID"), plain_name("doc id")
     ('query_id', 'doc_id')
     """
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-class Fields:
-    """The fields of a record under any of their names, and which of them nobody asked for.
+class RecordFields:
+    """The fields of a record under any of their names, and which of them were not read.
 
     Examples
     --------
-    >>> fields = Fields({"Query-ID": 7, "url": "https://example.org"})
+    >>> fields = RecordFields({"Query-ID": 7, "url": "https://example.org"})
     >>> fields.id("query_id", "qid"), fields.unread
     ('7', ['url'])
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
-        self._named = {plain(name): name for name in record}
-        self._values = {plain(name): value for name, value in record.items()}
-        self._asked: set[str] = set()
+        self._written_names = {plain_name(name): name for name in record}
+        self._values = {plain_name(name): value for name, value in record.items()}
+        self._read_names: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
     @property
     def unread(self) -> list[str]:
-        """The names, as written, of what was not asked for."""
-        return [name for key, name in self._named.items() if key not in self._asked]
+        """The names, as written, of fields that were not read."""
+        return [name for key, name in self._written_names.items() if key not in self._read_names]
 
     def id(self, *names: str) -> str | None:
-        """An id; whole numbers are ids, too."""
-        return self._one(names, _id)
+        """Return an id or None; whole numbers are ids, too."""
+        return self._read_one(names, _id)
 
     def need_id(self, *names: str) -> str:
-        """An id that must be there."""
-        ident = self.id(*names)
-        if ident is None:
-            raise DataError(f"expected an id as {names[0]!r}, got none")
-        return ident
+        """Return an id; a missing one is an error."""
+        identifier = self.id(*names)
+        if identifier is None:
+            raise _no_id(names)
+        return identifier
 
     def text(self, *names: str) -> str:
-        """A text, or "" where there is none."""
-        return self._one(names, _text) or ""
+        """Return a text, or "" if there is none."""
+        return self._read_one(names, _text) or ""
 
     def value(self, name: str) -> Any:
-        """What stands there as it is."""
-        self._asked.add(name)
+        """Return the value of a field as it is."""
+        self._read_names.add(name)
         return self._values.get(name)
 
-    def _one(self, names: tuple[str, ...], read: Callable[[str, Any], str]) -> str | None:
-        """What stands under these names; two of them that say two things are an error."""
-        self._asked.update(names)
+    def _read_one(self, names: tuple[str, ...], read: Callable[[str, Any], str]) -> str | None:
+        """Return the value under one of these names; two different values are an error."""
+        self._read_names.update(names)
         values: dict[str, str] = {}
         for name in names:
             value = self._values.get(name)
             if value is not None and value != "":
-                values[name] = read(self._named[name], value)
+                values[name] = read(self._written_names[name], value)
         if len(values) > 1 and len(set(values.values())) > 1:
-            clash = " and ".join(f"{self._named[n]} {value!r:.40}" for n, value in values.items())
+            clash = " and ".join(
+                f"{self._written_names[n]} {value!r:.40}" for n, value in values.items()
+            )
             raise DataError(
                 f"expected one of the fields {', '.join(values)}, got {clash}: which is it?"
             )
         return next(iter(values.values()), None)
 
 
-def read_flat(fields: Fields) -> tuple[PoolQuery, PoolDocument]:
-    """A document and the query it belongs to (of which it is the only document here)."""
+def read_flat(fields: RecordFields) -> tuple[PoolQuery, PoolDocument]:
+    """Return the query and the document of a record with one document."""
     query, text = _query(fields, QUERY_ID, QUERY_TEXT)
-    # A table may number its rows: `id` is the document's where nothing else is.
+    # Tables may number their rows as `id`: it is the document's id only if there is no other.
     name = fields.id(*DOCUMENT_ID) or (fields.id(*ANY_ID) if _has(fields, QUERY_ID) else None)
+    name = name or _item_id(fields)
     if name is None:
-        raise DataError("expected an id as 'document', got none")
+        raise _no_id((*DOCUMENT_ID, *ITEM_ID))
     if not text and " " in query and not any(n in fields for n in (*QUERY_ID, *QUERY_TEXT)):
         raise DataError(
             f"expected an id as 'query', got {query!r:.60}, which looks like the query's text; give ids as "
@@ -110,8 +115,8 @@ def read_flat(fields: Fields) -> tuple[PoolQuery, PoolDocument]:
     return PoolQuery(query, text, fields.text(*DESCRIPTION), (document,)), document
 
 
-def read_nested(fields: Fields) -> tuple[PoolQuery, list[Fields]]:
-    """A query with all its documents, and the fields of these."""
+def read_nested(fields: RecordFields) -> tuple[PoolQuery, list[RecordFields]]:
+    """Return the query of a record with all its documents, and the fields of each document."""
     query, text = _query(fields, (*QUERY_ID, *ANY_ID), ("text", *QUERY_TEXT))
     entries = fields.value("documents")
     if not isinstance(entries, list) or not entries:
@@ -119,28 +124,40 @@ def read_nested(fields: Fields) -> tuple[PoolQuery, list[Fields]]:
     for at, entry in enumerate(entries, start=1):
         if not isinstance(entry, dict):
             raise DataError(f"expected an object as document {at}, got {entry!r:.60}")
-    of_documents = [Fields(entry) for entry in entries]
-    documents = tuple(read_document(one, document_id(one)) for one in of_documents)
-    return PoolQuery(query, text, fields.text(*DESCRIPTION), documents), of_documents
+    document_fields = [RecordFields(entry) for entry in entries]
+    documents = tuple(read_document(own, document_id(own)) for own in document_fields)
+    return PoolQuery(query, text, fields.text(*DESCRIPTION), documents), document_fields
 
 
-def read_query(fields: Fields) -> tuple[str, str, str]:
-    """Id, text and description of a query without its documents."""
+def read_query(fields: RecordFields) -> tuple[str, str, str]:
+    """Return id, text and description of a record of a query without documents."""
     query, text = _query(fields, (*QUERY_ID, *ANY_ID), ("text", *QUERY_TEXT))
     return query, text or fields.text("title"), fields.text(*DESCRIPTION)
 
 
-def document_id(fields: Fields) -> str:
-    """The id of a document in a record of its own."""
-    return fields.need_id(*ANY_ID, *DOCUMENT_ID)
+def document_id(fields: RecordFields) -> str:
+    """Return the id of a record of a document."""
+    identifier = fields.id(*ANY_ID, *DOCUMENT_ID) or _item_id(fields)
+    if identifier is None:
+        raise _no_id((*ANY_ID, *DOCUMENT_ID, *ITEM_ID))
+    return identifier
+
+
+def _item_id(fields: RecordFields) -> str | None:
+    return next(filter(None, map(fields.id, ITEM_ID)), None)
+
+
+def _no_id(names: tuple[str, ...]) -> DataError:
+    others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+    return DataError(f"expected an id as {names[0]!r}{others}, got none")
 
 
 def read_document(
-    fields: Fields,
+    fields: RecordFields,
     id: str,  # noqa: A002 - the field's name
     score: float | None = None,
 ) -> PoolDocument:
-    """A document from its fields; at most one of text, html and image is there."""
+    """Return a document from its fields; at most one of text, html and image may be set."""
     contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
     kinds = [kind for kind, content in contents.items() if content]
     if len(kinds) > 1:
@@ -152,14 +169,14 @@ def read_document(
     )
 
 
-def _query(fields: Fields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:
-    """Id and text of a query: `query` is its text beside an id, and its id where there is no other."""
-    if (ident := fields.id(*ids)) is not None:
-        return ident, fields.text("query", *texts)
+def _query(fields: RecordFields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:
+    """Return id and text of a query: `query` is the text if there is an id, else it is the id."""
+    if (identifier := fields.id(*ids)) is not None:
+        return identifier, fields.text("query", *texts)
     return fields.need_id("query", *QUERY_ID), fields.text(*texts)
 
 
-def _has(fields: Fields, names: tuple[str, ...]) -> bool:
+def _has(fields: RecordFields, names: tuple[str, ...]) -> bool:
     return any(name in fields for name in names)
 
 

@@ -1,4 +1,4 @@
-"""Pools: the queries to judge and the documents of each, from JSONL, CSV or a TREC run."""
+"""Pools: the queries to judge, with the documents of each."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from podium.data.checks import check_seed
+from podium.data.argument_checks import check_seed
 from podium.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 
 ContentKind = Literal["text", "html", "image"]
 CONTENT_KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
 
 MAX_POOL_ID_LENGTH = 500
-"""Characters in the id of a query or a document."""
+"""The most characters of the id of a query or a document."""
 
 
 @dataclass(frozen=True)
 class PoolDocument:
-    """A document as it is shown.
+    """A document for assessors.
 
     Parameters
     ----------
     id
         Unique within its query.
     content
-        Text, HTML, or where the image is.
+        Text, HTML, or the path of an image.
     kind
-        Which of these.
+        ``"text"``, ``"html"`` or ``"image"``.
     title
-        A line above it, or "".
+        The title above the content, or "".
     score
-        What an existing ranker says of it, or None.
+        The score of an existing ranker, or None.
     """
 
     id: str
@@ -57,7 +57,7 @@ class PoolDocument:
 
 @dataclass(frozen=True)
 class PoolQuery:
-    """A query, what is meant by it, and its documents in the pool's order."""
+    """A query: its text, a description of the need, and its documents in the pool's order."""
 
     id: str
     text: str = ""
@@ -78,7 +78,7 @@ class PoolQuery:
 
     @property
     def prior(self) -> tuple[str, ...]:
-        """The documents by score, best first; where one has no score there is no such order.
+        """The ids of the documents by score, best first; every document needs a score.
 
         Examples
         --------
@@ -103,7 +103,7 @@ class Pool:
     queries
         Each once.
     ignored
-        Names of fields that were in the pool's files and mean nothing to it.
+        Names of unknown fields in the pool's files.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Pool:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[PoolQuery, PoolDocument]]) -> Pool:
-        """A pool from rows of one document each; the rows of a query need not stand together.
+        """Return a pool from rows of one document each, in any order.
 
         A query without text or description takes those of its other rows.
         """
@@ -198,23 +198,23 @@ def _sample(query: PoolQuery, n: int, seed: int) -> tuple[PoolDocument, ...]:
 
 
 def first_repeated(ids: Iterable[str]) -> str | None:
-    """The first id that was there before.
+    """Return the first id that occurs a second time, or None.
 
     Examples
     --------
     >>> first_repeated("abcba"), first_repeated("abc")
     ('b', None)
     """
-    seen: set[str] = set()
+    distinct: set[str] = set()
     for i in ids:
-        if i in seen:
+        if i in distinct:
             return i
-        seen.add(i)
+        distinct.add(i)
     return None
 
 
 def query_record(query: PoolQuery) -> dict[str, Any]:
-    """A query as one line of a JSONL pool says it."""
+    """Return a query as a record of a JSONL pool."""
     record: dict[str, Any] = {"query": query.id, "text": query.text}
     if query.description:
         record["description"] = query.description
@@ -222,7 +222,7 @@ def query_record(query: PoolQuery) -> dict[str, Any]:
 
 
 def document_record(document: PoolDocument) -> dict[str, Any]:
-    """A document as a JSONL pool says it: its content stands under the name of its kind."""
+    """Return a document as a record of a JSONL pool; the name of its content is its kind."""
     record: dict[str, Any] = {"id": document.id, document.kind: document.content}
     if document.title:
         record["title"] = document.title
@@ -232,28 +232,30 @@ def document_record(document: PoolDocument) -> dict[str, Any]:
 
 
 def pool_lines(pool: Pool) -> Iterator[str]:
-    """The lines of a JSONL pool, a query each."""
+    """Return the lines of a JSONL pool, one per query."""
     return (json.dumps(query_record(query)) + "\n" for query in pool)
 
 
-def _check_id(value: object, what: str) -> None:
+def _check_id(value: object, owner: str) -> None:
     if (
         not isinstance(value, str)
         or not 0 < len(value) <= MAX_POOL_ID_LENGTH
         or not value.isprintable()
     ):
         raise DataError(
-            f"expected an id of {what} in 1 to {MAX_POOL_ID_LENGTH} printable characters, got {value!r:.60}"
+            f"expected an id of {owner} in 1 to {MAX_POOL_ID_LENGTH} printable characters, got {value!r:.60}"
         )
 
 
-def _check_text(value: object, what: str) -> None:
-    """Text that every database keeps: PostgreSQL has no NUL, UTF-8 no half of a pair."""
+def _check_text(value: object, field_name: str) -> None:
+    """Check text that databases cannot store: PostgreSQL has no NUL, UTF-8 no half surrogate pairs."""
     if not isinstance(value, str):
-        raise DataError(f"expected text as {what}, got {value!r:.60}")
+        raise DataError(f"expected text as {field_name}, got {value!r:.60}")
     if "\0" in value:
-        raise DataError(f"expected text as {what}, got a NUL character in it")
+        raise DataError(f"expected text as {field_name}, got a NUL character in it")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise DataError(f"expected text as {what}, got half of a surrogate pair in it") from None
+        raise DataError(
+            f"expected text as {field_name}, got half of a surrogate pair in it"
+        ) from None

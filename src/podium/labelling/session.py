@@ -1,4 +1,4 @@
-"""A session is the replay of its events: resume, undo and audit are the same thing."""
+"""Sessions: the work on a task as the replay of its events, with undo, repeats and pauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.labelling.strategies import StrategyRun
 from podium.labelling.tasks import GradeTask, Task
 
 Step = Question | JudgedTopK | GradeQuestion | Grades
-Judged = Judgment | Graded
+AnyJudgment = Judgment | Graded
 
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 ANSWER_CODES: dict[str, int] = {"<": -1, "~": 0, ">": 1, "bad": 2}
@@ -23,23 +23,18 @@ ANSWER_CODES: dict[str, int] = {"<": -1, "~": 0, ">": 1, "bad": 2}
 
 
 class SessionProgress(NamedTuple):
-    """How far a session is: judgments made, and expected to come."""
+    """The progress of a session: judgments made, and judgments still expected."""
 
     judged: int
     remaining: float
 
-    @property
-    def share(self) -> float:
-        """The part that is done, from 0 to 1."""
-        return self.judged / (self.judged + self.remaining) if self.remaining > 0 else 1.0
 
+class EventNumbers(NamedTuple):
+    """An event in numbers, for statistics.
 
-class Entry(NamedTuple):
-    """What statistics need of an event, in numbers.
-
-    Documents are places in the task's documents, -1 where there is none; `answer` is a code of
-    ANSWER_CODES, a grade, or the number of steps of an undo, which goes through repeats, too, where
-    `repeated` is 1. No number needs more than 31 bits.
+    `first` and `second` are places in the task's documents, or -1. `answer` is a code of ANSWER_CODES, a
+    grade, or the number of steps of an undo. `repeated` is 1 for a repeated question, and for an undo
+    that names its judgment, which may be a repeat. No number needs more than 31 bits.
     """
 
     first: int = -1
@@ -52,21 +47,21 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class TimedJudgment:
-    """A judgment, the active time that it took, its event's id, and which event of the session it was."""
+    """A judgment with its active time, the id of its event, and the event's place in the session."""
 
-    judgment: Judged
+    judgment: Judgment | Graded
     time: ActiveTime
     event: str
     place: int
 
 
 class Session:
-    """The work on a task, as its events tell it.
+    """The work on a task after some events.
 
     Parameters
     ----------
     task
-        What is to be judged.
+        The task to judge.
 
     Examples
     --------
@@ -74,8 +69,8 @@ class Session:
     >>> session = Session(task)
     >>> session.step
     GradeQuestion(document='x')
-    >>> told = {"document": "x", "grade": 1, "segments": [[0, 2500]]}
-    >>> session.apply(JudgingEvent("e1", "s1", "judgment", 3000, told)).step
+    >>> data = {"document": "x", "grade": 1, "segments": [[0, 2500]]}
+    >>> session.apply(JudgingEvent("e1", "s1", "judgment", 3000, data)).step
     GradeQuestion(document='y')
     >>> session.active_seconds, session.progress
     ((2.5,), SessionProgress(judged=1, remaining=1.0))
@@ -89,21 +84,21 @@ class Session:
         self.paused = False
         self.put_off = 0
         self._place = {document: place for place, document in enumerate(task.documents)}
-        self._work: StrategyRun | Grading = _start(task)
+        self._work: StrategyRun | Grading = _start_work(task)
         self._standing: list[TimedJudgment] = []
         self._active_ms = 0
-        self._counted_until: int | None = None  # the end of the last segment that counted
+        self._counted_until: int | None = None  # the end of the last counted segment
         self._undone: list[TimedJudgment] = []
         self._repeats: list[TimedJudgment] = []
         self._comments: list[JudgingEvent] = []
-        self._segments: list[object] = []  # of the question at hand
+        self._segments: list[object] = []  # of the current question
         self._surplus = 0
         self._pauses: list[Segment] = []
         self._paused_at = 0
 
     @classmethod
     def replay(cls, task: Task, events: Iterable[JudgingEvent]) -> Session:
-        """The session after these events."""
+        """Return the session after these events."""
         session = cls(task)
         for event in events:
             session.apply(event)
@@ -111,52 +106,52 @@ class Session:
 
     @property
     def step(self) -> Step:
-        """The next question, or the finished truth."""
+        """The next question, or the result of a finished session."""
         return self._work.step
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to ask."""
+        """Whether all questions are answered."""
         return isinstance(self.step, JudgedTopK | Grades)
 
     @property
     def progress(self) -> SessionProgress:
-        """Judgments made, and expected to come."""
+        """Judgments made, and judgments still expected."""
         return SessionProgress(len(self._standing), self._work.remaining)
 
     @property
-    def judgments(self) -> tuple[Judged, ...]:
-        """The judgments that stand, in order."""
+    def judgments(self) -> tuple[AnyJudgment, ...]:
+        """The judgments that were not undone, in order, without repeats."""
         return tuple(self._work.judgments)
 
     @property
     def times(self) -> tuple[ActiveTime, ...]:
-        """The active time of each judgment that stands."""
+        """The active time of each judgment in `judgments`."""
         return tuple(timed.time for timed in self._standing)
 
     @property
     def active_seconds(self) -> tuple[float, ...]:
-        """The active seconds of each judgment that stands."""
+        """The active seconds of each judgment in `judgments`."""
         return tuple(timed.time.seconds for timed in self._standing)
 
     @property
     def active_ms(self) -> int:
-        """All active time, that of undone and repeated judgments included."""
+        """All active time, including undone and repeated judgments."""
         return self._active_ms
 
     @property
     def undone(self) -> tuple[TimedJudgment, ...]:
-        """Judgments that were taken back."""
+        """Judgments that an undo took back."""
         return tuple(self._undone)
 
     @property
     def repeats(self) -> tuple[TimedJudgment, ...]:
-        """Judgments of pairs (or documents) asked again: the run does not hear of them."""
+        """Judgments of repeated questions, which measure consistency and do not change the result."""
         return tuple(self._repeats)
 
     @property
     def last(self) -> TimedJudgment | None:
-        """The last judgment that was not taken back, a repeat or not: what an undo may name."""
+        """The last judgment that was not undone, repeats included: an undo names this one."""
         ends = [judgments[-1] for judgments in (self._standing, self._repeats) if judgments]
         return max(ends, key=lambda timed: timed.place, default=None)
 
@@ -166,29 +161,31 @@ class Session:
         return tuple(self._comments)
 
     def apply(self, event: JudgingEvent) -> Session:
-        """One event more: the session itself, moved on; an event that is refused changes nothing."""
+        """Apply an event and return the session; an event that does not fit raises and changes nothing."""
         self.advance(event)
         return self
 
-    def advance(self, event: JudgingEvent) -> Entry:
-        """One event more; returns what statistics need of it."""
+    def advance(self, event: JudgingEvent) -> EventNumbers:
+        """Apply an event and return it in numbers, for statistics."""
         judged = self._check(event)
         self.n_events += 1
-        self._listen(event)
+        self._update_clock(event)
         if judged is not None:
             return self._judge(judged, event)
         if event.kind == "undo":
             return self._undo(event)
         if event.kind == "shown":
-            return self._entry(event.data.get("a", event.data.get("document")), event.data.get("b"))
+            return self._event_numbers(
+                event.data.get("a", event.data.get("document")), event.data.get("b")
+            )
         if event.kind == "skip" and isinstance(self._work, Grading):
             return self._skip(event, self._work)
         if event.kind == "comment":
             self._comments.append(event)
-        return Entry()
+        return EventNumbers()
 
-    def _listen(self, event: JudgingEvent) -> None:
-        """The clock: active segments and pauses since the last judgment."""
+    def _update_clock(self, event: JudgingEvent) -> None:
+        """Collect the active segments and pauses since the last judgment."""
         sent = event.data.get("segments")
         if sent is not None:
             segments = sent if isinstance(sent, list | tuple) else [sent]
@@ -202,46 +199,48 @@ class Session:
             if len(self._pauses) < MAX_SEGMENTS_PER_JUDGMENT:
                 self._pauses.append((self._paused_at, event.at))
 
-    def _time(self, at: int) -> ActiveTime:
-        """The active time of the judgment told at `at`; the clock begins anew."""
-        within = (self._counted_until, at)
-        time = active_time(self._segments, self._pauses, within=within, surplus=self._surplus)
+    def _take_time(self, at: int) -> ActiveTime:
+        """Return the active time of a judgment made at `at`, and reset the clock."""
+        limits = (self._counted_until, at)
+        time = active_time(self._segments, self._pauses, limits=limits, surplus=self._surplus)
         if time.segments:
             self._counted_until = time.segments[-1][1]
         self._active_ms += time.milliseconds
         self._segments, self._pauses, self._surplus = [], [], 0
-        self.paused = False  # nobody judges in a pause: its end got lost
+        self.paused = False  # nobody judges during a pause: its end event was lost
         return time
 
-    def _judge(self, judged: Judged, event: JudgingEvent) -> Entry:
-        time, repeated = self._time(event.at), event.data.get("repeat") is True
-        judgment = judged if repeated else self._tell(judged)
-        where = self._repeats if repeated else self._standing
-        where.append(TimedJudgment(judgment, time, event.id, self.n_events))
+    def _judge(self, judged: AnyJudgment, event: JudgingEvent) -> EventNumbers:
+        time, repeated = self._take_time(event.at), event.data.get("repeat") is True
+        judgment = judged if repeated else self._answer_question(judged)
+        judgments = self._repeats if repeated else self._standing
+        judgments.append(TimedJudgment(judgment, time, event.id, self.n_events))
         if isinstance(judged, Graded):
-            entry = self._entry(judged.document)._replace(answer=judged.grade)
+            numbers = self._event_numbers(judged.document)._replace(answer=judged.grade)
         else:
-            entry = self._entry(judged.a, judged.b)._replace(answer=ANSWER_CODES[judged.answer])
+            numbers = self._event_numbers(judged.a, judged.b)._replace(
+                answer=ANSWER_CODES[judged.answer]
+            )
         active_ms, flaws = min(time.milliseconds, 2**31 - 1), min(time.flaws, 2**16)
-        return entry._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
+        return numbers._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
 
-    def _tell(self, judged: Judged) -> Judged:
-        """Let the run, or the line of documents, go on; the judgment as it was asked for."""
+    def _answer_question(self, judged: AnyJudgment) -> AnyJudgment:
+        """Pass a judgment on to the strategy or the grading; return it as the question was asked."""
         if isinstance(self._work, Grading):
             assert isinstance(judged, Graded)
             self._work.judge(judged.grade)
             return judged
         assert isinstance(judged, Judgment)
-        asked = self._work.step
-        assert isinstance(asked, Question)
-        turned = judged if judged.a == asked.a else judged.flipped()
-        self._work.judge(turned.answer)
-        return turned
+        question = self._work.step
+        assert isinstance(question, Question)
+        judgment = judged if judged.a == question.a else judged.flipped()
+        self._work.judge(judgment.answer)
+        return judgment
 
-    def _undo(self, event: JudgingEvent) -> Entry:
-        """Take back the judgment that is named; or, as undo once was, the last ones but for repeats."""
-        named, steps = "judgment" in event.data, event.data.get("steps", 1)
-        if named and self.last in self._repeats[-1:]:
+    def _undo(self, event: JudgingEvent) -> EventNumbers:
+        """Take back the named judgment; without a name, as in old stores, the last ones but no repeats."""
+        has_name, steps = "judgment" in event.data, event.data.get("steps", 1)
+        if has_name and self.last in self._repeats[-1:]:
             self._undone.append(self._repeats.pop())
         else:
             self._undone += self._standing[-steps:]
@@ -249,31 +248,31 @@ class Session:
             if isinstance(self._work, Grading):
                 self._work.undo(steps)
             else:
-                self._work = self._work.undone(steps)
-        return Entry(answer=steps, repeated=int(named))
+                self._work = self._work.undo(steps)
+        return EventNumbers(answer=steps, repeated=int(has_name))
 
-    def _skip(self, event: JudgingEvent, line: Grading) -> Entry:
-        """The document goes to the end of the line; a repeat, which is in no line, is put off."""
+    def _skip(self, event: JudgingEvent, grading: Grading) -> EventNumbers:
+        """Move the document to the end of the queue; a repeat is in no queue and only counted."""
         repeated = event.data.get("repeat") is True
         if repeated:
             self.put_off += 1
         else:
-            line.skip()
-        return self._entry(event.data["document"])._replace(repeated=int(repeated))
+            grading.skip()
+        return self._event_numbers(event.data["document"])._replace(repeated=int(repeated))
 
-    def _entry(self, first: object, second: object = None) -> Entry:
-        return Entry(self._place.get(first, -1), self._place.get(second, -1))  # type: ignore[call-overload]
+    def _event_numbers(self, first: object, second: object = None) -> EventNumbers:
+        return EventNumbers(self._place.get(first, -1), self._place.get(second, -1))  # type: ignore[call-overload]
 
-    # What may be refused: all of it before anything changes.
+    # Checks: all of them run before anything changes.
 
-    def _check(self, event: JudgingEvent) -> Judged | None:
-        """The judgment in an event, if it is one; raises where the event does not fit the session."""
+    def _check(self, event: JudgingEvent) -> AnyJudgment | None:
+        """Return the judgment of a judgment event, else None; raise if the event does not fit."""
         if event.session != self.task.id:
             raise EventError(
                 f"expected events of session {self.task.id!r}, got one of {event.session!r}"
             )
         if event.kind == "judgment":
-            judged = self._read(event)
+            judged = self._read_judgment(event)
             if event.data.get("repeat") is True:
                 self._check_repeat(judged, event)
             else:
@@ -292,13 +291,13 @@ class Session:
             )
         return None
 
-    def _read(self, event: JudgingEvent) -> Judged:
-        """The judgment that an event tells."""
+    def _read_judgment(self, event: JudgingEvent) -> AnyJudgment:
+        """Return the judgment of an event."""
         data: Mapping[str, Any] = event.data
         if isinstance(self.task, GradeTask):
             grade, best = data.get("grade"), len(self.task.grades) - 1
-            whole = isinstance(grade, int) and not isinstance(grade, bool)
-            if not whole or not 0 <= grade <= best:  # type: ignore[operator]
+            is_whole = isinstance(grade, int) and not isinstance(grade, bool)
+            if not is_whole or not 0 <= grade <= best:  # type: ignore[operator]
                 raise EventError(
                     f"expected a grade from 0 to {best} in event {event.id!r}, got {grade!r:.60}"
                 )
@@ -319,24 +318,24 @@ class Session:
             )
         return document
 
-    def _check_asked(self, judged: Judged, event: JudgingEvent) -> None:
-        asked = self.step
-        if isinstance(asked, GradeQuestion) and isinstance(judged, Graded):
-            if asked.document != judged.document:
-                raise _not_asked(event, f"a grade for {judged.document!r:.60}", asked)
-        elif isinstance(asked, Question) and isinstance(judged, Judgment):
-            if {asked.a, asked.b} != {judged.a, judged.b}:
+    def _check_asked(self, judged: AnyJudgment, event: JudgingEvent) -> None:
+        step = self.step
+        if isinstance(step, GradeQuestion) and isinstance(judged, Graded):
+            if step.document != judged.document:
+                raise _not_asked(event, f"a grade for {judged.document!r:.60}", step)
+        elif isinstance(step, Question) and isinstance(judged, Judgment):
+            if {step.a, step.b} != {judged.a, judged.b}:
                 got = f"a judgment of {judged.a!r:.60} and {judged.b!r:.60}"
-                raise _not_asked(event, got, asked)
+                raise _not_asked(event, got, step)
         else:
-            raise _not_asked(event, "a judgment", asked)
+            raise _not_asked(event, "a judgment", step)
 
-    def _check_repeat(self, judged: Judged, event: JudgingEvent) -> None:
-        pair = _about(judged)
-        if not any(_about(timed.judgment) == pair for timed in self._standing):
+    def _check_repeat(self, judged: AnyJudgment, event: JudgingEvent) -> None:
+        documents = _documents(judged)
+        if not any(_documents(timed.judgment) == documents for timed in self._standing):
             raise NotAskedError(
                 f"expected a repeat of what was judged before in event {event.id!r}, got "
-                f"{' and '.join(map(repr, sorted(pair)))}"
+                f"{' and '.join(map(repr, sorted(documents)))}"
             )
 
     def _check_skip(self, event: JudgingEvent) -> None:
@@ -348,11 +347,11 @@ class Session:
 
     def _check_undo(self, event: JudgingEvent) -> None:
         if "judgment" in event.data:
-            named, last = event.data["judgment"], self.last
-            if last is None or named != last.event or event.data.get("steps", 1) != 1:
-                what = "nothing" if last is None else f"{last.event!r}, the last that stands"
+            judgment, last = event.data["judgment"], self.last
+            if last is None or judgment != last.event or event.data.get("steps", 1) != 1:
+                expected = "nothing" if last is None else f"{last.event!r}, the last that stands"
                 raise NotAskedError(
-                    f"expected an undo of {what}, got {named!r:.60} in event {event.id!r}"
+                    f"expected an undo of {expected}, got {judgment!r:.60} in event {event.id!r}"
                 )
             return
         steps, most = event.data.get("steps", 1), len(self._standing)
@@ -366,23 +365,23 @@ class Session:
             )
 
 
-def _start(task: Task) -> StrategyRun | Grading:
+def _start_work(task: Task) -> StrategyRun | Grading:
     if isinstance(task, GradeTask):
         return Grading(task.documents, task.grades)
     return StrategyRun(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
 
 
-def _about(judged: Judged) -> frozenset[str]:
-    """The documents of a judgment, whichever stood first."""
+def _documents(judged: AnyJudgment) -> frozenset[str]:
+    """Return the documents of a judgment, in whatever order they were."""
     return frozenset((judged.document,) if isinstance(judged, Graded) else (judged.a, judged.b))
 
 
-def _not_asked(event: JudgingEvent, got: str, asked: Step) -> NotAskedError:
-    what = "nothing, for the session is finished"
-    if isinstance(asked, Question):
-        what = f"a judgment of {asked.a!r} and {asked.b!r}"
-    elif isinstance(asked, GradeQuestion):
-        what = f"a grade for {asked.document!r}"
+def _not_asked(event: JudgingEvent, got: str, step: Step) -> NotAskedError:
+    expected = "nothing, for the session is finished"
+    if isinstance(step, Question):
+        expected = f"a judgment of {step.a!r} and {step.b!r}"
+    elif isinstance(step, GradeQuestion):
+        expected = f"a grade for {step.document!r}"
     return NotAskedError(
-        f"expected {what}, got {got} in event {event.id!r}; ask the session for its next step"
+        f"expected {expected}, got {got} in event {event.id!r}; ask the session for its next step"
     )

@@ -1,4 +1,4 @@
-"""What a strategy costs: runs with simulated assessors."""
+"""Simulated assessors: how many judgments a strategy takes, and what it finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data import check_seed
 from podium.errors import UsageError
-from podium.labelling.judgments import Answer, Document, JudgedTopK, Question
+from podium.labelling.judgments import Answer, DocumentId, JudgedTopK, Question
 from podium.labelling.strategies.strategy_run import StrategyRun, strategy_named
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -19,14 +19,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """The number of judgments in each of many runs, and what they found.
+    """The number of judgments and the recall of many simulated runs.
 
     Parameters
     ----------
     strategy, n, k, noise, ties, seed, skip_implied, runs, prior_tau
-        As they were given to `simulate`.
+        The arguments of `simulate`.
     judgments
-        How many there were in each run.
+        The number of judgments in each run.
     recalls
         The share of the true top k that each run found.
     """
@@ -61,7 +61,7 @@ class Simulation:
 
     @property
     def recall(self) -> float:
-        """The mean share of the true top k that was found."""
+        """The mean share of the true top k that the runs found."""
         return float(self.recalls.mean())
 
     def __repr__(self) -> str:
@@ -75,9 +75,9 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Assessor:
-    """Answers by true levels, and errs with probability `noise`.
+    """A simulated assessor who answers by true levels and errs with probability `noise`.
 
-    An error is the opposite preference, or of two tied documents either one.
+    An error is the opposite preference; of two tied documents it is either one.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Assessor:
     noise
         The probability of an error.
     rng
-        Where errors come from.
+        The source of errors.
 
     Examples
     --------
@@ -94,25 +94,25 @@ class Assessor:
     '<'
     """
 
-    levels: Mapping[Document, int]
+    levels: Mapping[DocumentId, int]
     noise: float = 0.0
     rng: np.random.Generator | None = None
 
     def answer(self, question: Question) -> Answer:
-        """The better one, a tie, or an error."""
+        """Return the true answer or an error."""
         lead = self.levels[question.b] - self.levels[question.a]
         if self.noise and self.rng is not None and self.rng.random() < self.noise:
             lead = -lead or (1 if self.rng.random() < 0.5 else -1)
         return ">" if lead > 0 else "<" if lead < 0 else "~"
 
     def judge(self, run: StrategyRun) -> JudgedTopK:
-        """Answer until the run is finished."""
+        """Answer all questions of a run; return its top k."""
         while not isinstance(run.step, JudgedTopK):
             run.judge(self.answer(run.step))
         return run.step
 
-    def top(self, k: int) -> set[Document]:
-        """The true top k: all with fewer than k strictly better ones."""
+    def top(self, k: int) -> set[DocumentId]:
+        """Return the true top k: documents with fewer than k strictly better ones."""
         by_level = sorted(self.levels.values())
         last = by_level[min(k, len(by_level)) - 1]
         return {document for document, level in self.levels.items() if level <= last}
@@ -129,28 +129,28 @@ def simulate(
     runs: int = 100,
     prior_tau: float | None = None,
 ) -> Simulation:
-    """How many judgments a strategy takes for the top k of n documents.
+    """Simulate how many judgments a strategy takes for the top k of n documents.
 
     Parameters
     ----------
     strategy
         A name of `STRATEGIES`.
     n
-        Documents, in random order.
+        The number of documents, which come in random order.
     k
-        Places.
+        How many documents to find.
     noise
-        The probability that the assessor errs: prefers the worse of two, or one of two tied ones.
+        The probability that the assessor errs: prefers the worse document, or one of two tied ones.
     ties
         The probability that a document is as good as the next one in the true order.
     seed
-        Same seed, same runs; the first ones are the same however many there are.
+        Same seed, same runs; more runs begin with the same ones.
     skip_implied
         Whether pairs whose answer is implied are not asked.
     runs
-        Runs.
+        The number of runs.
     prior_tau
-        Kendall's tau that a prior order has with the true one in expectation; no prior unless given.
+        The expected Kendall's tau of a prior order with the true one; None for no prior.
         True and prior qualities are normal with correlation sin(pi tau / 2).
 
     Examples
@@ -163,7 +163,7 @@ def simulate(
     """
     strategy_named(strategy)
     check_seed(seed)
-    n, k, runs = _check(n, k, runs)
+    n, k, runs = _check_counts(n, k, runs)
     _check_shares(noise, ties, prior_tau)
     judged, recalls = [], []
     for run in range(runs):
@@ -184,7 +184,7 @@ def simulate(
 
 
 def _levels(quality: NDArray[np.float64], tied: NDArray[np.bool_]) -> list[int]:
-    """Levels of documents by quality, best 0, each `tied` place on the level of the one before."""
+    """Return the level of each document by quality, best 0; a `tied` place shares the level before it."""
     levels = np.empty(len(quality), dtype=np.int64)
     levels[np.argsort(-quality)] = np.cumsum(~tied)
     by_document: list[int] = levels.tolist()
@@ -192,15 +192,15 @@ def _levels(quality: NDArray[np.float64], tied: NDArray[np.bool_]) -> list[int]:
 
 
 def _prior(
-    documents: list[Document], quality: NDArray[np.float64], tau: float, rng: np.random.Generator
-) -> list[Document]:
+    documents: list[DocumentId], quality: NDArray[np.float64], tau: float, rng: np.random.Generator
+) -> list[DocumentId]:
     # Greiner's relation: normal variables of correlation r have tau = 2 / pi arcsin r.
     r = math.sin(math.pi * tau / 2)
-    seen = r * quality + math.sqrt(max(0.0, 1 - r * r)) * rng.standard_normal(len(quality))
-    return [documents[i] for i in np.argsort(-seen).tolist()]
+    prior_quality = r * quality + math.sqrt(max(0.0, 1 - r * r)) * rng.standard_normal(len(quality))
+    return [documents[i] for i in np.argsort(-prior_quality).tolist()]
 
 
-def _check(n: int, k: int, runs: int) -> tuple[int, int, int]:
+def _check_counts(n: int, k: int, runs: int) -> tuple[int, int, int]:
     for name, value in (("n", n), ("k", k), ("runs", runs)):
         if not isinstance(value, int | np.integer) or value < 1:
             raise UsageError(f"expected {name} of 1 or more, got {value!r}")

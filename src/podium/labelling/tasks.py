@@ -1,4 +1,4 @@
-"""Tasks: one query for one assessor with one tool; a session is the work on it."""
+"""Tasks: one query for one assessor with one tool. The work on a task is its session."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from podium.data.checks import check_seed
+from podium.data.argument_checks import check_seed
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.labelling.pools import Pool, first_repeated
 from podium.labelling.strategies.strategy_run import strategy_named
 
 Tool = Literal["preference", "grade"]
 TOOLS: tuple[Tool, ...] = get_args(Tool)
-"""The paper's T1, pairs of documents, and T2, one document and a grade."""
+"""The tools of the paper: T1, pairs of documents, and T2, one document and a grade."""
 
 FIVE_GRADES = ("Bad", "Fair", "Good", "Excellent", "Perfect")
-"""The paper's grades, the worst first."""
+"""The grades of the paper, worst first."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class PreferenceTask:
     Parameters
     ----------
     id
-        Of the task, and of its session.
+        The id of the task and of its session.
     query, assessor
         Their ids.
     documents
-        Ids, in the order in which the strategy meets them.
+        Ids, in the order in which the strategy takes them.
     k
         How many documents to find.
     strategy
@@ -42,7 +42,7 @@ class PreferenceTask:
     prior
         The documents as an existing ranker orders them, best first, or None.
     skip_implied
-        Whether a pair whose answer follows from earlier ones is not asked.
+        Whether pairs are not asked if their answer follows from earlier answers.
     """
 
     id: str
@@ -68,7 +68,7 @@ class PreferenceTask:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the task says beside ids and documents."""
+        """The settings of the task, as JSON."""
         return {
             "k": self.k,
             "strategy": self.strategy,
@@ -79,18 +79,18 @@ class PreferenceTask:
 
 @dataclass(frozen=True)
 class GradeTask:
-    """Give every document of a query one of some grades.
+    """Grade every document of a query.
 
     Parameters
     ----------
     id
-        Of the task, and of its session.
+        The id of the task and of its session.
     query, assessor
         Their ids.
     documents
-        Ids, in the order in which they are shown.
+        Ids, in the order of grading.
     grades
-        Their names, the worst first.
+        Names of the grades, worst first.
     """
 
     id: str
@@ -107,14 +107,14 @@ class GradeTask:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the task says beside ids and documents."""
+        """The settings of the task, as JSON."""
         return {"grades": list(self.grades)}
 
 
 Task = PreferenceTask | GradeTask
 
 
-def task_of(
+def make_task(
     tool: str,
     id: str,  # noqa: A002 - the field's name
     query: str,
@@ -122,12 +122,12 @@ def task_of(
     documents: Iterable[str],
     settings: Mapping[str, Any],
 ) -> Task:
-    """The task that was written as tool, ids, documents and settings.
+    """Return the task with this tool, these ids, documents and settings.
 
     Examples
     --------
     >>> task = GradeTask("t1", "q1", "ann", ("x", "y"))
-    >>> task_of(task.tool, task.id, task.query, task.assessor, task.documents, task.settings) == task
+    >>> make_task(task.tool, task.id, task.query, task.assessor, task.documents, task.settings) == task
     True
     """
     options: dict[str, Any] = {
@@ -151,9 +151,9 @@ def make_tasks(
     grades: Sequence[str] = FIVE_GRADES,
     seed: int = 0,
 ) -> list[Task]:
-    """A task for each (assessor, query, tool), its documents in an order of its own.
+    """Return a task for each (assessor, query, tool), with the documents in a random order.
 
-    The same arguments give the same tasks, ids included, so that making them twice adds nothing.
+    The same arguments give the same tasks and ids, so adding them to a store twice adds nothing.
 
     Parameters
     ----------
@@ -162,14 +162,14 @@ def make_tasks(
     pool
         The queries with their documents.
     k, strategy, skip_implied
-        Of preference tasks.
+        Settings of preference tasks.
     prior
-        Whether preference tasks start from the order of the pool's scores, which all documents of
-        their queries then need.
+        Whether preference tasks start from the order of the pool's scores; then all documents need
+        scores.
     grades
-        Names of grades, the worst first.
+        Names of grades, worst first.
     seed
-        Decides the orders of the documents, which differ from task to task.
+        Decides the order of the documents in each task.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def make_tasks(
         if tool == "preference":
             order = query.prior if prior else None
             settings = {"k": k, "strategy": strategy, "prior": order, "skip_implied": skip_implied}
-        tasks.append(task_of(tool, digest.hex()[:20], query_id, assessor, documents, settings))
+        tasks.append(make_task(tool, digest.hex()[:20], query_id, assessor, documents, settings))
     return tasks
 
 

@@ -1,4 +1,4 @@
-"""What a ranker learns by: losses of the scores of a query, with gradient and curvature.
+"""Losses: functions of the scores of a query, with gradient and curvature.
 
 Examples
 --------
@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
-from podium.losses.focused import FocusedLoss
+from podium.losses.focused_loss import FocusedLoss
 from podium.losses.head_hinge import HeadHinge
 from podium.losses.labelled_lists import LabelledLists, LabelledPairs
 from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
 from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
-from podium.losses.structural import APHinge, OrderHinge
+from podium.losses.structural_hinge import APHinge, OrderHinge
 from podium.plugins import Registry, subclasses_of
 
 LOSSES: Registry[type[Loss]] = Registry(
@@ -47,7 +47,7 @@ LOSSES: Registry[type[Loss]] = Registry(
 
 
 def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
-    """A loss from its name, from its ``spec()``, or as it is.
+    """Return a loss from its name or its ``spec()``; a loss stays as it is.
 
     Examples
     --------

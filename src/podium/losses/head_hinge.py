@@ -1,13 +1,14 @@
-"""Structural losses of the head of a list: the rankings of TopSlack and TopMargin.
+"""HeadHinge: the slack and margin losses of TopSlack and TopMargin, on the head of a list.
 
 Delta(z) = 1 - M(z) / M(ideal) with M = NDCG@n or P@n, and Psi(z) = sum_j l(place of j) x_j with the
-measure's own discount l, 0 past n, so that sorting by w.x maximises w.Psi. Margin scaling asks for a
-lead of Delta over every ranking z, slack scaling charges Delta for a lead below 1:
+measure's own discount l, 0 past n, so that sorting by w.x maximises w.Psi. Margin scaling demands a
+lead of Delta over every ranking z; slack scaling charges Delta times what a lead lacks to 1:
 
     margin: max_z Delta(z) - w.dPsi(z)          dPsi(z) = Psi(ideal) - Psi(z)
     slack:  max_z Delta(z) (1 - w.dPsi(z))
 
-Cheng, Sun, Xie: TopRank, equations (2), (4), (12), (13); Le, Smola: Direct optimization of ranking
+The slack search is the kernel `violated_head` (``kernels/reference/most_violated_head.py``). Cheng, Sun, Xie:
+TopRank, equations (2), (4), (12), (13); Le, Smola: Direct optimization of ranking
 measures, 2007, for Psi.
 """
 
@@ -18,7 +19,6 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data import Groups
@@ -26,15 +26,12 @@ from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists
 from podium.losses.loss import BoundLoss, ListLoss
 from podium.metrics import NDCG, Metric, P
-from podium.metrics.graded import discounts
-from podium.metrics.lists import check_exponent
+from podium.metrics.gain_and_discount import check_exponent, discounts
 from podium.metrics.naming import parse
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from podium.typing import Bools, Floats, Rows
 
 Search = Literal["margin", "hull", "golden"]
+"""The search for the most violated ranking."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +39,17 @@ class HeadHinge(ListLoss):
     """How much the most violated ranking is preferred to the ideal one, by the head of the list.
 
     Labels have many ideal rankings. ``ideal="own"`` takes the one whose ties are in the order of
-    the scores themselves: not convex, but convex once that ideal is held (see `BoundHead.most_violated`).
-    ``ideal="mean"`` averages over all of them with the cut at the number of relevant documents:
-    convex, and too strict where most documents are relevant.
+    the scores. That is not convex, but convex for a fixed ideal (see `BoundHeadHinge.most_violated`).
+    ``ideal="mean"`` averages over all of them and cuts at the number of relevant documents. That is
+    convex, and too strict if most documents are relevant.
 
-    The slack's maximum over rankings is hard; "hull" maximises over mixtures of rankings instead,
-    exactly: an upper bound, and convex. "golden" searches as the paper does.
+    The maximum of the slack over rankings is hard. "hull" finds the exact maximum over mixtures of
+    rankings, which is an upper bound, and convex. "golden" searches as the paper does.
 
     Parameters
     ----------
     measure
-        "NDCG@n" or "P@n"; NDCG alone looks at the whole list.
+        "NDCG@n" or "P@n"; NDCG alone counts the whole list.
     search
         "margin" for margin scaling; "hull" or "golden" for slack scaling.
     ideal
@@ -82,19 +79,21 @@ class HeadHinge(ListLoss):
             raise UsageError(f"expected ideal 'own' or 'mean', got {self.ideal!r}")
         head_measure(self.measure)
 
-    def on(self, judged: LabelledLists) -> BoundHead:
-        """The loss on these documents."""
-        metric, groups = head_measure(self.measure), judged.groups
-        gains = _gains(metric, judged.labels)
+    def bind_lists(self, lists: LabelledLists) -> BoundHeadHinge:
+        """Bind the loss to these lists."""
+        metric, groups = head_measure(self.measure), lists.groups
+        gains = _gains(metric, lists.labels)
         longest = int(groups.sizes.max(initial=1))
         cuts = np.minimum(groups.sizes, longest if metric.k is None else metric.k)
         if self.ideal == "mean":
             cuts = np.minimum(cuts, groups.reduce(np.add, (gains > 0).astype(np.int64)))
-        return BoundHead(groups, gains, cuts, _discount(metric, longest), self.search, self.ideal)
+        return BoundHeadHinge(
+            groups, gains, cuts, _discount(metric, longest), self.search, self.ideal
+        )
 
 
 def head_measure(name: str) -> NDCG | P:
-    """NDCG@n or P@n, as the equations (12) and (13) of the paper have them."""
+    """Return NDCG@n or P@n, the measures of equations (12) and (13) of the paper."""
     metric = parse(name)
     metric.check_cutoff()
     has_equation = type(metric) is P or (type(metric) is NDCG and metric.gain in ("exp2", "linear"))
@@ -107,7 +106,7 @@ def head_measure(name: str) -> NDCG | P:
 
 
 def _gains(metric: Metric, labels: Floats) -> Floats:
-    """b of equations (12) and (13), without Nor."""
+    """Return b of equations (12) and (13), without Nor."""
     if isinstance(metric, P):
         return (labels >= metric.rel).astype(np.float64)
     assert isinstance(metric, NDCG)
@@ -118,7 +117,7 @@ def _gains(metric: Metric, labels: Floats) -> Floats:
 
 
 def _discount(metric: Metric, longest: int) -> Floats:
-    """l = a of equations (12) and (13), for places within n."""
+    """Return l = a of equations (12) and (13), for places up to n."""
     if isinstance(metric, P):
         assert metric.k is not None
         return np.full(longest, 1 / metric.k)
@@ -127,19 +126,19 @@ def _discount(metric: Metric, longest: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundHead(BoundLoss):
-    """The loss on the labels of some queries.
+class BoundHeadHinge(BoundLoss):
+    """HeadHinge on the labels of some queries.
 
     Parameters
     ----------
     groups
         The queries.
     gains
-        b, one a document.
+        b, one per document.
     cuts
-        Places of each query that count.
+        The number of places of each query that count.
     discount
-        l, one a place.
+        l, one per place.
     search, ideal
         As in HeadHinge.
     """
@@ -153,12 +152,12 @@ class BoundHead(BoundLoss):
 
     @property
     def smooth(self) -> bool:
-        """A maximum has corners."""
+        """Whether the loss has a curvature: no, a maximum has corners."""
         return False
 
     @cached_property
     def active(self) -> Bools:
-        """Queries in which some ranking is worse than the ideal one."""
+        """Which queries have a ranking that is worse than the ideal one."""
         best, worst = self._best, self._sum(self.groups.order(-self.gains))
         return np.asarray(best > worst * (1 + 1e-12))
 
@@ -179,18 +178,18 @@ class BoundHead(BoundLoss):
         return np.where(places < self.groups.spread(self.cuts), self.discount[places], 0.0)
 
     def _sum(self, order: Rows) -> Floats:
-        """M of a ranking."""
+        """Return M of a ranking."""
         return np.asarray(self.groups.reduce(np.add, self._head * self.gains[order], 0.0))
 
     def ideal_places(self, scores: Floats) -> Floats:
-        """l of each document's place in the ideal ranking, its ties by score or averaged."""
+        """Return l of each document's place in the ideal ranking, its ties by score or averaged."""
         order = self.groups.order(self.gains, -self.vector(scores) if self.ideal == "own" else None)
         out = np.empty(len(order))
         out[order] = self._head
         return out if self.ideal == "own" else self._averaged(out, order)
 
     def _averaged(self, places: Floats, order: Rows) -> Floats:
-        """Documents of one gain share the mean of their places."""
+        """Return places averaged over the documents of equal gain."""
         ties = self.groups.runs(self.gains[order])
         means = ties.reduce(np.add, places[order]) / np.maximum(ties.sizes, 1)
         out = np.empty_like(places)
@@ -204,9 +203,9 @@ class BoundHead(BoundLoss):
         reached: Floats | None = None,
         search: Search | None = None,
     ) -> tuple[Floats, Floats, Floats]:
-        """Return values, gradient and the violation of the best single ranking; the ideal is held.
+        """Return values, gradient and the violation of the best single ranking, for a fixed ideal.
 
-        `reached` is a value that each query's loss reaches at least, for the golden section search.
+        `reached` is a lower bound of each query's loss, for the golden section search.
         """
         return kernels.violated_head(
             self.vector(scores), self.worth, ideal, self.groups.offsets,
@@ -216,6 +215,6 @@ class BoundHead(BoundLoss):
         )  # fmt: skip
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Values and gradient against the ideal ranking whose ties are in the order of the scores."""
+        """Return values and gradient for the ideal ranking whose ties are in the order of the scores."""
         values, gradient, _ = self.most_violated(self.ideal_places(scores), scores)
         return values, gradient

@@ -1,4 +1,4 @@
-"""What a loss sees of the data: labels by query, and an order drawn among equal ones."""
+"""Labelled lists and pairs: what a loss sees of the data; ties of labels get a drawn order."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.data import Groups, RankingData, draw_order, position_labels
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from podium.typing import Bools, Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +21,20 @@ class LabelledLists:
     groups
         The queries; one may be empty.
     labels
-        One a document.
+        One label per document.
     draw
-        Makes the positions (smaller is better) in a total order that agrees with the labels. Only
-        some losses ask for it.
+        Returns the positions (smaller is better) in a total order that agrees with the labels. Only
+        some losses call it.
     topk
-        Where labels are positions: the k of y = k + 1 - position.
+        If labels are positions: the k of y = k + 1 - position.
 
     Examples
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [3, 0, 2, 1], qid=[1, 1, 1, 2])
-    >>> judged = LabelledLists.of(data)
-    >>> judged.contrast.tolist(), judged.order().tolist()
+    >>> lists = LabelledLists.from_data(data)
+    >>> lists.contrast.tolist(), lists.order().tolist()
     ([True, False], [0, 2, 1, 3])
-    >>> judged.take(judged.labels > 0).groups.sizes.tolist()
+    >>> lists.take(lists.labels > 0).groups.sizes.tolist()
     [2, 1]
     """
 
@@ -48,22 +44,22 @@ class LabelledLists:
     topk: int | None = None
 
     @classmethod
-    def of(cls, data: RankingData, seed: int = 0) -> LabelledLists:
-        """All documents of the data."""
+    def from_data(cls, data: RankingData, seed: int = 0) -> LabelledLists:
+        """Return all documents of the data."""
         return cls(data.groups, data.y, partial(draw_order, data, seed), data.topk)
 
     @cached_property
     def contrast(self) -> Bools:
-        """Queries whose labels are not all equal; the others say nothing about an order."""
+        """Which queries have different labels; the others say nothing about an order."""
         highest = self.groups.reduce(np.maximum, self.labels)
         return np.asarray(highest > self.groups.reduce(np.minimum, self.labels))
 
     def order(self) -> Rows:
-        """Rows best first, query by query, equal labels in the drawn order."""
+        """Return rows best first, query by query, ties of labels in the drawn order."""
         return self.groups.order(-self.draw().astype(np.float64))
 
     def take(self, member: Bools) -> LabelledLists:
-        """These documents only."""
+        """Return these documents only."""
         rows = np.flatnonzero(member)
         sizes = np.bincount(self.groups.codes[rows], minlength=len(self.groups))
         return LabelledLists(
@@ -71,10 +67,10 @@ class LabelledLists:
         )
 
     def truth(self, k: int) -> LabelledLists:
-        """Top-k truth: position labels y = k + 1 - position, 0 below the top k.
+        """Return top-k truth: position labels y = k + 1 - position, 0 below the top k.
 
-        Graded labels get the drawn order (none where they are all equal). Truth of a larger k is
-        cut, that of a smaller one stays as it is.
+        Graded labels get the drawn order, but not if they are all equal. Truth of a larger k is cut;
+        truth of a smaller k stays as it is.
         """
         if self.topk is not None:
             return replace(self, labels=np.maximum(self.labels - max(self.topk - k, 0), 0))
@@ -96,11 +92,11 @@ class LabelledPairs:
     by_level
         Rows by level, highest first, query by query.
     counts
-        Pairs of each query.
+        The number of pairs of each query.
 
     Examples
     --------
-    >>> pairs = LabelledPairs.of(Groups.from_sizes([4, 1]), np.array([0.5, 7.0, 0.5, -2.0, 1.0]))
+    >>> pairs = LabelledPairs.from_labels(Groups.from_sizes([4, 1]), np.array([0.5, 7.0, 0.5, -2.0, 1.0]))
     >>> pairs.levels.tolist(), pairs.counts.tolist()
     ([1, 2, 1, 0, 0], [5.0, 0.0])
     """
@@ -111,7 +107,7 @@ class LabelledPairs:
     counts: Floats
 
     @classmethod
-    def of(cls, groups: Groups, labels: Floats) -> LabelledPairs:
+    def from_labels(cls, groups: Groups, labels: Floats) -> LabelledPairs:
         """Return the pairs of documents with different labels."""
         order = groups.order(np.ascontiguousarray(labels, dtype=np.float64))
         starts = groups.run_starts(labels[order])

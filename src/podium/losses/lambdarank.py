@@ -1,4 +1,4 @@
-"""LambdaRank: pairs weighted by what exchanging the two would do to NDCG."""
+"""LambdaRank: pairs weighted by the change of NDCG if both documents swap places."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from podium import kernels
 from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists
-from podium.losses.listwise import check_count
-from podium.losses.loss import BoundLoss, Floats, ListLoss, OrderedLoss
-from podium.metrics.graded import discounts
-from podium.metrics.lists import check_exponent
+from podium.losses.listwise import check_whole_number
+from podium.losses.loss import BoundLoss, ListLoss, OrderedLoss
+from podium.metrics.gain_and_discount import check_exponent, discounts
+from podium.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class LambdaRankLoss(ListLoss):
     """sum over pairs y_u > y_v of |delta NDCG_uv| log(1 + exp(-(s_u - s_v))).
 
     Burges, Ragno, Le, NIPS 2006; Wang et al., The LambdaLoss framework, CIKM 2018. |delta NDCG| is
-    what exchanging u and v in the present order (by score, equal scores in the order of the rows)
-    would change; the weights are taken as constants, so value and gradient jump where the order does.
+    the change if u and v swap places in the present order (by score, ties in the order of rows). The
+    weights count as constants, so value and gradient jump when the order changes.
 
     Parameters
     ----------
@@ -48,32 +48,32 @@ class LambdaRankLoss(ListLoss):
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            check_count(self.k, "k")
+            check_whole_number(self.k, "k")
         if self.gain not in ("exp2", "linear"):
             raise UsageError(f"expected gain 'exp2' or 'linear' in {self.name}, got {self.gain!r}")
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        longest = int(judged.groups.sizes.max(initial=0))
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        longest = int(lists.groups.sizes.max(initial=0))
         discount = discounts("log2", max(longest, 1))
-        gains = self._gains(judged, discount[: self.k])
+        gains = self._gains(lists, discount[: self.k])
         truncation = longest if self.k is None else self.k + 3
         return OrderedLoss(
             self,
-            judged.groups,
-            judged.contrast,
+            lists.groups,
+            lists.contrast,
             kernels.lambda_pairs,
             None,
             {"gains": gains, "discount": discount, "truncation": truncation},
         )
 
-    def _gains(self, judged: LabelledLists, discount: Floats) -> Floats:
-        """Gains in units of the query's ideal DCG."""
-        gains = judged.labels
+    def _gains(self, lists: LabelledLists, discount: Floats) -> Floats:
+        """Return gains in units of the query's ideal DCG."""
+        gains = lists.labels
         if self.gain == "exp2":
             check_exponent(float(gains.max(initial=0)))
-            # 2^y - 1 in units of the query's largest 2^y: the ideal's sum must fit a double too.
-            top = judged.groups.spread(judged.groups.reduce(np.maximum, gains))
+            # 2^y - 1 in units of the query's largest 2^y, so that the ideal sum fits a double.
+            top = lists.groups.spread(lists.groups.reduce(np.maximum, gains))
             gains = np.exp2(gains - top) - np.exp2(-top)
-        ideal = kernels.ideal_sum(gains, judged.groups.offsets, discount)
-        return np.asarray(gains / judged.groups.spread(np.where(ideal > 0, ideal, 1.0)))
+        ideal = kernels.ideal_sum(gains, lists.groups.offsets, discount)
+        return np.asarray(gains / lists.groups.spread(np.where(ideal > 0, ideal, 1.0)))

@@ -1,4 +1,4 @@
-"""Losses of whole lists: ListNetLoss, ListMLELoss and its top-k form, and the squared error."""
+"""Listwise losses: ListNet, ListMLE, top-k ListMLE, and the squared error."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 from podium import kernels
 from podium.data import Groups
 from podium.errors import UsageError
-from podium.losses.labelled_lists import LabelledLists, Rows
-from podium.losses.loss import BoundLoss, Derivatives, Floats, KernelLoss, ListLoss, Loss
+from podium.losses.labelled_lists import LabelledLists
+from podium.losses.loss import BoundLoss, KernelLoss, ListLoss, Loss
+from podium.typing import Derivatives, Floats, Rows
 
 
-def check_count(value: object, what: str, least: int = 1) -> None:
-    """Raise unless the parameter is a whole number of at least this much."""
+def check_whole_number(value: object, what: str, least: int = 1) -> None:
+    """Raise if the parameter is not a whole number of at least this much."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise UsageError(f"expected {what} to be a whole number from {least} on, got {value!r}")
 
 
 def softmax(groups: Groups, values: Floats) -> Floats:
-    """exp(v_j) / sum_l exp(v_l) within each query.
+    """Return exp(v_j) / sum_l exp(v_l) within each query.
 
     Examples
     --------
@@ -38,12 +39,12 @@ class ListNetLoss(ListLoss):
 
     Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise to listwise approach, ICML 2007. At
     depth j the choices are ordered prefixes of j documents under Plackett-Luce, at cost n^j.
-    Queries whose labels are all equal say nothing and are left out.
+    Queries whose labels are all equal do not count.
 
     Parameters
     ----------
     depth
-        Documents in a prefix.
+        The number of documents in a prefix.
 
     Examples
     --------
@@ -58,11 +59,11 @@ class ListNetLoss(ListLoss):
     depth: int = 1
 
     def __post_init__(self) -> None:
-        check_count(self.depth, "depth")
+        check_whole_number(self.depth, "depth")
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        groups, contrast = judged.groups, judged.contrast
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        groups, contrast = lists.groups, lists.contrast
         if self.depth > 1:
             return KernelLoss(
                 self,
@@ -70,7 +71,7 @@ class ListNetLoss(ListLoss):
                 contrast,
                 kernels.top_cross_entropy,
                 kernels.top_cross_entropy_product,
-                {"labels": judged.labels, "mass": contrast.astype(float), "depth": self.depth},
+                {"labels": lists.labels, "mass": contrast.astype(float), "depth": self.depth},
             )
         return KernelLoss(
             self,
@@ -78,21 +79,21 @@ class ListNetLoss(ListLoss):
             contrast,
             kernels.softmax_cross_entropy,
             kernels.softmax_cross_entropy_product,
-            {"target": softmax(groups, judged.labels) * groups.spread(contrast)},
+            {"target": softmax(groups, lists.labels) * groups.spread(contrast)},
         )
 
 
-def _likelihood(loss: Loss, judged: LabelledLists, k: int | None) -> BoundLoss:
-    """The first k choices (None: all) of Plackett-Luce, in the order of the labels."""
-    sizes = judged.groups.sizes
-    stages = (sizes if k is None else np.minimum(sizes, k)) * judged.contrast
+def _likelihood(loss: Loss, lists: LabelledLists, k: int | None) -> BoundLoss:
+    """Bind the first k choices (None: all) of Plackett-Luce, in the order of the labels."""
+    sizes = lists.groups.sizes
+    stages = (sizes if k is None else np.minimum(sizes, k)) * lists.contrast
     return KernelLoss(
         loss,
-        judged.groups,
-        judged.contrast,
+        lists.groups,
+        lists.contrast,
         kernels.plackett_luce,
         kernels.plackett_luce_product,
-        {"order": judged.order(), "stages": stages},
+        {"order": lists.order(), "stages": stages},
     )
 
 
@@ -101,7 +102,7 @@ class ListMLELoss(ListLoss):
     """The negative log likelihood of the true order: -sum_i log P_s(pi_i among pi_i .. pi_n).
 
     Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008. Equal labels are
-    ordered at random, by the seed of ``bind``; queries whose labels are all equal are left out.
+    ordered at random, by the seed of ``bind``; queries whose labels are all equal do not count.
 
     Examples
     --------
@@ -113,9 +114,9 @@ class ListMLELoss(ListLoss):
 
     name: ClassVar[str] = "listmle"
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        return _likelihood(self, judged, None)
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        return _likelihood(self, lists, None)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class TopkListMLELoss(ListLoss):
     Parameters
     ----------
     k
-        Places that count.
+        The number of places that count.
 
     Examples
     --------
@@ -143,16 +144,16 @@ class TopkListMLELoss(ListLoss):
     k: int = 10
 
     def __post_init__(self) -> None:
-        check_count(self.k, "k")
+        check_whole_number(self.k, "k")
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        return _likelihood(self, judged, self.k)
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        return _likelihood(self, lists, self.k)
 
 
 @dataclass(frozen=True)
 class SquaredLoss(ListLoss):
-    """Regression on the labels: sum_j (s_j - y_j)^2. The one loss that minds a shift of the scores.
+    """Regression on the labels: sum_j (s_j - y_j)^2. The one loss that a shift of the scores changes.
 
     Examples
     --------
@@ -164,11 +165,11 @@ class SquaredLoss(ListLoss):
 
     name: ClassVar[str] = "squared"
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        nonempty = judged.groups.sizes > 0
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        nonempty = lists.groups.sizes > 0
         return KernelLoss(
-            self, judged.groups, nonempty, _squared, _squared_product, {"labels": judged.labels}
+            self, lists.groups, nonempty, _squared, _squared_product, {"labels": lists.labels}
         )
 
 

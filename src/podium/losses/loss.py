@@ -1,4 +1,4 @@
-"""What a loss is: a value per query and a gradient per document, as a function of the scores alone."""
+"""The contract of a loss: a value per query and a gradient per document, from scores alone."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Derivatives = tuple[Floats, Floats, Floats]
+from podium.typing import Bools, Derivatives, Floats
 
 
 class Loss(ABC):
@@ -40,56 +37,56 @@ class Loss(ABC):
 
     @abstractmethod
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
-        """The loss on the labels of this data; what depends on labels alone is done here, once.
+        """Bind the loss to the labels of this data; what depends on labels alone is computed once.
 
-        The seed is that of the order drawn among equal labels, where the loss needs one.
+        The seed is that of the order drawn among equal labels, if the loss needs one.
         """
 
     def spec(self) -> dict[str, Any]:
-        """Name and parameters, as JSON takes them; ``podium.losses.make`` is the way back."""
+        """Return name and parameters for JSON; ``podium.losses.make`` is the inverse."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         parts = {k: v.spec() if isinstance(v, Loss) else v for k, v in values.items()}
         return {"name": self.name, **parts}
 
 
 class BoundLoss(ABC):
-    """A loss on the labels of one data set: a function of the scores, one a row, alone."""
+    """A loss on the labels of one data set: a function of the scores, one per row."""
 
     groups: Groups
 
     @property
     @abstractmethod
     def active(self) -> Bools:
-        """Whether each query says anything; one that does not has value and gradient 0."""
+        """Whether each query has something to learn; the others have value and gradient 0."""
 
     @property
     def smooth(self) -> bool:
-        """Whether there is a curvature."""
+        """Whether the loss has a curvature."""
         return True
 
     @abstractmethod
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """The value of each query (not weighted) and the gradient, one number a row."""
+        """Return the value of each query (not weighted) and the gradient, one number per row."""
 
     def curvature(self, scores: Floats) -> Floats:
-        """The diagonal of the Hessian, one number of 0 or more a row."""
+        """Return the diagonal of the Hessian, one number of 0 or more per row."""
         raise UsageError(f"expected a loss with a curvature, got {type(self).__name__}")
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
-        """The Hessian (of a hinge: a generalised one) times a direction, one number a row."""
+        """Return the Hessian (of a hinge: a generalised one) times a direction, one number per row."""
         raise UsageError(f"expected a loss with a Hessian product, got {type(self).__name__}")
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
-        """The Hessian times each column of a matrix, at the cost of a few of them where that can be."""
+        """Return the Hessian times each column of a matrix; some losses share work between columns."""
         columns = [self.product(scores, column) for column in directions.T]
         return np.stack(columns, axis=1) if columns else np.zeros(directions.shape)
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """Values, gradient and curvature together, at the cost of one of them where that can be."""
+        """Return values, gradient and curvature together; some losses share work between them."""
         return *self(scores), self.curvature(scores)
 
     def vector(self, values: ArrayLike, what: str = "scores") -> Floats:
-        """One number a row, as kernels take them."""
+        """Return one number per row, as kernels take them."""
         array = np.ascontiguousarray(values, dtype=np.float64)
         self.groups.check(array, what)
         return array
@@ -102,21 +99,21 @@ class KernelLoss(BoundLoss):
     Parameters
     ----------
     loss
-        The loss it comes from, for messages.
+        The loss that was bound, for messages.
     groups
         The queries.
     mask
-        Which of them are active.
+        Which queries are active.
     evaluate
         scores -> values, gradient, curvature.
     multiply
-        scores, direction -> Hessian times direction; None where there is none.
+        scores, direction -> Hessian times direction; None if the loss has none.
     bound
-        What else both take beside the queries' offsets, by name: all that was bound.
+        The further arguments of both by name, computed from the labels.
     flat
-        That there is no curvature.
+        Whether there is no curvature.
     multiply_many
-        scores, directions -> the same for each column, where there is a faster way than one by one.
+        scores, directions -> the same for each column, if that is faster than one by one.
     """
 
     loss: Loss
@@ -130,16 +127,16 @@ class KernelLoss(BoundLoss):
 
     @property
     def smooth(self) -> bool:
-        """But for a hinge."""
+        """Whether the loss has a curvature: all but the hinge."""
         return not self.flat
 
     @property
     def active(self) -> Bools:
-        """Which queries say anything."""
+        """Which queries have something to learn."""
         return self.mask
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
-        """What the kernels take beside scores and direction."""
+        """Return the arguments of the kernels beside scores and direction."""
         return {**self.bound, "offsets": self.groups.offsets}
 
     def _evaluate(self, scores: Floats) -> Derivatives:
@@ -147,29 +144,29 @@ class KernelLoss(BoundLoss):
         return self.evaluate(scores, **self.arguments(scores))
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Values and gradient."""
+        """Return values and gradient."""
         values, gradient, _ = self._evaluate(scores)
         return values, gradient
 
     def curvature(self, scores: Floats) -> Floats:
-        """The diagonal of the Hessian."""
+        """Return the diagonal of the Hessian."""
         return self.derivatives(scores)[2]
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """Values, gradient and curvature of one pass."""
+        """Return values, gradient and curvature of one pass."""
         if self.flat:
             raise UsageError(f"expected a loss with a curvature, got {self.loss}")
         return self._evaluate(scores)
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
-        """Hessian times direction."""
+        """Return the Hessian times a direction."""
         if self.multiply is None:
             raise UsageError(f"expected a loss with a Hessian product, got {self.loss}")
         scores, direction = self.vector(scores), self.vector(direction, "values in direction")
         return self.multiply(scores, direction=direction, **self.arguments(scores))
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
-        """Hessian times each column."""
+        """Return the Hessian times each column."""
         if self.multiply_many is None:
             return super().products(scores, directions)
         scores, directions = self.vector(scores), np.ascontiguousarray(directions, dtype=np.float64)
@@ -178,85 +175,85 @@ class KernelLoss(BoundLoss):
 
 
 class OrderedLoss(KernelLoss):
-    """A loss whose kernels also take the order by score; the last one is kept for its products."""
+    """A loss whose kernels also take the order by score; the last order is cached for its products."""
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
-        """What was bound, and the rows by score, best first."""
-        kept = self.__dict__.get("_kept")
-        if kept is None or not np.array_equal(kept[0], scores):
-            kept = scores.copy(), self.groups.order(scores)
-            self.__dict__["_kept"] = kept  # frozen dataclasses keep caches here
-        return {**super().arguments(scores), "order": kept[1]}
+        """Return the bound arguments and the rows by score, best first."""
+        cache = self.__dict__.get("_last_order")
+        if cache is None or not np.array_equal(cache[0], scores):
+            cache = scores.copy(), self.groups.order(scores)
+            self.__dict__["_last_order"] = cache  # a frozen dataclass allows no assignment
+        return {**super().arguments(scores), "order": cache[1]}
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(BoundLoss):
-    """A bound loss with a weight, 0 or more, on each query."""
+    """A bound loss with a weight of 0 or more for each query."""
 
     bound: BoundLoss
     weight: Floats
 
     @property
     def groups(self) -> Groups:  # type: ignore[override]
-        """The queries of the loss it weighs."""
+        """The queries of the inner loss."""
         return self.bound.groups
 
     @property
     def smooth(self) -> bool:
-        """As the loss it weighs."""
+        """Whether the inner loss has a curvature."""
         return self.bound.smooth
 
     @property
     def active(self) -> Bools:
-        """Active queries with a weight."""
+        """Which active queries have a weight above 0."""
         return np.asarray(self.bound.active & (self.weight > 0))
 
     def _rows(self, values: Floats) -> Floats:
         return np.asarray(values * self.groups.spread(self.weight))
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Values and gradient, weighted."""
+        """Return values and gradient, weighted."""
         values, gradient = self.bound(scores)
         return values * self.weight, self._rows(gradient)
 
     def curvature(self, scores: Floats) -> Floats:
-        """The curvature, weighted."""
+        """Return the curvature, weighted."""
         return self._rows(self.bound.curvature(scores))
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """All three, weighted."""
+        """Return values, gradient and curvature, weighted."""
         values, gradient, curvature = self.bound.derivatives(scores)
         return values * self.weight, self._rows(gradient), self._rows(curvature)
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
-        """The product, weighted."""
+        """Return the product, weighted."""
         return self._rows(self.bound.product(scores, direction))
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
-        """The products, weighted."""
+        """Return the products, weighted."""
         out = self.bound.products(scores, directions)
         out *= self.groups.spread(self.weight)[:, None]
         return out
 
 
 class ListLoss(Loss):
-    """A loss of the whole list of a query; it can be bound on some of its documents only."""
+    """A loss of the whole list of a query; it can be bound to some documents only."""
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
-        """The loss on all documents."""
-        return self.on(LabelledLists.of(data, seed))
+        """Bind the loss to all documents."""
+        return self.bind_lists(LabelledLists.from_data(data, seed))
 
     @abstractmethod
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
 
 
 class QueryLoss(ListLoss):
-    """A loss of your own: write one query in NumPy, this class owns the loop over queries.
+    """A loss of your own: write one query in NumPy; this class loops over queries.
 
     ``query`` gets the scores and labels of one query and returns value and gradient;
     ``query_curvature`` (optional: Newton steps and trees need it) returns the diagonal of the
-    Hessian. Queries whose labels are all equal are passed over unless ``needs_contrast`` is False.
+    Hessian. Queries whose labels are all equal are skipped unless ``needs_contrast`` is False.
 
     Examples
     --------
@@ -283,18 +280,18 @@ class QueryLoss(ListLoss):
 
     @abstractmethod
     def query(self, scores: Floats, labels: Floats) -> tuple[float, Floats]:
-        """Value and gradient of one query."""
+        """Return value and gradient of one query."""
 
     def query_curvature(self, scores: Floats, labels: Floats) -> Floats:
-        """The diagonal of the Hessian of one query."""
+        """Return the diagonal of the Hessian of one query."""
         raise UsageError(f"expected a loss with a curvature: give {self.name} a query_curvature")
 
-    def on(self, judged: LabelledLists) -> BoundLoss:
-        """The loss on these documents."""
-        return BoundQueryLoss(self, judged)
+    def bind_lists(self, lists: LabelledLists) -> BoundLoss:
+        """Bind the loss to these lists."""
+        return BoundQueryLoss(self, lists)
 
     def spec(self) -> dict[str, Any]:
-        """Name and attributes."""
+        """Return name and attributes."""
         return {"name": self.name, **vars(self)}
 
 
@@ -303,29 +300,29 @@ class BoundQueryLoss(BoundLoss):
     """The loop over the queries of a QueryLoss."""
 
     loss: QueryLoss
-    judged: LabelledLists
+    lists: LabelledLists
 
     @property
     def groups(self) -> Groups:  # type: ignore[override]
         """The queries."""
-        return self.judged.groups
+        return self.lists.groups
 
     @property
     def smooth(self) -> bool:
-        """Where the loss says its curvature."""
+        """Whether the loss defines its curvature."""
         return type(self.loss).query_curvature is not QueryLoss.query_curvature
 
     @property
     def active(self) -> Bools:
-        """Queries the loss is asked about."""
-        return self.judged.contrast if self.loss.needs_contrast else self.groups.sizes > 0
+        """Which queries the loss is computed for."""
+        return self.lists.contrast if self.loss.needs_contrast else self.groups.sizes > 0
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Values and gradient, query by query."""
+        """Return values and gradient, query by query."""
         scores = self.vector(scores)
         values, gradient = np.zeros(len(self.groups)), np.zeros(len(scores))
         for q, rows in self._queries():
-            answer = self.loss.query(scores[rows], self.judged.labels[rows])
+            answer = self.loss.query(scores[rows], self.lists.labels[rows])
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise UsageError(
                     f"expected (value, gradient) of a query from {self.loss.name}, "
@@ -336,11 +333,11 @@ class BoundQueryLoss(BoundLoss):
         return values, gradient
 
     def curvature(self, scores: Floats) -> Floats:
-        """The diagonal of the Hessian, query by query; what falls below 0 is cut off."""
+        """Return the diagonal of the Hessian, query by query; values below 0 become 0."""
         scores = self.vector(scores)
         out = np.zeros(len(scores))
         for _, rows in self._queries():
-            part = self.loss.query_curvature(scores[rows], self.judged.labels[rows])
+            part = self.loss.query_curvature(scores[rows], self.lists.labels[rows])
             out[rows] = np.maximum(self._checked(part, rows, "curvature"), 0)
         return out
 

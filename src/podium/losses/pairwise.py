@@ -1,4 +1,4 @@
-"""Losses of pairs: every document against every one of its query with a lower label."""
+"""Pairwise losses: every document with every document of its query that has a lower label."""
 
 from __future__ import annotations
 
@@ -12,21 +12,13 @@ import numpy as np
 from podium import kernels
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
-from podium.losses.labelled_lists import LabelledPairs, Rows
-from podium.losses.loss import (
-    Bools,
-    BoundLoss,
-    Derivatives,
-    Floats,
-    KernelLoss,
-    Loss,
-    OrderedLoss,
-    WeightedLoss,
-)
+from podium.losses.labelled_lists import LabelledPairs
+from podium.losses.loss import BoundLoss, KernelLoss, Loss, OrderedLoss, WeightedLoss
+from podium.typing import Bools, Derivatives, Floats, Rows
 
 
 class PairLoss(Loss):
-    """A sum over pairs, or (``pairs="mean"``) that sum divided by the query's number of pairs."""
+    """A loss of pairs: their sum, or (``pairs="mean"``) the sum divided by the query's number of pairs."""
 
     pairs: Literal["mean", "sum"]
 
@@ -35,11 +27,11 @@ class PairLoss(Loss):
             raise UsageError(f"expected pairs='mean' or 'sum' in {self.name}, got {self.pairs!r}")
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
-        """The loss on all pairs of documents with different labels."""
-        return self.on(LabelledPairs.of(data.groups, data.y))
+        """Bind the loss to all pairs of documents with different labels."""
+        return self.bind_pairs(LabelledPairs.from_labels(data.groups, data.y))
 
-    def on(self, pairs: LabelledPairs) -> BoundLoss:
-        """The loss on these pairs."""
+    def bind_pairs(self, pairs: LabelledPairs) -> BoundLoss:
+        """Bind the loss to these pairs."""
         total = self.total(pairs)
         return (
             total if self.pairs == "sum" else WeightedLoss(total, 1 / np.maximum(pairs.counts, 1))
@@ -47,7 +39,7 @@ class PairLoss(Loss):
 
     @abstractmethod
     def total(self, pairs: LabelledPairs) -> BoundLoss:
-        """The sum over the pairs."""
+        """Bind the sum over the pairs."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,7 @@ class PairHinge(PairLoss):
             raise UsageError(f"expected power 1 or 2 in {self.name}, got {self.power!r}")
 
     def total(self, pairs: LabelledPairs) -> BoundLoss:
-        """The sum over the pairs."""
+        """Bind the sum over the pairs."""
         smooth = self.power == 2
         return OrderedLoss(
             self,
@@ -119,7 +111,7 @@ class PairLogistic(PairLoss):
     pairs: Literal["mean", "sum"] = "mean"
 
     def total(self, pairs: LabelledPairs) -> BoundLoss:
-        """The sum over the pairs."""
+        """Bind the sum over the pairs."""
         return KernelLoss(
             self,
             pairs.groups,
@@ -134,9 +126,9 @@ class PairLogistic(PairLoss):
 class ScaledPairs(BoundLoss):
     """A pair loss of labelled documents with all documents of label 0: phi(y_u (s_u - s_v)).
 
-    Each labelled document u makes a list of its own, u and its query's documents of label 0, with all
-    scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So every pair
-    loss can be scaled, by its own kernel, at the cost of one such list per labelled document. A loss with
+    Each labelled document u makes a list of its own: u and its query's documents of label 0, with all
+    scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So the kernel of
+    every pair loss scales, at the cost of one list per labelled document. A loss with
     ``pairs="mean"`` is divided by the number of all these pairs of the query.
 
     Parameters
@@ -154,7 +146,7 @@ class ScaledPairs(BoundLoss):
 
     Examples
     --------
-    >>> pairs = ScaledPairs.of(PairHinge(power=1), Groups.from_sizes([3]), np.array([2.0, 1.0, 0.0]))
+    >>> pairs = ScaledPairs.from_labels(PairHinge(power=1), Groups.from_sizes([3]), np.array([2.0, 1.0, 0.0]))
     >>> values, gradient = pairs(np.array([0.25, 0.5, 0.0]))
     >>> values.tolist(), gradient.tolist()  # (1 - 2 * 0.25) + (1 - 0.5)
     ([1.0], [-2.0, -1.0, 3.0])
@@ -167,7 +159,7 @@ class ScaledPairs(BoundLoss):
     factor: Floats
 
     @classmethod
-    def of(cls, loss: PairLoss, groups: Groups, labels: Floats) -> ScaledPairs:
+    def from_labels(cls, loss: PairLoss, groups: Groups, labels: Floats) -> ScaledPairs:
         """Bind a pair loss to labels of 0 or more."""
         rest = np.flatnonzero(labels == 0)
         n_rest = np.bincount(groups.codes[rest], minlength=len(groups))
@@ -179,7 +171,7 @@ class ScaledPairs(BoundLoss):
         rows = np.asarray(lists.spread(tops)).copy()
         rest_place = lists.spread(first_rest[query]) + place - 1
         rows[place > 0] = rest[rest_place[place > 0]]
-        bound = loss.total(LabelledPairs.of(lists, (place == 0).astype(np.float64)))
+        bound = loss.total(LabelledPairs.from_labels(lists, (place == 0).astype(np.float64)))
         if loss.pairs == "mean":  # over all pairs of the query, not over those of each list
             n_lists = np.bincount(query, minlength=len(groups))
             bound = WeightedLoss(bound, 1 / (n_lists * n_rest)[query])
@@ -187,12 +179,12 @@ class ScaledPairs(BoundLoss):
 
     @property
     def smooth(self) -> bool:
-        """As the pair loss."""
+        """Whether the pair loss has a curvature."""
         return self.lists.smooth
 
     @property
     def active(self) -> Bools:
-        """Queries with labelled documents and documents of label 0."""
+        """Which queries have labelled documents and documents of label 0."""
         return np.bincount(self.query, minlength=len(self.groups)) > 0
 
     def _scaled(self, values: Floats, what: str = "scores") -> Floats:
@@ -207,16 +199,16 @@ class ScaledPairs(BoundLoss):
         return np.asarray(sums, dtype=np.float64)
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Values and gradient."""
+        """Return values and gradient."""
         values, gradient = self.lists(self._scaled(scores))
         return self._by_query(values), self._by_row(gradient * self.factor)
 
     def curvature(self, scores: Floats) -> Floats:
-        """The diagonal of the Hessian."""
+        """Return the diagonal of the Hessian."""
         return self._by_row(self.lists.curvature(self._scaled(scores)) * self.factor**2)
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """Values, gradient and curvature of one pass."""
+        """Return values, gradient and curvature of one pass."""
         values, gradient, curvature = self.lists.derivatives(self._scaled(scores))
         return (
             self._by_query(values), self._by_row(gradient * self.factor),
@@ -224,7 +216,7 @@ class ScaledPairs(BoundLoss):
         )  # fmt: skip
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
-        """The Hessian times a direction."""
+        """Return the Hessian times a direction."""
         scaled_direction = self._scaled(direction, "values in direction")
         product = self.lists.product(self._scaled(scores), scaled_direction)
         return self._by_row(product * self.factor)

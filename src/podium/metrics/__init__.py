@@ -1,57 +1,56 @@
-"""How good is a ranking? Metrics whose names say their convention."""
+"""How good is a ranking? Metrics whose names state their convention."""
 
 from typing import TYPE_CHECKING, Any
 
-from podium.metrics.binary import MAP, MRR, RBP, Hit, P, Recall
-from podium.metrics.conventions import Explanation, Facts, conversions, convert, explain
+from podium.metrics.binary_relevance import MAP, MRR, RBP, Hit, P, Recall
+from podium.metrics.bootstrap import Interval, bootstrap_interval, bootstrap_intervals
+from podium.metrics.convention_explanation import ConventionExplanation, explain
+from podium.metrics.conversion import ConversionFacts, conversions, convert
+from podium.metrics.err import ERR
 from podium.metrics.evaluation import (
     Evaluation,
-    Result,
+    MetricResult,
     evaluate,
     evaluate_lists,
-    mean_over_queries,
 )
-from podium.metrics.graded import DCG, ERR, NDCG, kERR, kNDCG
-from podium.metrics.lists import Lists
+from podium.metrics.kappa_metrics import kERR, kNDCG
+from podium.metrics.kendall_tau import PairAccuracy, Tau
 from podium.metrics.metric import Metric
-from podium.metrics.naming import METRICS, RULES, parse
-from podium.metrics.pairs import PairAccuracy, Tau
-from podium.metrics.significance import (
-    CORRECTIONS,
-    TESTS,
-    Interval,
-    PairedTest,
-    bootstrap_interval,
-    bootstrap_intervals,
-    correct,
-    paired_test,
-)
+from podium.metrics.multiple_testing import CORRECTIONS, correct
+from podium.metrics.naming import METRICS, parse
+from podium.metrics.ndcg import DCG, NDCG
+from podium.metrics.paired_tests import TESTS, PairedTest, paired_test
+from podium.metrics.query_differences import QueryDifferences
+from podium.metrics.query_mean import mean_over_queries
+from podium.metrics.ranked_lists import RankedLists
+from podium.metrics.tool_conventions import RULES
 
 if TYPE_CHECKING:
-    from podium.metrics.scoring import scorer
+    from podium.metrics.sklearn_scorer import scorer
 
 __all__ = [
     "CORRECTIONS",
+    "ConventionExplanation",
+    "ConversionFacts",
     "DCG",
     "ERR",
     "Evaluation",
-    "Explanation",
-    "Facts",
     "Hit",
     "Interval",
-    "Lists",
     "MAP",
     "METRICS",
     "MRR",
     "Metric",
+    "MetricResult",
     "NDCG",
     "P",
     "PairAccuracy",
     "PairedTest",
+    "QueryDifferences",
     "RBP",
     "RULES",
+    "RankedLists",
     "Recall",
-    "Result",
     "TESTS",
     "Tau",
     "bootstrap_interval",
@@ -72,9 +71,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes most of a second to import; only its users should wait for it.
+    # scikit-learn takes most of a second to import; only users of `scorer` should wait for it.
     if name == "scorer":
-        from podium.metrics.scoring import scorer
+        from podium.metrics.sklearn_scorer import scorer
 
         return scorer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Scores against labels, a run against qrels: every metric, per query and in the mean."""
+"""Evaluation of scores on labelled data, or of a run on qrels: per query and in the mean."""
 
 from __future__ import annotations
 
@@ -11,30 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Qrels, RankingData, Run
 from podium.errors import UsageError
-from podium.metrics.lists import Lists
+from podium.figure_style import new_axes
+from podium.html_tables import html_table
 from podium.metrics.metric import Metric
+from podium.metrics.metric_figures import draw_metrics
 from podium.metrics.naming import resolve
-
-Floats = NDArray[np.float64]
-
-
-def mean_over_queries(per_query: Floats, weight: Floats | None = None) -> float:
-    """The mean over queries that have a value (not NaN), weighted where queries have weights.
-
-    Examples
-    --------
-    >>> mean_over_queries(np.array([0.5, np.nan, 1.0]))
-    0.75
-    """
-    known = ~np.isnan(per_query)
-    weights = np.ones(len(per_query)) if weight is None else weight
-    total = weights[known].sum()
-    # Not a dot product: with many threads BLAS adds in another order.
-    return float((per_query[known] * weights[known]).sum() / total) if total > 0 else float("nan")
+from podium.metrics.query_differences import QueryDifferences
+from podium.metrics.query_mean import mean_over_queries
+from podium.metrics.ranked_lists import RankedLists
+from podium.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class MetricResult:
     """One metric on one set of scores."""
 
     metric: Metric
@@ -51,8 +40,8 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Mapping[str, Result]):
-    """Results by metric; ask with a name or a metric.
+class Evaluation(Mapping[str, MetricResult]):
+    """Results by metric; the key is a name or a metric.
 
     Examples
     --------
@@ -63,15 +52,14 @@ class Evaluation(Mapping[str, Result]):
     (0.5, [0.0])
     """
 
-    results: dict[Metric, Result]
+    results: dict[Metric, MetricResult]
     qids: NDArray[np.object_]
 
-    def __getitem__(self, metric: str | Metric) -> Result:
-        wanted = resolve(metric)
-        if wanted not in self.results:
-            have = ", ".join(self)
-            raise KeyError(f"{wanted} was not asked for; this evaluation has {have}")
-        return self.results[wanted]
+    def __getitem__(self, metric: str | Metric) -> MetricResult:
+        key = resolve(metric)
+        if key not in self.results:
+            raise KeyError(f"expected one of {', '.join(self)} in this evaluation, got {key}")
+        return self.results[key]
 
     def __iter__(self) -> Iterator[str]:
         return (str(metric) for metric in self.results)
@@ -90,8 +78,59 @@ class Evaluation(Mapping[str, Result]):
         lines = [f"{name:<{width}}  {self[name].mean:.4f}" for name in self]
         return "\n".join([f"Evaluation over {len(self.qids)} queries", *lines])
 
+    def _repr_html_(self) -> str:
+        """Return the means as a table for notebooks."""
+        rows = [(name, r.mean, int((~np.isnan(r.per_query)).sum())) for name, r in self.items()]
+        title = f"Evaluation over {len(self.qids):,} queries"
+        headers = ("metric", "mean", "queries with a value")
+        return html_table(title, headers, len(rows), rows.__getitem__)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the means with 95% bootstrap intervals; return the axes.
+
+        If every metric has a cutoff, and one has several, there is a line for each over the cutoffs;
+        otherwise a dot for each metric.
+        """
+        ax = new_axes("drawing an evaluation") if ax is None else ax
+        means = {metric: result.mean for metric, result in self.results.items()}
+        columns = {metric: result.per_query for metric, result in self.results.items()}
+        weights = [result.weight for result in self.results.values()]
+        draw_metrics(ax, means, columns, weights[0] if weights else None)
+        return ax
+
+    def differences(
+        self, other: Evaluation, metric: str | Metric | None = None,
+        *, names: tuple[str, str] = ("this", "other"),
+    ) -> QueryDifferences:  # fmt: skip
+        """Return this evaluation less another one of the same queries, query by query.
+
+        Parameters
+        ----------
+        metric
+            A metric of both; without one, the first.
+        names
+            What to call the two.
+
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> data = make_synthetic(n_queries=20, seed=1)
+        >>> best, worst = (evaluate(data, s * data.y, "NDCG@10") for s in (1, -1))
+        >>> best.differences(worst).values.min() >= 0
+        np.True_
+        """
+        if self.qids.tolist() != other.qids.tolist():
+            raise UsageError("expected two evaluations of the same queries, got different ones")
+        key = next(iter(self.results)) if metric is None else resolve(metric)
+        ours, theirs = self[key].weight, other[key].weight
+        ones = np.ones(len(self.qids))
+        if not np.array_equal(ones if ours is None else ours, ones if theirs is None else theirs):
+            raise UsageError("expected two evaluations with the same query weights, got others")
+        values = self[key].per_query - other[key].per_query
+        return QueryDifferences(str(key), *names, self.qids, values, self[key].weight)
+
     def to_dict(self, per_query: bool = False) -> dict[str, Any]:
-        """For JSON: means, and values by query id if wanted (None where a query is skipped)."""
+        """Return a dict for JSON: means, and with `per_query` the values by query id (None: skipped)."""
         out: dict[str, Any] = {"queries": len(self.qids), "mean": {}}
         out["mean"] = {name: _number(self[name].mean) for name in self}
         if per_query:
@@ -119,7 +158,7 @@ def evaluate(
     Parameters
     ----------
     data
-        RankingData (scores: one a row, in the data's row order), or Qrels (scores: a Run).
+        RankingData (scores: one per row, in the data's row order), or Qrels (scores: a Run).
     metrics
         Names such as "NDCG@10", or metrics.
 
@@ -132,27 +171,29 @@ def evaluate(
     NDCG@10  0.9656
     P@5      0.7200
     """
-    wanted = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
-    if not wanted:
+    metric_list = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
+    if not metric_list:
         raise UsageError("expected at least one metric, such as NDCG@10, got none")
     if isinstance(data, Qrels):
         if not isinstance(scores, Run):
-            raise UsageError(f"expected a Run to judge by qrels, got {type(scores).__name__}")
-        lists = Lists.of_run(data, scores)
+            raise UsageError(f"expected a Run to evaluate on qrels, got {type(scores).__name__}")
+        lists = RankedLists.of_run(data, scores)
     elif isinstance(data, RankingData):
         if isinstance(scores, Run):
-            raise UsageError("expected Qrels to judge a Run, got RankingData; see Qrels.from_data")
-        lists = Lists.of_scores(data, scores)
+            raise UsageError(
+                "expected Qrels to evaluate a Run on, got RankingData; see Qrels.from_data"
+            )
+        lists = RankedLists.of_scores(data, scores)
     else:
         raise UsageError(
             f"expected RankingData or Qrels to evaluate on, got {type(data).__name__}; "
             "see read_letor and read_qrels"
         )
-    return evaluate_lists(lists, wanted)
+    return evaluate_lists(lists, metric_list)
 
 
-def evaluate_lists(lists: Lists, metrics: Sequence[str | Metric]) -> Evaluation:
-    """Evaluate lists that are ready: one sort a query for all metrics."""
+def evaluate_lists(lists: RankedLists, metrics: Sequence[str | Metric]) -> Evaluation:
+    """Evaluate ranked lists: one sort per query for all metrics."""
     resolved = [resolve(metric) for metric in metrics]
-    results = {m: Result(m, m.per_query(lists), lists.weight) for m in resolved}
+    results = {m: MetricResult(m, m.per_query(lists), lists.weight) for m in resolved}
     return Evaluation(results, lists.qids)

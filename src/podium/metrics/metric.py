@@ -1,9 +1,8 @@
-"""A metric is a frozen value: its name says the whole convention."""
+"""A metric: a frozen value whose name states the whole convention."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -11,21 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import UsageError
-from podium.metrics.lists import Lists, Ranking
-
-Floats = NDArray[np.float64]
+from podium.metrics.ranked_lists import RankedLists
+from podium.metrics.tool_conventions import RULES, fits_cutoff
+from podium.typing import Floats
 
 Ties = Literal["stable", "average", "worst", "trec"]
 Empty = Literal[0, 1, "skip"]
-Gain = Literal["exp2", "linear", "rank", "rank-exp2"]
-Discount = Literal["log2", "letor"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
     """One number per query from labels and scores; the convention is part of the value.
 
-    Subclasses say what they compute in ``values`` and which queries have no answer in ``blank``.
+    A subclass computes its values in ``values`` and marks queries without an answer in ``blank``.
 
     Examples
     --------
@@ -45,12 +42,12 @@ class Metric(ABC):
     k: int | None = None
 
     def __init_subclass__(cls) -> None:
-        """Note which parameters take one of a few values."""
+        """Find the parameters that take one of a few values."""
         hints = get_type_hints(cls)
         cls.choices = {name: get_args(h) for name, h in hints.items() if get_origin(h) is Literal}
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # NumPy's numbers would spell np.float64(...)
+        for field in fields(self):  # names of NumPy's numbers would be np.float64(...)
             value = getattr(self, field.name)
             if isinstance(value, np.generic):
                 object.__setattr__(self, field.name, value.item())
@@ -70,15 +67,31 @@ class Metric(ABC):
         return replace(self, k=k)
 
     def __str__(self) -> str:
-        from podium.metrics.naming import spell
-
-        return spell(self)
+        """The shortest name: a rule if it says everything, else the parameters that differ."""
+        changed = self.changes()
+        rules = [
+            rule
+            for rule, metrics in RULES.items()
+            if changed
+            and metrics.get(self.name) == changed
+            and fits_cutoff(rule, self.name, self.k)
+        ]
+        if rules:
+            changed = {"rule": rules[0]}
+        arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
+        cutoff = "" if self.k is None else f"@{self.k}"
+        return f"{self.name}({arguments}){cutoff}" if arguments else f"{self.name}{cutoff}"
 
     __repr__ = __str__
 
     def convention(self) -> dict[str, Any]:
         """Every parameter but the cutoff."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
+
+    def changes(self) -> dict[str, Any]:
+        """The parameters that differ from those of the bare name."""
+        defaults = self.defaults()
+        return {name: v for name, v in self.convention().items() if v != defaults[name]}
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -88,7 +101,7 @@ class Metric(ABC):
         }
 
     def averaging_ties(self) -> Self:
-        """The same metric in the mean over all orders of equal scores, whatever order rows are in.
+        """Return the same metric with the mean over all orders of equal scores.
 
         Examples
         --------
@@ -99,18 +112,18 @@ class Metric(ABC):
         rule: dict[str, Any] = {f.name: "average" for f in fields(self) if f.name == "ties"}
         return replace(self, **rule)
 
-    def depth(self, lists: Lists) -> int:
-        """Places to look at: the cutoff, at most the longest list."""
+    def depth(self, lists: RankedLists) -> int:
+        """Number of places that count: the cutoff, at most the longest list."""
         longest = max(1, lists.longest())
         return longest if self.k is None else min(self.k, longest)
 
     def check_cutoff(self) -> None:
-        """Raise where the metric needs a cutoff and has none."""
+        """Raise UsageError if the metric needs a cutoff and has none."""
         if self.needs_cutoff and self.k is None:
             raise UsageError(f"expected a cutoff, as in {self.name}@10, got {self.name}")
 
-    def per_query(self, lists: Lists) -> Floats:
-        """The metric of each query; NaN where a query without an answer is skipped."""
+    def per_query(self, lists: RankedLists) -> Floats:
+        """The metric of each query; NaN if a query without an answer is skipped."""
         self.check_cutoff()
         values = np.array(self.values(lists), dtype=np.float64)
         if self.k is not None and getattr(self, "short", "keep") == "zero":
@@ -120,31 +133,14 @@ class Metric(ABC):
         return values
 
     @abstractmethod
-    def values(self, lists: Lists) -> Floats:
+    def values(self, lists: RankedLists) -> Floats:
         """The metric of each query that has an answer."""
 
     @abstractmethod
-    def blank(self, lists: Lists) -> NDArray[np.bool_]:
-        """Queries without an answer (say, no relevant document)."""
+    def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
+        """Whether each query is without an answer (for example without relevant documents)."""
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a number, which True is not."""
+    """Whether a parameter is a number (True is none)."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def correct_ties(
-    values: Floats,
-    ranking: Ranking,
-    per_row: NDArray[Any],
-    expected: Callable[[list[NDArray[Any]]], float],
-) -> Floats:
-    """Replace the value of each query with tied scores by its expectation over the ties."""
-    starts = ranking.tie_starts()
-    tied = np.unique(ranking.groups.codes[~starts])
-    out = values.copy()
-    for q in tied.tolist():
-        rows = slice(*ranking.groups.offsets[q : q + 2])
-        cuts = np.flatnonzero(starts[rows])[1:]
-        out[q] = expected(np.split(per_row[ranking.order[rows]], cuts))
-    return out

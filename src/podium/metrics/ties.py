@@ -1,29 +1,73 @@
-"""Expected values under random tie-breaking, in closed form.
+"""Tie handling: documents with equal scores, and expected values over all their orders.
 
-Documents with equal scores stand in an order drawn uniformly. For sums of a value times a
-discount the expectation is that of the tied values' mean, and average precision has a kernel of
-its own; the formulas here are for the other measures that are not such sums (McSherry and Najork,
-Computing information retrieval performance measures efficiently in the presence of tied scores,
-ECIR 2008; ERR by the same argument). A list comes as its groups of tied documents, best first.
+Documents with equal scores have an order drawn uniformly. For sums of a value times a discount, the
+expectation takes the mean of the tied values (`RankedRows.tie_means`). Average precision has a kernel of
+its own. The formulas here are for measures that are no such sums (McSherry and Najork, Computing
+information retrieval performance measures efficiently in the presence of tied scores, ECIR 2008; ERR by
+the same argument). They take a list as its groups of tied documents, best first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from podium.data import Groups
+from podium.typing import Bools, Floats, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRows:
+    """Rows best first, query by query; `scores` (one per row) decide which places are tied."""
+
+    order: Rows
+    groups: Groups
+    scores: Floats
+
+    def tie_starts(self) -> NDArray[np.bool_]:
+        """Whether each place begins a new group of equal scores."""
+        return self.groups.run_starts(self.scores[self.order])
+
+    def tie_means(self, values: Floats) -> Floats:
+        """Return at each place the mean over the places it is tied with, from one value per row."""
+        starts = self.tie_starts()
+        ranked = values[self.order]
+        if starts.all():
+            return ranked
+        first = np.flatnonzero(starts)
+        sizes = np.diff(first, append=len(ranked))
+        # Divided first, because the sum of the largest values may overflow.
+        shares = ranked / np.repeat(sizes, sizes)
+        return np.asarray(np.repeat(np.add.reduceat(shares, first), sizes))
+
+
+def expect_over_ties(
+    values: Floats,
+    ranking: RankedRows,
+    per_row: NDArray[Any],
+    expected: Callable[[list[NDArray[Any]]], float],
+) -> Floats:
+    """Replace the value of each query with tied scores by its expectation over the ties."""
+    starts = ranking.tie_starts()
+    tied = np.unique(ranking.groups.codes[~starts])
+    out = values.copy()
+    for q in tied.tolist():
+        rows = slice(*ranking.groups.offsets[q : q + 2])
+        cuts = np.flatnonzero(starts[rows])[1:]
+        out[q] = expected(np.split(per_row[ranking.order[rows]], cuts))
+    return out
 
 
 def first_hit_probabilities(groups: Sequence[Bools], depth: int) -> Floats:
-    """The probability that the first relevant document stands at each place up to depth."""
+    """Return the probability that the first relevant document is at each place up to depth."""
     out: list[float] = []
     for relevant in groups:
         m, r = len(relevant), int(relevant.sum())
-        none = 1.0  # that none of the first j - 1 of the group is relevant
+        none = 1.0  # the probability that none of the first j - 1 of the group is relevant
         for j in range(1, m + 1):
             out.append(none * r / (m - j + 1))
             none *= (m - j + 1 - r) / (m - j + 1)
@@ -33,10 +77,10 @@ def first_hit_probabilities(groups: Sequence[Bools], depth: int) -> Floats:
 
 
 def expected_cascade(groups: Sequence[Floats], depth: int) -> float:
-    """E sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j).
+    """Return the expected ERR, E sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j).
 
-    With E_j the mean of prod (1 - stop) over all j-subsets of the group, the user is still
-    reading after j of its places with probability E_j, so place j ends the search with E_{j-1} - E_j.
+    E_j is the mean of prod (1 - stop) over all j-subsets of the group: the probability that the user
+    still reads after j of its places. So place j ends the search with probability E_{j-1} - E_j.
     """
     total, place, reading = 0.0, 0, 1.0
     for stop in groups:
@@ -51,7 +95,7 @@ def expected_cascade(groups: Sequence[Floats], depth: int) -> float:
 
 
 def subset_product_means(values: Floats) -> Floats:
-    """The mean over all j-subsets of the product of their values, for j = 0..m.
+    """Return the mean over all j-subsets of the product of their values, for j = 0..m.
 
     E_j over i values = (i - j) / i E_j over i - 1 + j / i v_i E_{j-1} over i - 1: averages of
     averages, so nothing cancels.

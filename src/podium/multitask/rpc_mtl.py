@@ -1,4 +1,4 @@
-"""RPC-MTL: rank-preserving clustering, then one listwise ranking function a cluster."""
+"""RPC-MTL: rank-preserving clustering, ordinal regression, and multi-task ListMLE in one ranker."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from podium import kernels
 from podium.data import RankingData, shuffled_queries
 from podium.errors import UsageError
-from podium.multitask.clustering import Clusters
-from podium.multitask.combined import Combine, Combined, spread_or_one
-from podium.multitask.division import Distance, Divider, Division, check_kappas
-from podium.multitask.listwise import Solver, Sublists, TasksObjective, minimise
-from podium.multitask.metric import Metric
-from podium.multitask.orders import draw_orders
-from podium.rankers.degrees import OrdinalFit, fit_ordinal
-from podium.rankers.history import Watch
-from podium.rankers.inputs import contrasting_queries, drop_weightless_queries
-from podium.rankers.models import Floats, Linear, Model
+from podium.multitask.list_orders import draw_orders
+from podium.multitask.metric_learning import DistanceMetric, MetricKind
+from podium.multitask.multitask_listmle import Solver, Sublists, TasksObjective, minimise
+from podium.multitask.preference_degrees import Divider, Division, check_kappas
+from podium.multitask.rank_preserving_clustering import Clusters
+from podium.multitask.rpc_mtl_model import Combination, RPCMTLModel, scale_or_one
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Linear, Model
+from podium.rankers.ordinal_fit import OrdinalFit, fit_ordinal
+from podium.rankers.ordinal_thresholds import OrdinalLoss, degree_of, degree_probabilities
 from podium.rankers.parameters import (
     Count,
     CountOrNone,
@@ -30,25 +31,28 @@ from podium.rankers.parameters import (
     Seed,
     check_parameters,
 )
-from podium.rankers.ranker import Learned, Ranker, finite
-from podium.rankers.thresholds import OrdinalLoss, degree_of, degree_probabilities
+from podium.rankers.ranker import Ranker
+from podium.rankers.ranking_estimator import require_finite_scores
+from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries
+from podium.typing import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RPCMTL(Ranker):
-    """Objects in K clusters that keep every list's order, and one ranking function a cluster.
+    """Objects in K clusters that keep every list's order, and one ranking function per cluster.
 
-    1. Metric: objects near each other in a list near, those far apart far, (3).
+    1. Metric: objects at near places of a list are close, those at far places are apart, (3).
     2. Clusters: K-means whose index never falls along a list, by local search, (4)-(9).
     3. Ordinal regression of the degree, K - 1 in the best cluster, 0 in the last.
     4. Tasks: ListMLE on each cluster's sublists, the functions near their mean, (10)-(11).
 
-    A document's score is its degree and its place within it, combined softly (the default) or hard,
-    as in the paper: see `Combined`. With one cluster it is ListMLE, to the weights. Lists are total
-    orders; equal labels are put in a random order, by seed, query and document, as in ``listmle``;
-    of top-k truth, or with k, the first k are ordered, and a rest below them is in the last cluster.
-    Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure of objects, TKDE
-    2016.
+    A document's score combines its degree and its place within the degree, softly (the default) or
+    hard, as in the paper: see `RPCMTLModel`. With one cluster the model is that of ListMLE.
+
+    Lists are total orders. Equal labels are put in a random order by seed, query and document, as in
+    ``listmle``. With top-k truth, or with k, the first k are ordered, and the rest below them is in the
+    last cluster. Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure of
+    objects, TKDE 2016.
 
     Parameters
     ----------
@@ -57,42 +61,42 @@ class RPCMTL(Ranker):
     distance
         The metric that is learned: "diagonal" or "full"; none: the features' Euclidean distance.
     kappa_1, kappa_2
-        Places of a list up to which two objects are near, and from which on they are far.
+        Objects up to kappa_1 places apart are near, objects at least kappa_2 places apart are far.
     max_pairs
-        Far pairs that the metric is learned from at most; of more, so many are drawn. Near pairs all
+        The largest number of far pairs for the metric; of more, so many are drawn. All near pairs
         count.
     max_sweeps
-        Sweeps of the local search at most. 0: no search, every list is divided into K equal bands.
+        The largest number of sweeps of the local search. 0: no search, K equal bands of every list.
     clamp
-        Whether K larger than the longest list is taken for its length; if not, it is an error.
+        Whether K is lowered to the length of the longest list; if not, a larger K is an error.
     ordinal
         The loss of the ordinal regression: "all-threshold" or "proportional-odds".
     ordinal_l2
-        Its penalty.
+        The penalty of the ordinal regression.
     lam
-        How strongly the functions of the clusters are held together: lambda sum_k |w_k - mean w|^2
-        beside the mean likelihood loss of a list.
+        How strongly the functions of the clusters are pulled to their mean: lambda sum_k |w_k - mean
+        w|^2 beside the mean likelihood loss of a list.
     l2
         Strength of the penalty l2/2 |w_k|^2.
     combine
         "soft": the expected degree plus c times the expected place within it; "hard": the degree
         first, then the place within it.
     c
-        What the place within a degree counts, softly; 1 is a whole degree for a standard deviation.
+        What the place within a degree counts, softly; with 1, a standard deviation is a whole degree.
     solver
-        Of the tasks: "lbfgs", or "sgd", the paper's.
+        The solver of the tasks: "lbfgs", or "sgd", the paper's.
     learning_rate
-        Of "sgd".
+        The learning rate of "sgd".
     max_iter
-        Iterations (of "sgd": passes) at most, of the ordinal regression and of the tasks.
+        The largest number of iterations ("sgd": passes), of the ordinal regression and of the tasks.
     tol
-        Of the tasks: how small the gradient must become, against the one at 0 (of "sgd": the change
-        of the objective by a pass, against it); none: 1e-6 (1e-5). The metric and the ordinal
-        regression always go to 1e-6.
+        The gradient of the tasks at the end, relative to the one at 0 ("sgd": the relative change of
+        the objective by the last pass); none: 1e-6 (1e-5). The metric and the ordinal regression
+        always use 1e-6.
     k
-        Places of a list that count; none: all, or those of top-k truth.
+        How many places of a list count; none: all, or those of top-k truth.
     metric
-        What is measured on validation data.
+        The metric on validation data.
 
     Examples
     --------
@@ -100,8 +104,8 @@ class RPCMTL(Ranker):
     >>> from podium.metrics import evaluate
     >>> data = make_opposed(n_lists=60, seed=0)
     >>> ranker = RPCMTL(n_clusters=3).fit(data)
-    >>> found = evaluate(data, ranker.predict(data), "NDCG(gain='linear')@10")
-    >>> bool(found["NDCG(gain='linear')@10"].mean > 0.98)
+    >>> result = evaluate(data, ranker.predict(data), "NDCG(gain='linear')@10")
+    >>> bool(result["NDCG(gain='linear')@10"].mean > 0.98)
     True
     >>> ranker.W_.shape, np.bincount(ranker.predict_degree(data)).shape
     ((3, 46), (3,))
@@ -119,7 +123,7 @@ class RPCMTL(Ranker):
     aliases: ClassVar[dict[str, str]] = {"K": "n_clusters", "lambda": "lam", "lambda_": "lam"}
 
     n_clusters: Count = 6
-    distance: Distance | None = "diagonal"
+    distance: MetricKind | None = "diagonal"
     kappa_1: Count = 2
     kappa_2: Count = 5
     max_pairs: Count = 100_000
@@ -129,7 +133,7 @@ class RPCMTL(Ranker):
     ordinal_l2: NonNegative = 1e-3
     lam: NonNegative = 0.01
     l2: NonNegative = 1e-3
-    combine: Combine = "soft"
+    combine: Combination = "soft"
     c: NonNegative = 0.1
     solver: Solver = "lbfgs"
     learning_rate: Positive = 0.2
@@ -140,25 +144,29 @@ class RPCMTL(Ranker):
     seed: Seed = 0
 
     def predict_degree(self, X: Any) -> NDArray[np.int64]:
-        """The degree of each row: 0 the worst, K - 1 the best."""
+        """Return the degree of each row: 0 is the worst, K - 1 the best."""
         ordinal, matrix = self.ordinal_, self._features(X)
-        scores = finite(kernels.matvec(matrix, self.W_[0] if ordinal is None else ordinal.w))
+        scores = require_finite_scores(
+            kernels.matvec(matrix, self.W_[0] if ordinal is None else ordinal.w)
+        )
         if ordinal is None:
             return np.zeros(len(scores), dtype=np.int64)
         return degree_of(scores, ordinal.thresholds, ordinal.loss)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each degree, one row a row, the worst degree first; they add up to 1."""
+        """The probability of each degree, one column per degree, the worst first; they add up to 1."""
         ordinal, matrix = self.ordinal_, self._features(X)
-        scores = finite(kernels.matvec(matrix, self.W_[0] if ordinal is None else ordinal.w))
+        scores = require_finite_scores(
+            kernels.matvec(matrix, self.W_[0] if ordinal is None else ordinal.w)
+        )
         if ordinal is None:
             return np.ones((len(scores), 1))
         return degree_probabilities(scores, ordinal.thresholds)
 
     def divide(self, data: RankingData) -> Division:
-        """The metric and the clusters that a fit to this data has; none of the ranker's fit is used.
+        """Return the metric and the clusters that a fit to this data has; the ranker need not be fitted.
 
-        Lists that say nothing (of one label, of weight 0) are left out, as in a fit.
+        Lists of one label or of weight 0 say nothing and are left out, as in a fit.
         """
         check_parameters(self, self.name)
         self.check_settings()
@@ -167,14 +175,12 @@ class RPCMTL(Ranker):
         if self.n_clusters == 1:
             raise UsageError("expected n_clusters of 2 or more to divide lists, got 1")
         self.check_training(drop_weightless_queries(data))
-        kept = (
-            contrasting_queries(data)
-            if data.query_weight is None
-            else contrasting_queries(data) & (data.query_weight > 0)
-        )
+        counts = contrasting_queries(data)
+        if data.query_weight is not None:
+            counts = counts & (data.query_weight > 0)
         queries = shuffled_queries(data, self.seed)
-        queries = queries[kept[queries]]
-        division = self._divider()(data.subset(queries))
+        queries = queries[counts[queries]]
+        division = self._divider().divide(data.subset(queries))
         assert division.orders is not None
         _, rows = data.groups.take(queries)
         orders = replace(division.orders, rows=rows[division.orders.rows], n_rows=len(data))
@@ -182,10 +188,10 @@ class RPCMTL(Ranker):
 
     @property
     def W_(self) -> Floats:  # noqa: N802
-        """One ranking function a cluster, the best cluster first."""
+        """The weights of the ranking functions, one row per cluster, the best cluster first."""
         check_is_fitted(self, "model_")
         model = self.model_
-        if isinstance(model, Combined):
+        if isinstance(model, RPCMTLModel):
             return model.W
         assert isinstance(model, Linear)
         return model.weights[None, :]
@@ -194,31 +200,31 @@ class RPCMTL(Ranker):
     def ordinal_(self) -> OrdinalFit | None:
         """The ordinal regression; None with one cluster."""
         check_is_fitted(self, "model_")
-        return self.model_.ordinal if isinstance(self.model_, Combined) else None
+        return self.model_.ordinal if isinstance(self.model_, RPCMTLModel) else None
 
     @property
-    def metric_(self) -> Metric | None:
-        """The metric; None where none was learned."""
+    def metric_(self) -> DistanceMetric | None:
+        """The metric; None if none was learned."""
         return None if self._division is None else self._division.metric
 
     @property
     def clusters_(self) -> Clusters | None:
         """Centres, counts and the search's history; None with one cluster.
 
-        `index` is that of the training rows as they were trained on (without lists that say nothing,
-        in an order of the seed), and is not in model files; ``divide`` of the training data is the same
-        division, and knows which rows these are.
+        `index` has the training rows in the order of training: without lists that say nothing, shuffled
+        by the seed. Model files do not keep it. ``divide`` of the training data gives the same division,
+        with the rows.
         """
         return None if self._division is None else self._division.clusters
 
     @property
     def _division(self) -> Division | None:
         check_is_fitted(self, "model_")
-        return self.model_.division if isinstance(self.model_, Combined) else None
+        return self.model_.division if isinstance(self.model_, RPCMTLModel) else None
 
     @property
     def keeps_best(self) -> bool:
-        """The optimum is kept: validation data chooses lambda and K, by `tune`."""
+        """Whether the best step on validation is kept; here the optimum is. `tune` chooses lambda and K."""
         return False
 
     def row_order_matters(self) -> bool:
@@ -239,94 +245,96 @@ class RPCMTL(Ranker):
     def _divider(self) -> Divider:
         return Divider(**{field.name: getattr(self, field.name) for field in fields(Divider)})
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Divide the lists into clusters, then learn one task per cluster."""
         lists = train.subset(contrasting_queries(train))
         if self.n_clusters == 1:
-            return self._one_task(lists, watch, start)
-        known = start if isinstance(start, Combined) else None
-        division = None if known is None else known.division
-        # Along a path of lambda the clusters are those of the last fit.
-        if known is None or division is None or division.orders is None:
-            division, ordinal, W = self._divider()(lists, watch.begin), None, None
+            return self._learn_one_task(lists, monitor, start)
+        earlier = start if isinstance(start, RPCMTLModel) else None
+        division = None if earlier is None else earlier.division
+        # Along a path of lambda the clusters of the last fit stay.
+        if earlier is None or division is None or division.orders is None:
+            division, ordinal, W = self._divider().divide(lists, monitor.begin), None, None
         else:
-            ordinal, W = known.ordinal, known.W
-        watch.begin("ordinal")
+            ordinal, W = earlier.ordinal, earlier.W
+        monitor.begin("ordinal")
         if ordinal is None:
-            ordinal = self._degrees(lists, division)
-        watch.begin("tasks")
-        return self._tasks(lists, division, ordinal, W, watch)
+            ordinal = self._fit_degrees(lists, division)
+        monitor.begin("tasks")
+        return self._learn_tasks(lists, division, ordinal, W, monitor)
 
-    def _one_task(self, lists: RankingData, watch: Watch, start: Model | None) -> Learned:
-        """ListMLE: nothing to divide."""
-        watch.begin("tasks")
+    def _learn_one_task(
+        self, lists: RankingData, monitor: FitMonitor, start: Model | None
+    ) -> FitResult:
+        """Learn ListMLE: one cluster needs no division."""
+        monitor.begin("tasks")
         orders = draw_orders(lists, self.k, self.seed)
         index = np.zeros(len(lists), dtype=np.int64)
         sublists = Sublists.of(lists.X, orders, index, 1, weight=lists.query_weight, labels=lists.y)
-        found = minimise(
+        tasks = minimise(
             TasksObjective(sublists, self.lam, self.l2), self.solver,
             start=start.weights[None, :] if isinstance(start, Linear) else None,
-            each=lambda _, W, value: watch.weights(0, W[0], value), **self._settings_of_solver(),
+            each=lambda _, W, value: monitor.record_weights(0, W[0], value), **self._solver_settings(),
         )  # fmt: skip
-        return Learned(Linear(found.W[0].copy()), found.converged, found.reason)
+        return FitResult(Linear(tasks.W[0].copy()), tasks.converged, tasks.reason)
 
-    def _settings_of_solver(self) -> dict[str, Any]:
+    def _solver_settings(self) -> dict[str, Any]:
         names = ("tol", "max_iter", "learning_rate", "seed")
         return {name: getattr(self, name) for name in names}
 
-    def _degrees(self, lists: RankingData, division: Division) -> OrdinalFit:
+    def _fit_degrees(self, lists: RankingData, division: Division) -> OrdinalFit:
         return fit_ordinal(
             lists.X, division.degrees, division.clusters.n_clusters,
-            l2=self.ordinal_l2, loss=self.ordinal, weight=_by_row(lists), max_iter=self.max_iter,
+            l2=self.ordinal_l2, loss=self.ordinal, weight=_row_weights(lists), max_iter=self.max_iter,
         )  # fmt: skip
 
-    def _tasks(
+    def _learn_tasks(
         self,
         lists: RankingData,
         division: Division,
         ordinal: OrdinalFit,
         start: Floats | None,
-        watch: Watch,
-    ) -> Learned:
+        monitor: FitMonitor,
+    ) -> FitResult:
         assert division.orders is not None
         index, K = division.clusters.index, division.clusters.n_clusters
         sublists = Sublists.of(
             lists.X, division.orders, index, K, weight=lists.query_weight, labels=lists.y
         )
-        weight = _by_row(lists)
+        weight = _row_weights(lists)
         by_task = weight[sublists.rows]
         shares = sublists.tasks.reduce(np.add, by_task)
         origin = kernels.rmatvec(lists.X, weight / weight.sum())
         largest = np.maximum(lists.X.max(axis=0), -lists.X.min(axis=0)).astype(np.float64)
 
-        def model(given: Floats) -> Combined:
-            W = sublists.completed(given)
+        def make_model(weights: Floats) -> RPCMTLModel:
+            W = sublists.complete(weights)
             scores = sublists.scores(W)
             mean = sublists.tasks.reduce(np.add, by_task * scores) / shares
-            apart = scores - sublists.tasks.spread(mean)
-            scale = np.sqrt(sublists.tasks.reduce(np.add, by_task * apart**2) / shares)
-            return Combined(
-                ordinal, W, mean, spread_or_one(scale, np.abs(W) @ largest), origin,
+            deviation = scores - sublists.tasks.spread(mean)
+            scale = np.sqrt(sublists.tasks.reduce(np.add, by_task * deviation**2) / shares)
+            return RPCMTLModel(
+                ordinal, W, mean, scale_or_one(scale, np.abs(W) @ largest), origin,
                 shares / shares.sum(), self.combine, float(self.c), division,
             )  # fmt: skip
 
-        def each(_: int, W: Floats, value: float) -> None:
-            kept = W.copy()
-            watch(value, lambda: model(kept))
+        def report(_: int, W: Floats, value: float) -> None:
+            weights = W.copy()
+            monitor(value, lambda: make_model(weights))
 
-        found = minimise(
-            TasksObjective(sublists, self.lam, self.l2), self.solver, start=start, each=each,
-            **self._settings_of_solver(),
+        tasks = minimise(
+            TasksObjective(sublists, self.lam, self.l2), self.solver, start=start, each=report,
+            **self._solver_settings(),
         )  # fmt: skip
         reasons = division.reasons()
         if not ordinal.converged:
             reasons.append(f"ordinal: not done after {self.max_iter} iterations")
-        if not found.converged:
-            reasons.append(f"tasks: {found.reason}")
-        return Learned(model(found.W), not reasons, "; ".join(reasons) or found.reason)
+        if not tasks.converged:
+            reasons.append(f"tasks: {tasks.reason}")
+        return FitResult(make_model(tasks.W), not reasons, "; ".join(reasons) or tasks.reason)
 
 
-def _by_row(lists: RankingData) -> Floats:
-    """What each row counts."""
+def _row_weights(lists: RankingData) -> Floats:
+    """Return what each row counts."""
     weight = np.ones(lists.n_queries) if lists.query_weight is None else lists.query_weight
     return np.asarray(lists.groups.spread(weight))

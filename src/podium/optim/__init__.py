@@ -1,27 +1,27 @@
-"""Minimisers. They know functions and matrices, nothing of ranking."""
+"""Minimisers of functions. They know matrices, and nothing about ranking."""
 
 from podium.optim.adam import Adam
-from podium.optim.block_planes import BlockProblem, Planes, block_planes
-from podium.optim.coordinates import CoordinateAscent, LinearCoordinateAscent
+from podium.optim.block_cutting_planes import BlockPlanes, BlockProblem, block_cutting_planes
+from podium.optim.coordinate_search import CoordinateSearch, LinearCoordinateSearch
 from podium.optim.cutting_planes import cutting_planes
 from podium.optim.lbfgs import lbfgs
-from podium.optim.linear import Each, LinearProblem, Minimum
+from podium.optim.linear_problem import IterationCallback, LinearProblem, Minimum
 from podium.optim.newton import newton_cg
-from podium.optim.stopping import Patience, SmallGradient
+from podium.optim.stopping_rules import Patience, SmallGradient
 from podium.optim.threads import is_forked_child, one_blas_thread, openmp_after_fork
 
 __all__ = [
     "Adam",
+    "BlockPlanes",
     "BlockProblem",
-    "CoordinateAscent",
-    "Each",
-    "LinearCoordinateAscent",
+    "CoordinateSearch",
+    "IterationCallback",
+    "LinearCoordinateSearch",
     "LinearProblem",
     "Minimum",
     "Patience",
-    "Planes",
     "SmallGradient",
-    "block_planes",
+    "block_cutting_planes",
     "cutting_planes",
     "is_forked_child",
     "lbfgs",

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from podium.typing import Floats
 
 
 class Adam:
-    """Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
+    """The optimiser Adam. Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
 
     Parameters
     ----------
     parameters
-        Arrays, changed in place.
+        Arrays, which `step` changes in place.
     learning_rate
         The size of a step.
 
@@ -46,7 +45,7 @@ class Adam:
         self._steps = 0
 
     def step(self, gradients: Sequence[Floats]) -> None:
-        """One step against the gradients."""
+        """Take one step against the gradients."""
         self._steps += 1
         rate = (
             self.learning_rate

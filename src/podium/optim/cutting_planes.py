@@ -1,13 +1,13 @@
 """Cutting planes: minimise l2/2 |w|^2 + R(w) with R convex and not smooth.
 
-R lies above each of its tangent planes, R(w) >= a.w + b with a = X' g and b = R - a.w where they
-were taken. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its place
-the next one to look at (Teo, Vishwanathan, Smola, Le: Bundle methods for regularized risk
+R lies above each of its tangent planes, R(w) >= a.w + b, with a = X' g and b = R - a.w at the point
+of contact. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its place is
+the next point (Teo, Vishwanathan, Smola, Le: Bundle methods for regularized risk
 minimization, JMLR 2010; Joachims, Finley, Yu: Cutting-plane training of structural SVMs, 2009).
-Far planes make that place jump about, so the next point is searched on the line from the best
-point so far through it (Franc, Sonnenburg: OCAS, ICML 2008). Scores are linear along the line:
-no step of the search multiplies by X. The planes taken are those of both ends of the bracket
-in which the search ends: together they tell the model where the line's minimum is.
+Far planes make that place jump about. So a line search goes from the best point so far through it
+(Franc, Sonnenburg: OCAS, ICML 2008). Scores are linear along the line: no step of the search
+multiplies by X. Both ends of the last bracket get a plane, which together show the model where
+the minimum of the line is.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ import numpy as np
 
 from podium import kernels
 from podium.errors import DivergedError, UsageError
-from podium.optim.linear import Each, Floats, LinearProblem, Minimum
+from podium.optim.linear_problem import IterationCallback, LinearProblem, Minimum
+from podium.typing import Floats
 
-IDLE = 30  # iterations without weight after which a plane is forgotten
-LINE_SHARE = 0.1  # a line is searched to this share of the gap
-LINE_STEPS = 20
+MAX_IDLE_ITERATIONS = 30
+"""A plane is dropped after so many iterations without weight."""
+LINE_GAP_SHARE = 0.1
+"""A line search ends within this share of the gap."""
+MAX_LINE_STEPS = 20
 
 
 def cutting_planes(
@@ -33,27 +36,27 @@ def cutting_planes(
     eps: float = 1e-3,
     max_iter: int = 1000,
     nonnegative: bool = True,
-    each: Each | None = None,
+    callback: IterationCallback | None = None,
 ) -> Minimum:
     """Minimise l2/2 |w|^2 + R(w), R convex, to a certified gap.
 
-    Ends when value - lower bound <= eps * value: relative to the value itself, so the same for
-    a sum and a mean over queries at the same trade-off. The result's ``gap`` is that difference.
+    It ends if value - lower bound <= eps * value. This is relative to the value, so it is the same for
+    a sum and a mean over queries. The result's ``gap`` is that difference.
 
     Parameters
     ----------
     problem
-        l2 > 0; ``loss`` gives R and one subgradient with respect to the scores.
+        A problem with l2 > 0; ``loss`` gives R and a subgradient with respect to the scores.
     start
-        The first point; 0 unless given.
+        The first point; by default 0.
     eps
-        The gap asked for, relative to the value.
+        The gap to prove, relative to the value.
     max_iter
-        Most models minimised; each takes one or two planes and some values of R.
+        The most iterations; each adds one or two planes and takes some values of R.
     nonnegative
-        R(w) >= 0 everywhere, as for every hinge: then 0 is a plane too.
-    each
-        Called once an iteration with its number, the best point so far and its value.
+        Whether R(w) >= 0 everywhere, as for every hinge: then 0 is a plane, too.
+    callback
+        Called once per iteration with its number, the best point so far and its value.
 
     Examples
     --------
@@ -65,14 +68,14 @@ def cutting_planes(
     >>> def hinge(s):
     ...     miss = y * s < 1
     ...     return float((1 - y * s)[miss].sum()), -y * miss
-    >>> found = cutting_planes(LinearProblem(X, hinge, l2=1.0), eps=1e-9)
-    >>> found.x.round(6).tolist(), round(found.value, 6), found.converged
+    >>> minimum = cutting_planes(LinearProblem(X, hinge, l2=1.0), eps=1e-9)
+    >>> minimum.x.round(6).tolist(), round(minimum.value, 6), minimum.converged
     ([1.0], 0.5, True)
     """
     if not problem.l2 > 0:
         raise UsageError(f"expected l2 above 0 for cutting planes, got {problem.l2}")
     w = np.zeros(problem.X.shape[1]) if start is None else np.array(start, dtype=np.float64)
-    best = _look(problem, w, problem.scores(w), iteration=0)
+    best = _point(problem, w, problem.scores(w), iteration=0)
     bundle = _Bundle(problem.l2, len(w), nonnegative)
     bundle.add(problem, best, iteration=0)
     lower, iteration, converged = -math.inf, 0, False
@@ -80,29 +83,28 @@ def cutting_planes(
         iteration += 1
         target, bound = bundle.minimiser()
         lower = max(lower, bound)
-        # At 0 nothing is learned, however close its value: where the loss is small against |w|^2
-        # the first step is taken at least, and the gap told for what it is.
-        moved = best.w.any() or best.value <= lower
-        converged = bool(moved) and best.value - lower <= eps * abs(best.value)
+        # w = 0 ranks nothing, however small its gap: at least one step is taken from there.
+        has_moved = best.w.any() or best.value <= lower
+        converged = bool(has_moved) and best.value - lower <= eps * abs(best.value)
         if not converged:
             line = _Line(problem, best, target, iteration)
-            ends = line.search(LINE_SHARE * (best.value - lower))
-            for place in ends:
-                if place.step > 0:  # the plane at 0 was taken when that point was found
-                    bundle.add(problem, place.point, iteration)
-            best = min((place.point for place in ends), key=lambda point: point.value)
-        if each is not None:
-            each(iteration, best.w, best.value)
-    # Sums of steps have their own roundings: the value told is that of the point told.
-    value = _look(problem, best.w, problem.scores(best.w), iteration).value
+            ends = line.search(LINE_GAP_SHARE * (best.value - lower))
+            for end in ends:
+                if end.step > 0:  # the point at step 0 already has its plane
+                    bundle.add(problem, end.point, iteration)
+            best = min((end.point for end in ends), key=lambda point: point.value)
+        if callback is not None:
+            callback(iteration, best.w, best.value)
+    # Sums of steps round differently: the value is computed anew at the final point.
+    value = _point(problem, best.w, problem.scores(best.w), iteration).value
     gap = max(0.0, value - lower)
-    asked = f"{eps:g} was asked, after {iteration} iterations"
-    reason = f"the gap is {gap / abs(value) if value else 0.0:.3g} of the value, {asked}"
+    share = gap / abs(value) if value else 0.0
+    reason = f"the gap is {share:.3g} of the value, {eps:g} was asked, after {iteration} iterations"
     return Minimum(best.w, value, iteration, converged, reason, gap=gap)
 
 
 def _dot(a: Floats, b: Floats) -> float:
-    """a.b, summed in one order whatever the number of threads (which BLAS does not do)."""
+    """Return a.b, summed in one order whatever the number of threads; BLAS does not do that."""
     return float(np.einsum("i,i->", a, b))
 
 
@@ -115,7 +117,7 @@ class _Point:
     value: float  # l2/2 |w|^2 + R
 
 
-def _look(problem: LinearProblem, w: Floats, scores: Floats, iteration: int) -> _Point:
+def _point(problem: LinearProblem, w: Floats, scores: Floats, iteration: int) -> _Point:
     risk, gradient = problem.loss(scores)
     value = problem.l2 / 2 * _dot(w, w) + risk
     if not math.isfinite(value):
@@ -127,17 +129,17 @@ def _look(problem: LinearProblem, w: Floats, scores: Floats, iteration: int) -> 
 
 
 class _Bundle:
-    """Planes a.w + b below R, and the minimum of the model they make."""
+    """Planes a.w + b below R, and the minimum of the model that they make."""
 
     def __init__(self, l2: float, n_features: int, nonnegative: bool) -> None:
-        zero = int(nonnegative)  # the plane 0, never forgotten
-        self.l2, self.n_kept = l2, zero
+        zero = int(nonnegative)  # the plane 0, which is never dropped
+        self.l2, self.n_permanent = l2, zero
         self.slopes, self.offsets = np.zeros((zero, n_features)), np.zeros(zero)
         self.gram, self.weights = np.zeros((zero, zero)), np.ones(zero)  # slopes.slopes' / l2
         self.idle = np.zeros(zero, dtype=np.int64)  # iterations since a plane had weight
 
     def add(self, problem: LinearProblem, point: _Point, iteration: int) -> None:
-        """The plane that touches R at a point."""
+        """Add the plane that touches R at a point."""
         slope = problem.pull(point.gradient)
         if not np.isfinite(slope).all():
             raise DivergedError(
@@ -151,19 +153,19 @@ class _Bundle:
         self.weights, self.idle = np.append(self.weights, 0.0), np.append(self.idle, 0)
 
     def minimiser(self) -> tuple[Floats, float]:
-        """Where l2/2 |w|^2 + max (a.w + b) is smallest, w = -sum weights a / l2, and its value.
+        """Return the minimiser w = -sum weights a / l2 of l2/2 |w|^2 + max (a.w + b), and its value.
 
-        The value is the dual's, b.weights - l2/2 |w|^2: a lower bound with any weights.
+        The value is that of the dual, b.weights - l2/2 |w|^2, a lower bound with any weights.
         """
-        self._forget()
+        self._drop_idle()
         self.weights = kernels.simplex_qp(self.gram, self.offsets, 1.0, self.weights)
         self.idle = np.where(self.weights > 0, 0, self.idle + 1)
         w = -np.einsum("i,ij->j", self.weights, self.slopes) / self.l2
         return w, _dot(self.offsets, self.weights) - self.l2 / 2 * _dot(w, w)
 
-    def _forget(self) -> None:
-        keep = self.idle <= IDLE
-        keep[: self.n_kept] = True
+    def _drop_idle(self) -> None:
+        keep = self.idle <= MAX_IDLE_ITERATIONS
+        keep[: self.n_permanent] = True
         if not keep.all():
             self.slopes, self.offsets = self.slopes[keep], self.offsets[keep]
             self.gram = np.ascontiguousarray(self.gram[np.ix_(keep, keep)])
@@ -171,10 +173,10 @@ class _Bundle:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _LinePoint:
     step: float
     point: _Point
-    rise: float  # of the objective along the line
+    slope: float  # of the objective along the line
 
 
 class _Line:
@@ -184,39 +186,45 @@ class _Line:
         self, problem: LinearProblem, origin: _Point, target: Floats, iteration: int
     ) -> None:
         self.problem, self.origin, self.iteration = problem, origin, iteration
-        self.along = target - origin.w
-        self.scores_along = problem.scores(target) - origin.scores
+        self.direction = target - origin.w
+        self.score_direction = problem.scores(target) - origin.scores
 
-    def at(self, step: float) -> _Place:
-        """The objective after a step, and how it rises there."""
-        w, scores = self.origin.w + step * self.along, self.origin.scores + step * self.scores_along
-        return self._place(step, _look(self.problem, w, scores, self.iteration))
+    def evaluate(self, step: float) -> _LinePoint:
+        """Return the objective after a step, and its slope there."""
+        w, scores = (
+            self.origin.w + step * self.direction,
+            self.origin.scores + step * self.score_direction,
+        )
+        return self._line_point(step, _point(self.problem, w, scores, self.iteration))
 
-    def _place(self, step: float, point: _Point) -> _Place:
-        rise = _dot(point.gradient, self.scores_along)
-        return _Place(step, point, rise + self.problem.l2 * _dot(point.w, self.along))
+    def _line_point(self, step: float, point: _Point) -> _LinePoint:
+        slope = _dot(point.gradient, self.score_direction)
+        return _LinePoint(step, point, slope + self.problem.l2 * _dot(point.w, self.direction))
 
-    def search(self, small: float) -> tuple[_Place, _Place]:
-        """Two places around the line's minimum, the better of them within `small` of it."""
-        low, high = self._place(0.0, self.origin), self.at(1.0)
-        while high.rise < 0:
-            low, high = high, self.at(2 * high.step)
-        for _ in range(LINE_STEPS):
-            if low.rise >= 0 or min(low.point.value, high.point.value) - _floor(low, high) <= small:
+    def search(self, small: float) -> tuple[_LinePoint, _LinePoint]:
+        """Return two points around the minimum of the line, the better one within `small` of it."""
+        low, high = self._line_point(0.0, self.origin), self.evaluate(1.0)
+        while high.slope < 0:
+            low, high = high, self.evaluate(2 * high.step)
+        for _ in range(MAX_LINE_STEPS):
+            if (
+                low.slope >= 0
+                or min(low.point.value, high.point.value) - _tangent_bound(low, high) <= small
+            ):
                 break
-            middle = self.at(_between(low, high))
-            low, high = (middle, high) if middle.rise < 0 else (low, middle)
+            middle = self.evaluate(_middle_step(low, high))
+            low, high = (middle, high) if middle.slope < 0 else (low, middle)
         return low, high
 
 
-def _between(low: _Place, high: _Place) -> float:
-    """Where the rise would be 0 were it linear, but well inside."""
-    share = min(max(low.rise / (low.rise - high.rise), 0.1), 0.9)
+def _middle_step(low: _LinePoint, high: _LinePoint) -> float:
+    """Return the step where a linear slope would be 0, kept well inside the bracket."""
+    share = min(max(low.slope / (low.slope - high.slope), 0.1), 0.9)
     return low.step + share * (high.step - low.step)
 
 
-def _floor(low: _Place, high: _Place) -> float:
-    """Where the tangents at two places around a minimum meet: a lower bound of it."""
+def _tangent_bound(low: _LinePoint, high: _LinePoint) -> float:
+    """Return where the tangents at two points around a minimum meet: a lower bound of it."""
     width = high.step - low.step
-    tangents = high.rise * low.point.value - low.rise * high.point.value
-    return (tangents + low.rise * high.rise * width) / (high.rise - low.rise)
+    tangents = high.slope * low.point.value - low.slope * high.point.value
+    return (tangents + low.slope * high.slope * width) / (high.slope - low.slope)

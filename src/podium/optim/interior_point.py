@@ -1,7 +1,7 @@
-"""An interior point method for the master problem of cutting planes in blocks.
+"""An interior point method for the dual problem of block cutting planes.
 
-minimise 1/2 |w|^2 + sum_i total_i max_k (b_ik + g_ik.w): as a quadratic programme, the height xi_i
-of block i lies above each of its planes by s_ik = xi_i - b_ik - g_ik.w >= 0, and the dual weights
+It minimises 1/2 |w|^2 + sum_i total_i max_k (b_ik + g_ik.w). As a quadratic programme, the height
+xi_i of block i lies above each of its planes by s_ik = xi_i - b_ik - g_ik.w >= 0, and the dual weights
 a_ik >= 0 sum to total_i. Newton's steps follow the path a_ik s_ik = mu to mu = 0 (Mehrotra: On the
 implementation of a primal-dual interior point method, SIAM J. Optimization 1992). With few
 features and many planes a step costs one d x d system and n d^2 operations to make it.
@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from podium.optim.linear import Floats
 from podium.optim.threads import one_blas_thread
+from podium.typing import Floats
 
-NEARLY_ALL = 0.99  # of the way to the boundary
-LEAST_SHARE = 1e-3  # of a block's weight that each plane has at the start
-MAX_STEPS = 100
+BOUNDARY_SHARE = 0.99
+"""The share of the way to the boundary that a step goes."""
+MIN_START_SHARE = 1e-3
+"""The least share of a block's weight that each plane has at the start."""
+MAX_NEWTON_STEPS = 100
 
 
 def interior_point(
@@ -29,23 +31,23 @@ def interior_point(
     weights: Floats,
     enough: float,
 ) -> tuple[Floats, Floats]:
-    """The dual weights of the planes and the minimiser w, to a duality gap of `enough`.
+    """Return the dual weights of the planes and the minimiser w, to a duality gap of `enough`.
 
-    w is -sum a g but for what the method leaves, which matters where slopes are large: it is the
-    better point, the weights are the proof.
+    w is nearly -sum a g. The difference matters if slopes are large: w is the better point, and the
+    weights are the proof.
 
     Parameters
     ----------
     slopes, offsets
-        g and b, one row a plane, the planes of a block next to each other.
+        g and b, one row per plane, the planes of a block next to each other.
     starts
-        Where each block's planes start; no block is empty.
+        The first plane of each block; no block is empty.
     totals
-        What the weights of each block sum to.
+        The sum of the weights of each block.
     weights
         Weights to start from.
     enough
-        The duality gap asked for.
+        The duality gap to reach.
 
     Examples
     --------
@@ -59,10 +61,12 @@ def interior_point(
     ([1.0, 1.0], [1.0])
     """
     with one_blas_thread():
-        return _follow(_Path(slopes, offsets, starts, totals), weights, enough)
+        return _follow(_CentralPath(slopes, offsets, starts, totals), weights, enough)
 
 
-class _Path:
+class _CentralPath:
+    """The problem whose central path Newton's steps follow."""
+
     def __init__(
         self, slopes: Floats, offsets: Floats, starts: NDArray[np.int64], totals: Floats
     ) -> None:
@@ -83,16 +87,16 @@ class _Path:
         return float(w @ w / 2 + self.totals @ tops)
 
     def dual(self, a: Floats) -> float:
-        """A lower bound where the weights of each block sum to its total."""
+        """Return a lower bound; the weights of each block are scaled to its total."""
         a = a * self.spread(self.totals / self.sums(a))
         w = self.G.T @ a
         return float(self.b @ a - w @ w / 2)
 
 
-class _Newton:
+class _NewtonSystem:
     """The linear system of one step, factored once for the predictor and the corrector."""
 
-    def __init__(self, path: _Path, a: Floats, s: Floats) -> None:
+    def __init__(self, path: _CentralPath, a: Floats, s: Floats) -> None:
         self.path, self.a, self.s = path, a, s
         self.D = a / s
         weighted = path.G * self.D[:, None]
@@ -102,7 +106,7 @@ class _Newton:
         self.factor = cho_factor(K)
 
     def step(self, aim: Floats, r_w: Floats, r: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Changes of (w, xi, a, s) that bring a s to a s + s aim; r_w and r are to vanish."""
+        """Return changes of (w, xi, a, s) that turn a s into a s + s aim and remove r_w and r."""
         path = self.path
         t = path.sums(aim) + r
         right = -r_w - path.G.T @ aim + self.h.T @ (t / self.sum_D)
@@ -112,34 +116,34 @@ class _Newton:
         return dw, dxi, aim - self.D * ds, ds
 
 
-def _follow(path: _Path, weights: Floats, enough: float) -> tuple[Floats, Floats]:
+def _follow(path: _CentralPath, weights: Floats, enough: float) -> tuple[Floats, Floats]:
     share = path.spread(path.totals / path.sizes)
-    a = (1 - LEAST_SHARE) * weights + LEAST_SHARE * share
+    a = (1 - MIN_START_SHARE) * weights + MIN_START_SHARE * share
     w = -path.G.T @ a
     heights = path.heights(w)
     tops = np.maximum.reduceat(heights, path.starts)
-    # A first mu as large as the gap that is there, so that neither a nor s starts on the boundary.
+    # The first mu is as large as the gap, so that neither a nor s starts on the boundary.
     mean = max(float(path.totals @ tops - a @ heights), enough) / len(a)
     xi = tops + mean * path.sizes / path.totals
     s = path.spread(xi) - heights
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         if path.primal(w) - path.dual(a) <= enough:
             break
         mu = float(a @ s) / len(a)
-        newton = _Newton(path, a, s)
+        newton = _NewtonSystem(path, a, s)
         r_w, r = w + path.G.T @ a, path.sums(a) - path.totals
         *_, da, ds = newton.step(-a, r_w, r)
         length = min(_length(a, da), _length(s, ds), 1.0)
         reached = float((a + length * da) @ (s + length * ds)) / len(a)
         aimed = mu * (reached / mu) ** 3
         dw, dxi, da, ds = newton.step((aimed - da * ds) / s - a, r_w, r)
-        length = min(NEARLY_ALL * min(_length(a, da), _length(s, ds)), 1.0)
+        length = min(BOUNDARY_SHARE * min(_length(a, da), _length(s, ds)), 1.0)
         w, xi, a = w + length * dw, xi + length * dxi, a + length * da
-        s = np.maximum(path.spread(xi) - path.heights(w), s * (1 - NEARLY_ALL) / 2)
+        s = np.maximum(path.spread(xi) - path.heights(w), s * (1 - BOUNDARY_SHARE) / 2)
     return a * path.spread(path.totals / path.sums(a)), w
 
 
 def _length(x: Floats, dx: Floats) -> float:
-    """How far x may go along dx until one of it is 0."""
+    """Return how far x may go along dx until a component is 0."""
     falling = dx < 0
     return float(np.min(x[falling] / -dx[falling], initial=np.inf))

@@ -1,6 +1,7 @@
-"""BLAS on one thread: more would change the last bits, and cost more than they save on small matrices.
+"""Limits of threads: BLAS on one thread, and OpenMP on one thread in a forked child.
 
-OpenMP on one thread in a forked child, where its other threads are missing.
+More threads of BLAS would change the last bits, and cost more than they save on small matrices. A
+forked child has no other threads of OpenMP.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _IMPORTED_BY = os.getpid()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """A context in which NumPy's and SciPy's BLAS use one thread.
+    """Return a context in which NumPy's and SciPy's BLAS use one thread.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def _openmp() -> Any:
 
 @cache
 def _controller() -> Any:
-    """Finding the libraries takes milliseconds, so it is done once, when all are loaded."""
+    """Return a controller of the BLAS libraries; it takes milliseconds to find them, so only once."""
     import scipy.linalg  # noqa: F401 - brings its own BLAS
     from threadpoolctl import ThreadpoolController
 

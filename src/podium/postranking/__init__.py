@@ -1,12 +1,10 @@
-"""A ranking and rules in, a ranking out."""
+"""Post-ranking: a ranking and rules in, a ranking out."""
 
 from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
-from podium.postranking.binding import BoundRule, Listing
-from podium.postranking.checking import examine_rules
-from podium.postranking.findings import Finding
+from podium.postranking.listing import Listing
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
 from podium.postranking.methods.diversity import MMR, XQuAD
@@ -22,7 +20,9 @@ from podium.postranking.places.constraints import (
 )
 from podium.postranking.postrank import METHODS, postrank
 from podium.postranking.result import Move, PostRanking, RuleOutcome
-from podium.postranking.rule_index import RuleTally
+from podium.postranking.rule_check import examine_rules
+from podium.postranking.rule_index import RuleUsage
+from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
 from podium.postranking.rules.kinds import (
     RULES,
@@ -36,7 +36,7 @@ from podium.postranking.rules.kinds import (
     Together,
     TopK,
 )
-from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.schema import schema
 from podium.postranking.rules.selectors import Each, Where
 from podium.postranking.settings import Settings
@@ -76,7 +76,7 @@ __all__ = [
     "Radical",
     "Rule",
     "RuleOutcome",
-    "RuleTally",
+    "RuleUsage",
     "SCORE_DIGITS",
     "Settings",
     "Together",
@@ -99,7 +99,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PostRanker":  # rankers bring scikit-learn, which takes most of a second
+    if name == "PostRanker":  # rankers import scikit-learn, which takes most of a second
         from podium.postranking.postranker import PostRanker
 
         return PostRanker

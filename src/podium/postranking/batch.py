@@ -1,4 +1,4 @@
-"""`postrank_batch`: every list of a run under the same rules, solved together."""
+"""`postrank_batch`: post-rank every list of a run under the same rules, many lists at once."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.data.groups import Groups
+from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
-from podium.data.strings import Strings
 from podium.data.trec import Run
 from podium.postranking.explanation import explain_list
-from podium.postranking.lists import Catalogue
+from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
 from podium.postranking.ordering import place_documents, solve
-from podium.postranking.places.placement import LIMIT
+from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.postrank import make_method
 from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import Lists, QueryList, errors_naming, lists_of, own_fields
 from podium.postranking.result import PostRanking
-from podium.postranking.rule_index import RuleIndex, RuleTally
+from podium.postranking.rule_index import RuleIndex, RuleUsage
 from podium.postranking.rules.rule import Rule
-from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
+from podium.postranking.settings import (
+    Conflicts,
+    MissingDocuments,
+    Settings,
+    check_day,
+    check_rules,
+)
 
 DOCUMENTS_PER_BLOCK = 100_000
-"""Documents that are solved together: enough for all threads, little memory."""
+"""Documents that are solved together: enough for all threads, in little memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,11 +49,11 @@ class PostRankedRun(Mapping[str, PostRanking]):
     lists
         A `PostRanking` for each query id.
     rules
-        What became of each rule over all lists, as given.
+        The use of each rule over all lists, in the order of the rules.
     """
 
     lists: Mapping[str, PostRanking]
-    rules: tuple[RuleTally, ...]
+    rules: tuple[RuleUsage, ...]
 
     def __getitem__(self, qid: str) -> PostRanking:
         return self.lists[qid]
@@ -60,7 +66,7 @@ class PostRankedRun(Mapping[str, PostRanking]):
 
     def __repr__(self) -> str:
         moved = sum(len(one.moved) > 0 for one in self.lists.values())
-        idle = sum(not tally.lists for tally in self.rules)
+        idle = sum(not usage.lists for usage in self.rules)
         return (
             f"PostRankedRun({len(self):,} queries, {moved:,} changed, "
             f"{len(self.rules):,} rules, {idle:,} never acted)"
@@ -68,7 +74,7 @@ class PostRankedRun(Mapping[str, PostRanking]):
 
     @cached_property
     def run(self) -> Run:
-        """The documents shown, as a run: scores fall by one a place, so that files keep the order."""
+        """The documents shown, as a run; scores fall by one per place, so that files keep the order."""
         sizes = [len(one) for one in self.lists.values()]
         docids = Strings.of(str(doc) for one in self.lists.values() for doc in one)
         scores = [
@@ -92,13 +98,13 @@ def postrank_batch(
     queries: Mapping[str, str] | None = None,
     fields: Catalogue | None = None,
     today: datetime.date | None = None,
-    missing: Missing = "report",
+    missing: MissingDocuments = "report",
     conflicts: Conflicts = "error",
-    limit: int = LIMIT,
+    limit: int = SEARCH_LIMIT,
     explain: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> PostRankedRun:
-    """Put every list of a run under the same rules; the settings are those of `postrank`.
+    """Post-rank every list of a run under the same rules; the settings are those of `postrank`.
 
     Parameters
     ----------
@@ -142,7 +148,7 @@ def postrank_batch(
             index.count(numbers, result)
             if progress is not None:
                 progress(1)
-    return PostRankedRun(results, index.tallies())
+    return PostRankedRun(results, index.usage())
 
 
 def _prepare(
@@ -150,7 +156,7 @@ def _prepare(
 ) -> tuple[list[int], PreparedList]:
     """Return the numbers of the rules that can act on a list, and the list prepared with them."""
     listing = query_list.listing
-    numbers = index.acting_on(query_list.text, listing.docs)
+    numbers = index.candidates(query_list.text, listing.docs)
     rules = tuple(index.rules[number] for number in numbers)
     with errors_naming(query_list.qid):
         return numbers, prepare_listing(listing, query_list.scores, rules, settings)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from podium.errors import UndecidedError
-from podium.postranking.conflicts import SEARCH_SHARES, minimal_conflict, rule_sort_key
-from podium.postranking.places.constraints import Constraint
+from podium.postranking.conflicts import CONFLICT_SEARCH_PARTS, minimal_conflict, rule_sort_key
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
 from podium.postranking.rules.kinds import Hide, Pin
@@ -19,8 +17,7 @@ from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings
 
 YieldReason = Literal["priority", "pin", "name"]
-"""Why a rule gives way: the lowest priority; a pin to a hide; the name that sorts last."""
-_ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
+"""Why a rule gives way: its priority is lowest, it is a pin against a hide, or its name sorts last."""
 
 
 class ConflictResolution(NamedTuple):
@@ -46,22 +43,20 @@ class _RuleTurns:
 
     def __init__(self, prepared: PreparedList, settings: Settings) -> None:
         self.prepared, self.rules = prepared, prepared.rules
-        self.limit, self.steps = max(settings.limit // SEARCH_SHARES, 1), settings.limit
-        ranked = sorted(prepared.hard_numbers, key=self._strength)
+        self.steps_per_search = max(settings.limit // CONFLICT_SEARCH_PARTS, 1)
+        self.steps_left = settings.limit
+        ranked = sorted(prepared.hard_numbers, key=self._sort_key)
         self.hides = [number for number in ranked if isinstance(self.rules[number], Hide)]
         self.others = [number for number in ranked if not isinstance(self.rules[number], Hide)]
         self.holding: list[int] = []
         self.yielded: list[int] = []
         self.undecided: set[int] = set()
         self.is_unsure = False
-        """Whether the last try that failed reached the limit."""
-        self._constraints = lru_cache(maxsize=2)(
-            self._constraints_under
-        )  # mostly the same hides again
+        """Whether the last failed try reached the limit."""
         self.order = list(range(len(prepared.visible_rows(self.hides))))
 
     def run(self) -> ConflictResolution:
-        """Give every rule its turn, and a second one to rules that lost to a hide that lost later."""
+        """Give every rule its turn, and a second one to rules that lost to a hide which lost later."""
         rest = self.others
         while rest:
             size = self._count_fitting(
@@ -72,25 +67,26 @@ class _RuleTurns:
                 self._decide(rest[size])
             rest = rest[size + 1 :]
         if any(isinstance(self.rules[number], Hide) for number in self.yielded):
-            while self._return_one():
+            while self._take_back_one():
                 pass
         agreed = replace(
             self.prepared,
             yielded=frozenset(self.yielded),
             undecided=frozenset(self.undecided.intersection(self.yielded)),
         )
-        order = self.order  # the search for clashes comes upon other orders
+        order = self.order  # the search for clashes changes self.order
         return ConflictResolution(replace(agreed, yielded_to=self._clashes()), order)
 
     def _clashes(self) -> dict[int, tuple[int, ...]]:
         """For each rule that gave way, return a least set of rules that hold and clash with it."""
-        self.steps = min(self.steps, self.limit)  # to say why takes less time than the order
+        # Reasons may take less time than the order.
+        self.steps_left = min(self.steps_left, self.steps_per_search)
         decided = [number for number in self.yielded if number not in self.undecided]
         return {number: self._clash(number) for number in decided}
 
     def _clash(self, number: int) -> tuple[int, ...]:
         holding = [*self.hides, *self.holding]
-        stronger = [other for other in holding if self._strength(other) < self._strength(number)]
+        stronger = [other for other in holding if self._sort_key(other) < self._sort_key(number)]
         stronger += [
             hide for hide in self.hides if hide not in stronger and self._bars(hide, number)
         ]
@@ -108,8 +104,9 @@ class _RuleTurns:
         return ()
 
     def _bars(self, hide: int, number: int) -> bool:
-        """Whether a hide holds though its name sorts after that of a pin."""
-        return not isinstance(self.rules[number], Hide) and not self._beats(number, hide)
+        """Whether a rule that hides nothing does not beat this hide."""
+        rule = self.rules[number]
+        return not isinstance(rule, Hide) and not _beats(rule, self.rules[hide])
 
     def _can_hold_all(self, numbers: Sequence[int]) -> bool:
         """Whether rules can hold together; raise if the limit is reached."""
@@ -120,8 +117,8 @@ class _RuleTurns:
         return can
 
     def _decide(self, number: int) -> None:
-        """A rule that does not fit gives way, or the hides that are weaker do."""
-        weaker = [hide for hide in self.hides if self._beats(number, hide)]
+        """Let a rule that does not fit give way, or the weaker hides."""
+        weaker = [hide for hide in self.hides if _beats(self.rules[number], self.rules[hide])]
         stronger = [hide for hide in self.hides if hide not in weaker]
         if not weaker or not self._can_hold(stronger, [*self.holding, number]):
             self._yield(number)
@@ -142,9 +139,9 @@ class _RuleTurns:
         if self.is_unsure:
             self.undecided.add(number)
 
-    def _return_one(self) -> bool:
-        """Keep the strongest rule that gave way and can hold now; whether there is one."""
-        for number in sorted(self.yielded, key=self._strength):
+    def _take_back_one(self) -> bool:
+        """Take back the strongest rule that gave way and can hold now; return whether there is one."""
+        for number in sorted(self.yielded, key=self._sort_key):
             side = self.hides if isinstance(self.rules[number], Hide) else self.holding
             side.append(number)
             if self._can_hold(self.hides, self.holding):
@@ -154,7 +151,7 @@ class _RuleTurns:
         return False
 
     def _count_fitting(self, rest: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> int:
-        """How many of the first rules fit: try 1, 2, 4, ... of them, then between the last two."""
+        """Return how many of the first rules fit: try 1, 2, 4, ... of them, then bisect."""
         low, high = 0, len(rest) + 1
         while high - low > 1:
             none_failed = high > len(rest)
@@ -166,42 +163,29 @@ class _RuleTurns:
         return low
 
     def _can_hold(self, hides: Sequence[int], others: Sequence[int]) -> bool:
-        """Whether rules can hold together within the limit; keeps the order that shows it."""
-        self.is_unsure = self.steps <= 0
+        """Return whether rules can hold together within the limit; keep the order that proves it."""
+        self.is_unsure = self.steps_left <= 0
         if self.is_unsure:
             return False
-        n, by_rule = self._constraints(frozenset(hides))
+        n, by_rule = self.prepared.constraints_by_rule(frozenset(hides))
         constraints = [constraint for number in others for constraint in by_rule.get(number, ())]
-        self.steps -= 1 + (n + len(constraints)) // 8
+        self.steps_left -= 1 + (n + len(constraints)) // 8
         try:
-            placed = place(np.zeros(n), constraints, self.limit)
+            placed = place(np.zeros(n), constraints, self.steps_per_search)
         except UndecidedError:
             self.is_unsure = True
-            self.steps -= self.limit
+            self.steps_left -= self.steps_per_search
             return False
         if placed is not None:
             self.order = placed.order
         return placed is not None
 
-    def _constraints_under(self, hides: frozenset[int]) -> _ShownConstraints:
-        """Return how many documents these rules leave, and the constraints of each rule on them."""
-        rows = self.prepared.visible_rows(hides)
-        constraints: dict[int, list[Constraint]] = {}
-        for number, bound in self.prepared.rules_on(rows):
-            if self.rules[number].hard:
-                constraints.setdefault(number, []).extend(bound.rule.constraints(bound))
-        return len(rows), constraints
+    def _sort_key(self, number: int) -> tuple[object, ...]:
+        """Return a key; smaller is stronger: a higher priority, then the label that sorts first.
 
-    def _strength(self, number: int) -> tuple[object, ...]:
-        """Smaller is stronger: a higher priority, then the label that sorts first.
-
-        Rules with one label differ by what they say, and last by which came first.
+        Rules with the same label are ordered by what they say, then by their numbers.
         """
         return *_strength(self.rules[number]), number
-
-    def _beats(self, number: int, hide: int) -> bool:
-        """Whether a rule is stronger than one that hides."""
-        return _beats(self.rules[number], self.rules[hide])
 
 
 def find_weakest(rules: Sequence[Rule]) -> tuple[int, YieldReason]:

@@ -1,4 +1,4 @@
-"""Conflicts of hard rules: a smallest set of rules that cannot hold together."""
+"""Conflicts of hard rules: minimal sets of rules that cannot hold together."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from podium.postranking.settings import Settings
 T = TypeVar("T")
 
 MAX_UNDECIDED_PARTS = 20
-"""How many parts may be undecided before the search for a minimal one gives up."""
-SEARCH_SHARES = 10
-"""Each step of the search for a minimal conflict has this part of the limit: one tenth."""
+"""Undecided parts before the search for a minimal conflict gives up."""
+CONFLICT_SEARCH_PARTS = 10
+"""Each step of the search for a minimal conflict has one tenth of the limit."""
 MAX_RULES_IN_ERROR = 20
 """Rules that the text of an error lists; the error has them all."""
 
@@ -27,14 +27,14 @@ MAX_RULES_IN_ERROR = 20
 def minimal_conflict(
     rules: Sequence[T], possible: Callable[[Sequence[T]], bool], monotone: bool = False
 ) -> list[T]:
-    """A part of impossible rules that is impossible, and no longer so without any one of them.
+    """Return a minimal conflict: rules that cannot hold together, but can without any one of them.
 
     Rules are added until they become impossible: the last one belongs to the part, and those after it
-    do not matter. With it in place the same again, until the part is impossible by itself (Hemery,
-    Lecoutre, Sais, Boussemart, Extracting MUCs from constraint networks, ECAI 2006).
+    do not matter. With it in place the same is done again, until the part is impossible by itself
+    (Hemery, Lecoutre, Sais, Boussemart, Extracting MUCs from constraint networks, ECAI 2006).
 
-    Where `possible` raises `UndecidedError` the rules are taken as possible on the way. What that
-    leaves unproved is proved at the end, or the error stands.
+    If `possible` raises `UndecidedError`, the rules count as possible on the way. The end proves what
+    that left open, or raises the error.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def minimal_conflict(
 
 
 def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list[T], bool]:
-    """A small impossible part of impossible rules, and whether nothing on the way was undecided."""
+    """Return a small impossible part of impossible rules, and whether all on the way was decided."""
     undecided = 0
 
     def perhaps(rules: Sequence[T]) -> bool:
@@ -96,13 +96,23 @@ def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tu
 def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
     """Return the error that names hard rules that cannot hold together."""
     rules = [prepared.rules[number] for number in find_conflict(prepared, settings)]
-    return ConflictError(_conflict_message(rules), rules)
+    error = ConflictError(_conflict_message(rules), rules)
+    return (
+        error
+        if len(rules) == 1
+        else error.advise(
+            python=_YIELD_ADVICE.format("conflicts='yield'"),
+            command_line=_YIELD_ADVICE.format("--conflicts yield"),
+        )
+    )
 
 
 def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
     """Return the numbers of hard rules that cannot hold together but can without any one; or none."""
 
-    def possible(numbers: Sequence[int], limit: int = settings.limit // SEARCH_SHARES) -> bool:
+    def possible(
+        numbers: Sequence[int], limit: int = settings.limit // CONFLICT_SEARCH_PARTS
+    ) -> bool:
         n, constraints = prepared.constraints(numbers)
         return not constraints or place(np.zeros(n), constraints, limit) is not None
 
@@ -121,9 +131,9 @@ def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
 def _shrink_conflict(
     prepared: PreparedList, possible: Callable[[Sequence[int]], bool]
 ) -> list[int]:
-    """A conflict with few rules: first of those that hide nothing, then of those that hide.
+    """Return a conflict with few rules: first of those that hide nothing, then of those that hide.
 
-    To hide a document can make other rules possible: the rest is tried once more by itself.
+    Hiding a document can make other rules possible, so that the rest is tried once more by itself.
     """
     numbers = _distinct_rules(prepared)
     hides = [number for number in numbers if isinstance(prepared.rules[number], Hide)]
@@ -141,9 +151,9 @@ def _shrink_conflict(
 
 
 def _distinct_rules(prepared: PreparedList) -> list[int]:
-    """The hard rules, of highest priority first, and of those that say the same only one.
+    """Return the hard rules, of highest priority first, and only one of rules that say the same.
 
-    What gives way does not depend on the order in which rules were given.
+    So the conflict does not depend on the order in which the user gave the rules.
     """
     strongest: dict[tuple[object, ...], int] = {}
     for number in prepared.hard_numbers:
@@ -160,8 +170,11 @@ def rule_sort_key(rule: Rule) -> tuple[object, ...]:
     return -rule.priority, rule.kind, repr(rule.selectors), rule.numbers
 
 
+_YIELD_ADVICE = "or give them priorities and {}, by which the least priority gives way"
+
+
 def _conflict_message(rules: Sequence[Rule]) -> str:
-    """What is wrong with a minimal conflict, and what to do."""
+    """Return what is wrong with a minimal conflict, and what to do."""
     names = [rule.label for rule in rules[:MAX_RULES_IN_ERROR]]
     if len(rules) > MAX_RULES_IN_ERROR:
         names.append(f"and {len(rules) - MAX_RULES_IN_ERROR} more")
@@ -172,6 +185,5 @@ def _conflict_message(rules: Sequence[Rule]) -> str:
         )
     return (
         f"expected hard rules that can hold together, got {len(rules)} that cannot: "
-        f"{'; '.join(names)}; without any one of them the others can: remove one, make one soft, or "
-        "give them priorities and conflicts='yield', by which the least priority gives way"
+        f"{'; '.join(names)}; without any one of them the others can: remove one, make one soft"
     )

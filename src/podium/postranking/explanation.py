@@ -1,96 +1,89 @@
-"""Explain an order: what became of each rule, where each document went, and because of which rules."""
+"""Explain a placed list: the outcome of each rule, and the rules that moved each document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain, repeat
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import kernels
 from podium.postranking.methods.bradley_terry import by_score
 from podium.postranking.methods.problem import Solution
+from podium.postranking.move_reasons import MoveReasons
 from podium.postranking.ordering import PlacedList
 from podium.postranking.preparation import PreparedList
-from podium.postranking.reasons import MoveReasons
-from podium.postranking.result import Move, PostRanking, RuleOutcome
+from podium.postranking.result import PostRanking, RuleOutcome
 from podium.postranking.rules.kinds import Hide
-from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings
 from podium.postranking.work_budget import check_time
 
-# A document's move without a call of a Python function for each.
-_move = partial(tuple.__new__, Move)
-
 
 def explain_list(placed: PlacedList, settings: Settings, *, reasons: bool = True) -> PostRanking:
-    """Return a placed list with its moves and the outcome of each rule.
+    """Return the result of a placed list: its order, its moves and the outcome of each rule.
 
-    Without `reasons`, moves do not say because of which rules: to find out takes the longest.
+    Without `reasons`, moves do not name the rules behind them, which take the longest to find.
     """
     check_time()
-    prepared, solution, placement = placed
-    order = np.array(placement.order, dtype=np.int64)
-    shown, hidden = prepared.shown_rows[order], prepared.hidden_rows
-    rows = np.concatenate([shown, hidden])
+    prepared, solution, order, proved_optimal = placed
+    n_shown = len(order)
+    rows = np.concatenate([prepared.shown_rows[order], prepared.hidden_rows])
     place = prepared.places(order)
-    because: Iterator[tuple[Rule, ...]] = repeat((), len(rows))
-    if reasons:
-        moved = place != np.arange(1, len(place) + 1)
-        because = _move_reasons(prepared, solution, place).rules_of(rows, moved)
-    docs = [*map(prepared.listing.docs.__getitem__, rows.tolist())]
-    places = [*range(1, len(shown) + 1), *[None] * len(hidden)]
+    docs = tuple(map(prepared.listing.docs.__getitem__, rows.tolist()))
     return PostRanking(
-        order=tuple(docs[: len(shown)]),
+        order=docs[:n_shown],
         scores=tuple(solution.scores[order].tolist()),
         rules=tuple(_rule_outcomes(prepared, place)),
-        moves=tuple(map(_move, zip(docs, (rows + 1).tolist(), places, because, strict=True))),
-        kendall=inversions(shown),
+        hidden=docs[n_shown:],
+        origins=tuple((rows + 1).tolist()),
+        because=_move_reasons(prepared, solution, place).rules_of(rows) if reasons else (),
         method=settings.method.name,
         value=float(solution.value),
         iterations=int(solution.iterations),
         gradient_norm=float(solution.gradient_norm),
         converged=bool(solution.converged),
-        proved_optimal=placement.proved_optimal,
+        proved_optimal=proved_optimal,
     )
 
 
 def _move_reasons(
     prepared: PreparedList, solution: Solution, place: NDArray[np.int64]
 ) -> MoveReasons:
-    """Why each document moved: hidden ones made room, soft rules gave scores, hard ones places."""
+    """Find why each document moved, stage by stage.
+
+    First hard rules hide documents and the others close up. Then soft rules give scores, and the order
+    by score. Then hard rules change places.
+    """
     reasons = MoveReasons(len(place), prepared.rules)
     before = start = np.arange(1, len(place) + 1)
-    if not prepared.hard_acting:
-        reasons.add_stage(prepared.soft_acting, start, place)
+    if not prepared.hard_rules:
+        reasons.add_stage(prepared.soft_rules, start, place)
         return reasons
     if len(prepared.hidden_rows):
         before = prepared.places(np.arange(len(prepared.shown_rows)))
-        hides = [one for one in prepared.hard_acting if isinstance(one[1].rule, Hide)]
+        hides = [pair for pair in prepared.hard_rules if isinstance(pair[1].rule, Hide)]
         reasons.add_stage(hides, start, before)
     scored = prepared.places(by_score(solution.scores))
-    reasons.add_stage(prepared.soft_acting, before, scored)
+    reasons.add_stage(prepared.soft_rules, before, scored)
     scored_places = scored[prepared.shown_rows].tolist()
     # Only hard rules that the scores alone would break moved anything.
     broken = {
         number
-        for number, bound in prepared.rules_on(prepared.shown_rows)
-        if prepared.is_hard(number) and bound.slack(scored_places)
+        for number, bound_rule in prepared.rules_on(prepared.shown_rows)
+        if prepared.is_hard(number) and bound_rule.slack(scored_places)
     }
-    reasons.add_stage([one for one in prepared.hard_acting if one[0] in broken], scored, place)
+    reasons.add_stage([pair for pair in prepared.hard_rules if pair[0] in broken], scored, place)
     return reasons
 
 
 def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator[RuleOutcome]:
-    """What became of each rule if every row is at this place, hidden ones behind the rest."""
+    """Yield the outcome of each rule if row i stands at place[i], hidden rows after the rest."""
     places = place[prepared.shown_rows].tolist()
     slack, absent = [0] * len(prepared.rules), {}
-    for number, bound in chain(prepared.rules_on(prepared.shown_rows), prepared.idle):
-        slack[number] = max(slack[number], bound.slack(places))
-        if bound.absent:
-            absent[number] = bound.absent
+    for number, bound_rule in chain(prepared.rules_on(prepared.shown_rows), prepared.idle_rules):
+        slack[number] = max(slack[number], bound_rule.slack(places))
+        if bound_rule.absent:
+            absent[number] = bound_rule.absent
     for number, rule in enumerate(prepared.rules):
         yield RuleOutcome(
             rule,
@@ -104,10 +97,3 @@ def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator
                 prepared.rules[other] for other in prepared.yielded_to.get(number, ())
             ),
         )
-
-
-def inversions(order: NDArray[np.int64]) -> int:
-    """Return how many pairs of rows stand the other way round."""
-    n = len(order)
-    places = order.astype(np.float64).reshape(n, 1)
-    return int(kernels.disagreements(places, np.arange(n), np.array([0, n]))[0, 0, 0])

@@ -1,9 +1,12 @@
-"""The order of a prepared list: soft rules give scores, hard rules restrict the places."""
+"""Order a prepared list: soft rules give scores, hard rules restrict the places."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from podium.errors import UndecidedError
 from podium.postranking.conflict_resolution import resolve_conflicts
@@ -17,11 +20,16 @@ from podium.postranking.settings import Settings
 
 
 class PlacedList(NamedTuple):
-    """A list whose order is decided: its rules as they hold in the end, its scores and places."""
+    """A list whose order is decided: its rules as they hold in the end, its scores, and the order.
+
+    `order` has the documents shown, best first. `proved_optimal` says whether no order that meets
+    the hard rules has a lower sum of score times place.
+    """
 
     prepared: PreparedList
     solution: Solution
-    placement: Placement
+    order: NDArray[np.int64]
+    proved_optimal: bool
 
 
 def solve(lists: Sequence[PreparedList], settings: Settings) -> list[Solution]:
@@ -37,12 +45,11 @@ def place_documents(prepared: PreparedList, solution: Solution, settings: Settin
     """
     _, constraints = prepared.constraints(prepared.hard_numbers)
     if not constraints:
-        order = by_score(solution.scores).tolist()
-        return PlacedList(prepared, solution, Placement(order, proved_optimal=True))
+        return PlacedList(prepared, solution, by_score(solution.scores), proved_optimal=True)
     may_yield = settings.conflicts == "yield"
     placement = _find_placement(solution, constraints, settings, may_give_up=may_yield)
     if placement is not None:
-        return PlacedList(prepared, solution, placement)
+        return _placed_list(prepared, solution, placement)
     if not may_yield:
         raise conflict_error(prepared, settings)
     resolution = resolve_conflicts(prepared, settings)
@@ -50,8 +57,13 @@ def place_documents(prepared: PreparedList, solution: Solution, settings: Settin
     (solution,) = solve([agreed], settings)
     _, constraints = agreed.constraints(agreed.hard_numbers)
     placement = _find_placement(solution, constraints, settings, may_give_up=True)
-    # If the search gives up again, the order that showed that the rules can hold has to do.
-    return PlacedList(agreed, solution, placement or Placement(resolution.order, False))
+    # If the search gives up again, use the order that proved that the rules can hold.
+    return _placed_list(agreed, solution, placement or Placement(resolution.order, False))
+
+
+def _placed_list(prepared: PreparedList, solution: Solution, placement: Placement) -> PlacedList:
+    order = np.array(placement.order, dtype=np.int64)
+    return PlacedList(prepared, solution, order, placement.proved_optimal)
 
 
 def _find_placement(

@@ -1,4 +1,4 @@
-"""`postrank`: a list and rules in, a list out."""
+"""`postrank`: a list and rules in, a list out, in four steps: prepare, solve, place, explain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium.errors import UnknownNameError
 from podium.postranking.explanation import explain_list
-from podium.postranking.lists import Catalogue
+from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.diversity import MMR, XQuAD
@@ -18,12 +18,18 @@ from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
 from podium.postranking.ordering import place_documents, solve
-from podium.postranking.places.placement import LIMIT
+from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.preparation import prepare
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
-from podium.postranking.rules.selectors import Document
-from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
+from podium.postranking.settings import (
+    Conflicts,
+    MissingDocuments,
+    Settings,
+    check_day,
+    check_rules,
+)
+from podium.typing import Document
 
 METHODS: dict[str, type[Method]] = {
     "bradley-terry": BradleyTerry,
@@ -51,12 +57,12 @@ def postrank(
     query: str | None = None,
     fields: Catalogue | None = None,
     today: datetime.date | None = None,
-    missing: Missing = "error",
+    missing: MissingDocuments = "error",
     conflicts: Conflicts = "error",
-    limit: int = LIMIT,
+    limit: int = SEARCH_LIMIT,
     explain: bool = True,
 ) -> PostRanking:
-    """Put one list under rules.
+    """Post-rank one list under rules.
 
     Parameters
     ----------
@@ -64,21 +70,21 @@ def postrank(
         The documents, best first, each once: ids, or mappings with an ``id`` and fields that rules
         select by.
     rules
-        Of `RULES`; their order does not matter.
+        The rules; their order does not matter.
     scores
-        The model's scores, one for each document; then they give the original order, and documents
-        of equal score stay as they are.
+        The model's scores, one per document. They give the original order; documents of equal score
+        keep the order of `docs`.
     prior
-        c of tau = c n, what keeps the scores finite.
+        c of tau = c n, which keeps the scores finite.
     base
-        How pairs of the original order are weighted: ``uniform`` (the paper), or ``margin``, by how
-        far apart the model's scores are.
+        The weight of pairs of the original order: ``uniform`` (the paper), or ``margin``, by the
+        difference of the model's scores.
     pairs
-        ``without``: ranks that a rule names are counted without the document; ``printed``: with it,
-        as in the paper, where a promoted document stops one place short.
+        ``without``: the ranks of a rule are counted without its document; ``printed``: with it, as in
+        the paper, where a promoted document stops one place short.
     scale
-        Whether a rule's weight is spread over its pairs (``rule``) or that of every pair (``pair``,
-        the paper).
+        ``rule``: a rule's weight is spread over its pairs; ``pair``: every pair has this weight, as in
+        the paper.
     method
         A name of `METHODS`, or a method.
     query
@@ -86,18 +92,18 @@ def postrank(
     fields
         The fields of documents by their ids, where `docs` are ids.
     today
-        For rules that hold between dates; the day of the call unless given.
+        The day for rules with dates; None: the day of the call.
     missing
-        What to do with a rule that names a document that is not in the list: ``error``, or ``report``
-        it in the result.
+        What to do with a rule that names a document which is not in the list: ``error``, or
+        ``report`` it in the result.
     conflicts
         What to do with hard rules that cannot hold together: ``error``, or ``yield``: the rule of lower
         priority gives way and becomes soft; at equal priority a pin gives way to a hide, else the rule
         whose label sorts last. Then there is always a list.
     limit
-        How far the search for an order under hard rules goes before it is undecided.
+        Steps of the search for an order under hard rules before it is undecided.
     explain
-        Whether each move says because of which rules; without, the result is there sooner.
+        Whether moves name the rules behind them; without, the result is there sooner.
 
     Examples
     --------
@@ -107,6 +113,7 @@ def postrank(
     'ebcdfa'
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
+    # Which rows does each rule name? Soft rules give scores; hard rules restrict the order by score.
     prepared = prepare(docs, check_rules(rules), scores, settings, query, check_day(today), fields)
     (solution,) = solve([prepared], settings)
     placed = place_documents(prepared, solution, settings)

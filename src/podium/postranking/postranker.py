@@ -1,4 +1,4 @@
-"""`PostRanker`: a ranker whose lists are put under rules."""
+"""`PostRanker`: a ranker whose lists are post-ranked under rules."""
 
 from __future__ import annotations
 
@@ -12,42 +12,51 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium.data import RankingData
-from podium.data.files import Path_
 from podium.errors import MissingDocidsError, UnknownNameError, UsageError
 from podium.postranking.batch import PostRankedRun, postrank_batch
-from podium.postranking.lists import Catalogue
+from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
-from podium.postranking.methods.problem import Base, Floats, Method
-from podium.postranking.places.placement import LIMIT
+from podium.postranking.methods.problem import Base, Method
+from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.postrank import make_method
 from podium.postranking.result import PostRanking
 from podium.postranking.rules.rule import Rule
-from podium.postranking.settings import Conflicts, Missing, Settings, check_day, check_rules
-from podium.rankers.history import Callback, Watch
+from podium.postranking.settings import (
+    Conflicts,
+    MissingDocuments,
+    Settings,
+    check_day,
+    check_rules,
+)
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult, Learner
+from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
-from podium.rankers.ranker import Learned, Learner, RankedList, Ranker, check_top
+from podium.rankers.ranked_lists import RankedList, check_k
+from podium.rankers.ranker import Ranker
+from podium.typing import Floats, Path_
 
 
 @dataclass(eq=False, repr=False)
 class PostRanker(Ranker):
-    """A ranker under rules, and a ranker itself, so that it is evaluated, tuned and compared as one.
+    """A ranker under rules. It is a ranker itself, which can be evaluated, tuned and compared.
 
     Scores are minus the places after post-ranking, hidden documents last. Rules name documents by
-    their ids, so that ``predict`` takes RankingData with document ids.
+    their ids, so that `predict` needs RankingData with document ids.
 
     Parameters
     ----------
     model
         The ranker whose lists are post-ranked. A fitted one is used as it is; ``fit`` fits a copy.
     rules
-        What every list is put under; see `postrank_batch` for these and the settings below.
+        The rules for every list; see `postrank_batch` for these and the settings below.
     prior, base, pairs, scale, method, missing, conflicts, limit
         How lists are post-ranked.
     queries, fields
         The text of queries and the fields of documents by their ids; the data's own texts unless
         given.
     today
-        The day for rules with dates; that of the call unless given.
+        The day for rules with dates; None: the day of the call.
 
     Examples
     --------
@@ -74,13 +83,13 @@ class PostRanker(Ranker):
     queries: Mapping[str, str] | None = None
     fields: Catalogue | None = None
     today: datetime.date | None = None
-    missing: Missing = "report"
+    missing: MissingDocuments = "report"
     conflicts: Conflicts = "error"
-    limit: int = LIMIT
+    limit: int = SEARCH_LIMIT
 
     @property
     def ranker(self) -> Ranker:
-        """The ranker that makes the lists: the one that was fitted here, or else the one given."""
+        """The ranker that makes the lists: the one fitted here, or else `model`."""
         fitted: Ranker | None = self.__dict__.get("ranker_")
         return self.model if fitted is None else fitted
 
@@ -104,7 +113,7 @@ class PostRanker(Ranker):
         self.ranker_ = ranker
         return self
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Never called: the model under the rules learns."""
         raise AssertionError("its ranker learns")
 
@@ -128,10 +137,12 @@ class PostRanker(Ranker):
         return self.model.ranking_data(X, *columns, **options)
 
     def postrank(self, data: RankingData) -> PostRankedRun:
-        """Return the lists of ranking data after their rules, with what became of each rule."""
+        """Return the lists of ranking data after their rules, with the use of each rule."""
         return self._postrank(data, explain=True)
 
-    def _postrank(self, data: RankingData, *, explain: bool) -> PostRankedRun:
+    def _postrank(
+        self, data: RankingData, *, explain: bool, ignore_scaling: bool = False
+    ) -> PostRankedRun:
         self.check_settings()
         if not isinstance(data, RankingData):
             raise MissingDocidsError(
@@ -139,16 +150,17 @@ class PostRanker(Ranker):
                 f"{type(data).__name__}; see RankingData.from_arrays(X, y, qid=qid, docid=docid)"
             )
         data.require_docids("post-ranking")
+        options = {"ignore_scaling": True} if ignore_scaling else {}
         return postrank_batch(
-            data, self.rules, self.ranker.predict(data), self.prior, self.base, self.pairs,
+            data, self.rules, self.ranker.predict(data, **options), self.prior, self.base, self.pairs,
             scale=self.scale, method=self.method, queries=self.queries, fields=self.fields,
             today=self.today, missing=self.missing, conflicts=self.conflicts, limit=self.limit,
             explain=explain,
         )  # fmt: skip
 
-    def predict(self, X: Any) -> Floats:
-        """Minus the place of each row in its query after the rules, hidden documents last."""
-        return self._places(X, self._postrank(X, explain=False))
+    def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
+        """Return minus the place of each row in its query after the rules, hidden documents last."""
+        return self._places(X, self._postrank(X, explain=False, ignore_scaling=ignore_scaling))
 
     def _places(self, data: RankingData, ruled: PostRankedRun) -> Floats:
         docids, scores = list(data.require_docids("post-ranking")), np.empty(len(data))
@@ -160,8 +172,8 @@ class PostRanker(Ranker):
     def rank(
         self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
     ) -> list[RankedList]:
-        """The top k of each query after the rules, best first; hidden documents are not there."""
-        check_top(k)
+        """Return the top k of each query after the rules, best first, without hidden documents."""
+        check_k(k)
         ruled = self._postrank(X, explain=False)
         scores, docids = self._places(X, ruled), X.docids
         order, lists = X.groups.order(scores), []
@@ -171,14 +183,14 @@ class PostRanker(Ranker):
         return lists
 
     def explain(self, data: RankingData, query: str | int) -> PostRanking:  # type: ignore[override]
-        """One query's list after the rules: where each document came from, went to, and why."""
+        """Return one query's list after the rules, with the moves of documents and their reasons."""
         numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
         if str(query) not in numbers:
             raise UnknownNameError("query", str(query), numbers)
         return self.postrank(data.subset([numbers[str(query)]]))[str(query)]
 
     def save(self, path: Path_) -> NoReturn:
-        """Refused: rules change without the model, and have a file of their own."""
+        """Raise: rules change without the model and have a file of their own."""
         raise UsageError(
             "expected a ranker without rules to save, got a PostRanker; save its ranker "
             "(postranker.ranker.save('model.podium')), keep its rules in a file "

@@ -1,4 +1,4 @@
-"""Prepare a list for post-ranking: what each rule names in it, who is shown, which rules are hard."""
+"""Prepare a list for post-ranking: the rows that each rule names, the rows shown, the hard rules."""
 
 from __future__ import annotations
 
@@ -12,50 +12,63 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.binding import Acting, BoundRule, Listing, bind, text_for_numbers
-from podium.postranking.lists import Catalogue, read_list
-from podium.postranking.methods.problem import Floats, PostRankingProblem
+from podium.postranking.binding import bind, text_for_numbers
+from podium.postranking.list_input import Catalogue, read_list
+from podium.postranking.listing import Listing
+from podium.postranking.methods.problem import PostRankingProblem
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.rules.kinds import Hide
-from podium.postranking.rules.rule import Rule
-from podium.postranking.settings import Missing, Settings
+from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
+from podium.postranking.settings import MissingDocuments, Settings
+from podium.typing import Floats
+
+ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
+"""How many documents are shown, and the constraints of each hard rule on them, by its number."""
+MAX_CACHED_HIDES = 2
+"""Sets of hiding rules whose constraints are kept: the search for a conflict asks for the same ones again."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedList:
-    """A list and its rules: the documents that each rule names, and why a rule does not act."""
+    """A list and its rules, bound to rows; rules are known by their numbers in `rules`.
+
+    `bound_rules` are the rules that act. With `Each` a rule is bound several times under its number.
+    """
 
     listing: Listing
     scores: Floats | None
-    acting: tuple[Acting, ...]
+    bound_rules: tuple[NumberedRule, ...]
     notes: Mapping[int, str]
-    """Why a rule, by its number, does not act, or changes nothing."""
+    """Why a rule does not act or changes nothing, by its number."""
     rules: tuple[Rule, ...]
-    idle: tuple[Acting, ...] = ()
-    """Rules that name nothing in the list."""
+    idle_rules: tuple[NumberedRule, ...] = ()
+    """Rules that name too few documents of the list to act."""
     yielded: frozenset[int] = frozenset()
-    """Hard rules, by their numbers, that gave way to others and are taken as soft."""
+    """Numbers of the hard rules that gave way to others and are taken as soft."""
     undecided: frozenset[int] = frozenset()
     """Those of them that gave way because the search reached its limit."""
     yielded_to: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For a rule that gave way, the rules that it clashes with; none where the search did not end."""
+    """For each rule that gave way, the rules that it clashes with; none if the search did not end."""
+    _constraints: dict[frozenset[int], ShownConstraints] = field(
+        init=False, default_factory=dict, repr=False
+    )
 
     def is_hard(self, number: int) -> bool:
-        """Whether a rule must hold: it is hard and did not give way."""
+        """Whether a rule is hard and did not give way."""
         return self.rules[number].hard and number not in self.yielded
 
     @cached_property
     def hard_numbers(self) -> list[int]:
         """The numbers of the hard rules."""
-        return sorted({number for number, _ in self.acting if self.is_hard(number)})
+        return sorted({number for number, _ in self.bound_rules if self.is_hard(number)})
 
     def visible_rows(self, numbers: Collection[int]) -> NDArray[np.int64]:
         """Return the rows of the documents that these rules do not hide."""
         rows = np.arange(len(self.listing.docs))
         hidden: set[int] = set()
-        for number, bound in self.acting:
-            if number in numbers and isinstance(bound.rule, Hide):
-                hidden.update(bound.rows)
+        for number, bound_rule in self.bound_rules:
+            if number in numbers and isinstance(bound_rule.rule, Hide):
+                hidden.update(bound_rule.rows)
         return np.delete(rows, sorted(hidden)) if hidden else rows
 
     @cached_property
@@ -74,7 +87,7 @@ class PreparedList:
         )
 
     def places(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the place of every row if those shown are in this order and hidden ones behind them."""
+        """Return the place of every row if those shown are in this order; hidden rows stand after n."""
         place = np.empty(len(self.listing.docs), dtype=np.int64)
         place[self.shown_rows[order]] = np.arange(1, len(self.shown_rows) + 1)
         if len(self.hidden_rows):
@@ -82,54 +95,51 @@ class PreparedList:
         return place
 
     @cached_property
-    def hard_acting(self) -> tuple[Acting, ...]:
-        """The hard rules on the whole list."""
-        return tuple(one for one in self.acting if self.is_hard(one[0]))
+    def hard_rules(self) -> tuple[NumberedRule, ...]:
+        """The hard rules, with rows of the whole list, hidden documents included."""
+        return tuple(pair for pair in self.bound_rules if self.is_hard(pair[0]))
 
     @cached_property
-    def soft_acting(self) -> tuple[Acting, ...]:
-        """The soft rules on the whole list."""
-        return tuple(one for one in self.acting if not self.is_hard(one[0]))
+    def soft_rules(self) -> tuple[NumberedRule, ...]:
+        """The soft rules, with rows of the whole list, hidden documents included."""
+        return tuple(pair for pair in self.bound_rules if not self.is_hard(pair[0]))
 
-    def rules_on(self, rows: NDArray[np.int64]) -> tuple[Acting, ...]:
-        """Return the rules on these documents alone, which are numbered anew."""
+    def rules_on(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
+        """Return the bound rules restricted to these rows; rows get new numbers, rules keep theirs."""
         if len(rows) == len(self.listing.docs):
-            return self.acting
+            return self.bound_rules
         return self._rules_on_shown if rows is self.shown_rows else self._restrict(rows)
 
     @cached_property
-    def _rules_on_shown(self) -> tuple[Acting, ...]:
+    def _rules_on_shown(self) -> tuple[NumberedRule, ...]:
         return self._restrict(self.shown_rows)
 
-    def _restrict(self, rows: NDArray[np.int64]) -> tuple[Acting, ...]:
+    def _restrict(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         new_row = {row: at for at, row in enumerate(rows.tolist())}
-        return tuple((number, bound.among(new_row)) for number, bound in self.acting)
-
-    @cached_property
-    def constraints_by_rule(self) -> list[tuple[int, list[Constraint]]]:
-        """The constraints of each hard rule, by its number, while no document is hidden."""
-        return [
-            (number, list(bound.rule.constraints(bound)))
-            for number, bound in self.acting
-            if self.rules[number].hard
-        ]
+        return tuple(
+            (number, bound_rule.restrict(new_row)) for number, bound_rule in self.bound_rules
+        )
 
     def constraints(self, numbers: Collection[int]) -> tuple[int, list[Constraint]]:
         """Return how many documents these hard rules show, and the constraints on their places."""
-        numbers = frozenset(numbers)
         if not numbers:
             return len(self.listing.docs), []
-        rows = self.visible_rows(numbers)
-        by_rule = self.constraints_by_rule
-        if len(rows) < len(self.listing.docs):
-            by_rule = [
-                (number, list(bound.rule.constraints(bound)))
-                for number, bound in self.rules_on(rows)
-                if number in numbers
-            ]
-        return len(rows), [
-            constraint for number, own in by_rule if number in numbers for constraint in own
-        ]
+        hides = frozenset(n for n in numbers if isinstance(self.rules[n], Hide))
+        n_shown, by_rule = self.constraints_by_rule(hides)
+        return n_shown, [c for n in sorted(numbers) for c in by_rule.get(n, ())]
+
+    def constraints_by_rule(self, hides: frozenset[int]) -> ShownConstraints:
+        """Return how many documents these rules leave, and the constraints of all hard rules on them."""
+        if hides not in self._constraints:
+            rows = self.visible_rows(hides)
+            by_rule: dict[int, list[Constraint]] = {}
+            for number, bound_rule in self.rules_on(rows):
+                if self.rules[number].hard:
+                    by_rule.setdefault(number, []).extend(bound_rule.rule.constraints(bound_rule))
+            if len(self._constraints) == MAX_CACHED_HIDES:
+                self._constraints.clear()
+            self._constraints[hides] = len(rows), by_rule
+        return self._constraints[hides]
 
     def problem(self, settings: Settings) -> PostRankingProblem:
         """Return the documents shown and the soft rules, as methods take them."""
@@ -138,11 +148,11 @@ class PreparedList:
             listing = listing.take(self.shown_rows.tolist())
             scores = None if scores is None else scores[self.shown_rows]
         soft = tuple(
-            bound
-            for number, bound in self.rules_on(self.shown_rows)
+            bound_rule
+            for number, bound_rule in self.rules_on(self.shown_rows)
             if not self.is_hard(number)
-            and all(bound.parts)
-            and (number not in self.yielded or settings.method.takes(bound.rule))
+            and all(bound_rule.parts)
+            and (number not in self.yielded or settings.method.takes(bound_rule.rule))
         )
         return PostRankingProblem(
             listing, scores, soft, settings.prior, settings.base, settings.pairs, settings.scale
@@ -158,7 +168,7 @@ def prepare(
     today: datetime.date,
     fields: Catalogue | None = None,
 ) -> PreparedList:
-    """Read a list and find out what each rule names in it and which rules are off."""
+    """Read a list and bind the rules that are on to it."""
     listing, model = read_list(docs, scores, fields)
     if query is not None and not isinstance(query, str):
         raise UsageError(f"expected the text of a query, got {query!r}")
@@ -174,61 +184,65 @@ def prepare_listing(
     settings: Settings,
     off: Mapping[int, str] | None = None,
 ) -> PreparedList:
-    """Find out what each rule names in a list; `off` has the reasons of those that are off."""
+    """Bind rules to a list; `off` has the reasons of those that are off, by number."""
     if settings.base == "margin" and scores is None:
         raise UsageError("expected scores for base='margin', got none")
-    notes, acting, idle = dict(off or {}), [], []
-    # A list without documents has none that a rule could name: that is no mistake.
-    missing: Missing = settings.missing if listing.docs else "report"
+    notes, active, idle = dict(off or {}), [], []
+    # In an empty list every document is absent, which is no error of a rule.
+    missing: MissingDocuments = settings.missing if listing.docs else "report"
     for number, rule in enumerate(rules):
         if number in notes:
             continue
-        bounds, empty, note = _bind_present(rule, listing, missing)
-        idle += [(number, bound) for bound in empty]
+        bound_rules, empty, note = _bind_present(rule, listing, missing)
+        idle += [(number, bound_rule) for bound_rule in empty]
         if note:
             notes[number] = note
             continue
-        reasons = [rule.idle(bound) for bound in bounds]
+        reasons = [rule.reason_idle(bound_rule) for bound_rule in bound_rules]
         if all(reasons):
             notes[number] = reasons[0]
         # Hard rules that change nothing still say that their documents are not hidden.
-        acting += [
-            (number, bound)
-            for bound, reason in zip(bounds, reasons, strict=True)
+        active += [
+            (number, bound_rule)
+            for bound_rule, reason in zip(bound_rules, reasons, strict=True)
             if rule.hard or not reason
         ]
-    return PreparedList(listing, scores, tuple(acting), notes, rules, tuple(idle))
+    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(idle))
 
 
 def _bind_present(
-    rule: Rule, listing: Listing, missing: Missing
+    rule: Rule, listing: Listing, missing: MissingDocuments
 ) -> tuple[list[BoundRule], list[BoundRule], str]:
-    """Return a rule on the documents it names, then on too few to act; and why if the first is empty."""
+    """Return a rule bound to enough documents to act, bound to too few, and why it does not act."""
     try:
-        bounds = bind(rule, listing)
+        bound_rules = bind(rule, listing)
     except UnknownNameError as error:
         if missing == "error":
             raise
         return [], [], str(error)
-    absent = bounds[0].absent if bounds else ()
+    absent = bound_rules[0].absent if bound_rules else ()
     if absent and missing == "error":
         raise DataError(
-            f"expected documents of the list in {rule}, got {listing.stranger(absent[0], hints=True)}"
+            f"expected documents of the list in {rule}, got {listing.describe_absent(absent[0], hints=True)}"
         )
-    # A hard rule that asks for more than is there cannot hold, or it is left out with a note.
-    lacking = [rule.hard and rule.lacks(bound) for bound in bounds]
-    if not any(lacking) and all(all(bound.parts) for bound in bounds):
-        return bounds, [], "" if bounds else "names nothing in the list"
+    # A hard rule that needs more documents than there are cannot hold: an error, or left out with a note.
+    lacking = [rule.hard and rule.lacks_documents(bound_rule) for bound_rule in bound_rules]
+    if not any(lacking) and all(all(bound_rule.parts) for bound_rule in bound_rules):
+        return bound_rules, [], "" if bound_rules else "names nothing in the list"
     strict = missing == "error" and any(lacking)
     present = [
-        bound
-        for bound, lacks in zip(bounds, lacking, strict=True)
-        if strict or (all(bound.parts) and not lacks)
+        bound_rule
+        for bound_rule, lacks in zip(bound_rules, lacking, strict=True)
+        if strict or (all(bound_rule.parts) and not lacks)
     ]
-    idle = [bound for bound in bounds if bound not in present]
+    idle = [bound_rule for bound_rule in bound_rules if bound_rule not in present]
     if present:
         return present, idle, ""
-    few = "has too few documents" if any(map(all, (b.parts for b in bounds))) else "names nothing"
-    names = ", ".join(map(listing.stranger, absent[:3]))
-    typed = text_for_numbers(rule, listing)
-    return [], idle, f"{few} in the list" + (names and f": {names}") + typed
+    few = (
+        "has too few documents"
+        if any(map(all, (b.parts for b in bound_rules)))
+        else "names nothing"
+    )
+    names = ", ".join(map(listing.describe_absent, absent[:3]))
+    text_note = text_for_numbers(rule, listing)
+    return [], idle, f"{few} in the list" + (names and f": {names}") + text_note

@@ -1,4 +1,4 @@
-"""Every list of a run, of ranking data with scores, or of a mapping, as rules meet it."""
+"""The lists of all queries: of a run, of ranking data with scores, or of a mapping."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike
 from podium.data.ranking_data import RankingData
 from podium.data.trec import Run
 from podium.errors import ConflictError, DataError, NonFiniteError, UndecidedError, UsageError
-from podium.postranking.binding import Listing
-from podium.postranking.lists import Catalogue, look_up, read_list
-from podium.postranking.methods.problem import Floats
+from podium.postranking.list_input import Catalogue, look_up, read_list
+from podium.postranking.listing import Listing
 from podium.postranking.rules.conditions import Fields
+from podium.typing import Floats
 
 Lists = Mapping[str, Sequence[Any]]
 """Documents best first, ids or records, by query id."""
 
 
 class QueryList(NamedTuple):
-    """A query's list, best first."""
+    """A query, its text, and its list, best first."""
 
     qid: str
     text: str
@@ -38,12 +38,12 @@ def lists_of(
 ) -> Iterator[QueryList]:
     """Yield every list of a run, best first."""
     if isinstance(run, Mapping):
-        yield from _mapped(run, scores, queries, fields)
+        yield from _lists_of_mapping(run, scores, queries, fields)
         return
     values, docids = _columns(run, scores)
     order = run.groups.order(values)
     own = run.query_text if isinstance(run, RankingData) else None
-    texts = _texts(run.qids.tolist(), queries, own)
+    texts = _query_texts(run.qids.tolist(), queries, own)
     rows_fields = _row_fields(run) if fields is None else None
     for qid, text, places in zip(run.qids.tolist(), texts, run.groups.slices(), strict=True):
         rows = order[places].tolist()
@@ -59,7 +59,7 @@ def lists_of(
 
 
 def _columns(run: Run | RankingData, scores: ArrayLike | None) -> tuple[Floats, list[str]]:
-    """Scores and document ids, one a row."""
+    """Return scores and document ids, one per row."""
     if isinstance(run, RankingData):
         if scores is None:
             raise UsageError("expected scores beside ranking data, got none")
@@ -76,25 +76,25 @@ def _columns(run: Run | RankingData, scores: ArrayLike | None) -> tuple[Floats, 
     return run.values, list(run.docids)
 
 
-def _mapped(
+def _lists_of_mapping(
     run: Lists,
     scores: ArrayLike | None,
     queries: Mapping[str, str] | None,
     fields: Catalogue | None,
 ) -> Iterator[QueryList]:
-    """Every list of a mapping, without scores."""
+    """Yield every list of a mapping, without scores."""
     if scores is not None:
         raise UsageError("expected lists alone, best first, got scores beside them")
     for qid in run:
         if not isinstance(qid, str):
             raise UsageError(f"expected text as ids of queries, got {qid!r}")
-    for qid, text in zip(run, _texts(list(run), queries), strict=True):
+    for qid, text in zip(run, _query_texts(list(run), queries), strict=True):
         with errors_naming(qid):
             listing, _ = read_list(run[qid], None, fields)
         yield QueryList(qid, text, listing, None)
 
 
-def _texts(
+def _query_texts(
     qids: list[str], queries: Mapping[str, str] | None, own: Iterable[str] | None = None
 ) -> list[str]:
     if queries is None:
@@ -111,7 +111,7 @@ def _texts(
 
 
 def _row_fields(run: Run | RankingData) -> list[Fields] | None:
-    """The texts of ranking data as fields, one record a row."""
+    """Return the texts of ranking data as fields, one record per row."""
     texts = run.doc_text if isinstance(run, RankingData) else {}
     if not texts:
         return None
@@ -120,18 +120,19 @@ def _row_fields(run: Run | RankingData) -> list[Fields] | None:
 
 
 def own_fields(run: Run | RankingData | Lists) -> Catalogue | None:
-    """What fields ranking data has, as if all documents had them."""
+    """Return the fields of ranking data, as if one document had them all."""
     texts = run.doc_text if isinstance(run, RankingData) else {}
     return {None: dict(texts)} if texts else None
 
 
 @contextmanager
 def errors_naming(qid: str) -> Iterator[None]:
-    """Make errors say which query they are about."""
+    """Make errors name their query."""
     try:
         yield
     except ConflictError as error:
-        raise ConflictError(f"query {qid!r}: {error}", error.rules) from error
+        located = ConflictError(f"query {qid!r}: {error.args[0]}", error.rules)
+        raise located.keep_advice(error) from error
     except (UndecidedError, DataError) as error:
         kind = UndecidedError if isinstance(error, UndecidedError) else DataError
-        raise kind(f"query {qid!r}: {error}") from error
+        raise kind(f"query {qid!r}: {error.args[0]}").keep_advice(error) from error

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, overload
+from functools import cached_property, partial
+from itertools import chain, repeat
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from podium import kernels
+from podium.aggregation import DocumentOrder
+from podium.errors import UsageError
+from podium.figure_style import new_axes
+from podium.html_tables import html_table
+from podium.postranking.bump_chart import draw_moves
 from podium.postranking.rules.rule import Rule
-from podium.postranking.rules.selectors import Document
+from podium.typing import Document
 
 
 class RuleOutcome(NamedTuple):
-    """What became of a rule.
+    """The outcome of a rule on a list.
 
-    `slack` is by how much it is violated: places, or documents for AtMost and AtLeast; 0 where it
-    holds. `note` says why it did not act: it is off, names nothing in the list, or cannot bite.
-    `yielded` marks a hard rule that gave way to others and was taken as soft. `absent` are documents it
-    names by id that are not in the list; a rule that wants one of them, or a hidden one, higher up does
-    not hold. `undecided` marks a rule that gave way because the search for an order reached its limit.
-    `yielded_to` are the rules that a rule which gave way clashes with.
+    `slack` is by how much it is violated: places, or documents for AtMost and AtLeast; 0 if it holds.
+    `note` says why it did not act: it is off, names nothing in the list, or changes nothing. `yielded`
+    marks a hard rule that gave way to others and was taken as soft. `absent` are documents that it names
+    by id and that are not in the list; a rule that wants an absent or hidden document higher up does not
+    hold. `undecided` marks a rule that gave way because the search reached its limit. `yielded_to` are
+    the rules with which a rule that gave way clashes.
     """
 
     rule: Rule
@@ -33,15 +41,15 @@ class RuleOutcome(NamedTuple):
 
     @property
     def acted(self) -> bool:
-        """Whether the rule took part."""
+        """Whether the rule acted."""
         return not self.note
 
 
 class Move(NamedTuple):
-    """Where a document came from and went to, both from 1, and the rules that moved it.
+    """The original and the new place of a document, both from 1, and the rules that moved it.
 
-    `to` is None for a hidden document. A document that only closed up, because documents above it are
-    hidden, has no rules in `because`; nor has any with ``explain=False``.
+    `to` is None for a hidden document. `because` is empty for a document that only closed up behind
+    hidden ones, and for all with ``explain=False``.
     """
 
     doc: Document
@@ -50,33 +58,41 @@ class Move(NamedTuple):
     because: tuple[Rule, ...]
 
 
+# Makes a move of its four values, without a call of a Python function for each document.
+_make_move = partial(tuple.__new__, Move)
+
+
 @dataclass(frozen=True, repr=False)
-class PostRanking(Sequence[Any]):
+class PostRanking(DocumentOrder):
     """A list after its rules: the documents best first, their moves, and the outcome of each rule.
+
+    Moves and `kendall` are computed when they are asked for.
 
     Parameters
     ----------
     order
         The documents, best first, without the hidden ones.
     scores
-        Their Bradley-Terry scores, in the same order; hard rules may place a document above one of
+        The scores that the method gave them, in the same order; hard rules may place a document above one of
         a higher score.
     rules
-        What became of each rule, as given.
-    moves
-        Where each document came from and went to and because of which rules, as in `order`, the hidden
-        ones last.
-    kendall
-        How many pairs of documents have changed their order.
+        The outcome of each rule, in the order of the rules.
+    hidden
+        The documents that hard rules hide, in their original order.
+    origins
+        The original place, from 1, of each document of `order`, then of each hidden one.
+    because
+        The rules that moved each of these documents; empty with ``explain=False``.
     proved_optimal
-        Whether no order that meets the hard rules has a higher sum of score by place.
+        Whether no order that meets the hard rules has a lower sum of score times place.
     """
 
     order: tuple[Document, ...]
     scores: tuple[float, ...]
     rules: tuple[RuleOutcome, ...]
-    moves: tuple[Move, ...]
-    kendall: int
+    hidden: tuple[Document, ...]
+    origins: tuple[int, ...]
+    because: tuple[tuple[Rule, ...], ...]
     method: str
     value: float
     iterations: int
@@ -85,11 +101,26 @@ class PostRanking(Sequence[Any]):
     proved_optimal: bool = True
 
     @cached_property
-    def moved(self) -> tuple[Move, ...]:
-        """The documents that rules moved or hid.
+    def moves(self) -> tuple[Move, ...]:
+        """The way of each document and the rules that moved it; as in `order`, the hidden ones last."""
+        docs = chain(self.order, self.hidden)
+        places = chain(range(1, len(self.order) + 1), repeat(None, len(self.hidden)))
+        because = self.because or repeat((), len(self.origins))
+        return tuple(map(_make_move, zip(docs, self.origins, places, because, strict=True)))
 
-        A document that only closed up, because documents above it are hidden, is not among them: its
-        place among the documents that are shown is the same.
+    @cached_property
+    def kendall(self) -> int:
+        """The number of pairs of documents that have changed their order."""
+        n = len(self.order)
+        places = np.array(self.origins[:n], dtype=np.float64).reshape(n, 1)
+        return int(kernels.disagreements(places, np.arange(n), np.array([0, n]))[0, 0, 0])
+
+    @cached_property
+    def moved(self) -> tuple[Move, ...]:
+        """The moves of the documents that rules moved or hid.
+
+        Documents that only closed up behind hidden ones are not among them: their place among the
+        documents shown is the same.
         """
         origins = sorted(move.origin for move in self.moves if move.to is not None)
         closed_up = {origin: place for place, origin in enumerate(origins, start=1)}
@@ -100,32 +131,50 @@ class PostRanking(Sequence[Any]):
         )
 
     @property
-    def hidden(self) -> tuple[Document, ...]:
-        """The documents that hard rules hide, in their original order."""
-        return tuple(move.doc for move in self.moves[len(self.order) :])
-
-    @property
     def violated(self) -> tuple[RuleOutcome, ...]:
         """The rules that do not hold."""
         return tuple(outcome for outcome in self.rules if not outcome.satisfied)
 
+    def _repr_html_(self) -> str:
+        """Return the documents with their moves, and the outcomes of the rules, for notebooks."""
+
+        def move_cells(i: int) -> tuple[object, ...]:
+            move = self.moves[i]
+            reasons = ", ".join(map(str, move.because))
+            return ("hidden" if move.to is None else move.to, str(move.doc), move.origin, reasons)
+
+        def rule_cells(i: int) -> tuple[object, ...]:
+            outcome = self.rules[i]
+            return str(outcome.rule), outcome.satisfied, outcome.slack, outcome.note
+
+        title = f"Post-ranking of {len(self.moves):,} documents, {self.kendall:,} pairs turned"
+        moves = html_table(
+            title, ("place", "document", "original place", "moved by"), len(self.moves), move_cells
+        )
+        headers = ("rule", "holds", "slack", "note")
+        return moves + html_table("Rules", headers, len(self.rules), rule_cells)
+
+    def plot(self, ax: Any = None, *, documents: int = 20) -> Any:
+        """Draw a bump chart: each document from its original place to its new one; return the axes.
+
+        Documents that rules moved or hid are coloured; a cross ends the line of a hidden one.
+
+        Parameters
+        ----------
+        documents
+            Draw the first so many places, before and after.
+        """
+        if documents < 1:
+            raise UsageError(f"expected 1 document or more, got {documents!r}")
+        ax = new_axes("drawing the moves of documents") if ax is None else ax
+        moved = {move.origin for move in self.moved}
+        draw_moves(ax, [(str(m.doc), m.origin, m.to) for m in self.moves], moved, documents)
+        return ax
+
     def __repr__(self) -> str:
-        names = [repr(document) for document in self.order[:10]]
-        more = [] if len(self.order) <= 10 else [f"... {len(self.order)} documents"]
         n_on = sum(outcome.acted or not outcome.satisfied for outcome in self.rules)
         n_satisfied = n_on - len(self.violated)
-        summary = f"{n_satisfied} of {n_on} rules hold, {self.kendall} pairs turned"
-        return f"PostRanking([{', '.join(names + more)}], {summary})"
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        return self.order[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.order)
+        verb = "holds" if 1 in (n_satisfied, n_on) else "hold"
+        rules = f"{n_on} rule{'s' * (n_on != 1)} {verb}"
+        pairs = f"{self.kendall} pair{'s' * (self.kendall != 1)} turned"
+        return f"PostRanking({self.preview()}, {n_satisfied} of {rules}, {pairs})"

@@ -1,4 +1,4 @@
-"""Index of rules by query and document: which rules can act on a list, and their tallies."""
+"""The rule index, by query and document: which rules can act on a list, and how often they did."""
 
 from __future__ import annotations
 
@@ -6,39 +6,40 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from podium.postranking.binding import unknown_field
-from podium.postranking.lists import Catalogue, look_up
+from podium.postranking.list_input import Catalogue, look_up
+from podium.postranking.listing import unknown_field
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking
-from podium.postranking.rules.rule import Rule, plain
-from podium.postranking.rules.selectors import BY_FIELD, Document, Each, Where
+from podium.postranking.rules.rule import Rule, normalise_query
+from podium.postranking.rules.selectors import BY_FIELD, Each, Where
+from podium.typing import Document
 
 
 @dataclass(frozen=True)
-class RuleTally:
-    """What became of a rule over all lists.
+class RuleUsage:
+    """The use of a rule over all lists.
 
-    It acted on `lists` of them, held on `held`, gave way as a hard rule on `yielded`; where it never
-    acted, `note` says why.
+    It acted on `lists` of them, held on `satisfied` of these, and gave way as a hard rule on `yielded`.
+    If it never acted, `note` says why.
     """
 
     rule: Rule
     lists: int
-    held: int
+    satisfied: int
     yielded: int = 0
     note: str = ""
 
     @property
     def violated(self) -> int:
-        """On how many lists it acted and does not hold."""
-        return self.lists - self.held
+        """The number of lists on which it acted and does not hold."""
+        return self.lists - self.satisfied
 
 
 @dataclass
 class RuleIndex:
-    """Rules by query and document, so that a list is prepared only with those that can act on it.
+    """Rules by query and document: a list is prepared only with those that can act on it.
 
-    With `every`, also those that name nothing in it.
+    With `every`, rules that name nothing in a list are candidates too.
     """
 
     rules: tuple[Rule, ...]
@@ -49,34 +50,34 @@ class RuleIndex:
     by_doc: dict[Document, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.lists, self.held, self.yielded = ([0] * len(self.rules) for _ in range(3))
+        self.lists, self.satisfied, self.yielded = ([0] * len(self.rules) for _ in range(3))
         self.notes = [rule.reason_off_today(self.today) for rule in self.rules]
         for number, rule in enumerate(self.rules):
             if self.notes[number]:
                 continue
             if rule.query is not None:
-                self.by_query.setdefault(plain(rule.query), []).append(number)
-            elif self.every or not rule.named or by_fields(rule):
+                self.by_query.setdefault(normalise_query(rule.query), []).append(number)
+            elif self.every or not rule.named_docs or selects_by_field(rule):
                 self.always.append(number)
             else:
-                for doc in rule.named:
+                for doc in rule.named_docs:
                     self.by_doc.setdefault(doc, []).append(number)
 
-    def acting_on(self, query: str, docs: Iterable[Document]) -> list[int]:
+    def candidates(self, query: str, docs: Iterable[Document]) -> list[int]:
         """Return the numbers of the rules for a query that can name one of these documents."""
-        candidates = {*self.always, *self.by_query.get(plain(query), ())}
+        numbers = {*self.always, *self.by_query.get(normalise_query(query), ())}
         if self.by_doc:
             for doc in docs:
-                candidates.update(self.by_doc.get(doc, ()))
+                numbers.update(self.by_doc.get(doc, ()))
         rules = self.rules
         return [
             number
-            for number in sorted(candidates)
+            for number in sorted(numbers)
             if rules[number].pattern is None or not rules[number].reason_off(query, self.today)
         ]
 
     def check_fields(self, fields: Catalogue | None) -> None:
-        """Raise where a rule is on a field that no document has."""
+        """Raise if a rule uses a field that no document has."""
         if fields is None:
             return
         look_up(fields, list(fields) if isinstance(fields, Mapping) else ())
@@ -92,10 +93,10 @@ class RuleIndex:
             raise unknown_field(name, names, rule.selectors)
 
     def count(self, numbers: Sequence[int], result: PostRanking) -> None:
-        """Count what became of these rules on a list."""
+        """Count how these rules fared on a list."""
         for number, outcome in zip(numbers, result.rules, strict=True):
             self.lists[number] += outcome.acted
-            self.held[number] += outcome.acted and outcome.satisfied
+            self.satisfied[number] += outcome.acted and outcome.satisfied
             self.yielded[number] += outcome.yielded
             self.notes[number] = self.notes[number] or outcome.note
 
@@ -105,11 +106,11 @@ class RuleIndex:
             self.lists[number] += at not in prepared.notes
             self.notes[number] = self.notes[number] or prepared.notes.get(at, "")
 
-    def tallies(self) -> tuple[RuleTally, ...]:
-        """What became of each rule."""
+    def usage(self) -> tuple[RuleUsage, ...]:
+        """Return the use of each rule over all lists."""
         return tuple(
-            RuleTally(
-                rule, self.lists[k], self.held[k], self.yielded[k],
+            RuleUsage(
+                rule, self.lists[k], self.satisfied[k], self.yielded[k],
                 "" if self.lists[k] else self.notes[k] or self._reason_idle(rule),
             )
             for k, rule in enumerate(self.rules)
@@ -123,13 +124,13 @@ class RuleIndex:
         return "names nothing in any list"
 
 
-def by_fields(rule: Rule) -> bool:
-    """Whether a rule chooses documents by their fields."""
+def selects_by_field(rule: Rule) -> bool:
+    """Whether a rule selects documents by their fields."""
     return any(isinstance(selector, BY_FIELD) for selector in rule.selectors)
 
 
 def field_names(rule: Rule) -> Iterator[str]:
-    """The fields a rule speaks of."""
+    """Yield the fields that a rule uses."""
     for selector in rule.selectors:
         if isinstance(selector, Where):
             yield from selector.names

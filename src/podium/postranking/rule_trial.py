@@ -1,4 +1,4 @@
-"""A trial of rules on lists: which rules never act, and which cannot hold together."""
+"""A trial of rules on lists, and its findings: rules that never act or cannot hold together."""
 
 from __future__ import annotations
 
@@ -9,55 +9,67 @@ from typing import Literal
 
 from podium.data.trec import Run
 from podium.errors import UndecidedError
-from podium.postranking.binding import Listing
 from podium.postranking.conflict_resolution import YieldReason, find_weakest
 from podium.postranking.conflicts import find_conflict
-from podium.postranking.findings import Finding
-from podium.postranking.lists import Catalogue
+from podium.postranking.list_input import Catalogue
+from podium.postranking.listing import Listing
 from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import errors_naming, lists_of
-from podium.postranking.rule_index import RuleIndex, by_fields
-from podium.postranking.rules.rule import Rule, counts, ids, plain
+from podium.postranking.rule_index import RuleIndex, selects_by_field
+from podium.postranking.rules.rule import Rule, counts, normalise_query
+from podium.postranking.rules.selectors import ids
 from podium.postranking.settings import Settings
 from podium.postranking.work_budget import check_time
 
 MAX_IDEAL_LIST = 5000
-"""Documents of the list on which rules are tried where there is no run."""
+"""The most documents of an ideal list, on which rules are tried without a run."""
 MAX_CONFLICTS = 20
 """Conflicts looked for among hard rules on ideal lists, on lists of the run, and among all rules."""
 MAX_WORK = 2_000_000
-"""Rules and documents that are tried for conflicts; then the search ends and says so."""
+"""Rules and documents that are tried for conflicts before the trial ends and says so."""
 LIKENESS_COST_DIVISOR = 8
-"""To tell whether a set of rules is like another costs this part of trying it."""
+"""Comparing a set of rules with others costs this part of trying it."""
 
-Progress = Callable[[int, int], object]
-"""Called with how much is done, and of how much."""
+TrialProgress = Callable[[int, int], object]
+"""Called with the number of lists and queries that are done, and of all."""
 Numbers = tuple[int, ...]
 TrialKind = Literal["ideal", "list", "soft"]
 """Hard rules on an ideal list or on a list of the run; soft and hard rules on an ideal list."""
 Shape = tuple[object, ...]
-"""What tells sets of rules on lists apart, whatever their documents are called."""
+"""A key of a set of rules on a list that does not depend on the names of documents."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An error or a warning about rules, which are given by their numbers.
+
+    Without rules it is about the check itself.
+    """
+
+    level: Literal["error", "warning"]
+    rules: tuple[int, ...]
+    message: str
 
 
 @dataclass
 class RuleTrial:
-    """Rules tried on lists, and what came of it."""
+    """Rules that are tried on lists, and the conflicts and idle rules of the trial."""
 
     rules: tuple[Rule, ...]
     settings: Settings
-    progress: Progress
+    progress: TrialProgress
     total: int = 0
     n_done: int = 0
     work: int = field(default_factory=lambda: MAX_WORK)
     """Rules and documents that may still be tried."""
     untried: int = 0
-    """Lists and queries that were not tried any more."""
+    """Lists and queries that were not tried."""
     conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
     conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
-    """Rules that cannot hold together, where they were tried, and the queries it is so for."""
+    """Rules that cannot hold together and the kind of list, with the queries of the conflict."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
     idle: dict[int, str] = field(default_factory=dict)
-    """Why a rule acted on no list."""
+    """Why each rule acts on no list; empty if it acts."""
 
     def run_over(
         self,
@@ -65,14 +77,14 @@ class RuleTrial:
         run: Run | None,
         queries: Mapping[str, str] | None,
         fields: Catalogue | None,
-        strangers: Collection[int],
+        wrong_rules: Collection[int],
     ) -> None:
-        """The rules on every list of a run, and on ideal lists, on each of these days."""
+        """Try the rules on every list of a run and on ideal lists, on each of these days."""
         samples = self._sample_queries()
         self.total = len(days) * (len(samples) + (0 if run is None else len(run.groups)))
         for number, day in enumerate(days):
-            if run is not None and (number == 0 or self._spend(len(run.docids))):
-                self.on_run(run, queries, fields, day, strangers)
+            if run is not None and (number == 0 or self._take_work(len(run.docids))):
+                self.on_run(run, queries, fields, day, wrong_rules)
             self.on_ideal_lists(samples, day)
 
     def on_run(
@@ -81,46 +93,46 @@ class RuleTrial:
         queries: Mapping[str, str] | None,
         fields: Catalogue | None,
         day: datetime.date,
-        strangers: Collection[int],
+        wrong_rules: Collection[int],
     ) -> None:
-        """The rules on every list of a run."""
+        """Try the rules on every list of a run."""
         usable = [
             number
             for number, rule in enumerate(self.rules)
-            if number not in strangers and not (fields is None and by_fields(rule))
+            if number not in wrong_rules and not (fields is None and selects_by_field(rule))
         ]
         index = RuleIndex(tuple(self.rules[number] for number in usable), day)
         for query_list in lists_of(run, None, queries, fields):
-            acting = index.acting_on(query_list.text, query_list.listing.docs)
+            candidates = index.candidates(query_list.text, query_list.listing.docs)
             with errors_naming(query_list.qid):
-                rules = tuple(index.rules[number] for number in acting)
+                rules = tuple(index.rules[number] for number in candidates)
                 prepared = prepare_listing(
                     query_list.listing, query_list.scores, rules, self.settings
                 )
-            index.count_prepared(acting, prepared)
+            index.count_prepared(candidates, prepared)
             if prepared.hard_numbers:
-                numbers = tuple(usable[number] for number in acting)
+                numbers = tuple(usable[number] for number in candidates)
                 self._try(prepared, _hard_shape(prepared), numbers, query_list.qid, "list")
             self._step()
-        for number, tally in zip(usable, index.tallies(), strict=True):
-            if tally.lists:
+        for number, usage in zip(usable, index.usage(), strict=True):
+            if usage.lists:
                 self.idle[number] = ""
-            elif not tally.rule.reason_off_today(day):
-                self.idle.setdefault(number, tally.note)
+            elif not usage.rule.reason_off_today(day):
+                self.idle.setdefault(number, usage.note)
 
     def on_ideal_lists(self, samples: Sequence[str], day: datetime.date) -> None:
-        """The rules that name documents by id, on lists in which they are and that are long enough."""
+        """Try rules that name documents by id on long lists of these documents."""
         index = RuleIndex(self.rules, day, every=True)
         simple = [self._is_simple(rule) for rule in self.rules]
         tried: set[Numbers] = set()
         for query in samples:
             self._step()
-            numbers = tuple(number for number in index.acting_on(query, ()) if simple[number])
+            numbers = tuple(number for number in index.candidates(query, ()) if simple[number])
             if numbers in tried:
                 continue
             tried.add(numbers)
             must = tuple(number for number in numbers if self.rules[number].hard)
-            if not self._spend(len(numbers) // LIKENESS_COST_DIVISOR):
+            if not self._take_work(len(numbers) // LIKENESS_COST_DIVISOR):
                 self.untried += 1
                 continue
             if must:
@@ -133,19 +145,19 @@ class RuleTrial:
         self.n_done += 1
         self.progress(self.n_done, self.total)
 
-    def _spend(self, work: int) -> bool:
-        """Whether there is still time for so much work."""
+    def _take_work(self, work: int) -> bool:
+        """Take work from what may still be tried; return whether there was enough."""
         self.work -= work
         return self.work >= 0
 
     def _sample_queries(self) -> list[str]:
-        """A query that no rule names, and one for every query and every pattern."""
-        named = [plain(rule.query or rule.pattern or "") for rule in self.rules]
-        return ["", *dict.fromkeys(name for name in named if name)]
+        """Return a query that no rule names, and one for every query and every pattern."""
+        texts = [normalise_query(rule.query or rule.pattern or "") for rule in self.rules]
+        return ["", *dict.fromkeys(text for text in texts if text)]
 
     def _is_simple(self, rule: Rule) -> bool:
         small = all(getattr(rule, what) <= MAX_IDEAL_LIST // 2 for what in counts(type(rule)))
-        return small and not by_fields(rule) and (rule.hard or rule.weight > 0)
+        return small and not selects_by_field(rule) and (rule.hard or rule.weight > 0)
 
     def _try_ideal(self, numbers: Numbers, query: str, kind: TrialKind) -> None:
         rules = [self.rules[number] for number in numbers]
@@ -159,9 +171,9 @@ class RuleTrial:
         )
 
     def _ideal(self, numbers: Sequence[int]) -> PreparedList:
-        """All of them hard, on their documents and as many others as their numbers ask for."""
+        """Prepare these rules, all hard, on a list of their documents and of enough others."""
         rules = tuple(replace(self.rules[number], hard=True) for number in numbers)
-        docs = dict.fromkeys(doc for rule in rules for doc in rule.named)
+        docs = dict.fromkeys(doc for rule in rules for doc in rule.named_docs)
         room = max(
             (getattr(rule, what) for rule in rules for what in counts(type(rule))), default=0
         )
@@ -177,13 +189,13 @@ class RuleTrial:
         query: str,
         kind: TrialKind,
     ) -> None:
-        """Every conflict of rules; rules alike but for their documents' names are tried once."""
+        """Collect every conflict of rules; rules that differ only in names of documents are tried once."""
         conflicts = self.conflicts_by_shape.get(shape)
         if conflicts is None:
             if self._is_full(kind):
                 return
             prepared = prepare if isinstance(prepare, PreparedList) else prepare()
-            if not self._spend(len(numbers) + len(prepared.listing.docs)):
+            if not self._take_work(len(numbers) + len(prepared.listing.docs)):
                 self.untried += 1
                 return
             conflicts = self.conflicts_by_shape[shape] = self._find_conflicts(
@@ -197,17 +209,17 @@ class RuleTrial:
     def _find_conflicts(
         self, prepared: PreparedList, numbers: Numbers, query: str, kind: TrialKind
     ) -> list[Numbers]:
-        """Conflicts by their rules' numbers here, each without the last rule of those before it."""
+        """Return conflicts by the numbers of their rules; each lacks the last rules of those before it."""
         check_time()
         conflicts: list[Numbers] = []
         room = MAX_CONFLICTS - self._count(kind)
         while len(conflicts) < room:
             last = {conflict[-1] for conflict in conflicts}
-            acting = tuple(pair for pair in prepared.acting if pair[0] not in last)
+            rest = tuple(pair for pair in prepared.bound_rules if pair[0] not in last)
             try:
-                conflict = find_conflict(replace(prepared, acting=acting), self.settings)
+                conflict = find_conflict(replace(prepared, bound_rules=rest), self.settings)
             except UndecidedError as error:
-                self._spend(MAX_WORK // MAX_CONFLICTS)
+                self._take_work(MAX_WORK // MAX_CONFLICTS)
                 self.undecided.setdefault(numbers, f"query {query!r}: {error}")
                 break
             if not conflict:
@@ -222,8 +234,8 @@ class RuleTrial:
         """Whether enough conflicts were found."""
         return self._count(kind) >= MAX_CONFLICTS
 
-    def _clashes(self) -> Iterator[Finding]:
-        """Return the conflicts; one that is also on a list of the run has the run's queries."""
+    def _conflict_findings(self) -> Iterator[Finding]:
+        """Yield the conflicts; one that also occurs on a list of the run has the run's queries."""
         for (numbers, kind), queries in self.conflicts.items():
             if kind == "ideal" and (numbers, "list") in self.conflicts:
                 continue
@@ -240,8 +252,8 @@ class RuleTrial:
                 yield Finding("warning", numbers, message + _yields(rules, weakest, why))
 
     def findings(self) -> list[Finding]:
-        """Return what the trial found."""
-        findings = [*self._clashes()]
+        """Return the findings of the trial."""
+        findings = [*self._conflict_findings()]
         findings += [
             Finding("warning", numbers, f"not decided whether they can hold together: {why}")
             for numbers, why in self.undecided.items()
@@ -273,7 +285,7 @@ class RuleTrial:
 
 
 def _rename_documents(rules: Iterable[tuple[str, Sequence[Sequence[object]], Numbers]]) -> Shape:
-    """Rules with their documents numbered as they come."""
+    """Return rules with their documents numbered in the order of their first use."""
     name: dict[object, int] = {}
     return tuple(
         (
@@ -286,19 +298,23 @@ def _rename_documents(rules: Iterable[tuple[str, Sequence[Sequence[object]], Num
 
 
 def _hard_shape(prepared: PreparedList) -> Shape:
-    """The hard rules of a list as they count for conflicts: the order of its documents does not."""
-    hard = [(number, bound) for number, bound in prepared.acting if prepared.is_hard(number)]
+    """Return the shape of the hard rules of a list; the order of its documents does not matter."""
+    hard = [
+        (number, bound_rule)
+        for number, bound_rule in prepared.bound_rules
+        if prepared.is_hard(number)
+    ]
     meanings = _rename_documents(
-        (bound.rule.kind, bound.parts, bound.rule.numbers) for _, bound in hard
+        (bound_rule.rule.kind, bound_rule.parts, bound_rule.rule.numbers) for _, bound_rule in hard
     )
-    kinds = tuple((number, by_fields(bound.rule)) for number, bound in hard)
+    kinds = tuple((number, selects_by_field(bound_rule.rule)) for number, bound_rule in hard)
     return len(prepared.listing.docs), kinds, meanings
 
 
 def _width(rule: Rule) -> int:
-    """How many others a rule may need between its documents."""
+    """Return how many other documents a rule may need between its own."""
     gap: int = getattr(rule, "gap", 0)
-    return gap * len(rule.named)
+    return gap * len(rule.named_docs)
 
 
 def _for_queries(queries: Sequence[str]) -> str:
@@ -310,7 +326,7 @@ def _for_queries(queries: Sequence[str]) -> str:
 
 
 def _yields(rules: Sequence[Rule], weakest: int, why: YieldReason) -> str:
-    """Return which rule of a clash gives way where lists are served, and why."""
+    """Return which rule of a conflict gives way where lists are served, and why."""
     if len(rules) == 1:
         return "; it gives way where the list is served"
     reasons = {

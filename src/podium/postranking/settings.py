@@ -11,47 +11,49 @@ from podium.errors import UnknownNameError, UsageError
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method, is_number
-from podium.postranking.places.placement import LIMIT
-from podium.postranking.rules.conditions import short
+from podium.postranking.places.placement import SEARCH_LIMIT
+from podium.postranking.rules.conditions import short_repr
 from podium.postranking.rules.rule import Rule
 
-Missing = Literal["error", "report"]
+MissingDocuments = Literal["error", "report"]
 Conflicts = Literal["error", "yield"]
 CHOICES: dict[str, tuple[str, ...]] = {
     "base": get_args(Base),
     "pairs": get_args(Pairs),
     "scale": get_args(Scale),
-    "missing": get_args(Missing),
+    "missing": get_args(MissingDocuments),
     "conflicts": get_args(Conflicts),
 }
-"""The words that each setting may be."""
+"""The choices of each setting that is a word."""
 
 
-HIGHEST_PRIOR = 1e9
-"""A prior beyond which nothing but the prior would count."""
+MAX_PRIOR = 1e9
+"""Beyond it nothing but the prior would count."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How lists are post-ranked."""
+    """The settings of post-ranking; see `postrank`."""
 
     prior: float = 0.1
     base: Base = "uniform"
     pairs: Pairs = "without"
     scale: Scale = "rule"
     method: Method = field(default_factory=BradleyTerry)
-    missing: Missing = "error"
+    missing: MissingDocuments = "error"
     conflicts: Conflicts = "error"
-    limit: int = LIMIT
+    limit: int = SEARCH_LIMIT
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise UnknownNameError(name, str(getattr(self, name)), choices)
-        if not is_number(self.prior) or not 0 <= self.prior <= HIGHEST_PRIOR:
-            raise UsageError(f"expected a prior of 0 to {HIGHEST_PRIOR:g}, got {short(self.prior)}")
+        if not is_number(self.prior) or not 0 <= self.prior <= MAX_PRIOR:
+            raise UsageError(
+                f"expected a prior of 0 to {MAX_PRIOR:g}, got {short_repr(self.prior)}"
+            )
         if type(self.limit) is not int or self.limit < 1:
-            raise UsageError(f"expected a limit of 1 step or more, got {short(self.limit)}")
+            raise UsageError(f"expected a limit of 1 step or more, got {short_repr(self.limit)}")
 
 
 def check_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:

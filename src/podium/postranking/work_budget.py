@@ -1,6 +1,6 @@
-"""How much work a call may do, and until when: long loops ask, so that no call outlives its time.
+"""The work budget of a call: how many steps it may take, and until when. Long loops check it.
 
-Without bounds, as in a program of one's own, nothing is counted.
+Without bounds, as in a program of the user, nothing is counted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from time import monotonic
 from podium.errors import DeadlineError, WorkLimitError
 
 SEARCH_SHARE = 0.5
-"""The part of the time after which a search for an order ends; rules then give way, or it is undecided."""
+"""The part of the time after which a search for an order ends undecided, or rules give way."""
 
 
 @dataclass
 class WorkBudget:
-    """Steps that are left, and the moments at which searches and everything else end."""
+    """The remaining steps, and the moments at which searches and everything else end."""
 
     steps: float = math.inf
     most: float = math.inf
@@ -34,7 +34,7 @@ _budget: ContextVar[WorkBudget] = ContextVar("podium_work", default=WorkBudget()
 
 @contextmanager
 def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
-    """End what runs here so many seconds after its start, with a `DeadlineError`.
+    """Raise a `DeadlineError` in this context so many seconds after its start.
 
     The start is a moment of `time.monotonic`; without one it is now.
     """
@@ -51,7 +51,7 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def bounded_steps(steps: int) -> Iterator[None]:
-    """End what runs here after so many steps of some tenths of a microsecond, with a `WorkLimitError`.
+    """Raise a `WorkLimitError` in this context after so many steps of some tenths of a microsecond.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def bounded_steps(steps: int) -> Iterator[None]:
 
 
 def spend(steps: int) -> None:
-    """Count steps before they are done; raises at the end of either bound."""
+    """Count steps before they are done; raise if a bound is reached."""
     budget = _budget.get()
     budget.steps -= steps
     if budget.steps < 0:
@@ -80,17 +80,17 @@ def spend(steps: int) -> None:
 
 
 def check_time(budget: WorkBudget | None = None) -> None:
-    """Raise `DeadlineError` where the time is over."""
+    """Raise `DeadlineError` if the time is over."""
     budget = budget or _budget.get()
     if monotonic() > budget.end:
         raise DeadlineError(f"this request takes longer than the {budget.seconds:g} seconds it may")
 
 
 def seconds_left() -> float:
-    """The time that is left to everything."""
+    """Return the time that is left."""
     return max(_budget.get().end - monotonic(), 0.0)
 
 
 def search_seconds() -> float:
-    """The time that is left to searches for an order."""
+    """Return the time that is left to searches for an order."""
     return max(_budget.get().search_end - monotonic(), 0.0)

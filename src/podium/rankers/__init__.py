@@ -1,28 +1,37 @@
-"""Rankers: queries with labels in, a score for every document out."""
+"""Rankers: they learn from labelled queries and score documents."""
 
-from podium.rankers.boosted.estimators import AdaRank, FocusedBoost, RankBoost
-from podium.rankers.certificate import Certificate, HeadCertificate
+from podium.rankers.boosted import AdaRank, FocusedBoost, RankBoost
 from podium.rankers.coordinate_ascent import CoordinateAscent
-from podium.rankers.degrees import OrdinalFit, fit_ordinal
-from podium.rankers.explanation import (
-    Explanation,
+from podium.rankers.explanation import Explanation, explain
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.focused_net import FocusedNet
+from podium.rankers.focused_svm import FocusedSVM
+from podium.rankers.importance import (
     Importance,
-    explain,
     feature_importance,
     feature_weights,
     permutation_importance,
 )
-from podium.rankers.history import Callback, History, Step, Watch
 from podium.rankers.lambdamart import LambdaMART
+from podium.rankers.learning_curve import Callback, FitStep, History
 from podium.rankers.least_squares import LeastSquares
+from podium.rankers.listmle import ListMLE, TopkListMLE
+from podium.rankers.listnet import ListNet
 from podium.rankers.mlp import MLP
 from podium.rankers.models import Linear, Model
-from podium.rankers.nets import FocusedNet, ListMLE, ListNet, RankNet, TopkListMLE
+from podium.rankers.optimality_certificate import Certificate, HeadCertificate
 from podium.rankers.ordinal import Ordinal
-from podium.rankers.ranker import Learned, RankedList, Ranker
+from podium.rankers.ordinal_fit import OrdinalFit, fit_ordinal
+from podium.rankers.prepared import Prepared
+from podium.rankers.prepared_model import PLAIN_MODELS, PreparedModel
+from podium.rankers.ranked_lists import RankedList
+from podium.rankers.ranker import Ranker
+from podium.rankers.ranknet import RankNet
+from podium.rankers.ranksvm import RankSVM
 from podium.rankers.regression import Regression
-from podium.rankers.svm import SVMMAP, FocusedSVM, RankSVM
-from podium.rankers.topslack import PAPER_PATH, TopMargin, TopSlack
+from podium.rankers.svm_map import SVMMAP
+from podium.rankers.topslack import PAPER_C_VALUES, TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
 
 RANKERS: dict[str, type[Ranker]] = {
@@ -45,7 +54,10 @@ RANKERS: dict[str, type[Ranker]] = {
     "topslack": TopSlack,
     "topmargin": TopMargin,
 }
-"""The rankers of this room by name; ``podium.RANKERS`` has every room's."""
+"""The rankers of this room by name; ``podium.RANKERS`` has those of all rooms."""
+
+MODELS: dict[str, type[Model]] = {**PLAIN_MODELS, PreparedModel.kind: PreparedModel}
+"""The models of this room by the kind that model files name."""
 
 __all__ = [
     "AdaRank",
@@ -53,6 +65,9 @@ __all__ = [
     "Certificate",
     "CoordinateAscent",
     "Explanation",
+    "FitMonitor",
+    "FitResult",
+    "FitStep",
     "FocusedBoost",
     "FocusedNet",
     "FocusedSVM",
@@ -60,16 +75,17 @@ __all__ = [
     "History",
     "Importance",
     "LambdaMART",
-    "Learned",
     "LeastSquares",
     "Linear",
     "ListMLE",
     "ListNet",
     "MLP",
+    "MODELS",
     "Model",
     "Ordinal",
     "OrdinalFit",
-    "PAPER_PATH",
+    "PAPER_C_VALUES",
+    "Prepared",
     "RANKERS",
     "RankBoost",
     "RankNet",
@@ -78,13 +94,11 @@ __all__ = [
     "Ranker",
     "Regression",
     "SVMMAP",
-    "Step",
     "TopMargin",
     "TopSlack",
     "TopkListMLE",
     "Trial",
     "Tuning",
-    "Watch",
     "explain",
     "feature_importance",
     "feature_weights",

@@ -1,4 +1,4 @@
-"""Coordinate ascent on a ranking metric itself, one weight at a time."""
+"""Coordinate ascent: line searches on a ranking metric, one weight at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium.data import RankingData
-from podium.metrics.evaluation import mean_over_queries
-from podium.metrics.lists import Lists
+from podium.metrics import RankedLists
 from podium.metrics.naming import parse
-from podium.optim import LinearCoordinateAscent
-from podium.rankers.history import Watch
-from podium.rankers.models import Floats, Linear, Model
+from podium.metrics.query_mean import mean_over_queries
+from podium.optim import LinearCoordinateSearch
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Linear, Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Seed
-from podium.rankers.ranker import Learned, Ranker
+from podium.rankers.ranker import Ranker
+from podium.typing import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,18 +32,18 @@ class CoordinateAscent(Ranker):
     Parameters
     ----------
     metric
-        What is maximised on the training queries (and watched on validation queries).
+        The metric that is maximised on the training queries and measured on validation queries.
     restarts
-        Starts: equal weights first, then random ones; the best end is kept, by validation queries
-        where there are any.
+        The number of starts: equal weights first, then random ones. The best end is kept, by
+        validation queries if there are any.
     steps
-        Steps of a line search in each direction, each twice the last.
+        The number of steps of a line search in each direction, each twice the last.
     step
-        The first of them, in units of the weight.
+        The first step, in units of the weight.
     tolerance
-        A sweep over all weights that gains less than this ends the search.
+        The search ends if a sweep over all weights gains less.
     l2
-        Strength of a penalty l2 |w - w_start|^2 on the normalised weights (RankLib's regulariser).
+        The strength of a penalty l2 |w - w_start|^2 on the normalised weights (RankLib's regulariser).
 
     Examples
     --------
@@ -63,20 +65,20 @@ class CoordinateAscent(Ranker):
     l2: NonNegative = 0.0
     seed: Seed = 0
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Search along one weight at a time, from several starts."""
         for first in self._starts(train, start):
             for value, weights in self._ascend(train, first):
-                watch(1 - value, Linear(weights))
-        assert watch.model is not None
-        return Learned(watch.model)
+                monitor(1 - value, Linear(weights))
+        assert monitor.model is not None
+        return FitResult(monitor.model)
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        return True  # equal scores are ranked by place
+        return True  # ties of scores are broken by place
 
     def _starts(self, train: RankingData, start: Model | None) -> Iterator[Floats]:
-        """Equal weights, turned so that more is better; then random ones."""
+        """Yield equal weights, or those of another model; then random ones."""
         rng = np.random.default_rng(self.seed)
         yield (
             start.weights
@@ -88,13 +90,13 @@ class CoordinateAscent(Ranker):
             yield drawn / np.abs(drawn).sum()
 
     def _ascend(self, train: RankingData, first: Floats) -> Iterator[tuple[float, Floats]]:
-        """The value and the weights after each sweep over all weights."""
-        metric, lists = parse(self.metric), Lists.of_scores(train, np.zeros(len(train)))
+        """Yield the value and the weights after each sweep over all weights."""
+        metric, lists = parse(self.metric), RankedLists.of_scores(train, np.zeros(len(train)))
 
         def mean(scores: Floats) -> float:
-            return mean_over_queries(metric.per_query(lists.rescored(scores)), lists.weight)
+            return mean_over_queries(metric.per_query(lists.with_scores(scores)), lists.weight)
 
         strides: Floats = self.step * 2.0 ** np.arange(self.steps, dtype=np.float64)
-        ascent = LinearCoordinateAscent(train.X, mean, first, strides=strides, l2=self.l2)
-        for value in ascent.sweeps(self.seed, self.tolerance):
-            yield value, ascent.weights
+        search = LinearCoordinateSearch(train.X, mean, first, strides=strides, l2=self.l2)
+        for value in search.sweeps(self.seed, self.tolerance):
+            yield value, search.weights

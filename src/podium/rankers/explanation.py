@@ -1,4 +1,4 @@
-"""Why a document stands where it stands, and which features a ranker needs."""
+"""Explanations: what each feature adds to the score of each document of a query."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from podium.data import RankingData
 from podium.errors import UnknownNameError, UsageError
-from podium.metrics import Metric, evaluate
-from podium.metrics.naming import resolve
-from podium.rankers.models import Floats, Linear
-from podium.rankers.ranker import Ranker
+from podium.figure_style import new_axes
+from podium.html_tables import html_table
+from podium.rankers.feature_figures import draw_waterfall
+from podium.rankers.importance import feature_names_of
+from podium.rankers.ranking_estimator import RankingEstimator
+from podium.typing import Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """One query's list, best first, and what each feature adds to each document's score.
 
-    The contributions of a row and a constant that is the same for all documents add up to the score.
+    A row's contributions add up to its score, but for a constant that all documents share.
     """
 
     qid: str
@@ -33,150 +34,91 @@ class Explanation:
     contributions: Floats
 
     def top(self, place: int, n: int = 5) -> list[tuple[str, float]]:
-        """The n features that matter most for the document at this place (from 1)."""
+        """Return the n features that matter most for the document at this place (from 1)."""
         if not 1 <= place <= len(self.rows):
             raise UsageError(f"expected a place from 1 to {len(self.rows)}, got {place!r}")
         row = self.contributions[place - 1]
         strongest = np.argsort(-np.abs(row), kind="stable")[:n]
         return [(self.feature_names[j], float(row[j])) for j in strongest]
 
+    def names(self) -> list[str]:
+        """Return the documents by id, or by row where they have no ids."""
+        return [str(d) for d in (self.docids or [f"row {row}" for row in self.rows.tolist()])]
 
-def feature_weights(ranker: Ranker) -> dict[str, float]:
-    """The weights of a linear ranker by feature name, the strongest first.
+    def __repr__(self) -> str:
+        n, d = len(self.rows), len(self.feature_names)
+        documents, features = f"{n} document{'s' * (n != 1)}", f"{d} feature{'s' * (d != 1)}"
+        return f"Explanation(query {self.qid}, {documents}, {features})"
 
-    Examples
-    --------
-    >>> from podium.data import make_synthetic
-    >>> from podium.rankers import RankSVM
-    >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> list(feature_weights(RankSVM().fit(data)))
-    ['f1', 'f3', 'f2']
-    """
-    check_is_fitted(ranker, "model_")
-    if not isinstance(ranker.model_, Linear):
-        raise UsageError(
-            f"expected a linear ranker, which has weights, got {ranker.name} with a "
-            f"{ranker.model_.kind} model; see feature_importance and permutation_importance"
-        )
-    return _by_name(ranker, ranker.model_.weights)
+    def _repr_html_(self) -> str:
+        """Return the list with the strongest features of each document, for notebooks."""
+        names = self.names()
 
+        def cells(i: int) -> tuple[object, ...]:
+            strongest = ", ".join(f"{name} {part:+.3g}" for name, part in self.top(i + 1, 3))
+            score = float(self.scores[i])
+            return (i + 1, names[i], f"{self.labels[i]:g}", score, strongest)
 
-def feature_importance(ranker: Ranker) -> dict[str, float]:
-    """How much a model uses each feature, by name, the most used first; no data is needed.
+        headers = ("place", "document", "label", "score", "strongest features")
+        return html_table(repr(self), headers, len(self.rows), cells)
 
-    Linear: |w|; stumps: the sum of |alpha|; trees: the gain of their splits.
+    def plot(self, ax: Any = None, *, place: int = 1, features: int = 8) -> Any:
+        """Draw how the score of one document adds up, as a waterfall; return the axes.
 
-    Examples
-    --------
-    >>> from podium.data import make_synthetic
-    >>> from podium.rankers import RankBoost
-    >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> list(feature_importance(RankBoost(rounds=20).fit(data)))
-    ['f1', 'f3', 'f2']
-    """
-    check_is_fitted(ranker, "model_")
-    return _by_name(ranker, ranker.model_.importance())
-
-
-def _by_name(ranker: Ranker, values: Floats) -> dict[str, float]:
-    names = names_of(ranker)
-    strongest = np.argsort(-np.abs(values), kind="stable")
-    return {names[j]: float(values[j]) for j in strongest.tolist()}
-
-
-def names_of(ranker: Ranker) -> tuple[str, ...]:
-    """The features' names, or f1..fd."""
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is None:
-        return tuple(f"f{j}" for j in range(1, ranker.n_features_in_ + 1))
-    return tuple(map(str, names))
+        Parameters
+        ----------
+        place
+            The place of the document, from 1.
+        features
+            How many features have a bar of their own; the others share one.
+        """
+        if features < 1:
+            raise UsageError(f"expected 1 feature or more, got {features!r}")
+        parts = self.top(place, features)
+        others = float(self.contributions[place - 1].sum()) - sum(part for _, part in parts)
+        n_others = len(self.feature_names) - len(parts)
+        if n_others:
+            parts.append((f"{n_others} other feature{'s' * (n_others != 1)}", others))
+        ax = new_axes("drawing an explanation") if ax is None else ax
+        title = f"place {place} of query {self.qid}: {self.names()[place - 1]}"
+        draw_waterfall(ax, parts, float(self.scores[place - 1]), title)
+        return ax
 
 
-def explain(ranker: Ranker, data: RankingData, query: str | int) -> Explanation:
-    """One query's list with each feature's contribution to each score.
+def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Explanation:
+    """Return one query's list with the contribution of each feature to each score.
 
     Parameters
     ----------
     ranker
-        Linear, boosted or trees.
+        A ranker with a linear, boosted or tree model.
     query
-        The query's id.
+        The id of the query.
 
     Examples
     --------
     >>> from podium.data import make_synthetic
     >>> from podium.rankers import RankSVM
     >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> found = explain(RankSVM().fit(data), data, "q7")
-    >>> bool(np.allclose(found.contributions.sum(axis=1), found.scores))
+    >>> explanation = explain(RankSVM().fit(data), data, "q7")
+    >>> bool(np.allclose(explanation.contributions.sum(axis=1), explanation.scores))
     True
     """
-    numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
-    if str(query) not in numbers:
-        raise UnknownNameError("query", str(query), numbers)
-    part = data.subset([numbers[str(query)]])
+    number_of = {qid: q for q, qid in enumerate(data.qids.tolist())}
+    if str(query) not in number_of:
+        raise UnknownNameError("query", str(query), number_of)
+    number = number_of[str(query)]
+    part = data.subset([number])
     scores = ranker.predict(part)
-    contributions = ranker.model_.contributions(part.X)
+    contributions = ranker.model_.query_contributions(ranker.model_.align(part), part.groups)
     order = part.groups.order(scores)
-    first = int(data.groups.offsets[numbers[str(query)]])
+    first_row = int(data.groups.offsets[number])
     return Explanation(
         qid=str(query),
-        feature_names=names_of(ranker),
-        rows=order + first,
+        feature_names=feature_names_of(ranker),
+        rows=order + first_row,
         docids=None if part.docids is None else tuple(part.docids[order].tolist()),
         scores=scores[order],
         labels=part.y[order],
         contributions=contributions[order],
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Importance:
-    """How much a metric falls where one feature is shuffled: the mean over repeats, and their spread."""
-
-    metric: str
-    value: float
-    feature_names: tuple[str, ...]
-    mean: Floats
-    std: Floats
-
-    def top(self, n: int | None = None) -> list[tuple[str, float]]:
-        """The features the metric needs most."""
-        order = np.argsort(-self.mean, kind="stable")[:n]
-        return [(self.feature_names[j], float(self.mean[j])) for j in order]
-
-
-def permutation_importance(
-    ranker: Ranker,
-    data: Any,
-    metric: str | Metric = "NDCG@10",
-    *,
-    repeats: int = 5,
-    seed: int = 0,
-) -> Importance:
-    """How much a ranking metric falls where the values of one feature are shuffled among documents.
-
-    Examples
-    --------
-    >>> from podium.data import make_synthetic
-    >>> from podium.rankers import RankSVM
-    >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> found = permutation_importance(RankSVM().fit(data), data)
-    >>> [name for name, fall in found.top(1)]
-    ['f1']
-    """
-    if repeats < 1:
-        raise UsageError(f"expected 1 repeat or more, got {repeats}")
-    data, wanted = ranker.ranking_data(data), resolve(metric)
-    value = evaluate(data, ranker.predict(data), wanted)[wanted].mean
-    rng = np.random.default_rng(seed)
-    falls = np.empty((repeats, data.n_features))
-    X = np.array(data.X)
-    for repeat in range(repeats):
-        for j in range(data.n_features):
-            kept = X[:, j].copy()
-            X[:, j] = kept[rng.permutation(len(X))]
-            scores = ranker.model_.scores(X, data.groups)
-            falls[repeat, j] = value - evaluate(data, scores, wanted)[wanted].mean
-            X[:, j] = kept
-    return Importance(str(wanted), value, names_of(ranker), falls.mean(axis=0), falls.std(axis=0))

@@ -1,102 +1,36 @@
-"""LambdaMART and any other loss over boosted trees, by LightGBM."""
+"""LambdaMART: boosted trees for a ranking loss, by LightGBM."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import losses
 from podium.data import RankingData
-from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
+from podium.errors import DataError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
-from podium.metrics import evaluate
-from podium.metrics.lists import check_exponent
+from podium.metrics.gain_and_discount import check_exponent
+from podium.metrics.repeated_metric import RepeatedMetric
 from podium.optim import Patience, is_forked_child, openmp_after_fork
-from podium.optim.linear import check_finite
-from podium.rankers.history import Watch
-from podium.rankers.models import Floats, Model, Part, count
-from podium.rankers.objective import Objective
+from podium.optim.linear_problem import check_finite
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.lightgbm_checks import trees_alone
+from podium.rankers.models import Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
-from podium.rankers.ranker import Learned, Ranker
-from podium.rankers.tree_text import check_trees, trees_alone
+from podium.rankers.ranker import Ranker
+from podium.rankers.training_objective import TrainingObjective
+from podium.rankers.tree_model import Trees, lightgbm, thread_count
+from podium.typing import Floats, Matrix
 
-LONGEST = 10_000
-"""Documents a query may have in LightGBM's own ranking objectives."""
+MAX_LIGHTGBM_LIST = 10_000
+"""The most documents per query in LightGBM's own ranking objectives."""
 
-_OWN = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
-
-
-def lightgbm() -> Any:
-    """LightGBM, or an error that names the system library it misses."""
-    try:
-        import lightgbm
-    except OSError as error:
-        raise UsageError(
-            f"LightGBM cannot be loaded ({error}); install the system package libgomp1"
-        ) from error
-    return lightgbm
-
-
-@dataclass(frozen=True, eq=False)
-class Trees(Model):
-    """A sum of regression trees, as LightGBM's text (the trees alone)."""
-
-    kind = "trees"
-    text: str
-    width: int
-
-    @cached_property
-    def booster(self) -> Any:
-        """LightGBM's own object."""
-        library = lightgbm()
-        with openmp_after_fork():
-            return library.Booster(model_str=self.text)
-
-    @property
-    def n_features(self) -> int:
-        """Features of a row."""
-        return self.width
-
-    def predict(self, X: NDArray[Any]) -> Floats:
-        """The sum of the trees' leaves."""
-        scores = self._predict(X, raw_score=True)
-        return np.asarray(scores, dtype=np.float64)
-
-    def contributions(self, X: NDArray[Any]) -> Floats:
-        """Each feature's Shapley value (LightGBM's TreeSHAP)."""
-        shap = self._predict(X, pred_contrib=True)
-        return np.asarray(shap, dtype=np.float64)[:, : self.width]
-
-    def _predict(self, X: NDArray[Any], **options: bool) -> Any:
-        with openmp_after_fork():
-            return self.booster.predict(X, num_threads=_threads(X), **options)
-
-    def importance(self) -> Floats:
-        """The gain of all splits on a feature."""
-        return np.asarray(self.booster.feature_importance("gain"), dtype=np.float64)
-
-    def parts(self) -> dict[str, Part]:
-        """LightGBM's text."""
-        return {"trees": self.text, "width": np.array([self.width])}
-
-    @classmethod
-    def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """From LightGBM's text, whose trees are checked before LightGBM sees them."""
-        text, width = parts.get("trees"), count(parts, "width")
-        if not isinstance(text, str):
-            raise ModelFileError("expected the text of a tree model, got none")
-        check_trees(text, width)
-        model = cls(text, width)
-        try:
-            _ = model.booster
-        except lightgbm().basic.LightGBMError as error:
-            raise ModelFileError(f"expected trees that LightGBM reads ({error})") from error
-        return model
+_LIGHTGBM_OBJECTIVES = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -116,27 +50,28 @@ class LambdaMART(Ranker):
     k
         Truncation: pairs that do not reach the first k + 3 places do not count (lambdarank).
     trees
-        Rounds at most.
+        The most rounds.
     learning_rate
-        The part of each tree that is taken.
+        The share of each tree that is added.
     leaves
-        Leaves of a tree at most.
+        The most leaves of a tree.
     min_leaf
-        Documents in a leaf at least.
+        The least number of documents in a leaf.
     l2
-        Penalty on the leaves' values.
+        The strength of the penalty on the values of leaves.
     feature_fraction
-        Share of the features that each tree sees.
+        The share of the features that each tree sees.
     monotone
         For each feature 1 (more is better), -1 or 0; or {feature name: 1 or -1}.
     metric
-        What validation queries choose the number of trees by.
+        The metric by which validation queries choose the number of trees.
     patience
-        Rounds without a better value of it before it stops; the best round is kept.
+        The number of rounds without a better metric after which training stops; the best round is
+        kept.
     validation_fraction
-        Share of the queries held out for that where no validation data is given.
+        The share of queries held out if there is no validation data.
     threads
-        0: all cores where the data is large enough for them to pay. The result does not depend on it.
+        The number of threads; 0: all cores if the data is large. The result does not depend on it.
 
     Examples
     --------
@@ -168,76 +103,73 @@ class LambdaMART(Ranker):
     seed: Seed = 0
 
     def needs_validation(self) -> bool:
-        """Whether queries are held out where no validation data is given."""
+        """Whether queries are held out if there is no validation data."""
         return True
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        return True  # ties of the first round's scores are broken by place
+        return True  # the first round breaks ties of scores by place
 
     def total_iterations(self) -> int | None:
         """Return the number of iterations, for progress bars."""
         return int(self.trees)
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Grow trees along the gradient of the loss."""
         lightgbm()
         with openmp_after_fork():
-            return self._boost(train, watch)
+            return self._boost(train, monitor)
 
-    def _boost(self, train: RankingData, watch: Watch) -> Learned:
+    def _boost(self, train: RankingData, monitor: FitMonitor) -> FitResult:
         own, custom = self._objective(train)
-        booster = self._booster(train, own)
+        booster = self._booster(train, own, monitor.valid)
         stop = Patience(self.patience)
-        scores = None if watch.valid is None else np.zeros(len(watch.valid))
+        measure = RepeatedMetric(train, monitor.metric)
         for rounds in range(1, self.trees + 1):
-            value, finished = _update(booster, train, custom, watch)
+            value, finished = _update(booster, custom, measure)
             check_finite(value, rounds)
             if finished:  # no split improves the loss any more
                 break
-            if watch.valid is not None and scores is not None:
-                scores += booster.predict(
-                    watch.valid.X, start_iteration=rounds - 1, num_iteration=1, raw_score=True,
-                    num_threads=_threads(watch.valid.X),
-                )  # fmt: skip
-            found = watch(value, _first(booster, rounds, train.n_features), scores)
-            if found is not None and stop(found):
+            scores = None if monitor.valid is None else _scores(booster.eval_valid)
+            metric = monitor(value, _prefix_model(booster, rounds, train.n_features), scores)
+            if metric is not None and stop(metric):
                 break
-        if watch.model is None:
+        if monitor.model is None:
             raise DataError(
                 f"expected data a tree can split, got none for {self.name}: every leaf needs "
                 f"{self.min_leaf} documents (min_leaf) of {len(train)}"
             )
-        return Learned(watch.model)
+        return FitResult(monitor.model)
 
-    def _objective(self, train: RankingData) -> tuple[str | None, Objective | None]:
-        """LightGBM's own objective by name, or a loss of ours."""
+    def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
+        """Return the name of LightGBM's own objective, or an objective of ours."""
         loss = self.loss
         if isinstance(loss, Loss):
-            return None, Objective.of(loss, train, seed=self.seed, over="sum")
+            return None, TrainingObjective.from_loss(loss, train, seed=self.seed, reduction="sum")
         if loss == "xendcg" and (train.y != np.floor(train.y)).any():
             raise UsageError("expected whole labels for the loss xendcg; lambdarank takes any")
-        if loss in _OWN and train.groups.sizes.max() <= LONGEST:
-            return _OWN[loss], None
+        if loss in _LIGHTGBM_OBJECTIVES and train.groups.sizes.max() <= MAX_LIGHTGBM_LIST:
+            return _LIGHTGBM_OBJECTIVES[loss], None
         if loss == "xendcg":
             raise UsageError(
-                f"expected at most {LONGEST:,} documents a query for the loss xendcg, got "
+                f"expected at most {MAX_LIGHTGBM_LIST:,} documents per query for the loss xendcg, got "
                 f"{train.groups.sizes.max():,}; lambdarank takes any number"
             )
         if loss == "lambdarank":
-            ours: Loss = losses.LambdaRankLoss(k=self.k)
+            own_loss: Loss = losses.LambdaRankLoss(k=self.k)
         elif loss in LOSSES:
-            ours = LOSSES[loss]()
+            own_loss = LOSSES[loss]()
         else:
-            raise UnknownNameError("loss", loss, [*_OWN, *LOSSES])
-        return None, Objective.of(ours, train, seed=self.seed, over="sum")
+            raise UnknownNameError("loss", loss, [*_LIGHTGBM_OBJECTIVES, *LOSSES])
+        return None, TrainingObjective.from_loss(own_loss, train, seed=self.seed, reduction="sum")
 
-    def _booster(self, train: RankingData, own: str | None) -> Any:
+    def _booster(self, train: RankingData, own: str | None, valid: RankingData | None) -> Any:
         lgb = lightgbm()
         labels: NDArray[Any] = train.y
+        threads = thread_count(len(train) * train.n_features)
         parameters: dict[str, Any] = {
             "objective": own or "none",
-            "metric": "none",  # its own would cost a pass a round and refuse more than 31 grades
+            "metric": "none",  # its own would cost a pass per round and refuse more than 31 grades
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,
             "min_data_in_leaf": self.min_leaf,
@@ -245,7 +177,7 @@ class LambdaMART(Ranker):
             "lambda_l2": self.l2,
             "feature_fraction": self.feature_fraction,
             "seed": self.seed % 2**31,
-            "num_threads": 1 if is_forked_child() else self.threads or _threads(train.X),
+            "num_threads": 1 if is_forked_child() else self.threads or threads,
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
@@ -257,17 +189,20 @@ class LambdaMART(Ranker):
             parameters["monotone_constraints"] = signs
         weight = None if train.query_weight is None else train.groups.spread(train.query_weight)
         dataset = lgb.Dataset(
-            train.X,
+            _features(train),
             labels,
             group=train.groups.sizes if own else None,
-            weight=weight if own else None,  # ours weighs queries itself
+            weight=weight if own else None,  # our objective weighs queries itself
             params=parameters,
             free_raw_data=True,
         )
         try:
-            return lgb.Booster(parameters, dataset)
+            booster = lgb.Booster(parameters, dataset)
         except lgb.basic.LightGBMError as error:
             raise UsageError(f"LightGBM refuses the settings of {self.name}: {error}") from error
+        if valid is not None:
+            _add_validation(booster, dataset, valid, parameters)
+        return booster
 
     def _signs(self, train: RankingData) -> list[int] | None:
         if self.monotone is None:
@@ -288,24 +223,45 @@ class LambdaMART(Ranker):
         return [int(sign) for sign in signs]
 
 
-def _threads(X: NDArray[Any]) -> int:
-    """LightGBM's 0 is all cores; trees on a few thousand documents grow faster on one."""
-    return 0 if X.size > 4_000_000 and not is_forked_child() else 1
-
-
 def _codes(labels: Floats) -> tuple[NDArray[np.int64], list[float]]:
-    """Labels as numbers 0, 1, 2, ... and the gain 2^y - 1 of each: LightGBM takes no other labels."""
+    """Return labels as 0, 1, 2, ..., the only ones that LightGBM takes, and the gain 2^y - 1 of each."""
     values, codes = np.unique(labels, return_inverse=True)
     check_exponent(float(values.max()))
     return codes.astype(np.int64), (np.exp2(values) - 1).tolist()
 
 
-def _update(
-    booster: Any, train: RankingData, custom: Objective | None, watch: Watch
-) -> tuple[float, bool]:
-    """One more tree; returns the objective and whether nothing could be split.
+def _features(data: RankingData) -> Matrix:
+    """Return the features of the rows, which LightGBM puts into bins and lets go."""
+    X, rows = data.stored_features()
+    return X if rows is None else X[rows]
 
-    LightGBM's own objectives have no value, so 1 - the metric on the training queries stands in.
+
+def _add_validation(
+    booster: Any, dataset: Any, valid: RankingData, parameters: dict[str, Any]
+) -> None:
+    """Let each new tree add to the scores of the validation queries, without a walk from its root."""
+    # Without parameters the data set would set the number of threads back to all cores.
+    booster.add_valid(dataset.create_valid(_features(valid), params=parameters), "valid")
+
+
+def _scores(eval_scores: Callable[..., Any]) -> Floats:
+    """Return the scores that LightGBM keeps for the training or the validation queries."""
+    calls: list[Floats] = []
+
+    def record(scores: Floats, _: Any) -> tuple[str, float, bool]:
+        calls.append(scores)
+        return "scores", 0.0, False
+
+    eval_scores(record)
+    return calls[0]
+
+
+def _update(
+    booster: Any, custom: TrainingObjective | None, measure: RepeatedMetric
+) -> tuple[float, bool]:
+    """Add a tree; return the objective and whether nothing could be split.
+
+    LightGBM's own objectives have no value: 1 - the metric on the training queries replaces it.
     """
     value = 0.0
 
@@ -319,13 +275,9 @@ def _update(
         finished = bool(booster.update(fobj=follow))
         return value, finished
     finished = bool(booster.update())
-
-    def measure(scores: Floats, _: Any) -> tuple[str, float, bool]:
-        return "loss", 1 - evaluate(train, scores, watch.metric)[watch.metric].mean, False
-
-    value = float(booster.eval_train(measure)[-1][2])
-    return value, finished
+    return 1 - measure(_scores(booster.eval_train)), finished
 
 
-def _first(booster: Any, rounds: int, width: int) -> Callable[[], Trees]:
+def _prefix_model(booster: Any, rounds: int, width: int) -> Callable[[], Trees]:
+    """Return a function that makes the model of the first rounds."""
     return lambda: Trees(trees_alone(booster.model_to_string(num_iteration=rounds)), width)

@@ -1,4 +1,4 @@
-"""Pairs as equations: least squares of score differences, in closed form."""
+"""Least squares of score differences of pairs, in closed form."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from podium.data import RankingData
 from podium.errors import DivergedError
 from podium.optim import one_blas_thread
-from podium.rankers.history import Watch
-from podium.rankers.models import Floats, Linear, Model
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Linear, Model
 from podium.rankers.parameters import Positive
-from podium.rankers.ranker import Learned, Ranker
+from podium.rankers.ranker import Ranker
+from podium.typing import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -24,22 +26,23 @@ class LeastSquares(Ranker):
 
     Over pairs of a query with y_u > y_v, in closed form: (I + 2C X'LX) w = 2C X'r, where L is the
     Laplacian of the graph of these pairs and r_u counts the documents u is better than minus those
-    that are better than u. No pair is ever built. All that is asked of the data is one Gram matrix,
-    X'LX: a ranker on some of the features needs no other (`nested`). Pahikkala, Tsivtsivadze,
+    that are better than u. No pair is ever built. The fit needs one Gram matrix of the data, X'LX, which
+    also serves rankers on some of the features (`nested_weights`). Pahikkala, Tsivtsivadze,
     Airola, Järvinen, Boberg, An efficient algorithm for learning to rank from preference graphs,
     Machine Learning 2009.
 
     Parameters
     ----------
     C
-        What a pair's error costs against |w|^2.
+        The weight of a pair's error against |w|^2.
 
     Examples
     --------
     >>> from podium.data import make_synthetic
-    >>> data = make_synthetic(n_queries=50, seed=0)
-    >>> bool(LeastSquares().fit(data).score(data) > 0.9)
-    True
+    >>> data = make_synthetic(n_queries=50, n_features=5, seed=0)
+    >>> ranker = LeastSquares(C=0.01).fit(data)
+    >>> bool(ranker.score(data) > 0.9), ranker.model_.weights.shape
+    (True, (5,))
     """
 
     name: ClassVar[str] = "least-squares"
@@ -48,18 +51,18 @@ class LeastSquares(Ranker):
 
     C: Positive = 1e-3
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Solve the normal equations of all pairs."""
         gram, moment = pair_moments(train)
-        everything = np.arange(train.n_features)
-        weights = nested(gram, moment, self.C, everything, [train.n_features])[0]
+        all_features = np.arange(train.n_features)
+        weights = nested_weights(gram, moment, self.C, all_features, [train.n_features])[0]
         model = Linear(weights)
-        watch(_objective(weights, self.C, gram, moment, pair_count(train)), model)
-        return Learned(model)
+        monitor(_objective(weights, self.C, gram, moment, pair_count(train)), model)
+        return FitResult(model)
 
 
 def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
-    """X'LX and X'r of the pairs of documents with different labels, queries weighted.
+    """Return X'LX and X'r of the pairs of documents with different labels, queries weighted.
 
     With features centred within their query, n documents in it, n_g of them with label g, and s_g
     the sum of theirs: X'LX = sum_u (n - n_g(u)) x_u x_u' + sum_g s_g s_g'.
@@ -74,20 +77,20 @@ def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
     alike = groups.runs(data.y[order])
     w = np.asarray(groups.spread(weight))
     others = groups.spread(groups.sizes) - alike.spread(alike.sizes)
-    above = alike.spread(groups.places[alike.offsets[:-1]])
-    below = others - above
+    n_better = alike.spread(groups.places[alike.offsets[:-1]])
+    n_worse = others - n_better
     sums = alike.reduce(np.add, X)
     w_alike = w[alike.offsets[:-1]]
     with one_blas_thread():
         gram = (X * (w * others)[:, None]).T @ X + (sums * w_alike[:, None]).T @ sums
-        moment = X.T @ (w * (below - above))
+        moment = X.T @ (w * (n_worse - n_better))
     if not np.isfinite(gram).all():
         raise DivergedError("the squares of the features became infinite; scale them")
     return gram, moment
 
 
 def pair_count(data: RankingData) -> float:
-    """Pairs of documents with different labels, queries weighted."""
+    """Return the number of pairs of documents with different labels, queries weighted."""
     groups = data.groups
     alike = groups.runs(data.y[groups.order(data.y)])
     others = groups.spread(groups.sizes) - alike.spread(alike.sizes)
@@ -95,16 +98,16 @@ def pair_count(data: RankingData) -> float:
     return float(np.sum(per_query if data.query_weight is None else per_query * data.query_weight))
 
 
-def nested(
+def nested_weights(
     gram: Floats, moment: Floats, C: float, features: NDArray[np.int64], ends: Sequence[int]
 ) -> list[Floats]:
-    """The weights on the first `end` of these features, for each end: one factorisation for all.
+    """Return the weights on the first `end` of these features, for each end, by one factorisation.
 
     The Cholesky factor of a leading part of a matrix is the leading part of its factor.
 
     Examples
     --------
-    >>> one, both = nested(np.eye(2), np.array([3.0, 1.0]), 0.5, np.arange(2), [1, 2])
+    >>> one, both = nested_weights(np.eye(2), np.array([3.0, 1.0]), 0.5, np.arange(2), [1, 2])
     >>> one.round(12).tolist(), both.round(12).tolist()
     ([1.5], [1.5, 0.5])
     """
@@ -115,7 +118,7 @@ def nested(
         matrix = np.eye(len(features)) + 2 * C * gram[np.ix_(features, features)]
         try:
             lower = cholesky(matrix, lower=True, check_finite=False)
-        except LinAlgError as error:  # beside such squares the 1 of |w|^2 is lost
+        except LinAlgError as error:  # the 1 of |w|^2 is lost beside such squares
             raise DivergedError(
                 "features that depend on each other are too large to tell apart; scale them"
             ) from error
@@ -127,6 +130,6 @@ def nested(
 
 
 def _objective(w: Floats, C: float, gram: Floats, moment: Floats, n_pairs: float) -> float:
-    """1/2 |w|^2 + C sum over pairs of 1 - 2 d + d^2, d the difference of their scores."""
+    """Return 1/2 |w|^2 + C sum over pairs of 1 - 2 d + d^2, d the difference of their scores."""
     loss = n_pairs - 2 * float(np.sum(moment * w)) + float(np.sum(w * (gram @ w)))
     return 0.5 * float(np.sum(w * w)) + C * loss

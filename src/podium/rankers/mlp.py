@@ -1,4 +1,4 @@
-"""A small neural network as scorer: mini-batches of queries, Adam, early stopping on validation."""
+"""MLP: a multi-layer perceptron as scorer, trained by Adam on mini-batches of queries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from podium.data import RankingData, shuffled_queries
 from podium.errors import ModelFileError, UsageError
 from podium.losses import Loss
 from podium.optim import Adam, Patience, one_blas_thread
-from podium.optim.linear import check_finite
-from podium.rankers.history import Watch
-from podium.rankers.models import Floats, Model, Part, vector
-from podium.rankers.objective import Objective
+from podium.optim.linear_problem import check_finite
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.models import Model, Part, vector
 from podium.rankers.parameters import Count, Positive, Range, check_parameters
+from podium.rankers.training_objective import TrainingObjective
+from podium.typing import Floats
 
 Activation = Literal["relu", "tanh", "sigmoid"]
 
@@ -32,17 +33,17 @@ class MLP(BaseEstimator):  # type: ignore[misc]
     hidden
         Units of each hidden layer.
     activation
-        Between the layers.
+        The activation between the layers.
     learning_rate
-        Adam's step.
+        The step size of Adam.
     batch_queries
-        Queries in a mini-batch.
+        The number of queries in a mini-batch.
     epochs
-        Passes over the queries at most.
+        The most passes over the queries.
     patience
-        Epochs without a better validation metric before it stops.
+        The number of epochs without a better validation metric after which training stops.
     validation_fraction
-        Share of the queries held out for that where no validation data is given.
+        The share of queries held out if there is no validation data.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class MLP(BaseEstimator):  # type: ignore[misc]
     validation_fraction: Annotated[float, Range(0.01, 0.9)] = 0.2
 
     def check(self) -> None:
-        """Raise where a parameter cannot be."""
+        """Raise if a parameter has a wrong value."""
         check_parameters(self, "the mlp scorer")
         if not isinstance(self.hidden, list | tuple) or not all(
             isinstance(n, int | np.integer) and 0 < n <= 100_000 for n in self.hidden
@@ -76,7 +77,7 @@ class MLP(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True, eq=False)
 class Network(Model):
-    """s = W_L a(... a(W_1 z + b_1) ...) + b_L with standardised features z = (x - mean) / scale."""
+    """A network: s = W_L a(... a(W_1 z + b_1) ...) + b_L, with features z = (x - mean) / scale."""
 
     kind = "mlp"
     mean: Floats
@@ -87,7 +88,7 @@ class Network(Model):
 
     @classmethod
     def draw(cls, data: RankingData, mlp: MLP, rng: np.random.Generator) -> Network:
-        """Random weights (He's scale) and the features' means and deviations."""
+        """Draw random weights (He's scale); standardise by the means and deviations of the features."""
         X = data.X.astype(np.float64)
         scale = X.std(axis=0)
         sizes = [data.n_features, *mlp.hidden, 1]
@@ -102,11 +103,11 @@ class Network(Model):
 
     @property
     def n_features(self) -> int:
-        """Inputs of the first layer."""
+        """The number of inputs of the first layer."""
         return len(self.mean)
 
     def layers(self, X: NDArray[Any]) -> list[Floats]:
-        """What each layer puts out, the standardised features first and the scores last."""
+        """Return the output of each layer, the standardised features first and the scores last."""
         out = [(X - self.mean) / self.scale]
         act, last = _ACTIVATIONS[self.activation][0], len(self.weights) - 1
         for i, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
@@ -115,7 +116,7 @@ class Network(Model):
         return out
 
     def predict(self, X: NDArray[Any]) -> Floats:
-        """The last layer; in blocks of rows, so that memory stays small."""
+        """Return the scores; blocks of rows keep memory small."""
         out = np.empty(len(X))
         with one_blas_thread():
             for first in range(0, len(X), 8192):
@@ -123,48 +124,48 @@ class Network(Model):
         return out
 
     def backward(self, layers: list[Floats], gradient: Floats) -> list[Floats]:
-        """The gradient with respect to the scores -> to weights and biases, first layer first."""
+        """Return the gradient of weights and biases, first layer first, from that of the scores."""
         slope = _ACTIVATIONS[self.activation][1]
-        delta, found = gradient[:, None], []
+        delta, gradients = gradient[:, None], []
         for i in reversed(range(len(self.weights))):
-            found += [delta.sum(axis=0), layers[i].T @ delta]
+            gradients += [delta.sum(axis=0), layers[i].T @ delta]
             if i:
                 delta = (delta @ self.weights[i].T) * slope(layers[i])
-        return found[::-1]
+        return gradients[::-1]
 
     def parameters(self) -> list[Floats]:
-        """Weights and biases, first layer first."""
+        """Return weights and biases, first layer first."""
         return [p for pair in zip(self.weights, self.biases, strict=True) for p in pair]
 
     def copy(self) -> Network:
-        """A network that further steps do not change."""
+        """Return a copy that further steps do not change."""
         weights = tuple(W.copy() for W in self.weights)
         biases = tuple(b.copy() for b in self.biases)
         return Network(self.mean, self.scale, weights, biases, self.activation)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """A network's score has no parts that belong to one feature each."""
+        """Raise: no part of a network's score belongs to one feature."""
         raise UsageError(
             "expected a linear or tree model to explain by contributions, got an mlp; "
             "permutation_importance says which features it needs"
         )
 
     def importance(self) -> Floats:
-        """A network's weights do not say what a feature is worth."""
+        """Raise: the weights of a network do not say what a feature is worth."""
         raise UsageError(
             "expected a linear, boosted or tree model, which says itself what a feature is worth, "
             "got an mlp; permutation_importance measures it on data"
         )
 
     def parts(self) -> dict[str, Part]:
-        """Every layer's weights and biases."""
+        """Return the weights and biases of every layer."""
         layers = {f"weights{i}": W for i, W in enumerate(self.weights)}
         layers |= {f"biases{i}": b for i, b in enumerate(self.biases)}
         return {"activation": self.activation, "mean": self.mean, "scale": self.scale, **layers}
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """From every layer's weights and biases, whose shapes must fit each other."""
+        """Make the network of its weights and biases, whose shapes must fit each other."""
         mean, scale = vector(parts, "mean"), vector(parts, "scale")
         activation = parts.get("activation")
         weights: list[Floats] = []
@@ -185,7 +186,7 @@ def _sigmoid(z: Floats) -> Floats:
     return np.asarray(0.5 * (1 + np.tanh(0.5 * z)))
 
 
-# Each activation, and its slope as a function of its own value.
+# Each activation, and its slope as a function of the activation's value.
 _ACTIVATIONS: dict[Any, Any] = {
     "relu": (lambda z: np.maximum(z, 0.0), lambda a: (a > 0).astype(np.float64)),
     "tanh": (np.tanh, lambda a: 1 - a * a),
@@ -197,7 +198,7 @@ def train_mlp(
     mlp: MLP,
     loss: Loss,
     data: RankingData,
-    watch: Watch,
+    monitor: FitMonitor,
     *,
     l2: float,
     seed: int,
@@ -221,21 +222,23 @@ def train_mlp(
                     step += l2 * W
                 adam.step(steps)
                 total += value
-            found = watch(total / len(batches), network.copy())
-            if found is not None and stop(found):
+            metric = monitor(total / len(batches), network.copy())
+            if metric is not None and stop(metric):
                 break
-    assert isinstance(watch.model, Network)
-    return watch.model
+    assert isinstance(monitor.model, Network)
+    return monitor.model
 
 
 def _batches(
     data: RankingData, loss: Loss, size: int, seed: int
-) -> list[tuple[NDArray[Any], Objective]]:
-    """The queries in random batches, with the loss on each in units of the mean over all queries."""
+) -> list[tuple[NDArray[Any], TrainingObjective]]:
+    """Return random batches of queries, the loss of each in units of the mean over all queries."""
     order = shuffled_queries(data, seed)
     parts = [
         data.subset(np.sort(order[first : first + size])) for first in range(0, len(order), size)
     ]
-    bound = [Objective.of(loss, part, seed=seed, over="sum") for part in parts]
-    share = len(parts) / max(sum(objective.active_weight for objective in bound), 1e-300)
-    return [(part.X, o.times(share)) for part, o in zip(parts, bound, strict=True)]
+    objectives = [
+        TrainingObjective.from_loss(loss, part, seed=seed, reduction="sum") for part in parts
+    ]
+    share = len(parts) / max(sum(objective.active_weight for objective in objectives), 1e-300)
+    return [(part.X, o.times(share)) for part, o in zip(parts, objectives, strict=True)]

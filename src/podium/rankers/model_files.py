@@ -1,7 +1,9 @@
-"""Model files: archives whose parts are those of the model. Data, never code: reading one runs nothing.
+"""Model files: archives of a ranker's settings and its model's parts. They are data; no code runs.
 
-manifest.json     {"format": "podium-model", "version": 1, "ranker": "listnet", "parameters": {...},
+manifest.json     {"format": "podium-model", "version": 1 or 2, "ranker": "listnet", "parameters": {...},
                    "trained": {...}, "history": {...}, "model": "linear", ...}
+
+A model that prepares its features has version 2; all others are written as version 1.
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from podium import losses
-from podium.aggregation import AGGREGATORS, Aggregator, make_aggregator
-from podium.data.archives import (
+from podium.data.text_files import open_regular
+from podium.data.zip_archives import (
     array_bytes,
     check_part,
     open_archive,
@@ -28,82 +30,83 @@ from podium.data.archives import (
     read_part,
     write_archive,
 )
-from podium.data.files import Path_
-from podium.errors import CorruptFileError, ModelFileError, UnknownNameError, UsageError
-from podium.losses import LOSSES, Loss
-from podium.rankers.certificate import CERTIFICATES, Certificate
-from podium.rankers.history import History, Step
-from podium.rankers.lambdamart import Trees
-from podium.rankers.mlp import MLP, Network
-from podium.rankers.models import Linear, Model, Part, Stumps
-from podium.rankers.ordinal import OrdinalModel
+from podium.errors import CorruptFileError, ModelFileError, UnknownNameError
+from podium.rankers.fit_result import TrainingSummary
+from podium.rankers.learning_curve import FitStep, History
+from podium.rankers.models import Model, Part
+from podium.rankers.optimality_certificate import CERTIFICATES, Certificate
+from podium.rankers.parameter_json import from_json, parameters_to_json
 from podium.rankers.parameters import check_parameters
-from podium.rankers.ranker import Ranker, Trained
+from podium.rankers.preparation import has_preparation
+from podium.rankers.ranking_estimator import RankingEstimator
+from podium.typing import Path_
 
-FORMAT, VERSION = "podium-model", 1
+R = TypeVar("R", bound=RankingEstimator)
+
+FORMAT, VERSION, NEWEST_VERSION = "podium-model", 1, 2
+"""The version of a model without preparation, and that of one that prepares its features."""
 MAX_FILE_BYTES = 2 << 30
-"""A larger model file is taken for a mistake or an attack."""
+"""A larger model file is a mistake or an attack."""
 
-_DAMAGE = (
+_DAMAGE_ERRORS = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, MemoryError,
 )  # fmt: skip
-"""What zipfile raises, depending on which byte of a file is wrong; and what asks for too much."""
-
-MODELS: dict[str, type[Model]] = {
-    "linear": Linear,
-    "stumps": Stumps,
-    "mlp": Network,
-    "trees": Trees,
-    "ordinal": OrdinalModel,
-}
+"""Errors of zipfile for a damaged file, and of values that are too large."""
 
 
-def save(ranker: Ranker, path: Path_) -> None:
+def save(ranker: RankingEstimator, path: Path_) -> None:
     """Write a fitted ranker, all or nothing; the same ranker gives the same bytes."""
-    from sklearn.utils.validation import check_is_fitted
-
     check_is_fitted(ranker, "model_")
-    about = {
+    parts = ranker.model_.parts()
+    manifest = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": NEWEST_VERSION if has_preparation(parts) else VERSION,
         "ranker": ranker.name,
-        "parameters": _parameters(ranker),
+        "parameters": parameters_to_json(ranker),
         "trained": dataclasses.asdict(ranker.trained_),
-        "history": _columns(ranker.history_),
+        "history": _history_columns(ranker.history_),
         "converged": ranker.converged_,
         "stopped": ranker.stopped_,
         "certificate": None if ranker.certificate_ is None else ranker.certificate_.to_dict(),
         "model": ranker.model_.kind,
     }
-    parts = {_file(name, part): _encode(part) for name, part in ranker.model_.parts().items()}
-    write_archive(path, about, parts)
+    files = {_part_file(name, part): _encode(part) for name, part in parts.items()}
+    write_archive(path, manifest, files)
 
 
-def load(
-    path: Path_, rankers: Mapping[str, type[Ranker]], models: Mapping[str, type[Model]] = MODELS
-) -> Ranker:
-    """Read a ranker; `rankers` and `models` say which class has which name."""
+def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[Model]]) -> R:
+    """Read a ranker; `rankers` and `models` have the classes by name."""
     name = os.fspath(path)
     try:
         with open_archive(path, MAX_FILE_BYTES) as archive:
             return _load(archive, rankers, models)
     except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error
+        raise ModelFileError(f"{name}: {error.args[0]}").keep_advice(error) from error
     except CorruptFileError as error:  # no file at all
         raise ModelFileError(str(error)) from error
-    except _DAMAGE as error:
-        raise ModelFileError(
+    except _DAMAGE_ERRORS as error:
+        damage = ModelFileError(
             f"{name}: expected a podium model file, got one that is truncated, damaged or something "
             f"else ({error})"
-        ) from error
+        )
+        raise damage if _begins_as_archive(path) else damage.advise(**_DATA_ADVICE) from error
+
+
+_DATA_ADVICE = {
+    "python": "podium.read_table and podium.read_letor read data",
+    "command_line": "podium train makes a model; it comes first, before data",
+}
+
+
+def _begins_as_archive(path: Path_) -> bool:
+    with open_regular(path) as file:
+        return file.read(2) == b"PK"
 
 
 def _load(
-    archive: zipfile.ZipFile,
-    rankers: Mapping[str, type[Ranker]],
-    models: Mapping[str, type[Model]],
-) -> Ranker:
+    archive: zipfile.ZipFile, rankers: Mapping[str, type[R]], models: Mapping[str, type[Model]]
+) -> R:
     manifest = _manifest(archive)
     name, kind = manifest.get("ranker"), manifest.get("model")
     if not isinstance(name, str) or name not in rankers:
@@ -118,8 +121,8 @@ def _load(
         ranker = rankers[name](
             **{key: from_json(value, rankers) for key, value in manifest["parameters"].items()}
         )
-        ranker.model_ = models[kind].from_parts(parts)
-        ranker.trained_ = _trained(manifest["trained"])
+        ranker.model_ = models[kind].read(parts, models)
+        ranker.trained_ = _training_summary(manifest["trained"])
         ranker.history_ = _history(manifest["history"])
         ranker.converged_, ranker.stopped_ = (
             _flag(manifest["converged"]),
@@ -127,6 +130,7 @@ def _load(
         )
         ranker.certificate_ = _certificate(manifest.get("certificate"))
         check_parameters(ranker, name)
+        ranker.check_settings()
     except ModelFileError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -138,14 +142,14 @@ def _load(
         raise ModelFileError("expected a model of 1 feature or more, got none")
     if ranker.trained_.feature_names is not None:
         if len(ranker.trained_.feature_names) != ranker.n_features_in_:
-            raise ModelFileError("expected one name a feature")
+            raise ModelFileError("expected one name per feature")
         ranker.feature_names_in_ = np.array(ranker.trained_.feature_names, dtype=object)
     return ranker
 
 
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
-        return read_manifest(archive, FORMAT, VERSION)
+        return read_manifest(archive, FORMAT, NEWEST_VERSION)
     except KeyError:
         raise ModelFileError("expected a podium model file, got a zip without a manifest") from None
     except ValueError as error:
@@ -167,7 +171,7 @@ def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Par
         ) from error
 
 
-def _file(name: str, part: Part) -> str:
+def _part_file(name: str, part: Part) -> str:
     return f"{name}.txt" if isinstance(part, str) else f"{name}.npy"
 
 
@@ -177,78 +181,16 @@ def _encode(part: Part) -> bytes:
     return array_bytes(part)
 
 
-def to_json(value: Any, name: str = "parameter") -> Any:
-    """A parameter as JSON: numbers, texts, lists, settings of an MLP, a loss, an aggregator, a ranker."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {"mapping": {str(k): to_json(v, name) for k, v in value.items()}}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [to_json(v, name) for v in value]
-    if isinstance(value, MLP):
-        return {"mlp": _fields(value)}
-    if isinstance(value, Loss):
-        return {"loss": value.spec()} if _is_known(value) else value.name
-    if isinstance(value, Aggregator) and AGGREGATORS.get(value.name) is type(value):
-        return {"aggregator": value.name, "parameters": _fields(value)}
-    if isinstance(value, Ranker):
-        return {"ranker": value.name, "parameters": _parameters(value)}
-    raise UsageError(f"expected parameters a file can hold, got {name}={value!r}")
+def _certificate(stored: dict[str, Any] | None) -> Certificate | None:
+    """Return the certificate of a file; old files have none."""
+    return None if stored is None else CERTIFICATES[stored["kind"]].from_dict(stored)
 
 
-def _is_known(loss: Loss) -> bool:
-    """Whether a loss and its parts are podium's; one's own is code, and kept by name only."""
-    if LOSSES.get(loss.name) is not type(loss) or not dataclasses.is_dataclass(loss):
-        return False
-    parts = (getattr(loss, f.name) for f in dataclasses.fields(loss))
-    return all(_is_known(part) for part in parts if isinstance(part, Loss))
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {f.name: to_json(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
-
-
-def _parameters(ranker: Ranker) -> dict[str, Any]:
-    return {name: to_json(v, name) for name, v in ranker.get_params(deep=False).items()}
-
-
-def from_json(value: Any, rankers: Mapping[str, type[Ranker]]) -> Any:
-    """A parameter back from JSON; `rankers` says which class has which name."""
-    if isinstance(value, list):
-        return tuple(from_json(v, rankers) for v in value)
-    if not isinstance(value, dict):
-        return value
-
-    def inner(name: str) -> dict[str, Any]:
-        return {k: from_json(v, rankers) for k, v in value[name].items()}
-
-    if "mapping" in value:
-        return inner("mapping")
-    if "mlp" in value:
-        scorer = MLP(**inner("mlp"))
-        scorer.check()
-        return scorer
-    if "aggregator" in value:
-        return make_aggregator(value["aggregator"], **inner("parameters"))
-    if "ranker" in value:
-        made = rankers[value["ranker"]](**inner("parameters"))
-        check_parameters(made, made.name)
-        return made
-    return losses.make(value["loss"])
-
-
-def _certificate(told: dict[str, Any] | None) -> Certificate | None:
-    """A certificate back; files of before there were any have none."""
-    return None if told is None else CERTIFICATES[told["kind"]].from_dict(told)
-
-
-def _trained(stored: dict[str, Any]) -> Trained:
+def _training_summary(stored: dict[str, Any]) -> TrainingSummary:
     names, scaled = stored["feature_names"], stored.get("scaled")
     if not isinstance(names, list | None):
         raise TypeError(f"{names!r:.80} instead of a list of features")
-    return Trained(
+    return TrainingSummary(
         n_queries=_count(stored["n_queries"]),
         n_documents=_count(stored["n_documents"]),
         fingerprint=_text(stored["fingerprint"]),
@@ -276,7 +218,7 @@ def _count(value: object) -> int:
     return value
 
 
-def _columns(history: History) -> dict[str, Any]:
+def _history_columns(history: History) -> dict[str, Any]:
     first = next(iter(history), None)
     return {
         "ranker": None if first is None else first.ranker,
@@ -296,7 +238,7 @@ def _history(stored: dict[str, Any]) -> History:
     # A curve without steps has no ranker and no metric.
     ranker, metric = (_text(stored[key]) if curve else "" for key in ("ranker", "metric"))
     steps = tuple(
-        Step(
+        FitStep(
             ranker, number, total, _finite(objective), metric,
             None if valid is None else _finite(valid), stage,
         )

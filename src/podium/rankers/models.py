@@ -1,24 +1,40 @@
-"""What a ranker has learned: functions from features to a score. Data, never code."""
+"""Models: what rankers learn, functions from features to scores. They are data, never code."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
+from podium.data import RankingData
 from podium.data.groups import Groups
-from podium.errors import ModelFileError, UsageError
+from podium.errors import DataError, ModelFileError, UsageError
+from podium.typing import Floats, Matrix
 
-Floats = NDArray[np.float64]
 Part = NDArray[Any] | str
-"""A model is stored as named arrays and texts."""
+"""A part of a stored model, an array or a text."""
 
 MAX_STUMP_FEATURES = 1 << 17
-"""Stumps name few of their features, so no part of a file says how many there are: this is the most."""
+"""The most features of stumps: a small file could otherwise claim any number of them."""
+
+
+def check_categories(categories: Collection[str], expected: Collection[str]) -> None:
+    """Raise if the categories of data are not those of the training data."""
+    if set(categories) == set(expected):
+        return
+    words = ", ".join(map(repr, expected)) or "none"
+    got = ", ".join(map(repr, categories)) or "none"
+    raise DataError(f"expected the categories {words}, as in training, got {got}").advise(
+        python=f"read the data with categories={list(expected)!r}",
+        command_line="name them with --categories" if expected else "leave --categories out",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,37 +46,55 @@ class Model(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Features a row must have."""
+        """The number of features that a row must have."""
+
+    def align(self, data: RankingData) -> NDArray[Any]:
+        """Return the features of data as the model takes them; raise if it has other categories."""
+        check_categories(data.categories, ())
+        return data.X
 
     @abstractmethod
     def predict(self, X: NDArray[Any]) -> Floats:
-        """One score a row."""
+        """Return one score per row."""
 
     def scores(self, X: NDArray[Any], groups: Groups) -> Floats:
-        """One score a row, where it is known which rows are a query's; few models ask."""
+        """Return one score per row; few models use which rows belong to one query."""
         return self.predict(X)
 
     @abstractmethod
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """What each feature adds to each row's score; the rest of the score is the same for all."""
+        """Return what each feature adds to each row's score; the rest is the same for all rows."""
+
+    def query_contributions(self, X: NDArray[Any], groups: Groups) -> Floats:
+        """Return the same with the rows of each query known; few models use them."""
+        return self.contributions(X)
+
+    def linear_weights(self, names: Sequence[str]) -> tuple[Sequence[str], Floats] | None:
+        """Return the features that have weights, and these; None if the model is not linear."""
+        return None
 
     @abstractmethod
     def importance(self) -> Floats:
-        """How much the model uses each feature, 0 or more; the scale is the kind of model's own."""
+        """Return how much the model uses each feature, 0 or more; each kind has its own scale."""
 
     @abstractmethod
     def parts(self) -> dict[str, Part]:
-        """What the model is made of, for a file."""
+        """Return the parts of the model for a file."""
 
     @classmethod
     @abstractmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """The model made of these parts; raises ModelFileError where they do not fit."""
+        """Make the model of these parts; raise a ModelFileError if they do not fit."""
+
+    @classmethod
+    def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Model:
+        """Make the model of these parts; one that holds another finds its class in `kinds`."""
+        return cls.from_parts(parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(Model):
-    """s = w.x.
+    """A linear model: s = w.x.
 
     Examples
     --------
@@ -75,39 +109,62 @@ class Linear(Model):
 
     @property
     def n_features(self) -> int:
-        """One a weight."""
+        """The number of weights."""
         return len(self.weights)
 
     def predict(self, X: NDArray[Any]) -> Floats:
-        """X w."""
+        """Return X w."""
         return kernels.matvec(X, self.weights)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """x_j w_j."""
+        """Return x_j w_j."""
         return np.asarray(X * self.weights, dtype=np.float64)
 
+    def linear_weights(self, names: Sequence[str]) -> tuple[Sequence[str], Floats]:
+        """Return the names and the weight of each feature."""
+        return names, self.weights
+
     def importance(self) -> Floats:
-        """|w|."""
+        """Return |w|."""
         return np.abs(self.weights)
 
     def parts(self) -> dict[str, Part]:
-        """The weights."""
+        """Return the weights."""
         return {"weights": self.weights}
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """From the weights."""
+        """Make the model of its weights."""
         return cls(vector(parts, "weights"))
 
 
-def first_weights(n_features: int, start: Model | None) -> Floats:
-    """Where a linear ranker begins: at another one's weights, or at 0."""
+def start_weights(n_features: int, start: Model | None) -> Floats:
+    """Return where a linear ranker starts: at the weights of another model, or at 0."""
     return start.weights.copy() if isinstance(start, Linear) else np.zeros(n_features)
+
+
+class StepFunctions(NamedTuple):
+    """What `kernels.predict_stumps` takes after the rows."""
+
+    features: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    thresholds: Floats
+    heights: Floats
+
+    def of_feature(self, i: int) -> StepFunctions:
+        """Return the step function of the i-th feature alone."""
+        first, last = self.bounds[i : i + 2].tolist()
+        return StepFunctions(
+            self.features[i : i + 1],
+            np.array([0, last - first]),
+            self.thresholds[first:last],
+            self.heights[first + i : last + i + 1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Stumps(Model):
-    """s = sum_t alpha_t [x_(f_t) > theta_t].
+    """A sum of stumps: s = sum_t alpha_t [x_(f_t) > theta_t].
 
     Examples
     --------
@@ -126,39 +183,41 @@ class Stumps(Model):
 
     @property
     def n_features(self) -> int:
-        """Features of a row, used or not."""
+        """The number of features of a row, used or not."""
         return self.width
 
+    @cached_property
+    def steps(self) -> StepFunctions:
+        """The sum of all stumps of each feature, a step function of it."""
+        order = np.lexsort((self.thresholds, self.features))
+        features, first = np.unique(self.features[order], return_index=True)
+        bounds = np.append(first, len(order))
+        heights = [
+            np.concatenate([[0.0], np.cumsum(self.alphas[order[a:b]])]) for a, b in pairwise(bounds)
+        ]
+        return StepFunctions(
+            features, bounds, self.thresholds[order], np.concatenate([np.zeros(0), *heights])
+        )
+
     def predict(self, X: NDArray[Any]) -> Floats:
-        """The steps of each feature, added up."""
-        out = np.zeros(len(X))
-        for j in np.unique(self.features).tolist():
-            out += self._steps(X, j)
-        return out
+        """Return the sum of the steps of each feature."""
+        return kernels.predict_stumps(feature_rows(X, self.width), *self.steps)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """Each feature's steps."""
-        out = np.zeros(X.shape)
-        for j in np.unique(self.features).tolist():
-            out[:, j] = self._steps(X, j)
+        """Return the steps of each feature."""
+        rows, steps = feature_rows(X, self.width), self.steps
+        out = np.zeros(rows.shape)
+        for i, feature in enumerate(steps.features.tolist()):
+            out[:, feature] = kernels.predict_stumps(rows, *steps.of_feature(i))
         return out
 
     def importance(self) -> Floats:
-        """The sum of |alpha| over a feature's stumps."""
+        """Return the sum of |alpha| over the stumps of each feature."""
         total = np.bincount(self.features, np.abs(self.alphas), minlength=self.width)
         return np.asarray(total, dtype=np.float64)
 
-    def _steps(self, X: NDArray[Any], j: int) -> Floats:
-        """All stumps of one feature are a step function: x lies above this many thresholds."""
-        mine = np.flatnonzero(self.features == j)
-        mine = mine[np.argsort(self.thresholds[mine], kind="stable")]
-        heights = np.concatenate([[0.0], np.cumsum(self.alphas[mine])])
-        x = X[:, j].astype(np.float64)
-        above = np.searchsorted(self.thresholds[mine], x, side="left")
-        return np.where(np.isnan(x), np.nan, heights[above])
-
     def parts(self) -> dict[str, Part]:
-        """One row a stump."""
+        """Return one row per stump."""
         if self.width > MAX_STUMP_FEATURES:
             raise UsageError(
                 f"expected at most {MAX_STUMP_FEATURES:,} features of stumps to save, got "
@@ -173,7 +232,7 @@ class Stumps(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """From one row a stump."""
+        """Make the model of one row per stump."""
         width = count(parts, "width")
         if width > MAX_STUMP_FEATURES:
             raise ModelFileError(
@@ -188,8 +247,17 @@ class Stumps(Model):
         return cls(width, features, thresholds, alphas)
 
 
+def feature_rows(X: NDArray[Any], width: int) -> Matrix:
+    """Return rows as kernels take them; float32 stays float32. Raises UsageError if they are no such rows."""
+    if X.ndim != 2 or X.shape[1] != width:
+        raise UsageError(f"expected rows of {width} features, got shape {X.shape}")
+    if X.dtype.kind not in "fiub":
+        raise UsageError(f"expected numbers as features, got an array of {X.dtype}")
+    return np.ascontiguousarray(X, dtype=None if X.dtype == np.float32 else np.float64)
+
+
 def count(parts: dict[str, Part], name: str) -> int:
-    """A part that must be one whole number above 0."""
+    """Return a part that must be one whole number above 0."""
     value = vector(parts, name, np.int64)
     if len(value) != 1 or value[0] < 1:
         raise ModelFileError(f"expected one number of 1 or more as {name!r} of the model")
@@ -197,7 +265,7 @@ def count(parts: dict[str, Part], name: str) -> int:
 
 
 def vector(parts: dict[str, Part], name: str, dtype: Any = np.float64) -> NDArray[Any]:
-    """A part that must be a vector of finite numbers."""
+    """Return a part that must be a vector of finite numbers."""
     value = parts.get(name)
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != dtype:
         raise ModelFileError(f"expected a vector of {np.dtype(dtype)} named {name!r} in the model")

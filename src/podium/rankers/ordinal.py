@@ -1,4 +1,4 @@
-"""Labels as ordered degrees: one score, cut into degrees by thresholds."""
+"""Ordinal regression: labels are ordered degrees, and thresholds cut one score into them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium.data import RankingData
 from podium.errors import ModelFileError, SlowWarning
-from podium.rankers.certificate import Certificate
-from podium.rankers.degrees import OrdinalFit, fit_ordinal
-from podium.rankers.history import Watch
-from podium.rankers.inputs import check_labels_differ
-from podium.rankers.models import Floats, Linear, Model, Part, first_weights, vector
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Linear, Model, Part, start_weights, vector
+from podium.rankers.optimality_certificate import Certificate
+from podium.rankers.ordinal_fit import OrdinalFit, fit_ordinal
+from podium.rankers.ordinal_thresholds import OrdinalLoss, degree_of, degree_probabilities
 from podium.rankers.parameters import Count, NonNegative, Positive
-from podium.rankers.ranker import Learned, Ranker
-from podium.rankers.thresholds import OrdinalLoss, degree_of, degree_probabilities
+from podium.rankers.ranker import Ranker
+from podium.rankers.training_queries import check_labels_differ
+from podium.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class OrdinalModel(Linear):
-    """s = w.x, and thresholds between the labels that were seen.
+    """A linear model s = w.x with thresholds between the labels of training.
 
     Examples
     --------
@@ -38,15 +40,15 @@ class OrdinalModel(Linear):
     loss: OrdinalLoss
 
     def probabilities(self, scores: Floats) -> Floats:
-        """The probability of each label, one column a label, from the worst."""
+        """Return the probability of each label, one column per label, from the worst."""
         return degree_probabilities(scores, self.thresholds)
 
     def degree(self, scores: Floats) -> Floats:
-        """The label of each score."""
+        """Return the label of each score."""
         return np.asarray(self.labels[degree_of(scores, self.thresholds, self.loss)])
 
     def parts(self) -> dict[str, Part]:
-        """Weights, thresholds and labels; the loss says how a degree is chosen."""
+        """Return weights, thresholds, labels and the loss, which decides how a degree is chosen."""
         return {
             "weights": self.weights,
             "thresholds": self.thresholds,
@@ -56,7 +58,7 @@ class OrdinalModel(Linear):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """From these."""
+        """Make the model of its parts."""
         thresholds, labels = vector(parts, "thresholds"), vector(parts, "labels")
         loss: Any = parts.get("loss")
         if len(labels) != len(thresholds) + 1 or len(labels) < 2:
@@ -68,31 +70,31 @@ class OrdinalModel(Linear):
         return cls(vector(parts, "weights"), thresholds, labels, loss)
 
 
-MANY_LABELS = 1000
-"""Different labels beyond which all-threshold is warned of."""
+SLOW_LABELS = 1000
+"""The number of different labels beyond which all-threshold warns that it is slow."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ordinal(Ranker):
     """Ordinal regression: a score w.x and ordered thresholds theta_1 < theta_2 < ... between the labels.
 
-    All-threshold logistic: sum_k log(1 + exp(-+(w.x - theta_k))), every threshold asks on which side
-    of it a document should be. Proportional odds: -log[sigma(theta_(y+1) - w.x) - sigma(theta_y -
-    w.x)]. The mean over documents, each label seen a degree, plus l2/2 |w|^2. Rennie and Srebro, Loss
+    All-threshold logistic: sum_k log(1 + exp(-+(w.x - theta_k))), one term for each threshold and its
+    right side. Proportional odds: -log[sigma(theta_(y+1) - w.x) - sigma(theta_y -
+    w.x)]. The objective is the mean over documents plus l2/2 |w|^2. Rennie and Srebro, Loss
     functions for preference levels, IJCAI workshop 2005; McCullagh, Regression models for ordinal
     data, JRSS B 1980.
 
     Parameters
     ----------
     loss
-        "all-threshold", or "proportional-odds", the likelihood. The first one's time grows with the
-        number of different labels.
+        "all-threshold", whose time grows with the number of different labels, or
+        "proportional-odds", the likelihood.
     l2
-        Strength of the penalty l2/2 |w|^2 beside the mean loss of a document.
+        The strength of the penalty l2/2 |w|^2 beside the mean loss of a document.
     max_iter
-        Iterations of L-BFGS at most.
+        The most iterations of L-BFGS.
     tol
-        How small the gradient must become, against the one at 0.
+        Converged if the gradient is at most this share of the gradient at 0.
 
     Examples
     --------
@@ -117,26 +119,26 @@ class Ordinal(Ranker):
 
     @property
     def keeps_best(self) -> bool:
-        """The optimum is kept, or probabilities would not be what the loss makes of them."""
+        """Whether the best iteration is kept: no, probabilities are right at the optimum only."""
         return False
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        return True  # L-BFGS makes much of the last bits of a sum
+        return True  # the last bits of a sum change the path of L-BFGS
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
         self._check_missing(data)
         check_labels_differ(data, self.name)
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Fit the score and its thresholds."""
         labels, degrees = np.unique(train.y, return_inverse=True)
         weight = None if train.query_weight is None else train.groups.spread(train.query_weight)
-        if self.loss == "all-threshold" and len(labels) > MANY_LABELS:
+        if self.loss == "all-threshold" and len(labels) > SLOW_LABELS:
             warnings.warn(
-                f"ordinal: {len(labels)} different labels, each a degree, take all-threshold long: its "
-                "time grows with them; loss='proportional-odds' does not mind, or round the labels",
+                f"ordinal: all-threshold is slow for {len(labels)} different labels, for its time grows with "
+                "them; use loss='proportional-odds', or round the labels",
                 SlowWarning,
                 stacklevel=6,
             )
@@ -144,40 +146,40 @@ class Ordinal(Ranker):
         def model(fit: OrdinalFit) -> OrdinalModel:
             return OrdinalModel(fit.w, fit.thresholds, labels.astype(np.float64), fit.loss)
 
-        found = fit_ordinal(
+        fit = fit_ordinal(
             train.X, degrees, len(labels), l2=self.l2, loss=self.loss, weight=weight,
             tol=self.tol, max_iter=self.max_iter, start=_start(start, train.n_features),
-            each=lambda fit, value: watch(value, model(fit)),
+            callback=lambda fit, value: monitor(value, model(fit)),
         )  # fmt: skip
-        assert found.minimum is not None
-        return Learned(
-            model(found), found.converged, found.minimum.reason, Certificate.of(found.minimum)
-        )
+        assert fit.minimum is not None
+        certificate = Certificate.from_minimum(fit.minimum)
+        return FitResult(model(fit), fit.converged, fit.minimum.reason, certificate)
 
     @property
     def coef_(self) -> Floats:
-        """The weights of the features."""
+        """The weight of each feature."""
         return self._model().weights
 
     @property
     def thresholds_(self) -> Floats:
-        """Between each two of `degrees_`, never falling."""
+        """The thresholds between neighbours of `degrees_`, never falling."""
         return self._model().thresholds
 
     @property
     def degrees_(self) -> Floats:
-        """The labels seen in training, from the worst."""
+        """The labels of training, from the worst."""
         return self._model().labels
 
     def predict_degree(self, X: Any) -> Floats:
-        """The label of each row, one of `degrees_`; it never falls as the score rises.
+        """Return the label of each row, one of `degrees_`; it never falls as the score rises.
 
-        All-threshold: by the thresholds the score is above. Proportional odds: the most probable one.
+        All-threshold: the degree between the thresholds around the score. Proportional odds: the
+        most probable degree.
         """
         return self._model().degree(self.predict(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each of `degrees_`, one row a row; they add up to 1."""
+        """Return the probability of each of `degrees_` for each row; they add up to 1."""
         return self._model().probabilities(self.predict(X))
 
     def _model(self) -> OrdinalModel:
@@ -187,7 +189,7 @@ class Ordinal(Ranker):
 
 
 def _start(model: Model | None, n_features: int) -> OrdinalFit | None:
-    """Where to begin: at another fit, or at a linear ranker's weights, whose thresholds are unknown."""
+    """Return the fit to start from: another fit, or the weights of a linear ranker alone."""
     if isinstance(model, OrdinalModel):
         return OrdinalFit(model.weights, model.thresholds, model.loss)
-    return None if model is None else OrdinalFit(first_weights(n_features, model), np.empty(0))
+    return None if model is None else OrdinalFit(start_weights(n_features, model), np.empty(0))

@@ -1,4 +1,4 @@
-"""What a ranker's parameters may be: ranges written beside the types, checked when fit begins."""
+"""Parameters of rankers: their types and ranges, checked when a fit begins."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from podium.errors import UsageError
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from low to high; `open` leaves low out."""
+    """Numbers from low to high; `open` excludes low."""
 
     low: float = -math.inf
     high: float = math.inf
     open: bool = False
 
     def __contains__(self, value: float) -> bool:
-        above = self.low < value if self.open else self.low <= value
-        return above and value <= self.high and math.isfinite(value)
+        is_high_enough = self.low < value if self.open else self.low <= value
+        return is_high_enough and value <= self.high and math.isfinite(value)
 
     def __str__(self) -> str:
         if self.high > 2**30:
@@ -38,37 +38,37 @@ Positive = Annotated[float, Range(0, open=True)]
 NonNegative = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 2**31 - 1024)]
-"""What LightGBM and index arithmetic can count."""
+"""At most what LightGBM and index arithmetic can count."""
 CountOrNone = Annotated[int, Range(0, 2**31 - 1024)]
 Seed = Annotated[int, Range(0, 2**63 - 1)]
 
 
 @cache
-def hints(owner: type) -> dict[str, Any]:
-    """The types of a dataclass's parameters, ranges included."""
-    every = get_type_hints(owner, include_extras=True)
-    return {field.name: every[field.name] for field in fields(owner)}
+def parameter_types(owner: type) -> dict[str, Any]:
+    """Return the types of a dataclass's parameters, ranges included."""
+    types_by_name = get_type_hints(owner, include_extras=True)
+    return {field.name: types_by_name[field.name] for field in fields(owner)}
 
 
-def texts(owner: type) -> dict[str, str]:
-    """What the docstrings of a class and of its bases say about each parameter.
+def parameter_docs(owner: type) -> dict[str, str]:
+    """Return what the docstrings of a class and of its bases say about each parameter.
 
     Examples
     --------
     >>> from podium.rankers import RankSVM
-    >>> texts(RankSVM)["C"], texts(RankSVM)["max_iter"]
-    ('What a violated pair costs against |w|^2.', 'Iterations at most.')
+    >>> parameter_docs(RankSVM)["C"], parameter_docs(RankSVM)["max_iter"]
+    ('The weight of a violated pair against |w|^2.', 'The most iterations.')
     """
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for base in reversed(owner.__mro__):
-        found |= _section(inspect.cleandoc(base.__doc__ or ""))
-    return {name: found.get(name, "") for name in hints(owner)}
+        docs |= _parameters_section(inspect.cleandoc(base.__doc__ or ""))
+    return {name: docs.get(name, "") for name in parameter_types(owner)}
 
 
-def _section(doc: str) -> dict[str, str]:
-    """The entries of a numpydoc section Parameters; names that share a text have it in common."""
-    _, found, rest = doc.partition("Parameters\n----------\n")
-    section = re.split(r"\n\n(?=\S)", rest)[0] if found else ""
+def _parameters_section(doc: str) -> dict[str, str]:
+    """Return the entries of a numpydoc section Parameters; several names may share a text."""
+    _, heading, rest = doc.partition("Parameters\n----------\n")
+    section = re.split(r"\n\n(?=\S)", rest)[0] if heading else ""
     entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)+)", section, re.MULTILINE)
     return {
         name.strip(): " ".join(text.replace("``", "").split())
@@ -78,7 +78,7 @@ def _section(doc: str) -> dict[str, str]:
 
 
 def check_parameters(owner: Any, name: str) -> None:
-    """Raise a UsageError that names the first parameter whose value it cannot have.
+    """Raise a UsageError that names the first parameter with a wrong value.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def check_parameters(owner: Any, name: str) -> None:
     Traceback (most recent call last):
     podium.errors.UsageError: expected k of settings to be a whole number of 1 or more, got 0
     """
-    owned: type = type(owner)
-    for parameter, hint in hints(owned).items():
+    owner_type: type = type(owner)
+    for parameter, hint in parameter_types(owner_type).items():
         value = getattr(owner, parameter)
         if not _fits(value, hint):
             raise UsageError(
-                f"expected {parameter} of {name} to be {describe(hint)}, got {value!r:.200}"
+                f"expected {parameter} of {name} to be {describe_type(hint)}, got {value!r:.200}"
             )
 
 
@@ -113,32 +113,32 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if isinstance(hint, type):
         return isinstance(value, hint)
-    return True  # what a type alone does not say is checked where it is used
+    return True  # other types are checked where the parameter is used
 
 
-def describe(hint: Any) -> str:
-    """A parameter's type in words.
+def describe_type(hint: Any) -> str:
+    """Return a parameter's type in words.
 
     Examples
     --------
-    >>> describe(Positive), describe(Literal["hinge", "squared-hinge"])
+    >>> describe_type(Positive), describe_type(Literal["hinge", "squared-hinge"])
     ('a number above 0', "'hinge' or 'squared-hinge'")
-    >>> describe(tuple[int, ...]), describe(Sequence[Sequence[int]])
+    >>> describe_type(tuple[int, ...]), describe_type(Sequence[Sequence[int]])
     ('a list of whole numbers', 'a list of lists of whole numbers')
     """
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *ranges = get_args(hint)
-        return " ".join([describe(inner), *(str(r) for r in ranges if isinstance(r, Range))])
+        return " ".join([describe_type(inner), *(str(r) for r in ranges if isinstance(r, Range))])
     if origin in (Union, types.UnionType):
-        return " or ".join(describe(part) for part in get_args(hint))
+        return " or ".join(describe_type(part) for part in get_args(hint))
     if origin is Literal:
         return " or ".join(map(repr, get_args(hint)))
     if origin in (tuple, Sequence):
-        inner = describe(get_args(hint)[0]).removeprefix("a ")
+        inner = describe_type(get_args(hint)[0]).removeprefix("a ")
         return f"a list of lists{inner[4:]}" if inner.startswith("list") else f"a list of {inner}s"
     if origin is Mapping:
-        return "{}: {}".format(*map(describe, get_args(hint)))
+        return "{}: {}".format(*map(describe_type, get_args(hint)))
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
     if hint in words:
         return words[hint]

@@ -1,4 +1,4 @@
-"""Labels as numbers: the pointwise baseline."""
+"""Regression on the labels: the pointwise baseline."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 from podium.data import RankingData
 from podium.errors import DivergedError
 from podium.optim import one_blas_thread
-from podium.rankers.history import Watch
-from podium.rankers.inputs import check_labels_differ
-from podium.rankers.models import Floats, Linear, Model
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Linear, Model
 from podium.rankers.parameters import NonNegative
-from podium.rankers.ranker import Learned, Ranker
+from podium.rankers.ranker import Ranker
+from podium.rankers.training_queries import check_labels_differ
+from podium.typing import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -27,7 +29,7 @@ class Regression(Ranker):
     Parameters
     ----------
     l2
-        Strength of the penalty.
+        The strength of the penalty.
 
     Examples
     --------
@@ -48,21 +50,21 @@ class Regression(Ranker):
         self._check_missing(data)
         check_labels_differ(data, self.name)
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Solve the ridge equations."""
         weight = np.ones(train.n_queries) if train.query_weight is None else train.query_weight
         gram, moment = _moments(train, np.asarray(train.groups.spread(weight)))
         if not np.isfinite(gram).all():
             raise DivergedError("the squares of the features became infinite; scale them")
         gram[np.diag_indices_from(gram)] += self.l2
-        # Least squares of the normal equations: also where a feature is constant and l2 = 0.
+        # Least squares of the normal equations also works for a constant feature and l2 = 0.
         with one_blas_thread():
             w = np.linalg.lstsq(gram, moment, rcond=1e-12)[0]
-        return Learned(Linear(np.ascontiguousarray(w)))
+        return FitResult(Linear(np.ascontiguousarray(w)))
 
 
 def _moments(data: RankingData, weight: Floats) -> tuple[Floats, Floats]:
-    """Weighted covariances of the features with each other and with the labels."""
+    """Return the weighted covariances of the features with each other and with the labels."""
     total, d = weight.sum(), data.n_features
     mean_y = float(np.sum(weight * data.y) / total)
     mean_x = np.einsum("i,ij->j", weight, data.X, dtype=np.float64) / total

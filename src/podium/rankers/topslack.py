@@ -1,4 +1,8 @@
-"""TopSlack and TopMargin: structural SVMs on the head of the list, with a certificate."""
+"""TopSlack and TopMargin: structural SVMs on the head of the list, with a certificate.
+
+The slack search, which finds the most violated ranking, is the kernel `violated_head`
+(``kernels/reference/most_violated_head.py``); the losses are in ``losses/head_hinge.py``.
+"""
 
 from __future__ import annotations
 
@@ -12,48 +16,50 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.data import RankingData
 from podium.losses import LabelledLists
-from podium.losses.head_hinge import BoundHead, HeadHinge, Search
+from podium.losses.head_hinge import BoundHeadHinge, HeadHinge, Search
 from podium.metrics import NDCG
-from podium.optim import BlockProblem, Planes, block_planes
-from podium.optim.linear import norm2
-from podium.rankers.certificate import HeadCertificate
-from podium.rankers.history import Watch
-from podium.rankers.models import Floats, Linear, Model
-from podium.rankers.nets import ListNet
-from podium.rankers.objective import Objective
+from podium.optim import BlockPlanes, BlockProblem, block_cutting_planes
+from podium.optim.linear_problem import norm2
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.listnet import ListNet
+from podium.rankers.models import Linear, Model
+from podium.rankers.optimality_certificate import HeadCertificate
 from podium.rankers.parameters import Count, Positive, Seed
-from podium.rankers.ranker import Learned, Ranker
+from podium.rankers.ranker import Ranker
+from podium.rankers.training_objective import TrainingObjective
+from podium.typing import Floats
 
-ROUND = 0.05
-"""Of eps, to which a round is solved: which w of all within the gap comes out is not left to chance."""
-PAPER_PATH = tuple(10.0**e for e in range(-5, 6))
-"""The values of C in the paper; below 1e-2 the direction of w hardly changes, above 1e3 the loss."""
+ROUND_GAP_SHARE = 0.05
+"""The share of eps to which a round is solved, so that chance does not choose w within the gap."""
+PAPER_C_VALUES = tuple(10.0**e for e in range(-5, 6))
+"""The values of C in the paper. Below 1e-2 the direction of w hardly changes, above 1e3 the loss."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HeadSVM(Ranker):
-    """min 1/2 |w|^2 + C/m sum_q loss_q, with losses of the head of the list.
+    """A structural SVM: min 1/2 |w|^2 + C/m sum_q loss_q, with losses of the head of the list.
 
     Parameters
     ----------
     measure
-        "NDCG@n" or "P@n": what a ranking loses, and with n the places that count. NDCG alone is the
-        whole list.
+        "NDCG@n" or "P@n": the measure of a ranking's loss and the number of places that count. NDCG
+        alone counts the whole list.
     C
-        What the mean loss of the m queries that say anything costs against |w|^2.
+        The weight of the mean loss of the m active queries against |w|^2.
     eps
-        The gap to be proved, against C.
+        The gap to prove, as a share of C.
     ideal
-        Of the many ideal rankings of graded labels: "rounds" takes the one whose ties are ordered
-        by w, solves the convex problem this makes, and goes on with the new w until w is optimal for
-        its own ideal; "cut" makes one convex problem of their mean, with n cut to the number of
-        relevant documents of each query.
+        Which of the many ideal rankings of graded labels counts. "rounds": the one whose ties are in
+        the order of w; each round solves a convex problem, until w is optimal for its own ideal.
+        "cut": their mean, one convex problem, with n cut to the number of relevant documents of each
+        query.
     max_rounds
-        Convex problems at most.
+        The most convex problems.
     max_iter
-        Passes over all queries at most, for each of them.
+        The most passes over all queries for each problem.
     seed
-        Of the order of rows, which must not matter.
+        The seed of the order of rows, which must not matter.
     """
 
     warm_start_along: ClassVar[str | None] = "C"
@@ -72,136 +78,136 @@ class HeadSVM(Ranker):
 
     @abstractmethod
     def _search(self) -> Search:
-        """How the most violated ranking is found."""
+        """Return the search for the most violated ranking."""
 
     def loss(self) -> HeadHinge:
-        """What is minimised."""
+        """Return the loss that is minimised."""
         kind: Literal["own", "mean"] = "own" if self.ideal == "rounds" else "mean"
         return HeadHinge(self.measure, self._search(), kind)
 
     @property
     def keeps_best(self) -> bool:
-        """The solution is kept, not the way to it."""
+        """Whether the best iteration is kept: no, the solution is."""
         return False
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        return True  # which of many equal rankings is taken turns on it
+        return True  # it decides which of many equal rankings is taken
 
-    def learn(self, train: RankingData, watch: Watch, start: Model | None) -> Learned:
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Solve convex problems in rounds, each for the ideal that the last weights make."""
-        problem = HeadProblem.of(self, train)
+        problem = HeadProblem.from_ranker(self, train)
         w = np.zeros(train.n_features)
         if self.ideal == "rounds":
-            w = first_order(train, self.seed, start)
-        ideal, planes = problem.ideal(w), Planes(problem.totals, train.n_features)
+            w = tie_order_weights(train, self.seed, start)
+        ideal, planes = problem.ideal(w), BlockPlanes(problem.totals, train.n_features)
         rounds = passes = 0
         while True:
-            convex = problem.against(ideal)
-            here = problem.value(w, ideal)
-            found = block_planes(
-                convex, planes, eps=ROUND * self.eps, max_iter=self.max_iter, each=watch.weights
-            )
-            rounds, passes = rounds + 1, passes + found.iterations
-            bound = found.value - (found.gap or 0.0)
-            # That w, for the ideal it makes; the mean ideal asks for no w to start from.
-            optimal = bool(w.any()) and here - bound <= self.eps * self.C
+            value = problem.value(w, ideal)
+            minimum = block_cutting_planes(
+                problem.convex_problem(ideal), planes, eps=ROUND_GAP_SHARE * self.eps,
+                max_iter=self.max_iter, callback=monitor.record_weights,
+            )  # fmt: skip
+            rounds, passes = rounds + 1, passes + minimum.iterations
+            bound = minimum.value - (minimum.gap or 0.0)
+            # Whether the w that made this ideal is optimal for it; the mean ideal starts at w = 0.
+            optimal = bool(w.any()) and value - bound <= self.eps * self.C
             if not optimal:
-                w = found.x
-            turned = problem.ideal(w)
-            same = np.array_equal(turned, ideal)
-            if optimal or same or not found.converged or rounds == self.max_rounds:
+                w = minimum.x
+            next_ideal = problem.ideal(w)
+            same = np.array_equal(next_ideal, ideal)
+            if optimal or same or not minimum.converged or rounds == self.max_rounds:
                 break
-            problem.turn(planes, ideal, turned)
-            ideal = turned
-        if optimal:  # the last round has proved that w is kept, and told of others
-            watch.weights(passes, w, here)
+            problem.change_ideal(planes, ideal, next_ideal)
+            ideal = next_ideal
+        if optimal:  # the last round reported other weights, but proved that w is kept
+            monitor.record_weights(passes, w, value)
         certificate = problem.certificate(w, ideal, bound, rounds, passes, self.eps * self.C)
-        return Learned(Linear(w), certificate.converged, certificate.reason, certificate)
+        return FitResult(Linear(w), certificate.converged, certificate.reason, certificate)
 
 
-def first_order(train: RankingData, seed: int, start: Model | None) -> Floats:
-    """Weights that order the first round's ties: those of a ranker before, or ListNet's."""
+def tie_order_weights(train: RankingData, seed: int, start: Model | None) -> Floats:
+    """Return the weights that order the ties of the first round: those of `start`, or ListNet's."""
     if isinstance(start, Linear) and start.weights.any():
         return start.weights
-    unwatched = Watch("listnet", NDCG() @ 10)
-    model = ListNet(seed=seed, early_stopping=False).learn(train, unwatched, None).model
+    silent = FitMonitor("listnet", NDCG() @ 10)
+    model = ListNet(seed=seed, early_stopping=False).learn(train, silent, None).model
     assert isinstance(model, Linear)
     return model.weights
 
 
 @dataclass(frozen=True, eq=False)
 class HeadProblem:
-    """The queries that say anything, and what each of them costs."""
+    """The active queries, their loss, and the weight of each query."""
 
     X: NDArray[Any]
-    loss: BoundHead
+    loss: BoundHeadHinge
     totals: Floats
 
     @classmethod
-    def of(cls, ranker: HeadSVM, train: RankingData) -> HeadProblem:
-        """The problem of a ranker on its training data."""
+    def from_ranker(cls, ranker: HeadSVM, train: RankingData) -> HeadProblem:
+        """Return the problem of a ranker on its training data."""
         loss = ranker.loss()
-        objective = Objective.of(loss, train)
+        objective = TrainingObjective.from_loss(loss, train)
         objective.check(ranker.name)
-        telling = train.subset(objective.bound.active)
+        active = train.subset(objective.bound.active)
         weight = objective.weight[objective.bound.active]
-        return cls(telling.X, loss.on(LabelledLists.of(telling)), ranker.C * weight)
+        return cls(active.X, loss.bind_lists(LabelledLists.from_data(active)), ranker.C * weight)
 
     def ideal(self, w: Floats) -> Floats:
-        """The ideal rankings, their ties in the order of w.x."""
+        """Return the places of the ideal rankings, their ties in the order of w.x."""
         return self.loss.ideal_places(kernels.matvec(self.X, w))
 
-    def turn(self, planes: Planes, last: Floats, ideal: Floats) -> None:
-        """Planes taken against one ideal, as they are against another.
+    def change_ideal(self, planes: BlockPlanes, last: Floats, ideal: Floats) -> None:
+        """Change planes of the problem with one ideal into planes of the problem with another.
 
-        The loss of a plane's ranking is its offset. dPsi changes by Psi(ideal) - Psi(last), times
-        the ranking's loss in slack scaling.
+        The offset of a plane is the loss of its ranking. dPsi changes by Psi(ideal) - Psi(last); in
+        slack scaling the slope changes by that times the loss.
         """
         shifts = kernels.rmatvec_by_query(self.X, last - ideal, self.loss.groups.offsets)
         planes.tilt(shifts, 1.0 if self.loss.search == "margin" else planes.offsets)
 
-    def against(self, ideal: Floats) -> BlockProblem:
-        """The convex problem with this ideal."""
+    def convex_problem(self, ideal: Floats) -> BlockProblem:
+        """Return the convex problem with this ideal."""
 
-        def loss(scores: Floats, known: Floats) -> tuple[Floats, Floats]:
-            values, gradient, _ = self.loss.most_violated(ideal, scores, known)
+        def loss(scores: Floats, reached: Floats) -> tuple[Floats, Floats]:
+            values, gradient, _ = self.loss.most_violated(ideal, scores, reached)
             return values, gradient
 
         return BlockProblem(self.X, self.loss.groups.offsets, loss, self.totals)
 
-    def look(self, w: Floats, ideal: Floats) -> tuple[Floats, Floats]:
-        """Losses, and what single rankings violate, by the search that proves them the largest."""
-        proved: Search = "margin" if self.loss.search == "margin" else "hull"
+    def exact_losses(self, w: Floats, ideal: Floats) -> tuple[Floats, Floats]:
+        """Return the losses, and those of single rankings, by the search that finds the maximum."""
+        exact: Search = "margin" if self.loss.search == "margin" else "hull"
         losses, _, vertices = self.loss.most_violated(
-            ideal, kernels.matvec(self.X, w), search=proved
+            ideal, kernels.matvec(self.X, w), search=exact
         )
         return losses, vertices
 
     def value(self, w: Floats, ideal: Floats) -> float:
-        """The objective with this ideal."""
-        return norm2(w) / 2 + float(np.sum(self.totals * self.look(w, ideal)[0]))
+        """Return the objective with this ideal."""
+        return norm2(w) / 2 + float(np.sum(self.totals * self.exact_losses(w, ideal)[0]))
 
     def certificate(
-        self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, asked: float
+        self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, max_gap: float
     ) -> HeadCertificate:
-        """What is proved of w, whichever search was used on the way."""
-        losses, vertices = self.look(w, ideal)
+        """Return what is proved of w; it does not depend on the search during training."""
+        losses, vertices = self.exact_losses(w, ideal)
         value = norm2(w) / 2 + float(np.sum(self.totals * losses))
         at_zero = self.value(np.zeros_like(w), ideal)
-        own = np.array_equal(self.ideal(w), ideal)
+        is_own_ideal = np.array_equal(self.ideal(w), ideal)
         gap = max(0.0, value - bound)
         reason = (
-            f"the gap is {gap:.3g}, {asked:.3g} was asked, after {rounds} rounds, {passes} passes"
+            f"the gap is {gap:.3g}, {max_gap:.3g} was asked, after {rounds} rounds, {passes} passes"
         )
         if value >= at_zero:
             reason += "; no w was found that is better than w = 0, a larger C may do"
-        if not own:
+        if not is_own_ideal:
             reason += (
                 "; w orders the ties of the ideal ranking otherwise than the last round had them"
             )
         return HeadCertificate(
-            value=value, iterations=passes, converged=own and gap <= asked and value < at_zero,
+            value=value, iterations=passes, converged=is_own_ideal and gap <= max_gap and value < at_zero,
             reason=reason, gap=gap, rounds=rounds, at_zero=at_zero,
             relaxation_gap=float(np.sum(self.totals * (losses - vertices))),
         )  # fmt: skip
@@ -212,15 +218,16 @@ class TopSlack(HeadSVM):
     """A structural SVM on the head of the list, slack scaled: a ranking that loses more weighs more.
 
     min 1/2 |w|^2 + C/m sum_q max_z Delta(z) (1 - w.dPsi(z)), Delta the loss in NDCG@n or P@n of
-    ranking z. The maximum is over mixtures of rankings, which is exact, convex, and hardly above that
-    over rankings (`certificate_.relaxation_gap` says how much). Cheng, Sun, Xie, TopRank: a novel
-    top-k ranking method based on rank aggregation, section 3.1; Tsochantaridis et al., JMLR 2005.
+    ranking z. The maximum is over mixtures of rankings: it is exact, convex, and hardly larger than the
+    maximum over rankings (`certificate_.relaxation_gap` bounds the difference). Cheng, Sun, Xie,
+    TopRank: a novel top-k ranking method based on rank aggregation, section 3.1; Tsochantaridis et al.,
+    JMLR 2005.
 
     Parameters
     ----------
     oracle
-        "hull", or "paper" for the golden section search of the paper, which misses violated rankings
-        and so may end without a certificate.
+        The slack search: "hull", or "paper" for the golden section search of the paper, which misses
+        violated rankings and so may end without a certificate.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Settings chosen on validation queries, each fit started where the last one ended."""
+"""Tuning: validation queries choose the settings, and each fit starts where the last one ended."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,16 +14,19 @@ from podium.data import RankingData
 from podium.errors import UsageError
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
-from podium.rankers.history import Callback
+from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 Settings = dict[str, Any]
+"""Parameter -> value."""
+Grid = Mapping[str, Sequence[Any]]
+"""Parameter -> values to try."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and what it came to on the validation queries."""
+    """One setting and its value on the validation queries."""
 
     settings: Settings
     value: float
@@ -32,7 +36,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The best ranker, and every setting that was tried."""
+    """The best ranker, and all settings that were tried."""
 
     ranker: Ranker
     settings: Settings
@@ -40,7 +44,7 @@ class Tuning:
     metric: str
     trace: tuple[Trial, ...] = field(repr=False)
     finished: bool = True
-    """False where ctrl-C ended it: the best of the settings tried until then."""
+    """False if ctrl-C ended it: the best of the settings tried until then."""
 
     def __repr__(self) -> str:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
@@ -55,86 +59,119 @@ def tune(
     train: Any,
     valid: Any,
     metric: str | Metric = "NDCG@10",
-    grid: Mapping[str, Sequence[Any]] | None = None,
+    grid: Grid | None = None,
     *,
     warm: bool = True,
     callback: Callback | None = None,
-    each: Callable[[Trial, int], object] | None = None,
+    trial_callback: Callable[[Trial, int], object] | None = None,
 ) -> Tuning:
     """Fit a ranker with every setting of a grid; validation queries choose.
 
-    Along the ranker's path (C, l2, beta) each fit starts from the last one's model where that is
-    the optimum (SVMs; networks' linear cousins with ``early_stopping=False``), so a path costs
-    little more than its hardest fit. Settings of the scores alone (``rpc-mtl``: combine, c) come last,
-    each fit of them ending where it starts. Of equal values the first one wins.
+    Each fit along the ranker's path (C, l2, beta) starts from the last one's model if that is the
+    optimum (SVMs; networks' linear cousins with ``early_stopping=False``). So a path costs little more
+    than its hardest fit. Settings that change scores only (``rpc-mtl``: combine, c) change fastest, for
+    their fits end where they start. Of equal values the first one wins.
 
     Parameters
     ----------
     ranker
-        Its other parameters stay as they are; the ranker itself is not changed.
+        The ranker to tune. Its other parameters stay as they are; the ranker itself does not change.
     train, valid
         RankingData, or (X, y, qid).
     metric
-        What is maximised on the validation queries, equal scores averaged over; iterations are
-        chosen by it too, in rankers that choose them.
+        The metric to maximise on the validation queries, ties averaged. Rankers that choose an
+        iteration choose it by this metric, too.
     grid
-        Parameter -> values; None is the ranker's own, its paper's.
+        Parameter -> values; None is the ranker's own grid, that of its paper.
     warm
         Whether a fit starts from the last one on its path. The optimum of a convex problem is the
         same either way; topslack and topmargin may end elsewhere than a fit by itself does.
-    callback, each
-        Called after each iteration, and after each setting with the number of settings in all.
+    callback
+        Called after each iteration.
+    trial_callback
+        Called after each setting with its trial and the number of settings in all.
 
     Examples
     --------
     >>> from podium.data import make_synthetic, split
     >>> from podium.rankers import RankSVM
     >>> train, valid = split(make_synthetic(n_queries=60, seed=0), [0.7, 0.3])
-    >>> found = tune(RankSVM(), train, valid, grid={"C": [1e-4, 1e-2]})
-    >>> [trial.settings for trial in found.trace], found.ranker.name
+    >>> tuning = tune(RankSVM(), train, valid, grid={"C": [1e-4, 1e-2]})
+    >>> [trial.settings for trial in tuning.trace], tuning.ranker.name
     ([{'C': 0.0001}, {'C': 0.01}], 'ranksvm')
     """
     if not isinstance(ranker, Ranker):
         raise UsageError(f"expected a ranker to tune, as in tune(RankSVM(), ...), got {ranker!r}")
-    train, valid, asked = ranker.ranking_data(train), ranker.ranking_data(valid), resolve(metric)
-    wanted = asked.averaging_ties()
+    train, metric = ranker.ranking_data(train), resolve(metric)
+    valid = ranker.ranking_data(valid, scaled=train.scaled)
     grid = ranker.grid if grid is None else grid
-    known = ranker.get_params(deep=False)
-    for name in grid:
-        if name not in known:
-            raise ranker.unknown_parameter(name)
-    total = 1
-    for name, values in grid.items():
-        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
-            raise UsageError(f"expected values to try for {name}, got {values!r}")
-        total *= len(values)
+    total = _count_settings(ranker, grid)
     for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
-        for settings in path:  # before the first fit, not after an hour
-            _set(clone(ranker), settings, asked)._check(train)
-    best: tuple[Trial, Ranker] | None = None
-    trace: list[Trial] = []
+        for settings in path:  # errors come before the first fit, not after an hour
+            _with_settings(ranker, settings, metric).check_fit(train)
+    search = _Search(valid, metric.averaging_ties())
     for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
         start = None
         for settings in path:
-            candidate = _set(clone(ranker), settings, asked)
+            candidate = _with_settings(ranker, settings, metric)
             try:
                 _fit(candidate, train, valid, callback, start)
             except KeyboardInterrupt:
-                if best is None:
+                if not search.trials:
                     raise
-                return _tuning(best, wanted, trace, finished=False)
-            # Where validation chose the iteration, the model is not the optimum the path goes along.
+                return search.tuning(finished=False)
+            # If validation chose the iteration, the model is not the optimum that the path follows.
             start = None if candidate.keeps_best or not warm else candidate.model_
-            value = evaluate(valid, candidate.predict(valid), wanted)[wanted].mean
-            trial = Trial(settings, value, len(candidate.history_), candidate.converged_)
-            trace.append(trial)
-            if best is None or value > best[0].value:
-                best = trial, candidate
-            if each is not None:
-                each(trial, total)
+            trial = search.add(settings, candidate)
+            if trial_callback is not None:
+                trial_callback(trial, total)
             if candidate.stopped_ == "interrupted":
-                return _tuning(best, wanted, trace, finished=False)
-    return _tuning(best, wanted, trace)
+                return search.tuning(finished=False)
+    return search.tuning()
+
+
+class _Search:
+    """The trials so far, and the best ranker."""
+
+    def __init__(self, valid: RankingData, metric: Metric) -> None:
+        self.valid, self.metric = valid, metric
+        self.trials: list[Trial] = []
+        self.best: tuple[Trial, Ranker] | None = None
+
+    def add(self, settings: Settings, ranker: Ranker) -> Trial:
+        """Measure a fitted ranker on the validation queries."""
+        value = evaluate(self.valid, ranker.predict(self.valid), self.metric)[self.metric].mean
+        trial = Trial(settings, value, len(ranker.history_), ranker.converged_)
+        self.trials.append(trial)
+        if self.best is None or value > self.best[0].value:
+            self.best = trial, ranker
+        return trial
+
+    def tuning(self, *, finished: bool = True) -> Tuning:
+        """Return the best ranker and all trials."""
+        assert self.best is not None
+        trial, ranker = self.best
+        trace = tuple(self.trials)
+        return Tuning(ranker, trial.settings, trial.value, str(self.metric), trace, finished)
+
+
+def _count_settings(ranker: Ranker, grid: Grid) -> int:
+    """Check the parameters and values of a grid; return the number of its settings."""
+    for name in grid:
+        ranker.parameter_path(name)  # raises if there is no such parameter
+    for name, values in grid.items():
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+            raise UsageError(f"expected values to try for {name}, got {values!r}")
+    return math.prod(len(values) for values in grid.values())
+
+
+def _with_settings(ranker: Ranker, settings: Settings, metric: Metric) -> Ranker:
+    """Return a clone with these settings that validates by the metric."""
+    candidate: Ranker = clone(ranker)
+    candidate.set_params(**{candidate.parameter_path(name): v for name, v in settings.items()})
+    if candidate.has_parameter("metric") and "metric" not in settings:
+        candidate.set_params(**{candidate.parameter_path("metric"): str(metric)})
+    return candidate
 
 
 def _fit(
@@ -144,38 +181,23 @@ def _fit(
     callback: Callback | None,
     start: Model | None,
 ) -> None:
-    """A fit along a path; a `fit` of one's own is called as it stands, and knows nothing of paths."""
+    """Fit from a start; a class of another package with its own `fit` is fitted by that, without."""
     if type(ranker).fit.__module__.partition(".")[0] == "podium":
         ranker.fit_data(train, valid, callback, start)
     else:
         ranker.fit(train, valid=valid)
 
 
-def _tuning(
-    best: tuple[Trial, Ranker] | None, metric: Metric, trace: list[Trial], *, finished: bool = True
-) -> Tuning:
-    assert best is not None
-    trial, chosen = best
-    return Tuning(chosen, trial.settings, trial.value, str(metric), tuple(trace), finished)
-
-
-def _set(ranker: Ranker, settings: Settings, metric: Metric) -> Ranker:
-    ranker.set_params(**settings)
-    if "metric" in ranker.get_params(deep=False) and "metric" not in settings:
-        ranker.set_params(metric=str(metric))
-    return ranker
-
-
 def _paths(
-    grid: Mapping[str, Sequence[Any]], path: str | None, after: Sequence[str]
+    grid: Grid, warm_start_along: str | None, score_only: Sequence[str]
 ) -> Iterator[Iterator[Settings]]:
-    """The settings, the path's parameter changing fast: one walk for each setting of the others.
+    """Yield one path for each setting of the other parameters: the warm-start parameter changes along it.
 
-    Faster still change those that come after a fit.
+    Parameters that change scores only change faster still.
     """
-    along = [name for name in (path, *after) if name is not None and name in grid]
-    others = [name for name in grid if name not in along]
-    for values in itertools.product(*(grid[name] for name in others)):
-        fixed = dict(zip(others, values, strict=True))
-        steps = itertools.product(*(grid[name] for name in along))
-        yield ({**fixed, **dict(zip(along, step, strict=True))} for step in steps)
+    path_names = [name for name in (warm_start_along, *score_only) if name and name in grid]
+    fixed_names = [name for name in grid if name not in path_names]
+    for fixed_values in itertools.product(*(grid[name] for name in fixed_names)):
+        fixed = dict(zip(fixed_names, fixed_values, strict=True))
+        steps = itertools.product(*(grid[name] for name in path_names))
+        yield ({**fixed, **dict(zip(path_names, step, strict=True))} for step in steps)

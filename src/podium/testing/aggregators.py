@@ -22,7 +22,7 @@ def check_aggregator(aggregator: Aggregator) -> None:
     >>> check_aggregator(MC4())
     """
     contract = Contract(type(aggregator).__name__)
-    contract.require(bool(getattr(aggregator, "name", "")), "name must say what it is called")
+    contract.require(bool(getattr(aggregator, "name", "")), "name must be set")
     _check_agreement(contract, aggregator)
     _check_output(contract, aggregator)
     _check_weights(contract, aggregator)

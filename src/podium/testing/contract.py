@@ -1,4 +1,4 @@
-"""What all checks share: a clause that does not hold is an error that names the part and the clause."""
+"""Contracts: a broken clause is an error that names the part and the clause."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from podium.data import RankingData, make_synthetic
 from podium.errors import ContractError
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Contract:
-    """The part under test, by the name that errors give it."""
+    """The contract of a part; errors name the part as `subject`."""
 
     subject: str
 
@@ -26,7 +24,7 @@ class Contract:
         if not holds:
             raise ContractError(f"{self.subject}: {clause}")
 
-    def equal(self, got: Any, expected: Any, clause: str, tolerance: float = 0.0) -> None:
+    def require_equal(self, got: Any, expected: Any, clause: str, tolerance: float = 0.0) -> None:
         """Raise if two arrays differ by more than a tolerance."""
         got, expected = np.asarray(got), np.asarray(expected)
         same_shape = got.shape == expected.shape
@@ -34,10 +32,12 @@ class Contract:
         gap = float(np.max(np.abs(got - expected))) if got.size else 0.0
         self.require(gap <= tolerance, f"{clause}; expected a difference of 0, got {gap:.3g}")
 
-    def raises(self, kind: type[Exception], act: Callable[[], object], clause: str) -> None:
-        """Raise if an act does not raise an error of this kind."""
+    def require_error(
+        self, kind: type[Exception], action: Callable[[], object], clause: str
+    ) -> None:
+        """Raise if an action does not raise an error of this kind."""
         try:
-            act()
+            action()
         except kind:
             return
         except Exception as error:
@@ -63,8 +63,8 @@ def query_ids(data: RankingData) -> NDArray[Any]:
     return np.repeat(np.asarray(data.qids), data.groups.sizes)
 
 
-def reordered(data: RankingData, seed: int = 0) -> tuple[RankingData, NDArray[np.int64]]:
-    """Return the data with queries and documents in another order, and where its rows were."""
+def reorder(data: RankingData, seed: int = 0) -> tuple[RankingData, NDArray[np.int64]]:
+    """Return the data with queries and documents in another order, and the old row of each row."""
     rng = np.random.default_rng(seed)
     slices = list(data.groups.slices())
     queries = rng.permutation(data.n_queries).tolist()

@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import CannotExpressError
-from podium.exchange import Exported
-from podium.exchange.portable import Portable, portable
+from podium.exchange import ExportedModel
+from podium.exchange.portable_model import PortableModel, make_portable
 from podium.rankers import MLP, LambdaMART, ListNet, RankSVM
-from podium.testing.contract import Contract, Floats, small_data
+from podium.testing.contract import Contract, small_data
+from podium.typing import Floats
 
-Emulator = Callable[[Exported, NDArray[np.float64]], Floats]
+Emulator = Callable[[ExportedModel, NDArray[np.float64]], Floats]
 
 
 def check_exporter(
-    exporter: Callable[[Portable, str], Exported], emulate: Emulator | None = None
+    exporter: Callable[[PortableModel, str], ExportedModel], emulate: Emulator | None = None
 ) -> None:
     """Check an exporter on each form of model that engines have.
 
@@ -40,7 +41,7 @@ def check_exporter(
     expressed = 0
     for ranker in (RankSVM(), trees, ListNet(scorer=MLP(hidden=(3,)))):
         fitted = ranker.fit(data)
-        form = portable(fitted)
+        form = make_portable(fitted)
         try:
             exported = exporter(form, "checked")
         except CannotExpressError:
@@ -54,12 +55,14 @@ def check_exporter(
             expected = fitted.predict(data.with_features(X))
             tolerance = 1e-4 * max(1.0, float(np.abs(expected).max()))
             clause = f"the scores of {ranker.name} must be those of the model"
-            contract.equal(emulate(exported, X), expected, clause, tolerance)
+            contract.require_equal(emulate(exported, X), expected, clause, tolerance)
     contract.require(expressed > 0, "at least one form of model must be expressed")
 
 
-def _check_export(contract: Contract, exported: Exported, form: Portable) -> None:
-    contract.require(isinstance(exported, Exported), "expected a podium.exchange.Exported")
+def _check_export(contract: Contract, exported: ExportedModel, form: PortableModel) -> None:
+    contract.require(
+        isinstance(exported, ExportedModel), "expected a podium.exchange.ExportedModel"
+    )
     contract.require(exported.name == "checked", "the export must keep the model's name")
     contract.require(exported.features == form.names, "the export must name the model's features")
     contract.require(bool(exported.content), "the export must have content")

@@ -9,7 +9,8 @@ import numpy as np
 from podium.data import RankingData
 from podium.errors import UsageError
 from podium.losses import BoundLoss, Loss
-from podium.testing.contract import Contract, Floats, reordered
+from podium.testing.contract import Contract, reorder
+from podium.typing import Floats
 
 
 def check_loss(loss: Loss) -> None:
@@ -64,7 +65,7 @@ def jacobian(function: Callable[[Floats], Floats], at: Floats, step: float = 1e-
 def _check_gradient(contract: Contract, bound: BoundLoss, scores: Floats) -> None:
     slopes = jacobian(lambda at: bound(at)[0], scores)
     clause = "the gradient must be that of the values (finite differences)"
-    contract.equal(bound(scores)[1], slopes.sum(axis=0), clause, 1e-5)
+    contract.require_equal(bound(scores)[1], slopes.sum(axis=0), clause, 1e-5)
     elsewhere = bound.groups.codes != np.arange(len(bound.groups))[:, None]
     clause = "the value of a query must depend on its own documents only"
     contract.require(not slopes[elsewhere].any(), clause)
@@ -75,25 +76,27 @@ def _check_curvature(contract: Contract, bound: BoundLoss, scores: Floats) -> No
     contract.require(bool((curvature >= 0).all()), "the curvature must be 0 or more")
     hessian = jacobian(lambda at: bound(at)[1], scores)
     clause = "the curvature must be the diagonal of the Hessian (finite differences)"
-    contract.equal(curvature, np.maximum(np.diag(hessian), 0), clause, 1e-5)
+    contract.require_equal(curvature, np.maximum(np.diag(hessian), 0), clause, 1e-5)
     together, apart = bound.derivatives(scores), (*bound(scores), curvature)
-    for one, other in zip(together, apart, strict=True):
-        contract.equal(one, other, "derivatives must be values, gradient and curvature", 1e-9)
+    for joint, single in zip(together, apart, strict=True):
+        contract.require_equal(
+            joint, single, "derivatives must be values, gradient and curvature", 1e-9
+        )
     direction = np.random.default_rng(2).normal(size=len(scores))
     try:
         product = bound.product(scores, direction)
     except UsageError:  # not every loss has one
         return
     clause = "the product must be the Hessian times the direction (finite differences)"
-    contract.equal(product, hessian @ direction, clause, 1e-4)
+    contract.require_equal(product, hessian @ direction, clause, 1e-4)
 
 
 def _check_row_order(contract: Contract, loss: Loss, data: RankingData, scores: Floats) -> None:
-    moved, rows = reordered(data)
+    moved, rows = reorder(data)
     _, gradient = loss.bind(data, seed=4)(scores)
     _, moved_gradient = loss.bind(moved, seed=4)(scores[rows])
     clause = "the order of queries and documents must not change the gradient"
-    contract.equal(moved_gradient, gradient[rows], clause, 1e-9)
+    contract.require_equal(moved_gradient, gradient[rows], clause, 1e-9)
 
 
 def _check_extreme_scores(contract: Contract, bound: BoundLoss, scores: Floats) -> None:

@@ -14,8 +14,8 @@ from podium.data import RankingData, concatenate, split
 from podium.errors import PodiumError
 from podium.metrics import NDCG, evaluate
 from podium.rankers import Ranker, model_files
-from podium.registry import MODELS
-from podium.testing.contract import Contract, query_ids, reordered, small_data
+from podium.registry import MODELS, RANKERS
+from podium.testing.contract import Contract, query_ids, reorder, small_data
 
 
 def check_ranker(ranker: Ranker, *, learns: bool = True, saves: bool = True) -> None:
@@ -26,7 +26,7 @@ def check_ranker(ranker: Ranker, *, learns: bool = True, saves: bool = True) -> 
     ranker
         A ranker with settings that fit small data in little time; it is cloned, never fitted itself.
     learns
-        Whether it must beat a random order by .05 in NDCG@10 on an easy problem.
+        Whether it must beat a random order by 0.05 in NDCG@10 on an easy problem.
     saves
         Whether its models can be saved and loaded.
 
@@ -41,7 +41,7 @@ def check_ranker(ranker: Ranker, *, learns: bool = True, saves: bool = True) -> 
     fitted = _check_fit(contract, ranker, data)
     _check_predictions(contract, fitted, data)
     _check_lists(contract, fitted, data)
-    _check_order_means_nothing(contract, ranker, fitted, data)
+    _check_row_order(contract, ranker, fitted, data)
     _check_silent_queries(contract, ranker, data)
     _check_bad_input(contract, ranker, fitted, data)
     if learns:
@@ -52,11 +52,11 @@ def check_ranker(ranker: Ranker, *, learns: bool = True, saves: bool = True) -> 
 
 def _check_estimator(contract: Contract, ranker: Ranker) -> None:
     contract.require(isinstance(ranker, Ranker), "expected a subclass of podium.rankers.Ranker")
-    contract.require(bool(getattr(ranker, "name", "")), "name must say what it is called")
+    contract.require(bool(getattr(ranker, "name", "")), "name must be set")
     contract.require(bool(type(ranker).__doc__), "the class must have a docstring")
     parameters = ranker.get_params(deep=False)
-    unknown = sorted(set(ranker.grid) - set(parameters))
-    contract.require(not unknown, f"grid names {unknown}, which are no parameters")
+    unknown = sorted(name for name in ranker.grid if not ranker.has_parameter(name))
+    contract.require(not unknown, f"grid names {unknown}, which are not parameters")
     same = clone(ranker).get_params(deep=False)
     contract.require(set(same) == set(parameters), "clone must keep the parameters")
 
@@ -74,7 +74,9 @@ def _check_fit(contract: Contract, ranker: Ranker, data: RankingData) -> Ranker:
     # Without document ids on both sides: ids may decide between equal labels.
     plain = clone(ranker).fit(RankingData.from_arrays(X, y, qid=qid))
     clause = "fit(X, y, qid=qid) must learn what fit(data) learns"
-    contract.equal(clone(ranker).fit(X, y, qid=qid).predict(data), plain.predict(data), clause)
+    contract.require_equal(
+        clone(ranker).fit(X, y, qid=qid).predict(data), plain.predict(data), clause
+    )
     return fitted
 
 
@@ -85,10 +87,12 @@ def _check_predictions(contract: Contract, fitted: Ranker, data: RankingData) ->
     contract.require(bool(np.isfinite(scores).all()), "scores must be finite")
     contract.require(float(np.ptp(scores)) > 0, "scores must differ")
     unlabelled = data.with_labels(np.zeros(len(data)))
-    contract.equal(fitted.predict(unlabelled), scores, "scores must not depend on labels")
+    contract.require_equal(fitted.predict(unlabelled), scores, "scores must not depend on labels")
     single = data.with_features(data.X.astype(np.float32))
     clause = "float32 features must give nearly the scores of float64 ones"
-    contract.equal(fitted.predict(single), scores, clause, 1e-3 * max(1.0, float(np.ptp(scores))))
+    contract.require_equal(
+        fitted.predict(single), scores, clause, 1e-3 * max(1.0, float(np.ptp(scores)))
+    )
 
 
 def _check_lists(contract: Contract, fitted: Ranker, data: RankingData) -> None:
@@ -97,20 +101,18 @@ def _check_lists(contract: Contract, fitted: Ranker, data: RankingData) -> None:
     contract.require([top.qid for top in lists] == data.qids.tolist(), "rank must keep all queries")
     for top, rows in zip(lists, data.groups.slices(), strict=True):
         best = np.sort(scores[rows])[::-1][:3]
-        contract.equal(top.scores, best, "rank must give the k highest scores, best first")
+        contract.require_equal(top.scores, best, "rank must give the k highest scores, best first")
 
 
-def _check_order_means_nothing(
-    contract: Contract, ranker: Ranker, fitted: Ranker, data: RankingData
-) -> None:
-    moved, rows = reordered(data)
+def _check_row_order(contract: Contract, ranker: Ranker, fitted: Ranker, data: RankingData) -> None:
+    moved, rows = reorder(data)
     scores = clone(ranker).fit(moved).predict(data)
     tolerance = 1e-6 * max(1.0, float(np.ptp(scores)))
     clause = "the order of queries and documents must not change what is learned"
-    contract.equal(scores, fitted.predict(data), clause, tolerance)
+    contract.require_equal(scores, fitted.predict(data), clause, tolerance)
     # `from_arrays` keeps queries in the order in which they appear, as `rows` has them.
     clause = "the order of rows must not change their scores"
-    contract.equal(fitted.predict(moved), fitted.predict(data)[rows], clause, 1e-9)
+    contract.require_equal(fitted.predict(moved), fitted.predict(data)[rows], clause, 1e-9)
 
 
 def _check_silent_queries(contract: Contract, ranker: Ranker, data: RankingData) -> None:
@@ -125,12 +127,20 @@ def _check_silent_queries(contract: Contract, ranker: Ranker, data: RankingData)
 
 
 def _check_bad_input(contract: Contract, ranker: Ranker, fitted: Ranker, data: RankingData) -> None:
-    contract.raises(NotFittedError, lambda: clone(ranker).predict(data), "predict before fit")
+    contract.require_error(
+        NotFittedError, lambda: clone(ranker).predict(data), "predict before fit"
+    )
     narrow = data.with_features(np.array(data.X[:, :-1]))
-    contract.raises(PodiumError, lambda: fitted.predict(narrow), "predict with a feature too few")
-    contract.raises(PodiumError, lambda: clone(ranker).fit(data.X, data.y), "arrays without qid")
+    contract.require_error(
+        PodiumError, lambda: fitted.predict(narrow), "predict with a feature too few"
+    )
+    contract.require_error(
+        PodiumError, lambda: clone(ranker).fit(data.X, data.y), "arrays without qid"
+    )
     equal = RankingData.from_arrays(data.X, np.ones(len(data)), qid=query_ids(data))
-    contract.raises(PodiumError, lambda: clone(ranker).fit(equal), "labels that are all equal")
+    contract.require_error(
+        PodiumError, lambda: clone(ranker).fit(equal), "labels that are all equal"
+    )
 
 
 def _check_learning(contract: Contract, ranker: Ranker) -> None:
@@ -148,6 +158,6 @@ def _check_files(contract: Contract, fitted: Ranker, data: RankingData) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.podium"
         fitted.save(path)
-        loaded = model_files.load(path, {fitted.name: type(fitted)}, MODELS)
+        loaded = model_files.load(path, {**RANKERS, fitted.name: type(fitted)}, MODELS)
     same = loaded.predict(data).tobytes() == fitted.predict(data).tobytes()
     contract.require(same, "a model that is saved and loaded must give the same bytes")

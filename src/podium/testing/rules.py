@@ -1,4 +1,4 @@
-"""The contract of a rule: what it demands when hard is what its slack measures."""
+"""The contract of a rule: its slack is 0 exactly if its hard constraints hold."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import permutations
 from typing import Any
 
 from podium.errors import ConflictError, ContractError
-from podium.postranking.binding import BoundRule, bind
-from podium.postranking.lists import read_list
+from podium.postranking.binding import bind
+from podium.postranking.list_input import read_list
 from podium.postranking.postrank import postrank
-from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule import BoundRule, Rule
 from podium.testing.contract import Contract
 
 
@@ -33,27 +33,28 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     contract.require(bool(getattr(rule, "kind", "")), "kind must say what rule files call it")
     contract.require(2 <= len(documents) <= 7, "expected a list of 2 to 7 documents to check it on")
     listing, _ = read_list(documents)
-    bounds = bind(rule, listing)
+    bound_rules = bind(rule, listing)
     contract.require(
-        any(bound.rows for bound in bounds), "the rule must name a document of the list"
+        any(bound_rule.rows for bound_rule in bound_rules),
+        "the rule must name a document of the list",
     )
-    for bound in bounds:
-        _check_slack(contract, bound)
+    for bound_rule in bound_rules:
+        _check_slack(contract, bound_rule)
     _check_hard(contract, rule, documents)
-    original = max(bound.slack(range(1, bound.n + 1)) for bound in bounds)
+    original = max(bound_rule.slack(range(1, bound_rule.n + 1)) for bound_rule in bound_rules)
     _check_soft(contract, rule, documents, original)
 
 
-def _check_slack(contract: Contract, bound: BoundRule) -> None:
-    constraints = list(bound.rule.constraints(bound))
-    for place in permutations(range(1, bound.n + 1)):
-        slack = bound.slack(place)
+def _check_slack(contract: Contract, bound_rule: BoundRule) -> None:
+    constraints = list(bound_rule.rule.constraints(bound_rule))
+    for place in permutations(range(1, bound_rule.n + 1)):
+        slack = bound_rule.slack(place)
         contract.require(slack >= 0, "slack must be 0 or more")
-        met = all(constraint.is_met(place) for constraint in constraints)
+        is_met = all(constraint.is_met(place) for constraint in constraints)
         clause = (
             f"slack must be 0 where the constraints hold and only there; at {place} it is {slack}"
         )
-        contract.require((slack == 0) == met, clause)
+        contract.require((slack == 0) == is_met, clause)
 
 
 def _check_soft(contract: Contract, rule: Rule, documents: list[Any], original: int) -> None:

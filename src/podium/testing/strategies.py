@@ -12,17 +12,17 @@ from podium.labelling.strategies.strategy import Strategy
 from podium.testing.contract import Contract
 
 
-def check_strategy(strategy: type[Strategy], most: int = 5) -> None:
-    """Check a strategy on every order of up to `most` documents, and on some longer lists.
+def check_strategy(strategy: type[Strategy], max_documents: int = 5) -> None:
+    """Check a strategy on every order of up to `max_documents`, and on some longer lists.
 
     Examples
     --------
     >>> from podium.labelling import STRATEGIES
-    >>> check_strategy(STRATEGIES["heap"], most=4)
+    >>> check_strategy(STRATEGIES["heap"], max_documents=4)
     """
     contract = Contract(strategy.__name__)
-    contract.require(bool(getattr(strategy, "name", "")), "name must say what it is called")
-    for n in range(1, most + 1):
+    contract.require(bool(getattr(strategy, "name", "")), "name must be set")
+    for n in range(1, max_documents + 1):
         documents = [f"d{i}" for i in range(n)]
         for order in permutations(range(n)):
             levels = dict(zip(documents, order, strict=True))
@@ -44,12 +44,14 @@ def _check_session(
     case = f"top {k} of {len(levels)} documents"
     contract.require(list(top.order) == best, f"{case}: expected {best}, got {list(top.order)}")
     bound = strategy.bound(len(levels), k)
-    asked = len(run.judgments)
-    contract.require(asked <= bound, f"{case}: bound says {bound} judgments, got {asked}")
+    n_judgments = len(run.judgments)
+    clause = f"{case}: bound says {bound} judgments, got {n_judgments}"
+    contract.require(n_judgments <= bound, clause)
     with_prior = StrategyRun(strategy, list(levels), k, prior=list(levels)[::-1])
     assessor.judge(with_prior)
-    bound, asked = strategy.bound(len(levels), k, prior=True), len(with_prior.judgments)
-    contract.require(asked <= bound, f"{case} with a prior: bound says {bound}, got {asked}")
+    bound, n_judgments = strategy.bound(len(levels), k, prior=True), len(with_prior.judgments)
+    clause = f"{case} with a prior: bound says {bound}, got {n_judgments}"
+    contract.require(n_judgments <= bound, clause)
     replayed = StrategyRun.replay(strategy, list(levels), k, run.judgments)
     contract.require(replayed.step == top, f"{case}: a replay must end where the session ended")
 

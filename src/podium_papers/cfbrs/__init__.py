@@ -1,4 +1,4 @@
-"""The experiments of CFBRS, rankers on blocks of features with user feedback."""
+"""Experiments of the CFBRS paper: rankers on blocks of features with user feedback."""
 
 from podium_papers.cfbrs.experiments import reproduce
 

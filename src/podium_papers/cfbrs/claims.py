@@ -1,4 +1,4 @@
-"""What the CFBRS paper says, and what the numbers say of that.
+"""Claims of the CFBRS paper, and whether the numbers support them.
 
 Ahmad, Doja, Ahmad, Compositional feature subset based ranking system (CFBRS) for learning to rank
 with user feedback.
@@ -14,37 +14,39 @@ import numpy as np
 
 from podium.ensemble import Compositions
 from podium.feedback import FACTORS, N_POSITIVE
-from podium_papers.cfbrs.loop import Loop, loop_figure
-from podium_papers.cfbrs.population import OWNED, Personal
-from podium_papers.cfbrs.table import (
-    PRINTED,
+from podium_papers.cfbrs.feedback_loop import FeedbackLoop, loop_figure
+from podium_papers.cfbrs.table_1 import (
     PRINTED_BAGGING,
     PRINTED_SHARED,
+    PRINTED_TABLE_1,
     RoundCurve,
-    Row,
+    Table1Row,
     blocks_means,
     figure_2,
     figure_3,
     fold_means,
 )
-from podium_papers.cfbrs.variance import Control, DrawSpread, controls
-from podium_papers.curves import LineFigure
-from podium_papers.outcomes import MeanScore, PairedComparison
-from podium_papers.records import from_json
+from podium_papers.cfbrs.user_classes import CLASS_FEATURES, ClassScores
+from podium_papers.cfbrs.variance_study import DrawSpread, KnobEffect, knob_effects
+from podium_papers.comparisons import MeanScore, PairedComparison
+from podium_papers.curve_figures import LineFigure
+from podium_papers.json_values import from_json
 
-OWN = "MQ2008"
+PAPER_DATA = "MQ2008"
 """The paper's data set."""
-TARGET = 0.15
-"""By how much class rankings are to beat the shared model on their own class's grades."""
-GENERATED = f"on a generated population: {len(OWNED)} classes, each grading by features of its own"
-"""What the claims on users are measured on; it stands in the claims' own lines."""
-CLOSE = 0.015
-"""Printed values have two digits: this near is the same but for the learner's settings."""
+TARGET_NDCG_GAIN = 0.15
+"""Lead over the shared model that class rankings aim at, on their own class's grades."""
+POPULATION_NOTE = (
+    f"on a generated population: {len(CLASS_FEATURES)} classes, each grading by features of its own"
+)
+"""Data behind the claims about users; their lines on the page say so."""
+CLOSE_NDCG = 0.015
+"""Distance from a printed value, which has two digits, that counts as equal."""
 
 
 @dataclass(frozen=True)
 class CfbrsClaim:
-    """What the paper says, whether it holds, and the numbers."""
+    """A claim of the paper, whether it holds, and the numbers."""
 
     text: str
     holds: bool
@@ -53,16 +55,16 @@ class CfbrsClaim:
 
 @dataclass(frozen=True)
 class Nearness:
-    """How many of the printed values are met, and the mean distance from them."""
+    """Number of printed values that are reached, and the mean distance from all of them."""
 
-    met: int
-    of: int
-    gap: float
+    n_close: int
+    n_values: int
+    mean_gap: float
 
 
 @dataclass(frozen=True)
 class CfbrsChoice:
-    """What a base or an ensemble was given by validation in each fold, and fits that stopped early."""
+    """Settings that validation chose for a base or an ensemble in each fold, and fits that stopped early."""
 
     base: str
     name: str
@@ -71,111 +73,101 @@ class CfbrsChoice:
 
 @dataclass(frozen=True)
 class CfbrsReproduction:
-    """Everything that was measured, and the figures and claims made of it.
-
-    Parameters
-    ----------
-    data
-        The name of the data set; "MQ2008" is the paper's own.
-    redraws
-        Ensembles drawn for the variance study.
-    table, curves
-        Table 1 and Figure 3, fold by fold.
-    nearest
-        Table 1 on the first fold with the settings that come nearest to the printed values.
-    ensembles, tests
-        NDCG@10 over all test queries by base (`data`) and ensemble (`ranker`), and paired tests of each
-        against the shared model, by Holm's correction for all of them.
-    variance
-        The variance study, fold by fold.
-    personal, personal_tests
-        The population of classes, draw by draw, and paired tests by case (`data`).
-    loops
-        Feedback in batches.
-    """
+    """Everything that was measured, with the figures and claims that follow from it."""
 
     data: str
+    """Name of the data set; "MQ2008" is the paper's own."""
     n_features: int
     min_block: int
     redraws: int
+    """Number of ensembles that the variance study draws."""
     quick: bool
     seed: int
-    table: tuple[Row, ...]
-    nearest: tuple[Row, ...]
+    table: tuple[Table1Row, ...]
+    """Table 1, fold by fold."""
+    nearest: tuple[Table1Row, ...]
+    """Table 1 on the first fold with the settings that come nearest to the printed values."""
     curves: tuple[RoundCurve, ...]
+    """Figure 3, fold by fold."""
     ensembles: tuple[MeanScore, ...]
+    """NDCG@10 over all test queries by base (`data`) and ensemble (`ranker`)."""
     tests: tuple[PairedComparison, ...]
+    """Paired tests of each ensemble against the shared model, with Holm's correction for all of them."""
     chosen: tuple[CfbrsChoice, ...]
     variance: tuple[DrawSpread, ...]
-    personal: tuple[Personal, ...]
+    """Variance study, fold by fold."""
+    personal: tuple[ClassScores, ...]
+    """Rankers of the population of classes, draw by draw."""
     personal_tests: tuple[PairedComparison, ...]
-    loops: tuple[Loop, ...]
+    """Paired tests of these rankers by case (`data`)."""
+    loops: tuple[FeedbackLoop, ...]
+    """Feedback in batches."""
 
     @property
-    def own(self) -> bool:
-        """Whether this is the whole of the paper's own data: then printed values may be compared with."""
-        return self.data == OWN and not self.quick
+    def is_papers_own(self) -> bool:
+        """Whether this is all of the paper's own data, so that printed values can be compared."""
+        return self.data == PAPER_DATA and not self.quick
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """The base learners."""
+        """Base learners."""
         return tuple(dict.fromkeys(row.base for row in self.table))
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """What the population's rankers learn from."""
+        """Data that the population's rankers learn from."""
         return tuple(dict.fromkeys(p.case for p in self.personal))
 
     def quality(self, base: str, ensemble: str) -> float:
-        """NDCG@10 of an ensemble over all test queries."""
+        """Return NDCG@10 of an ensemble over all test queries."""
         return next(s.mean for s in self.ensembles if (s.data, s.ranker) == (base, ensemble))
 
     def test(self, base: str, ensemble: str) -> PairedComparison:
-        """An ensemble against the shared model."""
+        """Return the test of an ensemble against the shared model."""
         return next(c for c in self.tests if (c.data, c.ranker) == (base, ensemble))
 
-    def personal_mean(self, case: str, ranker: str) -> float:
-        """Over classes and draws."""
-        own = [p.mean for p in self.personal if (p.case, p.ranker) == (case, ranker)]
-        return float(np.mean(own))
+    def class_mean(self, case: str, ranker: str) -> float:
+        """Return the mean over classes and draws."""
+        means = [p.mean for p in self.personal if (p.case, p.ranker) == (case, ranker)]
+        return float(np.mean(means))
 
-    def personal_test(self, case: str, ranker: str, other: str) -> PairedComparison:
-        """One ranker of the population against another."""
-        wanted = (case, ranker, other)
-        return next(c for c in self.personal_tests if (c.data, c.ranker, c.other) == wanted)
+    def class_test(self, case: str, ranker: str, other: str) -> PairedComparison:
+        """Return the test of one ranker of the population against another."""
+        key = (case, ranker, other)
+        return next(c for c in self.personal_tests if (c.data, c.ranker, c.other) == key)
 
-    def controls(self) -> tuple[Control, ...]:
-        """What moves the variance of a sampled ensemble."""
-        return controls(self.variance)
+    def knob_effects(self) -> tuple[KnobEffect, ...]:
+        """Return the effects on the variance of a sampled ensemble."""
+        return knob_effects(self.variance)
 
     def figures(self) -> dict[str, LineFigure]:
-        """Every figure by its name."""
-        drawn = {}
+        """Return every figure by its name."""
+        figures_by_name = {}
         for base in self.bases:
-            drawn[f"2-{base}"] = figure_2(self.table, base)
-            drawn[f"3-{base}"] = figure_3(self.table, self.curves, base)
-        return {**drawn, "loop": loop_figure(self.loops)}
+            figures_by_name[f"2-{base}"] = figure_2(self.table, base)
+            figures_by_name[f"3-{base}"] = figure_3(self.table, self.curves, base)
+        return {**figures_by_name, "loop": loop_figure(self.loops)}
 
-    def near(self, base: str) -> Nearness:
-        """How near the nearest reading comes to the printed values, each composition counted once."""
+    def nearness(self, base: str) -> Nearness:
+        """Return how near the nearest reading is to the printed values; each composition counts once."""
         rows = {row.sizes: row for row in reversed(self.nearest) if row.base == base}
         gaps = [
             abs(value - printed)
             for row in rows.values()
-            if row.min_block - self.min_block < len(PRINTED)
+            if row.min_block - self.min_block < len(PRINTED_TABLE_1)
             for value, printed in zip(
-                row.blocks, PRINTED[row.min_block - self.min_block], strict=True
+                row.blocks, PRINTED_TABLE_1[row.min_block - self.min_block], strict=True
             )
         ]
-        return Nearness(sum(gap <= CLOSE for gap in gaps), len(gaps), float(np.mean(gaps)))
+        return Nearness(sum(gap <= CLOSE_NDCG for gap in gaps), len(gaps), float(np.mean(gaps)))
 
     def claims(self) -> tuple[CfbrsClaim, ...]:
-        """What the paper says, one after the other."""
+        """Return every claim of the paper."""
         return (
-            *_counts(),
+            *_count_claims(),
             _factor_claim(),
             *self._table_claims(),
-            self._bound_claim(),
+            self._upper_bound_claim(),
             *self._ensemble_claims(),
             self._variance_claim(),
             *self._personal_claims(),
@@ -187,49 +179,49 @@ class CfbrsReproduction:
             base: np.mean(list(blocks_means(self.nearest, base).values()), axis=0)
             for base in self.bases
         }
-        columns = np.mean(PRINTED, axis=0)
+        columns = np.mean(PRINTED_TABLE_1, axis=0)
         yield CfbrsClaim(
             "bagging of the first compositions gives NDCG@10 .45, .49 and .44 on training, "
             "validation and test",
-            any((np.abs(m - PRINTED_BAGGING) <= CLOSE).all() for m in means.values()),
+            any((np.abs(m - PRINTED_BAGGING) <= CLOSE_NDCG).all() for m in means.values()),
             "it is spoken of as an average of Table 1's columns, which is no ensemble, and whose means "
-            f"are {_listed(columns)} as printed; in the nearest reading "
-            + "; ".join(f"{base} {_listed(m)}" for base, m in means.items()),
+            f"are {_join_values(columns)} as printed; in the nearest reading "
+            + "; ".join(f"{base} {_join_values(m)}" for base, m in means.items()),
         )
         shared = {b: blocks_means(self.nearest, b)[self.n_features] for b in self.bases}
         yield CfbrsClaim(
             "the shared-feature model, printed beside the test column, gives NDCG@10 .48",
-            PRINTED[-1][2] == PRINTED_SHARED,
-            f"its own row of Table 1 has {_listed(PRINTED[-1], 2)}: .48 is its value on training, not "
-            "on test; in the nearest reading "
-            + "; ".join(f"{base} {_listed(values)}" for base, values in shared.items()),
+            PRINTED_TABLE_1[-1][2] == PRINTED_SHARED,
+            f"its own row of Table 1 has {_join_values(PRINTED_TABLE_1[-1], 2)}: .48 is its value on "
+            "training, not on test; in the nearest reading "
+            + "; ".join(f"{base} {_join_values(values)}" for base, values in shared.items()),
         )
-        counts = {base: self._above_shared(base) for base in self.bases}
+        counts = {base: self._count_above_shared(base) for base in self.bases}
         yield CfbrsClaim(
             "compositions fit better than the shared-feature model (their combined ranking, test, "
             "five folds)",
-            all(2 * above > of for above, of in counts.values()),
+            all(2 * n_better > n for n_better, n in counts.values()),
             "first compositions of more than one block that are above it: "
-            + "; ".join(f"{base} {above} of {of}" for base, (above, of) in counts.items()),
+            + "; ".join(f"{base} {n_better} of {n}" for base, (n_better, n) in counts.items()),
         )
 
-    def _bound_claim(self) -> CfbrsClaim:
+    def _upper_bound_claim(self) -> CfbrsClaim:
         """Return whether the mean of the blocks bounds what they reach together."""
         several = [row for row in self.table if len(row.sizes) > 1]
         gains = np.array([np.subtract(row.combined, row.blocks) for row in several])
-        above = (gains > 1e-9).sum(axis=0)
+        n_higher = (gains > 1e-9).sum(axis=0)
         return CfbrsClaim(
             "the average of its blocks' NDCG@10 is an upper bound on the NDCG@10 of a composition "
             "(plain mean, as in Table 1)",
-            bool(above.sum() == 0),
-            f"the combined ranking is above it in {above[0]}, {above[1]} and {above[2]} of "
+            bool(n_higher.sum() == 0),
+            f"the combined ranking is above it in {n_higher[0]}, {n_higher[1]} and {n_higher[2]} of "
             f"{len(several)} cases (first compositions of several blocks, by base and fold) on "
-            f"training, validation and test queries, by {_listed(gains.mean(axis=0))} in the mean and up "
-            f"to {_listed(gains.max(axis=0))}",
+            f"training, validation and test queries, by {_join_values(gains.mean(axis=0))} in the mean and "
+            f"up to {_join_values(gains.max(axis=0))}",
         )
 
-    def _above_shared(self, base: str) -> tuple[int, int]:
-        """Of the first compositions of several blocks, those whose test NDCG is above one block's."""
+    def _count_above_shared(self, base: str) -> tuple[int, int]:
+        """Count first compositions of several blocks: those better than the shared model on test, and all."""
         *rows, shared = fold_means(self.table, base).values()
         several = [row for row in rows if row != shared]
         return sum(row[2] > shared[2] + 1e-9 for row in several), len(several)
@@ -246,15 +238,15 @@ class CfbrsReproduction:
             )
 
     def _variance_claim(self) -> CfbrsClaim:
-        controls = self.controls()
+        effects = self.knob_effects()
         knobs = {
-            knob: max((c for c in controls if c.knob == knob), key=lambda c: abs(c.ratio - 1))
+            knob: max((c for c in effects if c.knob == knob), key=lambda c: abs(c.ratio - 1))
             for knob in ("selection", "feedback", "weights")
         }
         return CfbrsClaim(
             "the variance of the predicted ranking can be controlled by the probability of "
             "selection, the feedback and the weights of subsets",
-            all(c.controls for c in knobs.values()),
+            all(c.controls_variance for c in knobs.values()),
             "standard deviation of a document's place between draws, against the plain setting: "
             + "; ".join(
                 f"{knob} x{c.ratio:.2f} ({c.setting}, {c.folds} of {c.of} folds)"
@@ -264,37 +256,37 @@ class CfbrsReproduction:
 
     def _personal_claims(self) -> Iterator[CfbrsClaim]:
         for ranker, text in (("pooled", "pooled blocks"), ("own", "class-trained blocks")):
-            tests = [self.personal_test(case, ranker, "shared") for case in self.cases]
+            tests = [self.class_test(case, ranker, "shared") for case in self.cases]
             yield CfbrsClaim(
                 "the model gives better NDCG for subsets of the users, personalised rankings "
-                f"({text}; {GENERATED})",
+                f"({text}; {POPULATION_NOTE})",
                 all(t.sign > 0 and t.significant for t in tests),
                 _differences(tests),
             )
 
     def _loop_claim(self) -> CfbrsClaim:
         gains = [
-            f"draw {one.seed}: {one.test[0]:.3f} to {one.test[one.stopped or -1]:.3f} "
-            + (f"after {one.stopped} batches" if one.stopped else "and not converged")
-            for one in self.loops
+            f"draw {loop.seed}: {loop.test[0]:.3f} to {loop.test[loop.stopped or -1]:.3f} "
+            + (f"after {loop.stopped} batches" if loop.stopped else "and not converged")
+            for loop in self.loops
         ]
         return CfbrsClaim(
-            f"learning is repeated as feedback arrives until NDCG converges ({GENERATED})",
-            all(one.stopped > 0 and one.test[one.stopped] > one.test[0] for one in self.loops),
+            f"learning is repeated as feedback arrives until NDCG converges ({POPULATION_NOTE})",
+            all(loop.stopped > 0 and loop.test[loop.stopped] > loop.test[0] for loop in self.loops),
             "; ".join(gains),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """What `to_dict` gave, before or after JSON."""
+        """Return the value that `to_dict` turned into plain values, before or after JSON."""
         return from_json(cls, content)
 
 
-def _counts() -> Iterator[CfbrsClaim]:
+def _count_claims() -> Iterator[CfbrsClaim]:
     counts = [Compositions(46, m).count for m in (1, 5, 10, 20)]
     yield CfbrsClaim(
         "46 features have 2^45 compositions; 51,320, 265 and 8 with blocks of 5, 10 and 20 or more",
@@ -316,7 +308,7 @@ def _factor_claim() -> CfbrsClaim:
     )
 
 
-def _listed(values: Any, digits: int = 3) -> str:
+def _join_values(values: Any, digits: int = 3) -> str:
     return ", ".join(f"{v:.{digits}f}" for v in values)
 
 

@@ -1,4 +1,4 @@
-"""The ensembles of the CFBRS paper, and the exhaustive one it could not run, against the shared model."""
+"""Ensembles of the CFBRS paper, and those of all compositions, which the paper could not run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.aggregation import Borda
-from podium.ensemble import Combination, Composed, Plan, weigh_population
-from podium.metrics import evaluate
-from podium_papers.cfbrs.blocks import CHOOSE, Bank, Floats
+from podium.ensemble import BlockCombination, ComposedModel, CompositionPlan, weigh_population
+from podium.typing import Floats
+from podium_papers.cfbrs.fitted_blocks import CHOICE_METRIC, FittedBlocks, choice_value
 
-ROUNDS = 30
+MAX_BOOSTING_ROUNDS = 30
 
 SHARED = "shared"
 ENSEMBLES = {
@@ -27,55 +27,58 @@ ENSEMBLES = {
     "all-borda": "all, Borda",
     "all-boosting": "all, boosting",
 }
-"""Every ensemble, and what tables call it."""
+"""Every ensemble, and its name in tables."""
 
 
 class CfbrsTestResult(NamedTuple):
-    """NDCG@10 of each test query, and what was chosen on validation."""
+    """NDCG@10 of each test query, and the settings that validation chose."""
 
     values: tuple[float, ...]
     settings: str = ""
 
 
-def ensembles(bank: Bank, smallest: int) -> Iterator[tuple[str, CfbrsTestResult]]:
-    """Every ensemble of a fold; the shared model is the composition of one block."""
-    d, n = bank.plan.n_features, len(bank.plan.blocks)
-    votes = bank.votes("test")
+def evaluate_ensembles(
+    blocks: FittedBlocks, smallest: int
+) -> Iterator[tuple[str, CfbrsTestResult]]:
+    """Yield the result of every ensemble of a fold; the shared model is the composition of one block."""
+    d, n = blocks.plan.n_features, len(blocks.plan.blocks)
+    votes = blocks.votes("test")
 
-    def raw(weights: Floats, settings: str = "") -> CfbrsTestResult:
-        return CfbrsTestResult(tuple(bank.per_query("test", votes(weights)).tolist()), settings)
+    def test_weights(weights: Floats, settings: str = "") -> CfbrsTestResult:
+        return CfbrsTestResult(tuple(blocks.per_query("test", votes(weights)).tolist()), settings)
 
-    whole = np.zeros(n)
-    whole[bank.plan.blocks.index(tuple(range(d)))] = 1.0
-    yield SHARED, raw(whole)
-    listed, weights = bank.drawn(min_block=smallest, compositions="first")
-    yield "first", raw(weights)
-    yield "first-boosting", raw(*_best_round(bank, listed))
-    yield "all", raw(bank.composed.prior)
-    yield "all-validation", _weighed(bank, bank.composed)
-    zscores = replace(bank.composed, how=Combination(normalise="zscore"))
-    yield "all-zscore", _scored(bank, zscores)
-    yield "all-zscore-validation", _weighed(bank, zscores)
-    yield "all-borda", _scored(bank, replace(bank.composed, how=Combination(Borda())))
-    yield "all-boosting", raw(*_best_round(bank, bank.plan))
+    shared_weights = np.zeros(n)
+    shared_weights[blocks.plan.blocks.index(tuple(range(d)))] = 1.0
+    yield SHARED, test_weights(shared_weights)
+    first_plan, weights = blocks.draw(min_block=smallest, compositions="first")
+    yield "first", test_weights(weights)
+    yield "first-boosting", test_weights(*_best_boosting_round(blocks, first_plan))
+    yield "all", test_weights(blocks.composed.prior)
+    yield "all-validation", _score_weighted(blocks, blocks.composed)
+    zscores = replace(blocks.composed, combination=BlockCombination(normalise="zscore"))
+    yield "all-zscore", _score(blocks, zscores)
+    yield "all-zscore-validation", _score_weighted(blocks, zscores)
+    borda = replace(blocks.composed, combination=BlockCombination(Borda()))
+    yield "all-borda", _score(blocks, borda)
+    yield "all-boosting", test_weights(*_best_boosting_round(blocks, blocks.plan))
 
 
-def _best_round(bank: Bank, plan: Plan) -> tuple[Floats, str]:
-    """The round of boosting that validates best, of equal ones the first."""
-    votes = bank.votes("valid")
-    best, chosen, rounds = -np.inf, bank.composed.prior, 0
-    for number, weights in enumerate(bank.boosted(plan, ROUNDS), start=1):
-        value = evaluate(bank.fold.valid, votes(weights), CHOOSE)[CHOOSE].mean
+def _best_boosting_round(blocks: FittedBlocks, plan: CompositionPlan) -> tuple[Floats, str]:
+    """Return the weights of the round that validates best, the first of equal ones, and its number."""
+    votes = blocks.votes("valid")
+    best, chosen, rounds = -np.inf, blocks.composed.prior, 0
+    for number, weights in enumerate(blocks.boosting_rounds(plan, MAX_BOOSTING_ROUNDS), start=1):
+        value = choice_value(blocks.fold.valid, votes(weights))
         if value > best:
             best, chosen, rounds = value, weights, number
     return chosen, f"{rounds} rounds"
 
 
-def _weighed(bank: Bank, composed: Composed) -> CfbrsTestResult:
-    weighed = weigh_population(composed, bank.fold.valid, CHOOSE)
-    return _scored(bank, weighed, f"T={weighed.population.temperature:g}")
+def _score_weighted(blocks: FittedBlocks, composed: ComposedModel) -> CfbrsTestResult:
+    ensemble = weigh_population(composed, blocks.fold.valid, CHOICE_METRIC)
+    return _score(blocks, ensemble, f"T={ensemble.population.temperature:g}")
 
 
-def _scored(bank: Bank, composed: Composed, settings: str = "") -> CfbrsTestResult:
-    scores = bank.votes("test", composed.how)(composed.shares)
-    return CfbrsTestResult(tuple(bank.per_query("test", scores).tolist()), settings)
+def _score(blocks: FittedBlocks, composed: ComposedModel, settings: str = "") -> CfbrsTestResult:
+    scores = blocks.votes("test", composed.combination)(composed.shares)
+    return CfbrsTestResult(tuple(blocks.per_query("test", scores).tolist()), settings)

@@ -1,4 +1,4 @@
-"""The experiments of the CFBRS paper run anew, and those it could not run.
+"""Experiments of the CFBRS paper, and those that the paper could not run.
 
 Ahmad, Doja, Ahmad, Compositional feature subset based ranking system (CFBRS) for learning to rank
 with user feedback.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from joblib import delayed
@@ -22,38 +21,52 @@ from podium.experiments import (
     cache_key,
     data_fingerprint,
     run_or_load,
-    shortened,
+    shorten_fold,
 )
 from podium.rankers import RANKERS, Ranker, tune
-from podium_papers.cfbrs.blocks import METRIC, Bank
 from podium_papers.cfbrs.claims import CfbrsChoice, CfbrsReproduction
-from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, CfbrsTestResult, ensembles
-from podium_papers.cfbrs.loop import BATCHES, Loop, run_loop
-from podium_papers.cfbrs.population import CASES, OWNED, SimulatedRun, outcome, run_case
-from podium_papers.cfbrs.table import NEAREST, ROUNDS, RoundCurve, Row, curves, table_rows
-from podium_papers.cfbrs.variance import REDRAWS, DrawSpread, spreads
-from podium_papers.outcomes import RankerOutcome, compare, scores
+from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED, CfbrsTestResult, evaluate_ensembles
+from podium_papers.cfbrs.feedback_loop import FEEDBACK_BATCHES, FeedbackLoop, run_loop
+from podium_papers.cfbrs.fitted_blocks import METRIC, FittedBlocks
+from podium_papers.cfbrs.table_1 import (
+    FIGURE_3_ROUNDS,
+    NEAREST_SETTINGS,
+    RoundCurve,
+    Table1Row,
+    round_curves,
+    table_rows,
+)
+from podium_papers.cfbrs.user_classes import (
+    CLASS_FEATURES,
+    LEARNING_CASES,
+    ClassFeatures,
+    PopulationRun,
+    population_scores,
+    run_case,
+)
+from podium_papers.cfbrs.variance_study import REDRAWS, DrawSpread, measure_spreads
+from podium_papers.comparisons import RankerScores, compare, mean_scores
 
 BASES = ("ranksvm", "ranknet")
-"""The paper's base learners; the variance is studied with the first."""
+"""The paper's base learners; the first serves the variance study."""
 MIN_BLOCK = 5
-SEEDS, LOOP_SEEDS = (0, 1, 2, 3), (0, 1)
-"""Draws of the population."""
-PAIRS = (
+POPULATION_SEEDS, LOOP_SEEDS = (0, 1, 2, 3), (0, 1)
+"""Seeds of the draws of the population; the feedback loop runs on the first of them."""
+CLASS_RANKER_PAIRS = (
     ("pooled", "shared"), ("own", "shared"), ("plain", "shared"),
     ("own", "plain"), ("pooled", "plain"), ("own", "pooled"),
 )  # fmt: skip
-"""Rankers of the population that are compared."""
+"""Rankers of the population that are compared with each other."""
 QUICK_QUERIES = 20
 
 
-class Folded(NamedTuple):
-    """What one fold and base came to."""
+class CfbrsFoldResult(NamedTuple):
+    """Results of one fold with one base."""
 
-    rows: list[Row]
-    nearest: list[Row]
+    rows: list[Table1Row]
+    nearest: list[Table1Row]
     curves: list[RoundCurve]
-    tested: dict[str, CfbrsTestResult]
+    test_results: dict[str, CfbrsTestResult]
     spreads: list[DrawSpread]
     settings: str
     reason: str
@@ -65,202 +78,212 @@ def reproduce(
     data: str = "",
     bases: Sequence[str] = BASES,
     min_block: int = MIN_BLOCK,
-    owned: Mapping[str, tuple[int, int]] = OWNED,
-    seeds: Sequence[int] = SEEDS,
+    class_features: ClassFeatures = CLASS_FEATURES,
+    seeds: Sequence[int] = POPULATION_SEEDS,
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
     callback: ProgressCallback | None = None,
     seed: int = 0,
 ) -> CfbrsReproduction:
-    """Table 1, Figures 2 and 3, the exhaustive ensemble, the variance study, classes and feedback.
+    """Run Table 1, Figures 2 and 3, ensembles, the variance study, user classes and the feedback loop.
 
     The base's settings are chosen on a fold's validation queries with all features (the shared-feature
-    model), and hold for its blocks. The population and the loop are on the first fold.
+    model). Its blocks have the same settings. The population and the loop use the first fold.
 
     Parameters
     ----------
     folds
-        Those of LETOR's MQ2008, or others with as many features as `owned` speaks of.
+        Folds of LETOR's MQ2008, or others with as many features as `class_features` uses.
     data
-        Their name.
+        Name of the data set.
     bases
-        Rankers of blocks, by name.
+        Names of the rankers that are fitted on blocks.
     min_block
-        The smallest block: Table 1 goes from it to the number of features.
-    owned
-        Class of users -> the features that it looks at.
+        Features of the smallest block. Table 1 goes from it to the number of features.
+    class_features
+        The features that each class of users looks at.
     seeds
-        Draws of the population.
+        Seeds of the draws of the population.
     quick
-        A few queries, draws and rounds: to see that it works, not what comes out.
-    n_jobs
-        Processes; the result does not depend on it.
-    keep
-        A folder for the pieces of work that are done: a run that was ended goes on with the others.
-    callback
-        Called after each piece of work.
+        Use a few queries, draws and rounds. That shows that the code works; the results mean nothing.
+    n_jobs, keep, callback
+        As in `podium_papers.toprank.reproduce`.
 
     Examples
     --------
     >>> from podium.data import kfold, make_synthetic
     >>> folds = kfold(make_synthetic(n_queries=30, n_features=6, seed=0), 3)
-    >>> found = reproduce(
-    ...     folds, bases=["ranksvm"], min_block=2, owned={"a": (0, 3), "b": (3, 6)}, quick=True
+    >>> result = reproduce(
+    ...     folds, bases=["ranksvm"], min_block=2, class_features={"a": (0, 3), "b": (3, 6)}, quick=True
     ... )
-    >>> [(row.min_block, row.sizes) for row in found.table[:3]]
+    >>> [(row.min_block, row.sizes) for row in result.table[:3]]
     [(2, (2, 2, 2)), (3, (3, 3)), (4, (6,))]
     """
     if not bases or not seeds or not folds:
         raise UsageError("expected a base, a seed and a fold or more, got none")
     check_seed(seed)
-    n_features, needed = folds[0].train.n_features, max(end for _, end in owned.values())
+    n_features, needed = folds[0].train.n_features, max(end for _, end in class_features.values())
     if n_features < needed:
         raise DataError(f"expected {needed} features, which users look at, got {n_features}")
-    used = [shortened(fold, QUICK_QUERIES) if quick else fold for fold in folds]
-    drawn, looped = (seeds[:1], seeds[:1]) if quick else (seeds, seeds[: len(LOOP_SEEDS)])
-    work: dict[str, Any] = {}
+    used = [shorten_fold(fold, QUICK_QUERIES) if quick else fold for fold in folds]
+    population_draws = seeds[:1] if quick else seeds
+    tasks = _plan(used, bases, min_block, class_features, population_draws, quick, seed)
+    store: CheckpointStore[CfbrsCheckpoint] = CheckpointStore(keep, CfbrsCheckpoint)
+    key = [data_fingerprint({"": used}), bases, min_block, class_features, population_draws]
+    checkpoints = run_or_load(tasks, store, cache_key([*key, quick, seed]), n_jobs, callback)
+    results = {name: checkpoint.result for name, checkpoint in checkpoints.items()}
+    return _assemble(results, tuple(bases), data, n_features, min_block, quick, seed)
+
+
+def _plan(
+    folds: Sequence[Fold], bases: Sequence[str], min_block: int, class_features: ClassFeatures,
+    draws: Sequence[int], quick: bool, seed: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Return every piece of work by name."""
+    calls: dict[str, Any] = {}
     for base in bases:
-        for number, fold in enumerate(used, start=1):
-            work[f"{base}, fold {number}"] = delayed(run_fold)(
+        for number, fold in enumerate(folds, start=1):
+            calls[f"{base}, fold {number}"] = delayed(run_fold)(
                 fold, base, number, min_block, quick=quick, variance=base == bases[0], seed=seed
             )
-    for case in CASES:
-        for draw in drawn:
-            work[f"{case.name}, draw {draw}"] = delayed(run_case)(
-                used[0], draw, case, min_block=min_block, owned=owned
+    population = {"min_block": min_block, "class_features": class_features}
+    for case in LEARNING_CASES:
+        for draw in draws:
+            calls[f"{case.name}, draw {draw}"] = delayed(run_case)(
+                folds[0], draw, case, **population
             )
-    for draw in looped:
-        work[f"feedback in batches, draw {draw}"] = delayed(run_loop)(
-            used[0], draw, batches=4 if quick else BATCHES, min_block=min_block, owned=owned
+    batches = 4 if quick else FEEDBACK_BATCHES
+    for draw in draws[: len(LOOP_SEEDS)]:
+        calls[f"feedback in batches, draw {draw}"] = delayed(run_loop)(
+            folds[0], draw, batches=batches, **population
         )
-    store: CheckpointStore[CfbrsCheckpoint] = CheckpointStore(
-        None if keep is None else Path(keep), CfbrsCheckpoint
-    )
-    checkpoints = run_or_load(
-        {name: delayed(_piece)(*task) for name, task in work.items()},
-        store,
-        cache_key([data_fingerprint({"": used}), bases, min_block, owned, drawn, quick, seed]),
-        n_jobs,
-        callback,
-    )
-    whole = {name: piece.whole for name, piece in checkpoints.items()}
-    return _assembled(whole, tuple(bases), data, n_features, min_block, quick, seed)
+    return {name: delayed(_make_checkpoint)(*call) for name, call in calls.items()}
 
 
 @dataclass(frozen=True)
 class CfbrsCheckpoint:
-    """One piece of work, of one of the three kinds."""
+    """Result of one piece of work, in the field of its kind; the other fields are None.
 
-    folded: Folded | None = None
-    run: SimulatedRun | None = None
-    loop: Loop | None = None
+    No field has a default, so that a file with other fields is not taken for an empty checkpoint.
+    """
+
+    fold_result: CfbrsFoldResult | None
+    run: PopulationRun | None
+    loop: FeedbackLoop | None
 
     @property
-    def whole(self) -> Folded | SimulatedRun | Loop | None:
-        """What is in it."""
-        return self.folded or self.run or self.loop
+    def result(self) -> CfbrsFoldResult | PopulationRun | FeedbackLoop | None:
+        """The result, of whatever kind."""
+        return self.fold_result or self.run or self.loop
 
 
-def _piece(function: Callable[..., Any], args: Any, kwargs: Any) -> CfbrsCheckpoint:
+def _make_checkpoint(function: Callable[..., Any], args: Any, kwargs: Any) -> CfbrsCheckpoint:
     result = function(*args, **kwargs)
-    kinds = {Folded: "folded", SimulatedRun: "run", Loop: "loop"}
-    return CfbrsCheckpoint(**{kinds[type(result)]: result})
+    kinds = {CfbrsFoldResult: "fold_result", PopulationRun: "run", FeedbackLoop: "loop"}
+    fields: dict[str, Any] = dict.fromkeys(kinds.values())
+    return CfbrsCheckpoint(**fields | {kinds[type(result)]: result})
 
 
 def run_fold(
     fold: Fold, base: str, number: int, min_block: int, *, quick: bool = False,
     variance: bool = True, seed: int = 0,
-) -> Folded:  # fmt: skip
-    """All that is measured of one fold with one base: its blocks are fitted once."""
+) -> CfbrsFoldResult:  # fmt: skip
+    """Measure everything on one fold with one base, whose blocks are fitted once."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)  # told in the results
-        ranker = _tuned(base, fold, seed)
-    bank = Bank.fit(fold, ranker, min_block)
-    return Folded(
-        list(table_rows(bank, base, number, min_block)),
+        warnings.simplefilter("ignore", NotConvergedWarning)  # the results say so
+        ranker = _tune(base, fold, seed)
+    blocks = FittedBlocks.fit(fold, ranker, min_block)
+    return CfbrsFoldResult(
+        list(table_rows(blocks, base, number, min_block)),
         nearest_rows(fold, base, min_block) if number == 1 else [],
-        curves(bank, base, number, min_block, 3 if quick else ROUNDS),
-        dict(ensembles(bank, min_block)),
-        spreads(bank, number, min_block, redraws(quick)) if variance else [],
+        round_curves(blocks, base, number, min_block, 3 if quick else FIGURE_3_ROUNDS),
+        dict(evaluate_ensembles(blocks, min_block)),
+        measure_spreads(blocks, number, min_block, redraws(quick)) if variance else [],
         repr(ranker),
-        bank.reason,
+        blocks.reason,
     )
 
 
 def redraws(quick: bool) -> int:
-    """Ensembles drawn for the variance study."""
+    """Return the number of ensembles that the variance study draws."""
     return 3 if quick else REDRAWS
 
 
-def nearest_rows(fold: Fold, base: str, min_block: int) -> list[Row]:
-    """Table 1 on the first fold, with the settings that come nearest to the printed one."""
-    ranker = RANKERS[base]().set_params(**NEAREST.get(base, {}))
-    bank = Bank.fit(fold, ranker, min_block, "first")
-    return list(table_rows(bank, base, 1, min_block))
+def nearest_rows(fold: Fold, base: str, min_block: int) -> list[Table1Row]:
+    """Return Table 1 on the first fold, with the settings that come nearest to the printed values."""
+    ranker = RANKERS[base]().set_params(**NEAREST_SETTINGS.get(base, {}))
+    blocks = FittedBlocks.fit(fold, ranker, min_block, "first")
+    return list(table_rows(blocks, base, 1, min_block))
 
 
-def _tuned(base: str, fold: Fold, seed: int) -> Ranker:
+def _tune(base: str, fold: Fold, seed: int) -> Ranker:
     ranker = RANKERS[base]()
     if "seed" in ranker.get_params(deep=False):
         ranker.set_params(seed=seed)
     return tune(ranker, fold.train, fold.valid, METRIC).ranker
 
 
-def _assembled(
+def _assemble(
     results: Mapping[str, Any], bases: tuple[str, ...], data: str, n_features: int, min_block: int,
     quick: bool, seed: int,
 ) -> CfbrsReproduction:  # fmt: skip
-    """The pieces put together, with tests."""
+    """Join the results of all pieces and add the tests."""
     by_base = {
-        base: [v for k, v in results.items() if isinstance(v, Folded) and k.startswith(f"{base},")]
+        base: [
+            v
+            for k, v in results.items()
+            if isinstance(v, CfbrsFoldResult) and k.startswith(f"{base},")
+        ]
         for base in bases
     }
-    folded = [one for own in by_base.values() for one in own]
-    outcomes = [
-        _outcome(base, name, [one.tested[name] for one in own])
-        for base, own in by_base.items()
+    folds = [fold for folds_of_base in by_base.values() for fold in folds_of_base]
+    ensembles = [
+        _join_folds(base, name, [fold.test_results[name] for fold in folds_of_base])
+        for base, folds_of_base in by_base.items()
         for name in ENSEMBLES
     ]
     runs = {
         case.name: [
             v
             for k, v in results.items()
-            if isinstance(v, SimulatedRun) and k[: k.rfind(", draw")] == case.name
+            if isinstance(v, PopulationRun) and k[: k.rfind(", draw")] == case.name
         ]
-        for case in CASES
+        for case in LEARNING_CASES
     }
-    personal = [one for own in runs.values() for run in own for one in run.found]
-    personal_outcomes = [one for case, own in runs.items() for one in outcome(case, own)]
+    class_scores = [s for case_runs in runs.values() for run in case_runs for s in run.class_scores]
+    class_rankers = [
+        s for case, case_runs in runs.items() for s in population_scores(case, case_runs)
+    ]
     pairs = [(name, SHARED) for name in ENSEMBLES if name != SHARED]
     return CfbrsReproduction(
         data, n_features, min_block, redraws(quick), quick, seed,
-        table=tuple(row for one in folded for row in one.rows),
-        nearest=tuple(row for one in folded for row in one.nearest),
-        curves=tuple(curve for one in folded for curve in one.curves),
-        ensembles=scores(outcomes, [METRIC]),
-        tests=compare(outcomes, pairs, [METRIC], seed=seed),
-        chosen=tuple(_chosen(by_base)),
-        variance=tuple(spread for one in folded for spread in one.spreads),
-        personal=tuple(personal),
-        personal_tests=compare(personal_outcomes, PAIRS, [METRIC], seed=seed),
-        loops=tuple(v for v in results.values() if isinstance(v, Loop)),
+        table=tuple(row for fold in folds for row in fold.rows),
+        nearest=tuple(row for fold in folds for row in fold.nearest),
+        curves=tuple(curve for fold in folds for curve in fold.curves),
+        ensembles=mean_scores(ensembles, [METRIC]),
+        tests=compare(ensembles, pairs, [METRIC], seed=seed),
+        chosen=tuple(_choices(by_base)),
+        variance=tuple(spread for fold in folds for spread in fold.spreads),
+        personal=tuple(class_scores),
+        personal_tests=compare(class_rankers, CLASS_RANKER_PAIRS, [METRIC], seed=seed),
+        loops=tuple(v for v in results.values() if isinstance(v, FeedbackLoop)),
     )  # fmt: skip
 
 
-def _outcome(base: str, name: str, tested: Sequence[CfbrsTestResult]) -> RankerOutcome:
-    """An ensemble's folds put together, query by query."""
-    values = tuple(v for one in tested for v in one.values)
-    return RankerOutcome(base, "", name, {METRIC: values}, {}, {})
+def _join_folds(base: str, name: str, test_results: Sequence[CfbrsTestResult]) -> RankerScores:
+    """Join the folds of an ensemble, query by query."""
+    values = tuple(value for result in test_results for value in result.values)
+    return RankerScores(base, "", name, {METRIC: values}, {}, {})
 
 
-def _chosen(by_base: Mapping[str, Sequence[Folded]]) -> list[CfbrsChoice]:
-    out = []
-    for base, own in by_base.items():
-        out.append(CfbrsChoice(base, "base", tuple(one.settings for one in own)))
-        out.append(CfbrsChoice(base, "unfinished", tuple(one.reason for one in own)))
-        for name in own[0].tested:
-            settings = tuple(one.tested[name].settings for one in own)
+def _choices(by_base: Mapping[str, Sequence[CfbrsFoldResult]]) -> list[CfbrsChoice]:
+    choices = []
+    for base, folds in by_base.items():
+        choices.append(CfbrsChoice(base, "base", tuple(fold.settings for fold in folds)))
+        choices.append(CfbrsChoice(base, "unfinished", tuple(fold.reason for fold in folds)))
+        for name in folds[0].test_results:
+            settings = tuple(fold.test_results[name].settings for fold in folds)
             if any(settings):
-                out.append(CfbrsChoice(base, name, settings))
-    return out
+                choices.append(CfbrsChoice(base, name, settings))
+    return choices

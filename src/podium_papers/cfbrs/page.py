@@ -1,4 +1,4 @@
-"""The page of the CFBRS paper: Table 1 beside the printed one, its figures, and all compositions."""
+"""Page of the CFBRS paper: claims, Table 1 beside the printed one, figures, and all compositions."""
 
 from __future__ import annotations
 
@@ -9,120 +9,129 @@ import numpy as np
 
 from podium.ensemble import CFBRS, Compositions
 from podium.experiments import save_figure
-from podium_papers.cfbrs.claims import CLOSE, CfbrsReproduction
+from podium_papers.cfbrs.claims import CLOSE_NDCG, CfbrsReproduction
 from podium_papers.cfbrs.ensembles import ENSEMBLES, SHARED
-from podium_papers.cfbrs.page_users import classes, feedback, variance
-from podium_papers.cfbrs.table import NEAREST, PRINTED, blocks_means, fold_means
-from podium_papers.markdown import capital, difference, table, verdict
-from podium_papers.outcomes import PairedComparison
+from podium_papers.cfbrs.page_users import feedback_section, user_classes_section, variance_section
+from podium_papers.cfbrs.table_1 import NEAREST_SETTINGS, PRINTED_TABLE_1, blocks_means, fold_means
+from podium_papers.comparisons import PairedComparison
+from podium_papers.markdown import capitalise, difference, table, verdict
 
 
 def sections(result: CfbrsReproduction) -> list[str]:
-    """The page in Markdown, without its head."""
+    """Return the page in Markdown, without its head."""
     return [
-        "The base's C or l2 is chosen on a fold's validation queries with all features, which is the "
-        "shared-feature model, and holds for all its blocks. NDCG is the bare one (see "
+        "The base's C or l2 is chosen on a fold's validation queries with all features (the "
+        "shared-feature model). All its blocks use it. NDCG is the bare one (see "
         "[conventions](conventions.md)), which is the nearest to the paper's.",
         "",
         *claims(result),
         *table_1(result),
         *figures_2_and_3(result),
-        *exhaustive(result),
-        *variance(result),
-        *classes(result),
-        *feedback(result),
+        *all_compositions(result),
+        *variance_section(result),
+        *user_classes_section(result),
+        *feedback_section(result),
     ]
 
 
 def draw(result: CfbrsReproduction, folder: Path) -> None:
-    """Every figure as SVG."""
+    """Write every figure as SVG."""
     for name, figure in result.figures().items():
         save_figure(figure.plot(), folder / f"cfbrs-{name}.svg")
 
 
 def claims(result: CfbrsReproduction) -> list[str]:
-    """Which of them hold."""
+    """Return the claims and whether they hold."""
     return [
         "### Which of the paper's claims hold",
         "",
         *(
-            f"- *{capital(c.text)}*: {verdict(c.holds)}. {capital(c.numbers)}."
+            f"- *{capitalise(c.text)}*: {verdict(c.holds)}. {capitalise(c.numbers)}."
             for c in result.claims()
         ),
         "",
-        "Differences are called real where p < 0.05 in a paired permutation test over queries, "
-        "two-sided, by Holm's correction for all tests of a table; a claim of a better ranker holds "
-        "where the difference is real and positive in all cases listed.",
+        "A difference is real if p < 0.05 in a two-sided paired permutation test over queries, "
+        "with Holm's correction for all tests of a table. A claim of a better ranker holds if "
+        "the difference is real and positive in all listed cases.",
         "",
     ]
 
 
 def table_1(result: CfbrsReproduction) -> list[str]:
-    """Both readings, next to the printed values, and how far the first is from them on the same data."""
-    read = {base: blocks_means(result.nearest, base) for base in result.bases}
-    combined = {base: fold_means(result.table, base) for base in result.bases}
-    alone = result.n_features // 2 + 1  # from here on the first composition is one block
-    rows = []
-    for printed, m in zip(PRINTED, range(result.min_block, alone + 1), strict=False):
-        row = [str(m) if m < alone else f"{alone}-{result.n_features}: shared", triple(printed, 2)]
-        for base in result.bases:
-            row.append(triple(read[base][m], 3))
-            if result.own:
-                row.append(triple(np.subtract(read[base][m], printed).tolist(), 3, "+"))
-        rows.append([*row, *(triple(combined[base][m], 4) for base in result.bases)])
-    heads = ["smallest block", "printed"]
-    for base in result.bases:
-        heads += [f"blocks' mean, {base}", *(["less printed"] if result.own else [])]
-    heads += [f"combined, all folds, {base}" for base in result.bases]
+    """Return both readings of Table 1 beside the printed values, and their distances from them."""
+    one_block = result.n_features // 2 + 1
     settings = " and ".join(
         f"{base} with {name} = {value:g}"
         for base in result.bases
-        for name, value in NEAREST.get(base, {}).items()
+        for name, value in NEAREST_SETTINGS.get(base, {}).items()
     )
     return [
         "### Table 1",
         "",
-        "NDCG@10 on training / validation / test queries of the first composition (m, ..., m, rest) "
-        "for each smallest block m. The paper does not say how it comes by one number for a "
-        "composition, nor on which fold, nor with which settings. The reading nearest to its values: "
-        "fold 1 alone, the *mean of the blocks' NDCGs*, each block ranking by itself (equal scores "
-        f"averaged over), and the strongest penalty of the bases' grids ({settings}; of those tried it "
-        "was taken for being the nearest). Nobody is served such a mean, so beside it "
-        "stands the NDCG of the ranking that the blocks make together (scores weighted by size), "
-        "settings chosen on validation, in the mean over all folds. From m = "
-        f"{alone} on there is one block, the shared-feature model itself (the printed rows 26 and 27 "
-        "differ from their neighbours by .01, though they are the same model).",
+        "The table has NDCG@10 on training / validation / test queries of the first composition "
+        "(m, ..., m, rest) for each smallest block m. The paper does not say how one number for "
+        "a composition is computed, on which fold, or with which settings. The reading nearest "
+        "to its values is fold 1 alone and the *mean of the blocks' NDCGs*. Each block ranks by "
+        "itself (equal scores are averaged), with the strongest penalty of the bases' grids "
+        f"({settings}; chosen because it is the nearest of those tried). No user sees such a "
+        "mean. So the NDCG of the ranking that the blocks make together stands beside it "
+        "(scores weighted by size, settings chosen on validation, mean over all folds). From m "
+        f"= {one_block} on there is one block, the shared-feature model itself. (The printed "
+        "rows 26 and 27 differ from their neighbours by .01, although they are the same model.)",
         "",
-        *table(heads, rows),
+        *table(_table_1_heads(result), _table_1_rows(result, one_block)),
         "",
-        *(nearness(result) if result.own else []),
-        "The paper's last column, the shared-feature model, is .48 in all rows: that is its *training* "
-        "value, beside test values of the others; its own test value is .47.",
+        *(nearness(result) if result.is_papers_own else []),
+        "The paper's last column, the shared-feature model, is .48 in all rows: that is its "
+        "*training* value, beside test values of the others. Its own test value is .47.",
         "",
     ]
 
 
+def _table_1_heads(result: CfbrsReproduction) -> list[str]:
+    heads = ["smallest block", "printed"]
+    for base in result.bases:
+        heads += [f"blocks' mean, {base}", *(["less printed"] if result.is_papers_own else [])]
+    return heads + [f"combined, all folds, {base}" for base in result.bases]
+
+
+def _table_1_rows(result: CfbrsReproduction, one_block: int) -> list[list[str]]:
+    """Return one row per smallest block, up to `one_block`: from there on all rows are equal."""
+    nearest = {base: blocks_means(result.nearest, base) for base in result.bases}
+    combined = {base: fold_means(result.table, base) for base in result.bases}
+    rows = []
+    for printed, m in zip(PRINTED_TABLE_1, range(result.min_block, one_block + 1), strict=False):
+        label = str(m) if m < one_block else f"{one_block}-{result.n_features}: shared"
+        row = [label, triple(printed, 2)]
+        for base in result.bases:
+            row.append(triple(nearest[base][m], 3))
+            if result.is_papers_own:
+                row.append(triple(np.subtract(nearest[base][m], printed).tolist(), 3, "+"))
+        rows.append([*row, *(triple(combined[base][m], 4) for base in result.bases)])
+    return rows
+
+
 def nearness(result: CfbrsReproduction) -> list[str]:
-    """How many of the printed values are met."""
-    counted = ", ".join(
-        f"{near.met} of {near.of} with {base} (mean distance {near.gap:.3f})"
+    """Return how many of the printed values the nearest reading reaches."""
+    counts = ", ".join(
+        f"{near.n_close} of {near.n_values} with {base} (mean distance {near.mean_gap:.3f})"
         for base in result.bases
-        for near in [result.near(base)]
+        for near in [result.nearness(base)]
     )
     return [
-        f"Of the printed values (each composition once) the nearest reading is within {CLOSE:g} of "
-        f"{counted}.",
+        f"Of the printed values (each composition once) the nearest reading is within {CLOSE_NDCG:g} of "
+        f"{counts}.",
         "",
     ]
 
 
 def triple(values: Sequence[float], digits: int, sign: str = "") -> str:
-    """Of training, validation and test queries."""
+    """Return the values on training, validation and test queries as one cell."""
     return " / ".join(f"{round(v, digits) + 0.0:{sign}.{digits}f}" for v in values)
 
 
 def figures_2_and_3(result: CfbrsReproduction) -> list[str]:
-    """The pictures."""
+    """Return the two figures of each base."""
     lines = ["### Figures 2 and 3", ""]
     for base in result.bases:
         lines += [f"![Figure 2, {base}](figures/cfbrs-2-{base}.svg)", ""]
@@ -138,15 +147,8 @@ def figures_2_and_3(result: CfbrsReproduction) -> list[str]:
     ]
 
 
-def exhaustive(result: CfbrsReproduction) -> list[str]:
-    """The ensembles against the shared model."""
-    rows = []
-    for name, title in ENSEMBLES.items():
-        row = [title]
-        for base in result.bases:
-            row.append(f"{result.quality(base, name):.4f}")
-            row.append("" if name == SHARED else difference(result.test(base, name)))
-        rows.append(row)
+def all_compositions(result: CfbrsReproduction) -> list[str]:
+    """Return the ensembles and their differences from the shared model."""
     heads = ["ensemble"]
     for base in result.bases:
         heads += [base, "difference (p)"]
@@ -155,52 +157,69 @@ def exhaustive(result: CfbrsReproduction) -> list[str]:
         for c in result.chosen
         if c.name.endswith("validation")
     )
-    open_ = [
+    return [
+        "### All compositions, which the paper could not run",
+        "",
+        f"Blocks of {result.min_block} or more: {n_compositions(result):,} compositions, "
+        f"{n_blocks(result):,} blocks, each fitted once. The table has test NDCG@10 over all "
+        f"{n_queries(result.tests[0]):,} queries, each tested once in the folds. Differences are "
+        "from the tuned shared-feature model, with Holm's correction of p for the "
+        f"{len(result.tests)} tests.",
+        "",
+        *table(heads, _ensemble_rows(result)),
+        "",
+        f"{_significant_differences(result)}. Without normalisation an ensemble of linear "
+        "rankers is one linear model. So it is only another regularisation of the shared one. "
+        "With z-scores and Borda every block counts the same, and small blocks know little. "
+        "Weights by validation are prior times exp(NDCG of the block / T). T is chosen on the "
+        f"same validation queries ({temperatures}). The grid of T was set after test results of "
+        "trial runs had been seen. So their small lead, if any, is worth less than its p-value "
+        "says.",
+        "",
+        *_early_stops(result),
+    ]
+
+
+def _ensemble_rows(result: CfbrsReproduction) -> list[list[str]]:
+    rows = []
+    for name, title in ENSEMBLES.items():
+        row = [title]
+        for base in result.bases:
+            row.append(f"{result.quality(base, name):.4f}")
+            row.append("" if name == SHARED else difference(result.test(base, name)))
+        rows.append(row)
+    return rows
+
+
+def _significant_differences(result: CfbrsReproduction) -> str:
+    significant = [c for c in result.tests if c.significant]
+    count = f"{len(significant)} of {len(result.tests)} differences are real"
+    differences = (f"{c.data}, {ENSEMBLES[c.ranker]}, {c.difference:+.4f}" for c in significant)
+    return f"{count}: {'; '.join(differences)}" if significant else count
+
+
+def _early_stops(result: CfbrsReproduction) -> list[str]:
+    reasons = [
         f"{c.base}, fold {i}: {reason}"
         for c in result.chosen
         if c.name == "unfinished"
         for i, reason in enumerate(c.settings, start=1)
         if reason
     ]
-    real = [c for c in result.tests if c.significant]
-    return [
-        "### All compositions, which the paper could not run",
-        "",
-        f"Blocks of {result.min_block} or more: {n_compositions(result):,} compositions, "
-        f"{n_blocks(result):,} blocks, each fitted once. Test NDCG@10 over all "
-        f"{n_queries(result.tests[0]):,} queries, each tested once in the folds, and differences from the "
-        f"tuned shared-feature model, with p by Holm's correction for the {len(result.tests)} tests.",
-        "",
-        *table(heads, rows),
-        "",
-        f"{len(real)} of {len(result.tests)} differences are real"
-        + (
-            ": " + "; ".join(f"{c.data}, {ENSEMBLES[c.ranker]}, {c.difference:+.4f}" for c in real)
-            if real
-            else ""
-        )
-        + ". Without normalisation an ensemble of linear rankers is one linear model, so it can only "
-        "be another regularisation of the shared one; with z-scores and Borda every block speaks as loud "
-        "as any other, and small blocks know little. Weights by validation are prior times exp(NDCG of "
-        f"the block / T), T chosen on the same validation queries ({temperatures}). They were not "
-        "found blindly: the grid of T was set after test figures of trial runs had been seen, so "
-        "their small lead, if any, is worth less than its p-value says.",
-        "",
-        *([f"Fits that stopped early: {'; '.join(open_)}.", ""] if open_ else []),
-    ]
+    return [f"Fits that stopped early: {'; '.join(reasons)}.", ""] if reasons else []
 
 
 def n_compositions(result: CfbrsReproduction) -> int:
-    """Of all features in order, with blocks as large as asked for."""
+    """Return the number of compositions with blocks of `min_block` or more features."""
     return Compositions(result.n_features, result.min_block).count
 
 
 def n_blocks(result: CfbrsReproduction) -> int:
-    """Different blocks of these compositions."""
+    """Return the number of different blocks of these compositions."""
     names = [f"f{i}" for i in range(result.n_features)]
     return len(CFBRS(min_block=result.min_block).plan(names).blocks)
 
 
 def n_queries(test: PairedComparison) -> int:
-    """That a paired test is over."""
+    """Return the number of queries of a paired test."""
     return test.wins + test.ties + test.losses

@@ -1,4 +1,4 @@
-"""The experiments of Ranking optimization with constraints."""
+"""Experiments of the post-ranking paper, Ranking optimization with constraints."""
 
 from podium_papers.rankopt.experiments import reproduce
 

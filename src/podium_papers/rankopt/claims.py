@@ -1,4 +1,4 @@
-"""What the paper says of its Figures 3 to 11, and what the tests say of that.
+"""Claims of the post-ranking paper about its Figures 3 to 11, and whether the tests support them.
 
 Wu, Xu, Li, Jiang, Ranking optimization with constraints, CIKM 2014, sections 5.2 and 5.3.
 """
@@ -13,21 +13,27 @@ from typing import Any, Self
 import numpy as np
 
 from podium.errors import UsageError
-from podium_papers.outcomes import MeanScore, PairedComparison, RankerOutcome, compare, scores
+from podium_papers.comparisons import (
+    MeanScore,
+    PairedComparison,
+    RankerScores,
+    compare,
+    mean_scores,
+)
 from podium_papers.rankopt.convergence import Convergence
-from podium_papers.rankopt.lists import MEASURES
-from podium_papers.rankopt.rules import RuleCase
+from podium_papers.rankopt.drawn_rules import RuleCase
+from podium_papers.rankopt.lists_under_rules import MEASURES
 
 BASE = "lambdamart"
 HEURISTICS = ("radical", "moderate", "conservative", "proportional")
-VIOLATED = tuple(f"{name}-violated" for name in HEURISTICS)
-WHENS = {"always": HEURISTICS, "violated": VIOLATED}
-"""The baselines as printed, and moving only what violates its rule."""
+IF_VIOLATED = tuple(f"{name}-violated" for name in HEURISTICS)
+BASELINE_MODES = {"always": HEURISTICS, "violated": IF_VIOLATED}
+"""Baselines that always move documents, as printed, and those that do so only if a rule is violated."""
 FORMS = ("margin", "uniform")
 PRINTED = ("algorithm-1", "printed")
-TUNED = (*PRINTED, *FORMS)
-"""Those with weights to choose: the paper's method in four forms."""
-STUDIED = (*HEURISTICS, *VIOLATED, *FORMS)
+TUNED_FORMS = (*PRINTED, *FORMS)
+"""The paper's method in four forms, whose weights are chosen."""
+STUDIED_METHODS = (*HEURISTICS, *IF_VIOLATED, *FORMS)
 
 NAMES = {
     BASE: "LambdaMART",
@@ -39,31 +45,32 @@ NAMES = {
     "margin": "RankOpt (margin)",
 }
 
-COMBINATIONS = tuple(RuleCase(top, rest) for top in (1, 3, 5) for rest in (5, 10))
-REPORTED = (RuleCase(3, 5), RuleCase(3, 10), RuleCase(5, 10))
-"""The combinations the paper shows."""
-GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-WIDE = (1.0, 10.0, 100.0, 1000.0, 3000.0)
-"""For the printed forms, which want more: nothing but weights holds a rule against their start."""
-STUDY = RuleCase(3, 5)
-"""Where wrong rules and weights are studied."""
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+RULE_COMBINATIONS = tuple(RuleCase(top, rest) for top in (1, 3, 5) for rest in (5, 10))
+REPORTED_CASES = (RuleCase(3, 5), RuleCase(3, 10), RuleCase(5, 10))
+"""Combinations that the paper shows."""
+WEIGHT_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+WIDE_WEIGHT_GRID = (1.0, 10.0, 100.0, 1000.0, 3000.0)
+"""Weights for the printed forms. They need larger ones: only weights hold a rule against the start."""
+STUDY_CASE = RuleCase(3, 5)
+"""Case in which wrong rules and weights are studied."""
+WRONG_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 DEPTHS = tuple(range(1, 11))
-TYPES = {"top-5": RuleCase(5, None), "not-top-10": RuleCase(None, 10), "both": RuleCase(5, 10)}
-STUDIES = tuple(
+RULE_TYPES = {"top-5": RuleCase(5, None), "not-top-10": RuleCase(None, 10), "both": RuleCase(5, 10)}
+STUDY_CASES = tuple(
     dict.fromkeys(
         [
             *(RuleCase(k, None) for k in DEPTHS),
             *(RuleCase(None, k) for k in DEPTHS),
-            *(RuleCase(STUDY.top, STUDY.rest, share) for share in SHARES if share),
+            *(RuleCase(STUDY_CASE.top, STUDY_CASE.rest, share) for share in WRONG_SHARES if share),
         ]
     )
 )
-TOLERANCE = 0.001
-SPREAD = 0.01
-"""Means that differ by less the paper would call similar, on its bars."""
+EQUAL_NDCG = 0.001
+"""Means that differ by no more count as equally good."""
+SIMILAR_NDCG = 0.01
+"""Means that differ by no more count as similar, as on the paper's bars."""
 
-EXCEPT = {
+PAPER_EXCEPTIONS = {
     "MQ2008": {("top-5, not-top-10", "proportional", "NDCG@5")},
     "OHSUMED": {
         (str(case), "radical", measure)
@@ -71,19 +78,19 @@ EXCEPT = {
         for measure in ("NDCG@3", "NDCG@5")
     },
 }
-"""Where the paper itself finds no significance."""
+"""Comparisons that are not significant in the paper itself."""
 
 
-def along(weight: str, value: float) -> str:
-    """The name of the case in which one weight is set and the other is as chosen."""
-    return f"{STUDY}, {weight} = {value:g}"
+def weight_case(weight: str, value: float) -> str:
+    """Return the name of the case in which one weight is set and the other is as chosen."""
+    return f"{STUDY_CASE}, {weight} = {value:g}"
 
 
 @dataclass(frozen=True)
 class RankOptClaim:
-    """Something the paper says, of one form of its method on one data set, and what we find.
+    """A claim of the paper about one form of its method on one data set, and the numbers (`found`).
 
-    `form` is empty where the claim is not about the method, `when` where not about the baselines.
+    `form` is empty if the claim is not about the method, `when` if it is not about the baselines.
     """
 
     figure: str
@@ -96,8 +103,8 @@ class RankOptClaim:
 
 
 @dataclass(frozen=True)
-class Example:
-    """Figure 8: one list before and after, as label and mark (t, n or nothing) of each document."""
+class ExampleList:
+    """Figure 8: one list before and after rules, as label and mark (t, n or nothing) of each document."""
 
     data: str
     kind: str
@@ -107,97 +114,114 @@ class Example:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """As `asdict` and JSON give it."""
+        """Return the value that `asdict` turned into plain values, before or after JSON."""
         rankings = {m: tuple((d[0], d[1]) for d in r) for m, r in content["rankings"].items()}
         return cls(**{**content, "rankings": rankings})
 
 
 @dataclass(frozen=True)
 class RankOptReproduction:
-    """What every method came to on every query in every case, and the tests and claims made of it."""
+    """Values of every method on every query in every case, with the tests and claims that follow."""
 
     quick: bool
     seed: int
-    outcomes: tuple[RankerOutcome, ...]
-    examples: tuple[Example, ...]
+    ranker_scores: tuple[RankerScores, ...]
+    examples: tuple[ExampleList, ...]
     convergence: tuple[Convergence, ...] = ()
 
     @cached_property
     def data(self) -> tuple[str, ...]:
-        """The data sets."""
-        return tuple(dict.fromkeys(o.data for o in self.outcomes))
+        """Data sets."""
+        return tuple(dict.fromkeys(o.data for o in self.ranker_scores))
 
     @cached_property
-    def _found(self) -> dict[tuple[str, str, str], RankerOutcome]:
-        return {(o.data, o.mode, o.ranker): o for o in self.outcomes}
+    def _scores_by_key(self) -> dict[tuple[str, str, str], RankerScores]:
+        return {(o.data, o.mode, o.ranker): o for o in self.ranker_scores}
 
-    def outcome(self, data: str, case: str, method: str) -> RankerOutcome:
-        """One method in one case on one data set; the base ranker has no rules."""
+    def scores_of(self, data: str, case: str, method: str) -> RankerScores:
+        """Return the scores of one method in one case on one data set; the base ranker has no rules."""
         key = (data, "" if method == BASE else case, method)
-        if key not in self._found:
-            raise UsageError(f"expected an outcome of this reproduction, got {key}")
-        return self._found[key]
+        if key not in self._scores_by_key:
+            raise UsageError(f"expected data, case and method of this reproduction, got {key}")
+        return self._scores_by_key[key]
 
     def mean(self, data: str, case: str, method: str, measure: str) -> float:
-        """The mean over queries."""
-        return float(np.mean(self.outcome(data, case, method).values[measure]))
+        """Return the mean over queries."""
+        return float(np.mean(self.scores_of(data, case, method).values[measure]))
 
-    def _of(self, case: str, methods: Sequence[str]) -> list[RankerOutcome]:
+    def _select(self, case: str, methods: Sequence[str]) -> list[RankerScores]:
         keys = [(d, "" if m == BASE else case, m) for d in self.data for m in methods]
-        return [self._found[key] for key in keys if key in self._found]
+        return [self._scores_by_key[key] for key in keys if key in self._scores_by_key]
 
     def comparisons(
         self, case: str, form: str, when: str = "always"
     ) -> tuple[PairedComparison, ...]:
-        """Paired t-tests of a form against the base ranker and the baselines, all data, corrected."""
-        others = (BASE, *WHENS[when])
+        """Test a form against the base ranker and the baselines; correct for the tests of all data sets."""
+        others = (BASE, *BASELINE_MODES[when])
         pairs = [(form, other) for other in others]
-        return compare(self._of(case, (form, *others)), pairs, MEASURES, method="t")
+        return compare(self._select(case, (form, *others)), pairs, MEASURES, method="t")
 
-    def types(self, form: str) -> tuple[tuple[MeanScore, ...], tuple[PairedComparison, ...]]:
-        """Figure 10: means without rules, with either and with both, and tests of both against them."""
-        outcomes = [
-            replace(own, ranker=kind, mode="")
+    def compare_rule_types(
+        self, form: str
+    ) -> tuple[tuple[MeanScore, ...], tuple[PairedComparison, ...]]:
+        """Return Figure 10: means without rules, with either and with both, and tests of both."""
+        by_rule_type = [
+            replace(scores, ranker=kind, mode="")
             for data in self.data
-            for kind, own in (
-                ("none", self.outcome(data, "", BASE)),
-                *((kind, self.outcome(data, str(case), form)) for kind, case in TYPES.items()),
+            for kind, scores in (
+                ("none", self.scores_of(data, "", BASE)),
+                *(
+                    (kind, self.scores_of(data, str(case), form))
+                    for kind, case in RULE_TYPES.items()
+                ),
             )
         ]
         pairs = [("both", kind) for kind in ("none", "not-top-10", "top-5")]
-        return scores(outcomes, MEASURES), compare(outcomes, pairs, MEASURES, method="t")
+        return mean_scores(by_rule_type, MEASURES), compare(
+            by_rule_type, pairs, MEASURES, method="t"
+        )
 
     def means(self) -> dict[str, tuple[MeanScore, ...]]:
-        """Case -> means and standard errors of all methods in it; no case for the base ranker."""
-        cases = dict.fromkeys(o.mode for o in self.outcomes)
-        return {c: scores([o for o in self.outcomes if o.mode == c], MEASURES) for c in cases}
+        """Return by case the means and standard errors of all methods; the base ranker's case is empty."""
+        cases = dict.fromkeys(o.mode for o in self.ranker_scores)
+        return {
+            c: mean_scores([o for o in self.ranker_scores if o.mode == c], MEASURES) for c in cases
+        }
 
     def claims(self) -> tuple[RankOptClaim, ...]:
-        """What the paper says, data set by data set."""
-        forms = [form for form in TUNED if (self.data[0], str(STUDY), form) in self._found]
-        every = [
+        """Return every claim of the paper, data set by data set."""
+        forms = [
+            form
+            for form in TUNED_FORMS
+            if (self.data[0], str(STUDY_CASE), form) in self._scores_by_key
+        ]
+        claims = [
             claim
             for form in forms
-            for claim in (*self._over_base(form), *self._over_baselines(form), *self._equal(form))
+            for claim in (
+                *self._base_claims(form),
+                *self._baseline_claims(form),
+                *self._top_1_claims(form),
+            )
         ]
-        every += self._similar(forms)
+        claims += self._similarity_claims(forms)
         if not self.quick:
-            every += [c for form in FORMS for c in self._studies(form)]
-            every += self._radical()
-        return (*every, *convergence_claims(self.convergence))
+            claims += [c for form in FORMS for c in self._study_claims(form)]
+            claims += self._radical_claims()
+        return (*claims, *convergence_claims(self.convergence))
 
-    def _over_base(self, form: str) -> Iterator[RankOptClaim]:
+    def _base_claims(self, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt is better than LambdaMART, significantly"
         for data in self.data:
             tests = self._tests(data, form, "always", lambda c: c.other == BASE)
-            above, counts = _counted([c for _, c in tests])
-            yield RankOptClaim("3-6", text, data, form, "", above == len(tests), counts)
+            n_above, counts = _count_tests([c for _, c in tests])
+            yield RankOptClaim("3-6", text, data, form, "", n_above == len(tests), counts)
 
-    def _over_baselines(self, form: str) -> Iterator[RankOptClaim]:
-        for when in WHENS:
+    def _baseline_claims(self, form: str) -> Iterator[RankOptClaim]:
+        for when in BASELINE_MODES:
             for data in self.data:
                 tests = self._tests(data, form, when, lambda c: c.other != BASE)
-                _, counts = _counted([c for _, c in tests])
+                _, counts = _count_tests([c for _, c in tests])
                 better = all(c.sign > 0 for _, c in tests)
                 yield RankOptClaim("3-6", "RankOpt is better than all four baselines", data, form, when,
                             better, counts)  # fmt: skip
@@ -205,24 +229,24 @@ class RankOptReproduction:
                     c
                     for case, c in tests
                     if (case, c.other.removesuffix("-violated"), c.measure)
-                    not in EXCEPT.get(data, set())
+                    not in PAPER_EXCEPTIONS.get(data, set())
                 ]
-                above, counts = _counted(rest)
+                n_above, counts = _count_tests(rest)
                 text = "and significantly, but where the paper says otherwise"
-                yield RankOptClaim("3-6", text, data, form, when, above == len(rest), counts)
+                yield RankOptClaim("3-6", text, data, form, when, n_above == len(rest), counts)
 
     def _tests(
-        self, data: str, form: str, when: str, wanted: Callable[[PairedComparison], bool]
+        self, data: str, form: str, when: str, selects: Callable[[PairedComparison], bool]
     ) -> list[tuple[str, PairedComparison]]:
-        """The tests of the combinations that the paper shows."""
+        """Return the tests of the combinations that the paper shows."""
         return [
             (str(case), c)
-            for case in REPORTED
-            for c in self._compared(str(case), form, when)
-            if c.data == data and wanted(c)
+            for case in REPORTED_CASES
+            for c in self._cached_comparisons(str(case), form, when)
+            if c.data == data and selects(c)
         ]
 
-    def _compared(self, case: str, form: str, when: str) -> tuple[PairedComparison, ...]:
+    def _cached_comparisons(self, case: str, form: str, when: str) -> tuple[PairedComparison, ...]:
         key = (case, form, when)
         if key not in self._comparisons:
             self._comparisons[key] = self.comparisons(*key)
@@ -232,66 +256,72 @@ class RankOptReproduction:
     def _comparisons(self) -> dict[tuple[str, str, str], tuple[PairedComparison, ...]]:
         return {}
 
-    def _equal(self, form: str) -> Iterator[RankOptClaim]:
+    def _top_1_claims(self, form: str) -> Iterator[RankOptClaim]:
         text = "With a top-1 rule RankOpt is as good as the baselines (NDCG@1)"
         for data in self.data:
             gaps = [
                 self.mean(data, str(case), form, "NDCG@1")
                 - self.mean(data, str(case), other, "NDCG@1")
-                for case in COMBINATIONS
+                for case in RULE_COMBINATIONS
                 if case.top == 1
                 for other in HEURISTICS
             ]
-            far = max(gaps, key=abs)
-            yield RankOptClaim("3-6", text, data, form, "always", abs(far) <= TOLERANCE,
-                        f"{far:+.4f} at most")  # fmt: skip
+            widest = max(gaps, key=abs)
+            yield RankOptClaim("3-6", text, data, form, "always", abs(widest) <= EQUAL_NDCG,
+                        f"{widest:+.4f} at most")  # fmt: skip
 
-    def _similar(self, forms: Sequence[str]) -> Iterator[RankOptClaim]:
+    def _similarity_claims(self, forms: Sequence[str]) -> Iterator[RankOptClaim]:
         text = "Results of top-3, not-top-5 and of top-3, not-top-10 are very similar"
         for form in forms:
             for data in self.data:
                 gaps = [
                     self.mean(data, str(RuleCase(3, 10)), form, m)
-                    - self.mean(data, str(STUDY), form, m)
+                    - self.mean(data, str(STUDY_CASE), form, m)
                     for m in MEASURES
                 ]
-                far = max(gaps, key=abs)
+                widest = max(gaps, key=abs)
                 yield RankOptClaim(
-                    "3-6", text, data, form, "", abs(far) <= SPREAD, f"{far:+.4f} at most"
+                    "3-6",
+                    text,
+                    data,
+                    form,
+                    "",
+                    abs(widest) <= SIMILAR_NDCG,
+                    f"{widest:+.4f} at most",
                 )
 
-    def _studies(self, form: str) -> Iterator[RankOptClaim]:
+    def _study_claims(self, form: str) -> Iterator[RankOptClaim]:
         for data in self.data:
-            yield from self._depths(data, form)
-            yield from self._types(data, form)
-            yield from self._weights(data, form)
-            yield from self._wrong(data, form)
+            yield from self._depth_claims(data, form)
+            yield from self._type_claims(data, form)
+            yield from self._weight_claims(data, form)
+            yield from self._wrong_rule_claims(data, form)
 
-    def _depths(self, data: str, form: str) -> Iterator[RankOptClaim]:
+    def _depth_claims(self, data: str, form: str) -> Iterator[RankOptClaim]:
         for figure, kind, cases in (
             ("9a", "top-k", [RuleCase(k, None) for k in DEPTHS]),
             ("9b", "not-top-k", [RuleCase(None, k) for k in DEPTHS]),
         ):
-            for when, others in WHENS.items():
+            for when, others in BASELINE_MODES.items():
                 gaps = [
                     self.mean(data, str(case), form, "NDCG@1")
                     - max(self.mean(data, str(case), other, "NDCG@1") for other in others)
                     for case in cases
                 ]
-                good = sum(gap >= -TOLERANCE for gap in gaps)
-                outcome = f"{good} of {len(gaps)} values of k, least {min(gaps):+.4f}"
+                good = sum(gap >= -EQUAL_NDCG for gap in gaps)
+                numbers = f"{good} of {len(gaps)} values of k, least {min(gaps):+.4f}"
                 yield RankOptClaim(figure, f"RankOpt is better than or as good as all four baselines for all "
                             f"k of the {kind} rule", data, form, when, good == len(gaps),
-                            outcome)  # fmt: skip
+                            numbers)  # fmt: skip
         means = [self.mean(data, str(RuleCase(None, k)), form, "NDCG@1") for k in DEPTHS]
         peak = DEPTHS[int(np.argmax(means))]
         yield RankOptClaim("9b", "RankOpt is at its best around k = 5 of the not-top-k rule", data, form, "",
                     4 <= peak <= 6, f"best at k = {peak}")  # fmt: skip
 
-    def _types(self, data: str, form: str) -> Iterator[RankOptClaim]:
+    def _type_claims(self, data: str, form: str) -> Iterator[RankOptClaim]:
         means = {
             name: [self.mean(data, str(case), form, m) for m in MEASURES]
-            for name, case in TYPES.items()
+            for name, case in RULE_TYPES.items()
         }
         none = [self.mean(data, "", BASE, m) for m in MEASURES]
         for text, high, low in (
@@ -302,98 +332,106 @@ class RankOptReproduction:
              means["not-top-10"]),
         ):  # fmt: skip
             gaps = np.subtract(high, low)
-            outcome = ", ".join(f"{gap:+.4f}" for gap in gaps)
-            yield RankOptClaim("10", text, data, form, "", bool((gaps > 0).all()), outcome)
+            numbers = ", ".join(f"{gap:+.4f}" for gap in gaps)
+            yield RankOptClaim("10", text, data, form, "", bool((gaps > 0).all()), numbers)
 
-    def _weights(self, data: str, form: str) -> Iterator[RankOptClaim]:
+    def _weight_claims(self, data: str, form: str) -> Iterator[RankOptClaim]:
         for weight in ("rho_t", "rho_n"):
             spreads = [
-                float(np.ptp([self.mean(data, along(weight, v), form, m) for v in GRID]))
+                float(
+                    np.ptp([self.mean(data, weight_case(weight, v), form, m) for v in WEIGHT_GRID])
+                )
                 for m in MEASURES
             ]
-            outcome = ", ".join(f"{spread:.4f}" for spread in spreads) + " from worst to best"
+            numbers = ", ".join(f"{spread:.4f}" for spread in spreads) + " from worst to best"
             yield RankOptClaim("11", f"RankOpt is not sensitive to {weight}", data, form, "",
-                        max(spreads) <= SPREAD, outcome)  # fmt: skip
+                        max(spreads) <= SIMILAR_NDCG, numbers)  # fmt: skip
 
-    def _wrong(self, data: str, form: str) -> Iterator[RankOptClaim]:
+    def _wrong_rule_claims(self, data: str, form: str) -> Iterator[RankOptClaim]:
         text = "RankOpt stands wrong rules better than Radical (the paper shows one list)"
-        for when in WHENS:
-            radical = WHENS[when][0]
+        for when in BASELINE_MODES:
+            radical = BASELINE_MODES[when][0]
             gaps = [
                 np.mean([self.mean(data, case, form, m) - self.mean(data, case, radical, m)
                          for m in MEASURES])
                 for case in wrong_cases()
             ]  # fmt: skip
-            outcome = ", ".join(f"{gap:+.4f}" for gap in gaps) + f" at {shares()} wrong"
+            numbers = ", ".join(f"{gap:+.4f}" for gap in gaps) + f" at {wrong_shares_text()} wrong"
             yield RankOptClaim(
-                "8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), outcome
+                "8b", text, data, form, when, all(gap > 0 for gap in gaps[1:]), numbers
             )
 
-    def _radical(self) -> Iterator[RankOptClaim]:
+    def _radical_claims(self) -> Iterator[RankOptClaim]:
         text = "Radical hurts the base ranking when k of the top-k rule is large (k = 10, NDCG@1)"
         for data in self.data:
-            for when in WHENS:
-                gap = self.mean(data, "top-10", WHENS[when][0], "NDCG@1") - self.mean(
+            for when in BASELINE_MODES:
+                gap = self.mean(data, "top-10", BASELINE_MODES[when][0], "NDCG@1") - self.mean(
                     data, "", BASE, "NDCG@1"
                 )
                 yield RankOptClaim("9a", text, data, "", when, gap < 0, f"{gap:+.4f}")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave, before or after JSON."""
+        """Return the value that `to_dict` turned into plain values, before or after JSON."""
         return cls(
             content["quick"],
             content["seed"],
-            tuple(RankerOutcome.from_dict(outcome) for outcome in content["outcomes"]),
-            tuple(Example.from_dict(example) for example in content["examples"]),
+            tuple(RankerScores.from_dict(scores) for scores in content["ranker_scores"]),
+            tuple(ExampleList.from_dict(example) for example in content["examples"]),
             tuple(Convergence(**counts) for counts in content["convergence"]),
         )
 
 
 def wrong_cases() -> list[str]:
-    """The cases of the study of wrong rules."""
-    return [str(RuleCase(STUDY.top, STUDY.rest, share)) for share in SHARES]
+    """Return the cases of the study of wrong rules."""
+    return [str(RuleCase(STUDY_CASE.top, STUDY_CASE.rest, share)) for share in WRONG_SHARES]
 
 
-def shares() -> str:
-    """Their shares of wrong rules."""
-    return ", ".join(f"{share:.0%}" for share in SHARES)
+def wrong_shares_text() -> str:
+    """Return their shares of wrong rules as text."""
+    return ", ".join(f"{share:.0%}" for share in WRONG_SHARES)
 
 
-def _counted(tests: Sequence[PairedComparison]) -> tuple[int, str]:
-    """How many are significantly above, and that in words."""
+def _count_tests(tests: Sequence[PairedComparison]) -> tuple[int, str]:
+    """Count the tests that are significantly positive; return the count, and all counts as text."""
     better = sum(c.sign > 0 for c in tests)
-    above = sum(c.significant and c.sign > 0 for c in tests)
-    below = sum(c.significant and c.sign < 0 for c in tests)
-    return above, f"{better} of {len(tests)} (+{above}, -{below})"
+    n_above = sum(c.significant and c.sign > 0 for c in tests)
+    n_below = sum(c.significant and c.sign < 0 for c in tests)
+    return n_above, f"{better} of {len(tests)} (+{n_above}, -{n_below})"
 
 
-CONVERGES = (
+CONVERGENCE_CLAIM = (
     "For most queries the algorithm converges within 10 iterations (top-5 and not-top-10 rules)"
 )
 
 
 def convergence_claims(counts: Sequence[Convergence]) -> Iterator[RankOptClaim]:
-    """Yield whether most lists are done after 10 steps: Algorithm 1 at the widest tolerance, and ours."""
-    for data in dict.fromkeys(one.data for one in counts):
-        own = [one for one in counts if one.data == data]
+    """Yield whether most lists have converged after 10 steps, by Algorithm 1 and by Podium's method."""
+    for data in dict.fromkeys(c.data for c in counts):
+        data_counts = [c for c in counts if c.data == data]
         descent = [
-            f"rho = {c.rho:g}: {joined_tolerances(c)} of {c.lists} lists; f has a minimum on "
+            f"rho = {c.rho:g}: {tolerance_text(c)} of {c.lists} lists; f has a minimum on "
             f"{c.with_minimum}, and {c.settled} have their order of 50 steps"
-            for c in own
+            for c in data_counts
         ]
-        widest = [max(c.within.values()) for c in own]
-        most = all(2 * done > c.lists for done, c in zip(widest, own, strict=True))
-        yield RankOptClaim("Table 2", CONVERGES, data, "algorithm-1", "", most, "; ".join(descent))
-        newton = [f"rho = {c.rho:g}: gradient 1e-8 on {c.newton} of {c.lists} lists" for c in own]
-        fast = all(2 * c.newton > c.lists for c in own)
-        yield RankOptClaim("Table 2", CONVERGES, data, "uniform", "", fast, "; ".join(newton))
+        widest = [max(c.within.values()) for c in data_counts]
+        most = all(2 * done > c.lists for done, c in zip(widest, data_counts, strict=True))
+        yield RankOptClaim(
+            "Table 2", CONVERGENCE_CLAIM, data, "algorithm-1", "", most, "; ".join(descent)
+        )
+        newton = [
+            f"rho = {c.rho:g}: gradient 1e-8 on {c.newton} of {c.lists} lists" for c in data_counts
+        ]
+        fast = all(2 * c.newton > c.lists for c in data_counts)
+        yield RankOptClaim(
+            "Table 2", CONVERGENCE_CLAIM, data, "uniform", "", fast, "; ".join(newton)
+        )
 
 
-def joined_tolerances(counts: Convergence) -> str:
-    """Return how many lists are within each tolerance."""
+def tolerance_text(counts: Convergence) -> str:
+    """Return how many lists are within each tolerance, as text."""
     return ", ".join(f"gradient {tol} on {done}" for tol, done in counts.within.items())

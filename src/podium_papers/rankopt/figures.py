@@ -1,4 +1,4 @@
-"""Figures 3 to 6 and 8 to 11 of the paper, and one of wrong rules, from means and tests.
+"""Figures 3 to 6 and 8 to 11 of the post-ranking paper, and one of wrong rules.
 
 Wu, Xu, Li, Jiang, Ranking optimization with constraints, CIKM 2014, section 5.
 """
@@ -10,25 +10,25 @@ from typing import Any
 
 from podium.errors import require
 from podium.experiments import PALETTE
-from podium_papers.curves import CurveFigure, Panel
-from podium_papers.figures import BarFigure
-from podium_papers.outcomes import MeanScore, PairedComparison
+from podium_papers.bar_figures import BarFigure
+from podium_papers.comparisons import MeanScore, PairedComparison
+from podium_papers.curve_figures import CurveFigure, Panel
 from podium_papers.rankopt.claims import (
     BASE,
     DEPTHS,
-    GRID,
     HEURISTICS,
     NAMES,
-    SHARES,
-    Example,
-    along,
+    WEIGHT_GRID,
+    WRONG_SHARES,
+    ExampleList,
+    weight_case,
     wrong_cases,
 )
-from podium_papers.rankopt.lists import MEASURES
-from podium_papers.rankopt.rules import RuleCase
+from podium_papers.rankopt.drawn_rules import RuleCase
+from podium_papers.rankopt.lists_under_rules import MEASURES
 
-BARS = (BASE, *HEURISTICS, "algorithm-1", "uniform", "margin")
-CURVES = (BASE, *HEURISTICS, "uniform", "margin")
+BAR_METHODS = (BASE, *HEURISTICS, "algorithm-1", "uniform", "margin")
+CURVE_METHODS = (BASE, *HEURISTICS, "uniform", "margin")
 BLACK = "#000000"
 COLOURS = {
     **dict(zip((BASE, *HEURISTICS), PALETTE, strict=False)),
@@ -37,8 +37,8 @@ COLOURS = {
     "margin": PALETTE[6],
 }
 """The same method has the same colour in all figures."""
-SHORT = {"uniform": "Uniform", "margin": "Margin"}
-KINDS = {
+SHORT_NAMES = {"uniform": "Uniform", "margin": "Margin"}
+RULE_TYPE_NAMES = {
     "none": "No rules",
     "not-top-10": "Not-top-10 rule",
     "top-5": "Top-5 rule",
@@ -52,28 +52,34 @@ Means = Mapping[str, Sequence[MeanScore]]
 def combination_figure(
     case: RuleCase, means: Sequence[MeanScore], tests: Sequence[PairedComparison]
 ) -> BarFigure:
-    """Figures 3 to 6: every method under one combination of rules, tests of the form of `tests`."""
+    """Return a figure of 3 to 6: every method under one combination of rules."""
     return BarFigure(
         title=f"Ranking optimization, {case}",
-        names={m: SHORT.get(m, NAMES[m]) for m in BARS if any(s.ranker == m for s in means)},
+        names={
+            m: SHORT_NAMES.get(m, NAMES[m])
+            for m in BAR_METHODS
+            if any(s.ranker == m for s in means)
+        },
         measures=MEASURES,
-        bars=tuple(s for s in means if s.ranker in BARS),
+        bars=tuple(s for s in means if s.ranker in BAR_METHODS),
         comparisons=tuple(tests),
-        colours={m: COLOURS[m] for m in BARS},
+        colours={m: COLOURS[m] for m in BAR_METHODS},
     )
 
 
 def types_figure(means: Sequence[MeanScore], tests: Sequence[PairedComparison]) -> BarFigure:
-    """Figure 10: no rule, either and both; bars named as in `KINDS`."""
-    colours = dict(zip(KINDS, (PALETTE[0], PALETTE[2], PALETTE[1], PALETTE[6]), strict=True))
+    """Return Figure 10: no rule, either and both, named as in `RULE_TYPE_NAMES`."""
+    colours = dict(
+        zip(RULE_TYPE_NAMES, (PALETTE[0], PALETTE[2], PALETTE[1], PALETTE[6]), strict=True)
+    )
     return BarFigure(
-        "Figure 10: types of rules (RankOpt, margin)", KINDS, MEASURES, tuple(means), tuple(tests),
+        "Figure 10: types of rules (RankOpt, margin)", RULE_TYPE_NAMES, MEASURES, tuple(means), tuple(tests),
         colours,
     )  # fmt: skip
 
 
 def depths_figure(means: Means) -> CurveFigure:
-    """Figure 9: NDCG@1 along k, either rule by itself."""
+    """Return Figure 9: NDCG@1 along k, for each rule alone."""
     panels = [
         Panel(f"{data}, {kind} rule", "k", tuple(map(float, DEPTHS)),
               _curves(means, data, cases, "NDCG@1"))
@@ -83,26 +89,29 @@ def depths_figure(means: Means) -> CurveFigure:
         )
         for data in _data(means)
     ]  # fmt: skip
-    return _along("Figure 9: the place k that rules name", "NDCG@1", panels)
+    return _method_curves("Figure 9: the place k that rules name", "NDCG@1", panels)
 
 
 def wrong_figure(means: Means) -> CurveFigure:
-    """NDCG@1 and NDCG@5 along the share of wrong rules."""
+    """Return NDCG@1 and NDCG@5 along the share of wrong rules."""
     panels = [
-        Panel(f"{data}, {measure}", "share of wrong rules", SHARES,
+        Panel(f"{data}, {measure}", "share of wrong rules", WRONG_SHARES,
               _curves(means, data, wrong_cases(), measure))
         for measure in ("NDCG@1", "NDCG@5")
         for data in _data(means)
     ]  # fmt: skip
-    return _along("Wrong rules (top-3, not-top-5)", "mean over queries", panels)
+    return _method_curves("Wrong rules (top-3, not-top-5)", "mean over queries", panels)
 
 
 def weights_figure(means: Means, form: str = "margin") -> CurveFigure:
-    """Figure 11: NDCG@1, @3 and @5 along one weight, the other as chosen."""
+    """Return Figure 11: NDCG@1, @3 and @5 along one weight, the other as chosen."""
     panels = [
         Panel(
-            f"{data}, {weight}", weight, GRID,
-            {m: _curves(means, data, [along(weight, v) for v in GRID], m)[form] for m in MEASURES},
+            f"{data}, {weight}", weight, WEIGHT_GRID,
+            {
+                m: _curves(means, data, [weight_case(weight, v) for v in WEIGHT_GRID], m)[form]
+                for m in MEASURES
+            },
             log=True,
         )
         for weight in ("rho_t", "rho_n")
@@ -114,9 +123,9 @@ def weights_figure(means: Means, form: str = "margin") -> CurveFigure:
     return CurveFigure(title, "mean over queries", names, colours, tuple(panels), len(_data(means)))
 
 
-def _along(title: str, label: str, panels: Sequence[Panel]) -> CurveFigure:
-    names = {m: NAMES[m] for m in CURVES}
-    colours = {m: COLOURS[m] for m in CURVES}
+def _method_curves(title: str, label: str, panels: Sequence[Panel]) -> CurveFigure:
+    names = {m: NAMES[m] for m in CURVE_METHODS}
+    colours = {m: COLOURS[m] for m in CURVE_METHODS}
     return CurveFigure(title, label, names, colours, tuple(panels), len(panels) // 2)
 
 
@@ -127,7 +136,7 @@ def _data(means: Means) -> tuple[str, ...]:
 def _curves(
     means: Means, data: str, cases: Sequence[str], measure: str
 ) -> dict[str, tuple[float, ...]]:
-    """Method -> its mean in each of the cases."""
+    """Return by method its mean in each of the cases."""
     curves: dict[str, list[float]] = {}
     for case in cases:
         for score in (*means[""], *means[case]):
@@ -136,11 +145,11 @@ def _curves(
     return {method: tuple(values) for method, values in curves.items()}
 
 
-def examples_figure(examples: Sequence[Example]) -> Any:
-    """Figure 8: lists before and after, the best document on the left; a matplotlib Figure.
+def examples_figure(examples: Sequence[ExampleList]) -> Any:
+    """Draw Figure 8: lists before and after rules, the best document on the left; a matplotlib Figure.
 
-    Empty blocks are documents that are not relevant, grey partially relevant, black relevant; t marks
-    the document to promote, n the one to demote.
+    Empty blocks are documents that are not relevant, grey ones partially relevant, black ones relevant.
+    t marks the document to promote, n the one to demote.
     """
     library = require("matplotlib.figure", "report", "drawing a figure")
     patches = require("matplotlib.patches", "report", "drawing a figure")
@@ -166,6 +175,6 @@ def examples_figure(examples: Sequence[Example]) -> Any:
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
         text = f"{example.data}, query {example.query}, {example.case}: {titles[example.kind]}"
-        # Ids of queries are no formulas.
+        # matplotlib would read a dollar sign in an id as the start of a formula.
         ax.set_title(text.replace("$", r"\$"), fontsize="medium", loc="left")
     return figure

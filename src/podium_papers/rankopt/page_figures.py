@@ -1,4 +1,4 @@
-"""The page of the post-ranking paper: its figures, and wrong rules."""
+"""Page of the post-ranking paper, second half: its figures, and the table of wrong rules."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from podium_papers.rankopt.claims import (
     BASE,
     FORMS,
     HEURISTICS,
+    IF_VIOLATED,
     NAMES,
-    REPORTED,
-    SHARES,
-    VIOLATED,
-    shares,
+    REPORTED_CASES,
+    WRONG_SHARES,
     wrong_cases,
+    wrong_shares_text,
 )
 from podium_papers.rankopt.figures import (
     combination_figure,
@@ -28,22 +28,22 @@ from podium_papers.rankopt.figures import (
 from podium_papers.rankopt.summary import RankOptSummary
 
 
-def names(result: RankOptSummary) -> list[str]:
-    """The figures that there are, in the order of the paper."""
-    drawn = [f"{case.top}-{case.rest}" for case in REPORTED]
-    drawn += ["examples"] if result.examples else []
-    return drawn if result.quick else [*drawn, "depths", "types", "weights", "wrong"]
+def figure_names(result: RankOptSummary) -> list[str]:
+    """Return the names of the figures, in the order of the paper."""
+    names = [f"{case.top}-{case.rest}" for case in REPORTED_CASES]
+    names += ["examples"] if result.examples else []
+    return names if result.quick else [*names, "depths", "types", "weights", "wrong"]
 
 
-def drawings(result: RankOptSummary) -> dict[str, Any]:
-    """Every figure by its name; those of the studies only where they were run."""
+def draw_figures(result: RankOptSummary) -> dict[str, Any]:
+    """Draw every figure by its name; a quick run has none of the studies."""
     drawn = {
         f"{case.top}-{case.rest}": combination_figure(
             case,
             [*result.means[""], *result.means[str(case)]],
-            result.compared(case, "margin", "always"),
+            result.comparisons_of(case, "margin", "always"),
         ).plot()
-        for case in REPORTED
+        for case in REPORTED_CASES
     }
     if result.examples:
         drawn["examples"] = examples_figure(result.examples)
@@ -55,47 +55,49 @@ def drawings(result: RankOptSummary) -> dict[str, Any]:
     return drawn
 
 
-def pictures(result: RankOptSummary) -> list[str]:
-    """The figures, in the order of the paper."""
+def figure_sections(result: RankOptSummary) -> list[str]:
+    """Return the figures and their captions, in the order of the paper."""
     lines = ["### Figures", ""]
     captions = {
         **{
-            f"{case.top}-{case.rest}": f"Figures 3 to 6, {case}. Bars: means. Below: margin less the "
-            "other, two standard errors either side; filled where significant."
-            for case in REPORTED
+            f"{case.top}-{case.rest}": f"Figures 3 to 6, {case}. Bars are means. Below is margin "
+            "minus the other, with two standard errors on either "
+            "side; significant ones are filled."
+            for case in REPORTED_CASES
         },
-        "examples": "Figure 8: two lists before and after, the first test list in which margin is "
-        "ahead of Moderate, Conservative and Proportional at NDCG@5 and the document to promote is "
-        "relevant, and the first in which it is not relevant and margin is ahead of Radical and "
-        "Moderate (lists of 8 to 16 documents). They show how the method works, not how often.",
+        "examples": "Figure 8 has two lists of 8 to 16 documents, before and after. In the "
+        "first, the document to promote is relevant, and margin is ahead of "
+        "Moderate, Conservative and Proportional at NDCG@5. In the second, it is "
+        "not relevant, and margin is ahead of Radical and Moderate. Both are the "
+        "first such test lists. They show how the method works, not how often.",
         "depths": "Figure 9: either rule by itself, along k.",
         "types": "Figure 10: types of rules.",
         "weights": "Figure 11: one weight along the grid, the other as chosen.",
-        "wrong": f"Wrong rules: a share of them ({shares()}) names a document that is not relevant to "
-        "be promoted, or one that is relevant to be demoted; weights are chosen on validation "
-        "queries with as many wrong rules.",
+        "wrong": f"Wrong rules: a share of them ({wrong_shares_text()}) promotes a document that "
+        "is not relevant, or demotes one that is. Weights are chosen on validation "
+        "queries with the same share of wrong rules.",
     }
-    for name in names(result):
+    for name in figure_names(result):
         text = captions[name]
         lines += [f"![{re.split('[.:]', text)[0]}](figures/rankopt-{name}.svg)", "", text, ""]
     return lines
 
 
 def wrong_rules(result: RankOptSummary) -> list[str]:
-    """What wrong rules do to each method, in numbers; nothing where the studies were not run."""
+    """Return the table of wrong rules; a quick run, which has no studies, has none."""
     if result.quick:
         return []
     means = {
         (case, s.data, s.ranker): s.mean
-        for case, own in result.means.items()
-        for s in own
+        for case, scores in result.means.items()
+        for s in scores
         if s.measure == "NDCG@1"
     }
     rows = []
     for data in result.data:
-        for method in (BASE, *HEURISTICS, *VIOLATED, *FORMS):
-            cases = [""] * len(SHARES) if method == BASE else wrong_cases()
+        for method in (BASE, *HEURISTICS, *IF_VIOLATED, *FORMS):
+            cases = [""] * len(WRONG_SHARES) if method == BASE else wrong_cases()
             cells = (f"{means[case, data, method]:.4f}" for case in cases)
             rows.append([f"{data}, {NAMES[method]}", *cells])
-    heads = ["NDCG@1, share of wrong rules", *(f"{share:.0%}" for share in SHARES)]
+    heads = ["NDCG@1, share of wrong rules", *(f"{share:.0%}" for share in WRONG_SHARES)]
     return [*table(heads, rows), ""]

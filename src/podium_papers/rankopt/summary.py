@@ -1,4 +1,4 @@
-"""What the page of the post-ranking paper is made of: means, tests and claims, no queries."""
+"""Summary of the post-ranking paper's results, for its page: means, tests and claims, no queries."""
 
 from __future__ import annotations
 
@@ -6,71 +6,71 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, Self
 
-from podium_papers.outcomes import MeanScore, PairedComparison
+from podium_papers.comparisons import MeanScore, PairedComparison
 from podium_papers.rankopt.claims import (
-    COMBINATIONS,
-    TUNED,
-    WHENS,
-    Example,
+    BASELINE_MODES,
+    RULE_COMBINATIONS,
+    TUNED_FORMS,
+    ExampleList,
     RankOptClaim,
     RankOptReproduction,
 )
 from podium_papers.rankopt.convergence import Convergence
-from podium_papers.rankopt.rules import RuleCase
+from podium_papers.rankopt.drawn_rules import RuleCase
 
-DIGITS = 6
-"""Kept of means, errors and p-values."""
-Scores = tuple[MeanScore, ...]
-Tests = tuple[PairedComparison, ...]
+KEPT_DIGITS = 6
+"""Decimals of means, errors and p-values."""
+MeanScores = tuple[MeanScore, ...]
+PairedComparisons = tuple[PairedComparison, ...]
 
 
 @dataclass(frozen=True)
 class RankOptSummary:
-    """Means by case, tests by case, form and baselines, the weights chosen by form, case and data.
+    """Means by case; tests by case, form and baselines; chosen weights by form, case and data.
 
-    `types` and `type_tests` are Figure 10; without the studies (a quick run) they are empty.
+    `types` and `type_tests` are Figure 10. A quick run has no studies and leaves them empty.
     """
 
     quick: bool
     seed: int
-    means: Mapping[str, Scores]
-    tests: Mapping[str, Mapping[str, Mapping[str, Tests]]]
-    types: Scores
-    type_tests: Tests
+    means: Mapping[str, MeanScores]
+    tests: Mapping[str, Mapping[str, Mapping[str, PairedComparisons]]]
+    types: MeanScores
+    type_tests: PairedComparisons
     chosen: Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
     claims: tuple[RankOptClaim, ...]
-    examples: tuple[Example, ...]
+    examples: tuple[ExampleList, ...]
     convergence: tuple[Convergence, ...]
 
     @classmethod
     def of(cls, result: RankOptReproduction) -> Self:
-        """Of a reproduction."""
-        types, type_tests = ((), ()) if result.quick else result.types("margin")
+        """Summarise a reproduction."""
+        types, type_tests = ((), ()) if result.quick else result.compare_rule_types("margin")
         return cls(
             result.quick,
             result.seed,
-            {case: _rounded_scores(own) for case, own in result.means().items()},
+            {case: _rounded_scores(scores) for case, scores in result.means().items()},
             {
                 str(case): {
                     form: {
                         when: _rounded_tests(result.comparisons(str(case), form, when))
-                        for when in WHENS
+                        for when in BASELINE_MODES
                     }
-                    for form in TUNED
+                    for form in TUNED_FORMS
                 }
-                for case in COMBINATIONS
+                for case in RULE_COMBINATIONS
             },
             _rounded_scores(types),
             _rounded_tests(type_tests),
             {
                 form: {
                     str(case): {
-                        data: result.outcome(data, str(case), form).settings["chosen"]
+                        data: result.scores_of(data, str(case), form).settings["chosen"]
                         for data in result.data
                     }
-                    for case in COMBINATIONS
+                    for case in RULE_COMBINATIONS
                 }
-                for form in TUNED
+                for form in TUNED_FORMS
             },
             result.claims(),
             result.examples,
@@ -79,21 +79,21 @@ class RankOptSummary:
 
     @property
     def data(self) -> tuple[str, ...]:
-        """The data sets."""
+        """Data sets."""
         return tuple(dict.fromkeys(score.data for score in self.means[""]))
 
-    def compared(self, case: RuleCase, form: str, when: str) -> Tests:
-        """The tests of a form against the base ranker and the baselines."""
+    def comparisons_of(self, case: RuleCase, form: str, when: str) -> PairedComparisons:
+        """Return the tests of a form against the base ranker and the baselines."""
         return self.tests[str(case)][form][when]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: scores and tests as rows, which are many."""
+        """Return plain values for JSON; the many scores and tests are rows."""
         content = asdict(replace(self, means={}, tests={}, types=(), type_tests=()))
         return content | {
-            "means": {case: _rows(own) for case, own in self.means.items()},
+            "means": {case: _rows(scores) for case, scores in self.means.items()},
             "tests": {
                 case: {
-                    form: {when: _rows(own) for when, own in by_when.items()}
+                    form: {when: _rows(tests) for when, tests in by_when.items()}
                     for form, by_when in forms.items()
                 }
                 for case, forms in self.tests.items()
@@ -104,7 +104,7 @@ class RankOptSummary:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave, before or after JSON."""
+        """Return the value that `to_dict` turned into plain values, before or after JSON."""
         return cls(
             content["quick"],
             content["seed"],
@@ -120,35 +120,38 @@ class RankOptSummary:
             _comparisons(content["type_tests"]),
             {
                 form: {
-                    case: {data: tuple(own) for data, own in by_data.items()}
+                    case: {data: tuple(weights) for data, weights in by_data.items()}
                     for case, by_data in cases.items()
                 }
                 for form, cases in content["chosen"].items()
             },
             tuple(RankOptClaim(**claim) for claim in content["claims"]),
-            tuple(Example.from_dict(example) for example in content["examples"]),
+            tuple(ExampleList.from_dict(example) for example in content["examples"]),
             tuple(Convergence(**counts) for counts in content["convergence"]),
         )
 
 
-def _rounded_scores(scores: Iterable[MeanScore]) -> Scores:
+def _rounded_scores(scores: Iterable[MeanScore]) -> MeanScores:
     return tuple(
-        replace(s, mean=round(s.mean, DIGITS), error=round(s.error, DIGITS)) for s in scores
+        replace(s, mean=round(s.mean, KEPT_DIGITS), error=round(s.error, KEPT_DIGITS))
+        for s in scores
     )
 
 
-def _rounded_tests(tests: Iterable[PairedComparison]) -> Tests:
+def _rounded_tests(tests: Iterable[PairedComparison]) -> PairedComparisons:
     rounded = ("difference", "error", "p_value", "adjusted")
-    return tuple(replace(t, **{f: round(getattr(t, f), DIGITS) for f in rounded}) for t in tests)
+    return tuple(
+        replace(t, **{f: round(getattr(t, f), KEPT_DIGITS) for f in rounded}) for t in tests
+    )
 
 
 def _rows(values: Iterable[Any]) -> list[list[Any]]:
     return [list(astuple(value)) for value in values]
 
 
-def _scores(rows: Iterable[Iterable[Any]]) -> Scores:
+def _scores(rows: Iterable[Iterable[Any]]) -> MeanScores:
     return tuple(MeanScore(*row) for row in rows)
 
 
-def _comparisons(rows: Iterable[Iterable[Any]]) -> Tests:
+def _comparisons(rows: Iterable[Iterable[Any]]) -> PairedComparisons:
     return tuple(PairedComparison(*row) for row in rows)

@@ -1,4 +1,4 @@
-"""How long a post-ranking takes, beside Table 2 of the paper."""
+"""Times of post-ranking, beside Table 2 of the paper."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from podium.data import Fold
-from podium.experiments import shortened
+from podium.experiments import shorten_fold
 from podium.postranking import NotTopK, TopK, postrank
 from podium.rankers import LambdaMART
 from podium_papers.markdown import table
 from podium_papers.rankopt.claims import FORMS
+from podium_papers.rankopt.drawn_rules import RuleCase
 from podium_papers.rankopt.experiments import CONTENDERS, QUICK_QUERIES
-from podium_papers.rankopt.lists import Ranked
-from podium_papers.rankopt.rules import RuleCase
+from podium_papers.rankopt.lists_under_rules import ListsUnderRules
 
 TABLE_2 = {"MQ2008": 4.24, "MQ2007": 6.85, "OHSUMED": 134.53, "TD2003": 70.06}
-"""Milliseconds a query, on the paper's laptop; TD2003 is its .Gov."""
+"""Milliseconds per query on the paper's laptop; TD2003 is its .Gov."""
 Times = Mapping[str, Mapping[str, float]]
-"""Data set -> contender -> milliseconds a list."""
+"""Data set -> contender -> milliseconds per list."""
 
 
 def times(data: Mapping[str, Sequence[Fold]], quick: bool = False) -> dict[str, dict[str, float]]:
-    """Every data set, one after the other, on one thread; run it where nothing else runs."""
+    """Time every data set in turn on one thread; run it on an idle machine."""
     with threadpool_limits(1):
         return {
-            name: timed([shortened(fold, QUICK_QUERIES) for fold in own[:1]] if quick else own)
-            for name, own in data.items()
+            name: measure_times(
+                [shorten_fold(fold, QUICK_QUERIES) for fold in folds[:1]] if quick else folds
+            )
+            for name, folds in data.items()
         }
 
 
-def timed(folds: Sequence[Fold]) -> dict[str, float]:
-    """Milliseconds a list, top-5 and not-top-10: the method on all lists, and `postrank` on each."""
+def measure_times(folds: Sequence[Fold]) -> dict[str, float]:
+    """Return milliseconds per list with top-5 and not-top-10: the method on all lists, `postrank` on each."""
     case, weights = RuleCase(5, 10), (10.0, 10.0)
     seconds: dict[str, list[float]] = {}
     for fold in folds:
         scores = LambdaMART(seed=0).fit(fold.train, valid=fold.valid).predict(fold.test)
-        ranked = Ranked.of(fold.test, scores)
+        ranked = ListsUnderRules.of(fold.test, scores)
         for form in FORMS:
             problems = list(ranked.problems(case, CONTENDERS[form], weights).values())
             if not problems:  # no list is long enough for a rule
@@ -55,8 +57,8 @@ def timed(folds: Sequence[Fold]) -> dict[str, float]:
                     TopK(int(top[q]), 5, weight=10),
                     NotTopK(int(rest[q]), 10, weight=10),
                 ]
-                own = ranked.lists.scores[rows]
-                spent = min(_seconds(postrank, docs, rules, own) for _ in range(3))
+                base_scores = ranked.lists.scores[rows]
+                spent = min(_seconds(postrank, docs, rules, base_scores) for _ in range(3))
                 seconds.setdefault("postrank", []).append(1000 * spent)
     return {name: statistics.fmean(values) for name, values in seconds.items()}
 
@@ -68,29 +70,30 @@ def _seconds(call: Callable[..., object], *arguments: Any) -> float:
 
 
 def time_sections(times: Times, quick: bool = False) -> list[str]:
-    """Beside Table 2; how many times as fast only where it is the whole of the paper's own data."""
+    """Return times beside Table 2, with ratios only for all of the paper's own data."""
     rows = []
-    for data, own in times.items():
+    for data, milliseconds in times.items():
         printed = TABLE_2.get(data)
         cells = [
-            _cell(own.get(name), None if quick else printed)
+            _cell(milliseconds.get(name), None if quick else printed)
             for name in ("uniform", "margin", "postrank")
         ]
         rows.append([data, "" if printed is None else f"{printed:g}", *cells])
     return [
         "### Time",
         "",
-        "Milliseconds a query with a top-5 and a not-top-10 rule, mean over the test queries that are "
-        "long enough for one (of `postrank` for both), one thread, beside the paper's Table 2 (a "
-        "laptop of 2014): the method on the lists of a fold at once, and the whole call `postrank` on "
-        "one list at a time, reasons included.",
+        "The table has milliseconds per query with a top-5 and a not-top-10 rule, on one "
+        "thread, beside the paper's Table 2 (a laptop of 2014). It has the method on the lists "
+        "of a fold at once, and the whole call `postrank` on one list at a time, with reasons. "
+        "Times are means over the test queries that are long enough for one of the rules (for "
+        "`postrank`: for both).",
         "",
         *table(["", "Table 2", "uniform", "margin", "`postrank`"], rows),
         "",
     ]
 
 
-def _cell(own: float | None, printed: float | None) -> str:
-    if own is None:
+def _cell(milliseconds: float | None, printed: float | None) -> str:
+    if milliseconds is None:
         return ""
-    return f"{own:.4f}" + ("" if printed is None else f" ({printed / own:,.0f}x)")
+    return f"{milliseconds:.4f}" + ("" if printed is None else f" ({printed / milliseconds:,.0f}x)")

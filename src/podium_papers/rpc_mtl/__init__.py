@@ -1,4 +1,4 @@
-"""The experiments of Listwise learning to rank by exploring structure of objects (RPC-MTL)."""
+"""Experiments of the RPC-MTL paper, Listwise learning to rank by exploring structure of objects."""
 
 from podium_papers.rpc_mtl.experiments import reproduce
 

@@ -1,4 +1,4 @@
-"""The experiments of the RPC-MTL paper run anew: Figures 4 to 8 on data that is at hand.
+"""Experiments of the RPC-MTL paper: Figures 4 to 8 on the data that is there.
 
 Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure of objects, TKDE 2016,
 section 3.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,41 +21,47 @@ from podium.experiments import (
     cache_key,
     data_fingerprint,
     run_or_load,
-    shortened,
+    shorten_fold,
 )
-from podium_papers.outcomes import MeanScore, PairedComparison, RankerOutcome, compare, scores
+from podium_papers.comparisons import (
+    MeanScore,
+    PairedComparison,
+    RankerScores,
+    compare,
+    mean_scores,
+)
 from podium_papers.rpc_mtl.claims import (
     ABLATED_MEASURES,
-    COMPARED,
+    COMPARED_RANKERS,
     KS,
     MAIN_KS,
     RpcMtlChoice,
     RpcMtlReproduction,
     ablation_pairs,
 )
-from podium_papers.rpc_mtl.clusters import ClusterFigure, cluster_figure
-from podium_papers.rpc_mtl.data import LIST_DOCS, ScoredTable, table_folds
-from podium_papers.rpc_mtl.fits import (
-    CHOICE,
+from podium_papers.rpc_mtl.cluster_figures import ClusterFigure, cluster_figure
+from podium_papers.rpc_mtl.rankers import (
+    CHOICE_MEASURE,
     COMBINES,
     MEASURES,
     OTHER_MEASURES,
-    QUICK,
+    QUICK_GRID,
     RIVALS,
     STUDIED_MIXES,
-    Grid,
+    RpcMtlGrid,
     RpcMtlTestResult,
     Variant,
-    bands_tested,
-    clusters_tested,
-    joined,
-    mixed,
-    rival_tested,
-    special_case,
+    check_single_cluster,
+    evaluate_bands,
+    evaluate_clusters,
+    evaluate_rival,
+    join_folds,
+    mix_name,
 )
+from podium_papers.rpc_mtl.scored_tables import LIST_DOCUMENTS, ScoredTable, table_folds
 
 REPEATS = 20
-"""Of the protocol on scored tables."""
+"""Repeats of the protocol on scored tables."""
 QUICK_LISTS, QUICK_KS, QUICK_REPEATS = 20, (1, 2, 3, 5), 2
 
 
@@ -65,46 +70,41 @@ def reproduce(
     *,
     ablated: Collection[str] = (),
     tables: Mapping[str, ScoredTable] | None = None,
-    grid: Grid | None = None,
+    grid: RpcMtlGrid | None = None,
     quick: bool = False,
     n_jobs: int = 1,
     keep: Path_ | None = None,
     callback: ProgressCallback | None = None,
     seed: int = 0,
 ) -> RpcMtlReproduction:
-    """RPC-MTL with 3 and 5 clusters against linear rankers, its parts left out, K from 1 to 8.
+    """Compare RPC-MTL with linear rankers and with itself without some of its parts, for K from 1 to 8.
 
     Every setting (lambda, l2, c; of ListNet the scale of relevance) is chosen by NDCG@10 with linear gain
-    of a fold's validation lists; test lists are looked at once. Without multi-task learning: lambda
-    is 0. Without metric learning: the features' Euclidean distance. Without the cluster search: every
-    list is cut into K equal bands.
+    of a fold's validation lists. Test lists serve only the final measurement. Without multi-task learning
+    lambda is 0. Without metric learning the distance is Euclidean. Without the cluster search every list
+    is cut into K equal bands.
 
     Parameters
     ----------
     data
-        Name -> folds of lists, labelled by relevance (n - r) / (n - 1).
+        Names and folds of lists, whose labels are relevance (n - r) / (n - 1).
     ablated
-        Data sets on which parts are left out and K is varied (Figures 5 and 7), and whose clusters
-        are drawn.
+        Data sets on which parts are left out and K is varied (Figures 5 and 7). Their clusters are
+        drawn.
     tables
-        Name -> scored items, cut into lists of 15 in 5 folds, 20 times over (Figure 8).
+        Names and scored items, which are cut into lists of 15 in 5 folds, 20 times (Figure 8).
     grid
-        What validation chooses among.
+        Settings that validation chooses from.
     quick
-        A few lists, settings and repeats: to see that it works, not what comes out.
-    n_jobs
-        Processes; the result does not depend on it.
-    keep
-        A folder for the pieces of work that are done: a run that was ended goes on with the others.
-        Those of other data, settings or versions are done anew.
-    callback
-        Called after each piece of work.
+        Use a few lists, settings and repeats. That shows that the code works; the results mean nothing.
+    n_jobs, keep, callback
+        As in `podium_papers.toprank.reproduce`.
 
     Examples
     --------
-    >>> from podium_papers.rpc_mtl.data import opposed_fold
-    >>> found = reproduce({"opposed": [opposed_fold(20, 12)]}, quick=True)
-    >>> found.mean("opposed", "RPC-MTL K = 3, soft") > found.mean("opposed", "listmle")
+    >>> from podium_papers.rpc_mtl.data_sets import opposed_fold
+    >>> result = reproduce({"opposed": [opposed_fold(20, 12)]}, quick=True)
+    >>> result.mean("opposed", "RPC-MTL K = 3, soft") > result.mean("opposed", "listmle")
     True
     """
     check_seed(seed)
@@ -113,40 +113,37 @@ def reproduce(
         raise UnknownNameError("data set", unknown, data)
     if not data and not tables:
         raise UsageError("expected a data set or a table, got none")
-    chosen = grid or (QUICK if quick else Grid())
+    used_grid = grid or (QUICK_GRID if quick else RpcMtlGrid())
     folds = {
-        name: [shortened(fold, QUICK_LISTS) for fold in own] if quick else list(own)
-        for name, own in data.items()
+        name: [shorten_fold(fold, QUICK_LISTS) for fold in data_folds]
+        if quick
+        else list(data_folds)
+        for name, data_folds in data.items()
     }
-    plan = _plan(folds, ablated, chosen, QUICK_KS if quick else KS, seed)
-    for name, table in (tables or {}).items():
-        for repeat in range(QUICK_REPEATS if quick else REPEATS):
-            plan[_Cell(name, repeat)] = delayed(table_tested)(table, chosen, seed + repeat)
-            plan[_Cell(name, repeat, bands=True)] = delayed(table_bands_tested)(
-                table, chosen, seed + repeat
-            )
+    calls = {
+        **_plan_folds(folds, ablated, used_grid, QUICK_KS if quick else KS, seed),
+        **_plan_tables(tables or {}, used_grid, QUICK_REPEATS if quick else REPEATS, seed),
+    }
     items = {name: [t.X.tolist(), t.score.tolist()] for name, t in (tables or {}).items()}
-    prints = {
-        name: cache_key([own, asdict(chosen), name in ablated, seed])
-        for name, own in {**data_fingerprint(folds), **items}.items()
+    keys = {
+        name: cache_key([content, asdict(used_grid), name in ablated, seed])
+        for name, content in {**data_fingerprint(folds), **items}.items()
     }
-    store: CheckpointStore[list[RpcMtlTestResult]] = CheckpointStore(
-        None if keep is None else Path(keep), list[RpcMtlTestResult]
-    )
+    store: CheckpointStore[list[RpcMtlTestResult]] = CheckpointStore(keep, list[RpcMtlTestResult])
     results = run_or_load(
-        {str(cell): work for cell, work in plan.items()},
+        {str(task): call for task, call in calls.items()},
         store,
-        {str(cell): prints[cell.data] for cell in plan},
+        {str(task): keys[task.data] for task in calls},
         n_jobs,
         callback,
     )
-    cells = {cell: results[str(cell)] for cell in plan}
-    return _assembled(cells, folds, tuple(tables or {}), ablated, quick, seed)
+    by_task = {task: results[str(task)] for task in calls}
+    return _assemble(by_task, folds, tuple(tables or {}), ablated, quick, seed)
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """A piece of work: a fold (a repeat, of a table), and whether it is of K clusters."""
+class _Task:
+    """Task on a fold (of a table: a repeat): the rivals, or RPC-MTL with K clusters if K is not 0."""
 
     data: str
     number: int
@@ -155,130 +152,171 @@ class _Cell:
     bands: bool = False
 
     def __str__(self) -> str:
-        what = "" if not self.n_clusters else f", K = {self.n_clusters}"
-        what += ("" if self.metric else ", no metric") + (", equal bands" if self.bands else "")
-        return f"{self.data}, {self.number + 1}{what}"
+        form = "" if not self.n_clusters else f", K = {self.n_clusters}"
+        form += ("" if self.metric else ", no metric") + (", equal bands" if self.bands else "")
+        return f"{self.data}, {self.number + 1}{form}"
 
 
-def _plan(
-    folds: Mapping[str, Sequence[Fold]], ablated: Collection[str], grid: Grid, ks: Sequence[int],
+def _plan_folds(
+    folds: Mapping[str, Sequence[Fold]], ablated: Collection[str], grid: RpcMtlGrid, ks: Sequence[int],
     seed: int,
-) -> dict[_Cell, Any]:  # fmt: skip
-    """Every piece of work on the folds of lists."""
-    plan = {}
-    alone = replace(grid, lambdas=(*grid.lambdas, 0.0))
-    for name, own in folds.items():
-        for number, fold in enumerate(own):
-            plan[_Cell(name, number)] = delayed(_rivals)(fold, grid)
-            wanted = [(K, True) for K in MAIN_KS]
-            if name in ablated:
-                wanted = [
-                    (K, metric) for K in ks for metric in ((True, False) if K > 1 else (False,))
-                ]
-            for K, metric in wanted:
-                used = alone if name in ablated and K > 1 else grid
-                plan[_Cell(name, number, K, metric)] = delayed(clusters_tested)(
-                    fold, K, metric, used, seed
+) -> dict[_Task, Any]:  # fmt: skip
+    """Return every task on the folds of lists, and its call."""
+    calls = {}
+    grid_without_tasks = replace(grid, lambdas=(*grid.lambdas, 0.0))
+    for name, data_folds in folds.items():
+        variants = [(K, True) for K in MAIN_KS]
+        if name in ablated:
+            variants = [
+                (K, metric) for K in ks for metric in ((True, False) if K > 1 else (False,))
+            ]
+        for number, fold in enumerate(data_folds):
+            calls[_Task(name, number)] = delayed(_evaluate_rivals)(fold, grid)
+            for K, metric in variants:
+                variant_grid = grid_without_tasks if name in ablated and K > 1 else grid
+                calls[_Task(name, number, K, metric)] = delayed(evaluate_clusters)(
+                    fold, K, metric, variant_grid, seed
                 )
             for K in MAIN_KS:
-                plan[_Cell(name, number, K, bands=True)] = delayed(bands_tested)(
+                calls[_Task(name, number, K, bands=True)] = delayed(evaluate_bands)(
                     fold, K, grid, seed
                 )
-    return plan
+    return calls
 
 
-def _rivals(fold: Fold, grid: Grid) -> list[RpcMtlTestResult]:
-    return [rival_tested(fold, name, grid) for name in RIVALS]
+def _plan_tables(
+    tables: Mapping[str, ScoredTable], grid: RpcMtlGrid, repeats: int, seed: int
+) -> dict[_Task, Any]:
+    """Return every task on the scored tables, and its call."""
+    calls = {}
+    for name, table in tables.items():
+        for repeat in range(repeats):
+            calls[_Task(name, repeat)] = delayed(evaluate_table)(table, grid, seed + repeat)
+            calls[_Task(name, repeat, bands=True)] = delayed(evaluate_table_bands)(
+                table, grid, seed + repeat
+            )
+    return calls
 
 
-def table_tested(table: ScoredTable, grid: Grid, seed: int) -> list[RpcMtlTestResult]:
-    """One repeat: lists drawn anew, every part tested once; a value is the mean over all lists."""
+def _evaluate_rivals(fold: Fold, grid: RpcMtlGrid) -> list[RpcMtlTestResult]:
+    return [evaluate_rival(fold, name, grid) for name in RIVALS]
+
+
+def evaluate_table(table: ScoredTable, grid: RpcMtlGrid, seed: int) -> list[RpcMtlTestResult]:
+    """Evaluate one repeat: draw lists, test every part once, and return means over all lists."""
     pieces = [
-        _rivals(fold, grid)
-        + [t for K in MAIN_KS for t in clusters_tested(fold, K, True, grid, seed)]
+        _evaluate_rivals(fold, grid)
+        + [t for K in MAIN_KS for t in evaluate_clusters(fold, K, True, grid, seed)]
         for fold in table_folds(table, seed)
     ]
-    return joined(pieces, means=True)
+    return join_folds(pieces, means=True)
 
 
-def table_bands_tested(table: ScoredTable, grid: Grid, seed: int) -> list[RpcMtlTestResult]:
-    """Return what `table_tested` does, for equal bands."""
+def evaluate_table_bands(table: ScoredTable, grid: RpcMtlGrid, seed: int) -> list[RpcMtlTestResult]:
+    """Evaluate one repeat as `evaluate_table` does, for equal bands."""
     pieces = [
-        [t for K in MAIN_KS for t in bands_tested(fold, K, grid, seed)]
+        [t for K in MAIN_KS for t in evaluate_bands(fold, K, grid, seed)]
         for fold in table_folds(table, seed)
     ]
-    return joined(pieces, means=True)
+    return join_folds(pieces, means=True)
 
 
-def _assembled(
-    cells: Mapping[_Cell, list[RpcMtlTestResult]],
+def _assemble(
+    by_task: Mapping[_Task, list[RpcMtlTestResult]],
     folds: Mapping[str, Sequence[Fold]],
     tables: tuple[str, ...],
     ablated: Collection[str],
     quick: bool,
     seed: int,
 ) -> RpcMtlReproduction:
-    """The pieces put together, with tests."""
-    tested = {name: _by_ranker(cells, name) for name in (*folds, *tables)}
-    main = {name: [own[r] for r in COMPARED] for name, own in tested.items()}
-    pairs = [(str(v), rival) for v in _main_variants() for rival in ("listmle", "listnet")]
-    tests = [
-        test for name, own in main.items()
-        for test in compare(_outcomes(name, own), pairs, MEASURES, method="t", seed=seed)
-    ]  # fmt: skip
-    # Lists of one table's repeats share items: their means are not single lists.
-    own_scores = [
-        score for name, own in main.items()
-        for score in scores(_outcomes(name, own), [*MEASURES, *OTHER_MEASURES])
-    ]  # fmt: skip
-    ks = tuple(sorted({cell.n_clusters for cell in cells if cell.data in ablated} - {0}))
-    banded = set(map(str, _band_variants()))
-    left_out: list[MeanScore] = []
-    left_out_tests: list[PairedComparison] = []
-    for name in ablated:
-        searched = [t for ranker, t in tested[name].items() if ranker not in banded]
-        outcomes = _outcomes(name, searched)
-        left_out += scores(outcomes, ABLATED_MEASURES)
-        left_out_tests += compare(
-            outcomes, ablation_pairs(ks[1:]), ABLATED_MEASURES, method="t", seed=seed
-        )
-    bands = {
-        name: _outcomes(name, [own["listmle"], *(own[str(v)] for v in _band_variants())])
-        for name, own in tested.items()
-    }
-    mixes: list[MeanScore] = []
-    for name, own in tested.items():
-        soft = [own[mixed(K, c)] for K in MAIN_KS for c in STUDIED_MIXES]
-        mixes += scores(_outcomes(name, soft), [CHOICE])
-    figures = tuple(_pictures(folds, ablated, seed))
-    specials = tuple(special_case(name, own[0]) for name, own in folds.items())
+    """Join the results of all tasks and add the tests."""
+    results = {name: _join_data_set(by_task, name) for name in (*folds, *tables)}
+    compared = {name: [rankers[r] for r in COMPARED_RANKERS] for name, rankers in results.items()}
+    ks = tuple(sorted({task.n_clusters for task in by_task if task.data in ablated} - {0}))
+    ablations = [_ablation_scores(name, results[name]) for name in ablated]
+    bands = [
+        _ranker_scores(name, [rankers["listmle"], *(rankers[str(v)] for v in _band_variants())])
+        for name, rankers in results.items()
+    ]
     return RpcMtlReproduction(
         quick, seed, tuple(folds), tables, tuple(ablated), ks,
-        scores=tuple(own_scores),
-        tests=tuple(tests),
-        left_out=tuple(left_out),
-        left_out_tests=tuple(left_out_tests),
-        bands=tuple(s for own in bands.values() for s in scores(own[1:], [CHOICE])),
-        bands_tests=tuple(t for own in bands.values() for t in _against_listmle(own, seed)),
-        median_lengths={name: _median_length(own) for name, own in folds.items()}
-        | dict.fromkeys(tables, float(LIST_DOCS)),
-        mixes=tuple(mixes),
-        chosen=tuple(RpcMtlChoice(n, t.ranker, t.settings, t.reason) for n, own in main.items() for t in own),
-        specials=specials,
-        clusters=figures,
+        scores=_compared_means(compared),
+        tests=_compared_tests(compared, seed),
+        left_out=tuple(s for rankers in ablations for s in mean_scores(rankers, ABLATED_MEASURES)),
+        left_out_tests=tuple(t for rankers in ablations for t in _ablation_tests(rankers, ks, seed)),
+        bands=tuple(s for rankers in bands for s in mean_scores(rankers[1:], [CHOICE_MEASURE])),
+        bands_tests=tuple(t for rankers in bands for t in _band_tests(rankers, seed)),
+        median_lengths={name: _median_length(data_folds) for name, data_folds in folds.items()}
+        | dict.fromkeys(tables, float(LIST_DOCUMENTS)),
+        mixes=_mix_means(results),
+        chosen=tuple(
+            RpcMtlChoice(name, t.ranker, t.settings, t.reason)
+            for name, rankers in compared.items() for t in rankers
+        ),
+        specials=tuple(check_single_cluster(name, data_folds[0]) for name, data_folds in folds.items()),
+        clusters=tuple(_cluster_figures(folds, ablated, seed)),
     )  # fmt: skip
 
 
-def _by_ranker(
-    cells: Mapping[_Cell, list[RpcMtlTestResult]], data: str
+def _compared_means(compared: Mapping[str, Sequence[RpcMtlTestResult]]) -> tuple[MeanScore, ...]:
+    # The lists of a table's repeats share items, so its values are means over lists, not lists.
+    return tuple(
+        score
+        for name, results in compared.items()
+        for score in mean_scores(_ranker_scores(name, results), [*MEASURES, *OTHER_MEASURES])
+    )
+
+
+def _compared_tests(
+    compared: Mapping[str, Sequence[RpcMtlTestResult]], seed: int
+) -> tuple[PairedComparison, ...]:
+    pairs = [(str(v), rival) for v in _main_variants() for rival in ("listmle", "listnet")]
+    return tuple(
+        test
+        for name, results in compared.items()
+        for test in compare(_ranker_scores(name, results), pairs, MEASURES, method="t", seed=seed)
+    )
+
+
+def _ablation_scores(name: str, results: Mapping[str, RpcMtlTestResult]) -> list[RankerScores]:
+    """Return the scores of all rankers but those on equal bands."""
+    band_names = set(map(str, _band_variants()))
+    return _ranker_scores(name, [t for ranker, t in results.items() if ranker not in band_names])
+
+
+def _ablation_tests(
+    rankers: Sequence[RankerScores], ks: Sequence[int], seed: int
+) -> tuple[PairedComparison, ...]:
+    return compare(rankers, ablation_pairs(ks[1:]), ABLATED_MEASURES, method="t", seed=seed)
+
+
+def _mix_means(results: Mapping[str, Mapping[str, RpcMtlTestResult]]) -> tuple[MeanScore, ...]:
+    """Return NDCG@10 of the soft form for each c."""
+    names = [mix_name(K, c) for K in MAIN_KS for c in STUDIED_MIXES]
+    return tuple(
+        score
+        for data, rankers in results.items()
+        for score in mean_scores(
+            _ranker_scores(data, [rankers[n] for n in names]), [CHOICE_MEASURE]
+        )
+    )
+
+
+def _join_data_set(
+    by_task: Mapping[_Task, list[RpcMtlTestResult]], data: str
 ) -> dict[str, RpcMtlTestResult]:
-    """The folds of a data set put together."""
-    numbers = sorted({cell.number for cell in cells if cell.data == data})
+    """Join the folds of a data set, by ranker."""
+    numbers = sorted({task.number for task in by_task if task.data == data})
     pieces = [
-        [t for cell, own in cells.items() if (cell.data, cell.number) == (data, n) for t in own]
+        [
+            t
+            for task, task_results in by_task.items()
+            if (task.data, task.number) == (data, n)
+            for t in task_results
+        ]
         for n in numbers
     ]
-    return {tested.ranker: tested for tested in joined(pieces)}
+    return {result.ranker: result for result in join_folds(pieces)}
 
 
 def _main_variants() -> list[Variant]:
@@ -289,10 +327,10 @@ def _band_variants() -> list[Variant]:
     return [Variant(K, combine, search=False) for K in MAIN_KS for combine in COMBINES]
 
 
-def _against_listmle(outcomes: Sequence[RankerOutcome], seed: int) -> tuple[PairedComparison, ...]:
-    """Compare every equal-band variant with ListMLE: tests of their own, so that others keep theirs."""
+def _band_tests(rankers: Sequence[RankerScores], seed: int) -> tuple[PairedComparison, ...]:
+    """Test every equal-band variant against ListMLE, apart from other tests, whose correction stays."""
     pairs = [(str(variant), "listmle") for variant in _band_variants()]
-    return compare(outcomes, pairs, [CHOICE], method="t", seed=seed)
+    return compare(rankers, pairs, [CHOICE_MEASURE], method="t", seed=seed)
 
 
 def _median_length(folds: Sequence[Fold]) -> float:
@@ -300,11 +338,11 @@ def _median_length(folds: Sequence[Fold]) -> float:
     return float(np.median(np.concatenate([fold.train.groups.sizes for fold in folds])))
 
 
-def _outcomes(data: str, tested: Iterable[RpcMtlTestResult]) -> list[RankerOutcome]:
-    return [RankerOutcome(data, "", t.ranker, t.values, {}, {}) for t in tested]
+def _ranker_scores(data: str, results: Iterable[RpcMtlTestResult]) -> list[RankerScores]:
+    return [RankerScores(data, "", t.ranker, t.values, {}, {}) for t in results]
 
 
-def _pictures(
+def _cluster_figures(
     folds: Mapping[str, Sequence[Fold]], ablated: Collection[str], seed: int
 ) -> Iterable[ClusterFigure]:
     for name in ablated:

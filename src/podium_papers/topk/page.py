@@ -1,4 +1,4 @@
-"""The page of the top-k paper: Tables 4 and 5 beside the printed ones, curves of beta, claims."""
+"""Page of the top-k paper: claims, Tables 4 and 5 beside the printed ones, and curves of beta."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from podium.experiments import save_figure
-from podium_papers.curves import CurveFigure, Panel
-from podium_papers.markdown import capital, difference, joined, table, verdict
+from podium_papers.curve_figures import CurveFigure, Panel
+from podium_papers.markdown import capitalise, difference, join_names, table, verdict
 from podium_papers.topk.claims import (
     CLAIMS,
     PARENTS,
@@ -18,52 +18,52 @@ from podium_papers.topk.claims import (
     printed_ahead,
     printed_share,
 )
-from podium_papers.topk.fits import DRAWN
-from podium_papers.topk.tables import (
+from podium_papers.topk.printed_tables import (
     FAMILIES,
     MEASURES,
     NAMES,
     PAPER_K,
-    PRINTED,
-    TABLES,
-    Kind,
-    printed,
+    TABLE_NUMBERS,
+    TableKind,
+    printed_tables,
+    printed_value,
 )
+from podium_papers.topk.rankers import CURVE_MEASURES
 
-TESTED = (0, 4, 9, 10)
-"""The columns whose tests are shown: N@1, N@5, N@10, ERR."""
+TESTED_COLUMNS = (0, 4, 9, 10)
+"""Columns whose tests are on the page: N@1, N@5, N@10, ERR."""
 COLOURS = {"@5": "#56B4E9", "@10": "#0072B2", "ERR": "#D55E00"}
 CURVES = {"@5": "NDCG@5, κ-NDCG@5", "@10": "NDCG@10, κ-NDCG@10", "ERR": "ERR, κ-ERR"}
-KINDS: dict[Kind, str] = {"graded": "graded labels", "top-k": "top-k truth"}
+KINDS: dict[TableKind, str] = {"graded": "graded labels", "top-k": "top-k truth"}
 
 
 def sections(result: TopkReproduction) -> list[str]:
-    """The page in Markdown, without its head."""
+    """Return the page in Markdown, without its head."""
     return [
-        "The paper has MQ2007, whose top-k truth is the order of MQ2007-list, and fifty queries of "
-        "TD2003, graded and ordered anew by its own assessors. Printed values stand beside ours with "
-        "their difference where the data is one of these, and by themselves below; other data sets stand "
-        "in for those that are missing. Top-k truth is the first k places of a total order that agrees "
-        f"with the grades: of random ones ({_draws(result)}), or, where there are other rankings of "
-        "the documents, of one whose ties are broken by their Borda consensus. A list of k documents or "
-        "fewer has no rest to tell from the top.",
+        "The paper has MQ2007, whose top-k truth is the order of MQ2007-list, and fifty queries "
+        "of TD2003, which its own assessors graded and ordered again. For this data, printed "
+        "values stand beside ours with their difference. All printed values are below. Other "
+        "data sets replace those that are missing. Top-k truth is the first k places of a total "
+        f"order that agrees with the grades. The orders are random ({_draws(result)}). If there "
+        "are other rankings of the documents, their Borda consensus breaks ties instead. A list "
+        "of k documents or fewer has no rest below the top.",
         "",
-        "Settings are chosen on the validation queries, by NDCG@10 on graded labels and by κ-NDCG@10 on "
-        "top-k truth, beta from 0 to 1 by "
-        f"{_step(result)}; test queries are looked at once. NDCG is the bare one (see "
-        "[conventions](conventions.md)); ERR and κ-ERR take the largest label of a query for the top "
-        "of the scale, as the paper does, and 1/rank for its printed 1/n.",
+        "Settings are chosen on the validation queries, by NDCG@10 on graded labels and by "
+        f"κ-NDCG@10 on top-k truth, beta from 0 to 1 by {_step(result)}; test queries are used "
+        "once. NDCG is the bare one (see [conventions](conventions.md)). As in the paper, the "
+        "top of the scale of ERR and κ-ERR is the largest label of a query. They have 1/rank "
+        "instead of the printed 1/n.",
         "",
         *claims(result),
         *(line for data in result.data for line in tables(result, data)),
-        *smaller(result),
+        *smaller_k(result),
         *as_printed(),
         *curves(result),
     ]
 
 
 def draw(result: TopkReproduction, folder: Path) -> None:
-    """Every figure as SVG."""
+    """Write every figure as SVG."""
     for name, figure in figures(result).items():
         save_figure(figure.plot(), folder / f"topk-{name}.svg")
 
@@ -80,63 +80,73 @@ def _step(result: TopkReproduction) -> str:
 
 
 def claims(result: TopkReproduction) -> list[str]:
-    """Which of them hold, case by case."""
+    """Return which of the claims hold, case by case."""
     claim_of = {(c.text, c.data, c.truth): c for c in result.claims()}
     texts = [text for text in CLAIMS if any(key[0] == text for key in claim_of)]
     rows = []
     for case in result.cases:
-        own = [claim_of.get((text, case.data, case.title)) for text in texts]
-        cells = ["" if c is None else f"{verdict(c.holds)}: {c.numbers}" for c in own]
+        case_claims = [claim_of.get((text, case.data, case.title)) for text in texts]
+        cells = ["" if c is None else f"{verdict(c.holds)}: {c.numbers}" for c in case_claims]
         rows.append([f"{case.data}, {case.title}", *cells])
     ahead = {
-        kind: joined([f"{printed_ahead(data, kind)} on {data}" for data in TABLES])
+        kind: join_names([f"{printed_ahead(data, kind)} on {data}" for data in TABLE_NUMBERS])
         for kind in KINDS
     }
     return [
         "### Which of the paper's claims hold",
         "",
         *(
-            f"{number}. *{capital(text)}*: {_summed([c for key, c in claim_of.items() if key[0] == text])}."
+            f"{number}. *{capitalise(text)}*: {_verdict_summary(_claims_of(result, text))}."
             for number, text in enumerate(texts, start=1)
         ),
         "",
-        "A point is a Focused ranker against one of its two parents (SVM-MAP and RankSVM, AdaRank and "
-        "RankBoost, ListNet and RankNet), or against top-k ListMLE, under one of the eleven measures. "
-        "Given are the points at which it is ahead; in brackets, at how many significantly (+), and at how "
-        "many it is significantly behind (-): p < 0.05 in a paired t-test over queries, two-sided, by "
-        "Holm's correction for all points with parents, or all with ListMLE, of a case. Significantly "
-        "better: at every point; comparable: significantly behind at none; almost all: more than half. "
-        "Claim 2 so counted is stricter than the paper: its own tables are not ahead at every point. Claim "
-        f"3 counts as the paper does, without a test, and asks for {printed_share('top-k'):.0%} of the "
-        "points, as many as in the paper's own Table 5. A "
-        "curve rises and falls if its maximum is above both ends, and varies by (max - min) / mean (the "
-        "paper speaks of the variance of the mean). "
-        "The paper names no test; of its printed values the Focused rankers are ahead of their parents at "
-        f"{ahead['top-k']} with top-k truth, and at {ahead['graded']} with graded labels.",
+        "A point compares a Focused ranker with one of its two parents, or with top-k ListMLE, "
+        "by one of the eleven measures. The parents are SVM-MAP and RankSVM, AdaRank and "
+        "RankBoost, ListNet and RankNet. The table counts the points at which it is ahead. "
+        "Brackets count the points at which it is significantly ahead (+) and significantly "
+        "behind (-): p < 0.05 in a two-sided paired t-test over queries. Holm's correction "
+        "covers all points of a case with parents, or all with ListMLE. Significantly better: "
+        "at every point; comparable: significantly behind at none; almost all: more than half. "
+        "Counted like this, claim 2 is stricter than the paper, whose own tables are not ahead "
+        "at every point. Claim 3 counts as the paper does, without a test. It requires "
+        f"{printed_share('top-k'):.0%} of the points, as many as in the paper's own Table 5. A "
+        "curve rises and falls if its maximum is above both ends. It varies by (max - min) / "
+        "mean (the paper has the variance of the mean). The paper names no test. In its printed "
+        f"values the Focused rankers are ahead of their parents at {ahead['top-k']} with top-k "
+        f"truth, and at {ahead['graded']} with graded labels.",
         "",
         *table(["claim", *(f"{number}." for number in range(1, len(texts) + 1))], rows),
         "",
     ]
 
 
-def _summed(own: Sequence[TopkClaim]) -> str:
-    holds = sum(claim.holds for claim in own)
-    if holds == 0:
-        return f"{verdict(False)} in any of {len(own)} cases" if len(own) > 1 else verdict(False)
-    return f"{verdict(True)} in {holds} of {len(own)} cases" if len(own) > 1 else verdict(True)
+def _claims_of(result: TopkReproduction, text: str) -> list[TopkClaim]:
+    return [claim for claim in result.claims() if claim.text == text]
+
+
+def _verdict_summary(claims_of_text: Sequence[TopkClaim]) -> str:
+    n_cases, n_holds = len(claims_of_text), sum(claim.holds for claim in claims_of_text)
+    if n_cases == 1:
+        return verdict(n_holds == 1)
+    if n_holds == 0:
+        return f"{verdict(False)} in any of {n_cases} cases"
+    return f"{verdict(True)} in {n_holds} of {n_cases} cases"
 
 
 def tables(result: TopkReproduction, data: str) -> list[str]:
-    """A data set's halves of a table, with the tests of its Focused rankers."""
-    shown = [case for case in result.of(data) if case.k in (0, PAPER_K)]
-    lines = [f"### {data} ({shown[0].queries:,} queries)", ""]
-    for case in shown:
+    """Return a data set's halves of a table, with the tests of its Focused rankers."""
+    cases = [case for case in result.of(data) if case.k in (0, PAPER_K)]
+    lines = [f"### {data} ({cases[0].queries:,} queries)", ""]
+    for case in cases:
         names = MEASURES[case.kind]
-        compared = case.own and not result.quick
+        compared = case.is_papers_own and not result.quick
         rows = [[name, *(_cell(case, r, m, compared) for m in names)] for r, name in NAMES.items()]
-        lines += [*table([capital(case.title), *names.values()], rows), ""]
+        lines += [*table([capitalise(case.title), *names.values()], rows), ""]
         if compared:
-            lines += [f"In brackets: as Table {TABLES[data]} prints it, and ours less that.", ""]
+            lines += [
+                f"In brackets: as Table {TABLE_NUMBERS[data]} prints it, and ours less that.",
+                "",
+            ]
         lines += [*tests(case), *_unfinished(case)]
     return lines
 
@@ -146,34 +156,34 @@ def _cell(case: TruthCase, ranker: str, measure: str, compared: bool) -> str:
     less = case.difference(ranker, measure)
     if less is None or not compared:
         return text
-    return f"{text} ({printed(case.data, case.kind, ranker, measure):.4f}, {less:+.4f})"
+    return f"{text} ({printed_value(case.data, case.kind, ranker, measure):.4f}, {less:+.4f})"
 
 
 def tests(case: TruthCase) -> list[str]:
-    """Differences and their p-values, in four of the measures."""
+    """Return differences and their p-values, in four of the measures."""
     names = MEASURES[case.kind]
-    shown = [list(names)[i] for i in TESTED]
+    measures = [list(names)[i] for i in TESTED_COLUMNS]
     rows = []
     for ranker, other in (*PARENTS, *RIVALS):
         comparison_of = {c.measure: c for c in case.comparisons_of(ranker, other)}
         rows.append(
-            [f"{NAMES[ranker]} - {NAMES[other]}", *(difference(comparison_of[m]) for m in shown)]
+            [f"{NAMES[ranker]} - {NAMES[other]}", *(difference(comparison_of[m]) for m in measures)]
         )
-    heads = [f"{capital(case.title)}: difference (p)", *(names[m] for m in shown)]
+    heads = [f"{capitalise(case.title)}: difference (p)", *(names[m] for m in measures)]
     return [*table(heads, rows), ""]
 
 
 def _unfinished(case: TruthCase) -> list[str]:
-    """Who was chosen although its fit had stopped too early."""
+    """Return which chosen fits had stopped too early."""
     early = {c.ranker: len(c.unfinished) for c in case.chosen if c.unfinished}
     if not early:
         return []
-    counts = joined([f"{n} of {NAMES[ranker]}" for ranker, n in early.items()])
+    counts = join_names([f"{n} of {NAMES[ranker]}" for ranker, n in early.items()])
     return [f"Chosen fits that stopped before they were optimal: {counts}.", ""]
 
 
-def smaller(result: TopkReproduction) -> list[str]:
-    """Every k that is not the paper's, in two measures."""
+def smaller_k(result: TopkReproduction) -> list[str]:
+    """Return every k that is not the paper's, in two measures."""
     cases = [case for case in result.cases if case.k not in (0, PAPER_K)]
     if not cases:
         return []
@@ -189,17 +199,19 @@ def smaller(result: TopkReproduction) -> list[str]:
 
 
 def as_printed() -> list[str]:
-    """Tables 4 and 5."""
+    """Return Tables 4 and 5 as the paper prints them."""
     lines = ["### As printed", ""]
-    for (data, kind), own in PRINTED.items():
-        head = f"Table {TABLES[data]}: {data}, {KINDS[kind]}"
-        rows = [[NAMES[ranker], *(f"{v:.4f}" for v in values)] for ranker, values in own.items()]
+    for (data, kind), values_of in printed_tables().items():
+        head = f"Table {TABLE_NUMBERS[data]}: {data}, {KINDS[kind]}"
+        rows = [
+            [NAMES[ranker], *(f"{v:.4f}" for v in values)] for ranker, values in values_of.items()
+        ]
         lines += [*table([head, *MEASURES[kind].values()], rows), ""]
     return lines
 
 
 def curves(result: TopkReproduction) -> list[str]:
-    """Figures 1 and 2 on this data."""
+    """Return Figures 1 and 2 on this data."""
     lines = ["### Figures 1 and 2: the balance factor", ""]
     for name, figure in figures(result).items():
         lines += [f"![{figure.title}](figures/topk-{name}.svg)", ""]
@@ -212,7 +224,7 @@ def curves(result: TopkReproduction) -> list[str]:
 
 
 def figures(result: TopkReproduction) -> dict[str, CurveFigure]:
-    """A figure for each data set: a row of panels for each truth, a column for each Focused ranker."""
+    """Return a figure for each data set: one row of panels per truth, one column per Focused ranker."""
     out = {}
     for number, data in enumerate(result.data, start=1):
         panels = tuple(
@@ -229,12 +241,12 @@ def figures(result: TopkReproduction) -> dict[str, CurveFigure]:
 
 
 def _panel(case: TruthCase, ranker: str) -> Panel:
-    own = {c.measure: c for c in case.curves if c.ranker == ranker}
-    drawn = dict(zip(CURVES, DRAWN[case.kind], strict=True))
+    curve_of = {c.measure: c for c in case.curves if c.ranker == ranker}
+    drawn = dict(zip(CURVES, CURVE_MEASURES[case.kind], strict=True))
     return Panel(
         f"{NAMES[ranker]}, {case.title}",
         "beta",
-        next(iter(own.values())).betas,
-        {curve: own[measure].values for curve, measure in drawn.items()},
+        next(iter(curve_of.values())).betas,
+        {curve: curve_of[measure].values for curve, measure in drawn.items()},
         ticks=(0.0, 0.25, 0.5, 0.75, 1.0),
     )

@@ -1,4 +1,4 @@
-"""What the TopRank paper says of its Figures 2 to 4, and what the tests say of that.
+"""Claims of the TopRank paper about its Figures 2 to 4, and whether the tests support them.
 
 Cheng, Sun, Xie, TopRank: a novel top-k ranking method based on rank aggregation, section 4.2.
 """
@@ -12,14 +12,14 @@ from typing import Any, Literal, Self
 
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments import PALETTE
-from podium_papers.figures import BarFigure
-from podium_papers.outcomes import (
-    DIGITS,
+from podium_papers.bar_figures import BarFigure
+from podium_papers.comparisons import (
+    EQUAL_DIGITS,
     MeanScore,
     PairedComparison,
-    RankerOutcome,
+    RankerScores,
     compare,
-    scores,
+    mean_scores,
 )
 
 Mode = Literal["paper", "best"]
@@ -34,32 +34,32 @@ NAMES = {
     "topslack": "TopSlack",
     "toprank": "TopRank",
 }
-"""Every ranker, and what the paper calls it."""
+"""Every ranker, and its name in the paper."""
 WEAK_BASES: dict[str, tuple[Literal["hull", "paper"], str]] = {
     "topslack-cut": ("hull", "toprank-cut"),
     "topslack-cut-paper": ("paper", "toprank-cut-paper"),
 }
-"""TopSlack with the mean ideal (``ideal="cut"``): its search, and the paper's vote over it."""
+"""TopSlack with the mean ideal (``ideal="cut"``): its search, and the name of the vote over it."""
 COLOURS = dict(zip(NAMES, PALETTE, strict=True))
 """The same ranker has the same colour in all figures."""
 
-POINTS = ("P@1", "P@3", "P@10", "NDCG@1", "NDCG@3", "NDCG@10")
-"""The six measures of the figures; MAP is ours."""
+FIGURE_MEASURES = ("P@1", "P@3", "P@10", "NDCG@1", "NDCG@3", "NDCG@10")
+"""The six measures of the figures; Podium adds MAP."""
 
-OTHERS = ("regression", "ranksvm", "listnet", "topmargin")
-"""To the paper's text on Figure 4, those that are no top-k rankers."""
+NOT_TOP_K = ("regression", "ranksvm", "listnet", "topmargin")
+"""Rankers of Figure 4 that the paper does not count as top-k rankers."""
 FIGURES: dict[int, tuple[tuple[str, str], ...]] = {
     2: (("topslack", "topmargin"),),
     3: (("toprank", "topslack"),),
-    4: tuple(("toprank", other) for other in (*OTHERS, "topk-listmle")),
+    4: tuple(("toprank", other) for other in (*NOT_TOP_K, "topk-listmle")),
 }
-"""Figure -> the rankers it compares."""
-TITLES = {"paper": "the paper's set-up", "best": "Podium's defaults"}
+"""Figure -> the pairs of rankers that it compares."""
+MODE_TITLES = {"paper": "the paper's set-up", "best": "Podium's defaults"}
 
 
 @dataclass(frozen=True)
 class Assertion:
-    """What the paper says: `ranker` is above `others`, at most or all points, significantly or not."""
+    """Assertion of the paper: `ranker` is better than `others` at most or all points, maybe significantly."""
 
     figure: int
     text: str
@@ -74,9 +74,9 @@ ASSERTIONS = (
               "topslack", ("topmargin",), "most"),
     Assertion(3, "TopRank is better than TopSlack at all points", "toprank", ("topslack",)),
     Assertion(4, "TopRank is significantly better than all that are no top-k rankers, at all points",
-              "toprank", OTHERS, significantly=True),
+              "toprank", NOT_TOP_K, significantly=True),
     Assertion(4, "Top-10 ListMLE is significantly better than all that are no top-k rankers, at all "
-              "points", "topk-listmle", OTHERS, significantly=True),
+              "points", "topk-listmle", NOT_TOP_K, significantly=True),
     Assertion(4, "ListNet is significantly better than Regression and Ranking SVM at all points "
               "(said of OHSUMED)", "listnet", ("regression", "ranksvm"), significantly=True),
     Assertion(4, "TopRank is better than Top-10 ListMLE at most points",
@@ -86,10 +86,10 @@ ASSERTIONS = (
 
 @dataclass(frozen=True)
 class TopRankClaim:
-    """An assertion of the paper on one data set, counted.
+    """Counts of an assertion of the paper on one data set.
 
-    Of `points` comparisons (a measure and one of the others each) the ranker is above in `better`,
-    significantly above in `above` and significantly below in `below`.
+    Of `points` comparisons (a measure and one of the others each) the ranker is better in `better`,
+    significantly better in `above` and significantly worse in `below`.
     """
 
     figure: int
@@ -105,7 +105,7 @@ class TopRankClaim:
 
 @dataclass(frozen=True)
 class BestCounts:
-    """At how many of the six measures TopRank is the best and second best of Figure 4's rankers."""
+    """Number of the six measures at which TopRank is the best and second best of Figure 4's rankers."""
 
     mode: str
     data: str
@@ -115,125 +115,131 @@ class BestCounts:
 
 @dataclass(frozen=True)
 class TopRankReproduction:
-    """What every ranker came to on every query, and the figures, tests and claims made of it."""
+    """Values of every ranker on every query, with the figures, tests and claims that follow."""
 
     modes: tuple[Mode, ...]
     quick: bool
     seed: int
-    outcomes: tuple[RankerOutcome, ...]
-    weak: tuple[RankerOutcome, ...] = ()
-    """TopSlack with ``ideal="cut"`` and the paper's vote over it; only with the paper's set-up."""
+    ranker_scores: tuple[RankerScores, ...]
+    weak: tuple[RankerScores, ...] = ()
+    """TopSlack with ``ideal="cut"`` and the paper's vote over it; empty without the paper's set-up."""
 
     def weak_tests(self) -> tuple[PairedComparison, ...]:
-        """Return the vote less its weak base: tests of their own, so that Figure 3 keeps its p-values."""
+        """Test the vote against its weak base, apart from Figure 3, which keeps its p-values."""
         pairs = [(vote, base) for base, (_, vote) in WEAK_BASES.items()]
-        return compare(self.weak, pairs, POINTS, seed=self.seed)
+        return compare(self.weak, pairs, FIGURE_MEASURES, seed=self.seed)
 
-    def of(self, mode: str) -> list[RankerOutcome]:
-        """The outcomes of one mode."""
+    def of(self, mode: str) -> list[RankerScores]:
+        """Return the rankers' scores of one mode."""
         if mode not in self.modes:
             raise UnknownNameError("mode of this reproduction", mode, self.modes)
-        return [outcome for outcome in self.outcomes if outcome.mode == mode]
+        return [scores for scores in self.ranker_scores if scores.mode == mode]
 
     def scores(self, mode: str) -> tuple[MeanScore, ...]:
-        """Means of the six measures and MAP, and their standard errors."""
-        return scores(self.of(mode), (*POINTS, "MAP"))
+        """Return means of the six measures and MAP, and their standard errors."""
+        return mean_scores(self.of(mode), (*FIGURE_MEASURES, "MAP"))
 
     def comparisons(
         self, mode: str, pairs: Sequence[tuple[str, str]]
     ) -> tuple[PairedComparison, ...]:
-        """Paired tests in the six measures, corrected for all of them."""
+        """Test pairs of rankers in the six measures, corrected for all tests."""
         key = (mode, tuple(pairs))
         if key not in self._comparisons:
-            self._comparisons[key] = compare(self.of(mode), pairs, POINTS, seed=self.seed)
+            self._comparisons[key] = compare(self.of(mode), pairs, FIGURE_MEASURES, seed=self.seed)
         return self._comparisons[key]
 
     @cached_property
     def _comparisons(
         self,
     ) -> dict[tuple[str, tuple[tuple[str, str], ...]], tuple[PairedComparison, ...]]:
-        """Those made so far: a figure and several claims have the same."""
+        """Tests of earlier calls: a figure and several claims use the same."""
         return {}
 
     def figure(self, number: int, mode: str) -> BarFigure:
-        """Figure 2, 3 or 4; call its plot()."""
+        """Return Figure 2, 3 or 4; its plot() draws it."""
         if number not in FIGURES:
             raise UsageError(f"expected figure 2, 3 or 4 of the TopRank paper, got {number!r}")
         tests = self.comparisons(mode, FIGURES[number])
         return bar_figure(number, mode, self.scores(mode), tests)
 
     def claims(self, mode: str) -> tuple[TopRankClaim, ...]:
-        """What the paper says, data set by data set."""
-        return tuple(claim for assertion in ASSERTIONS for claim in self._counted(assertion, mode))
+        """Return every claim of the paper, data set by data set."""
+        return tuple(
+            claim for assertion in ASSERTIONS for claim in self._count_assertion(assertion, mode)
+        )
 
-    def _counted(self, assertion: Assertion, mode: str) -> Iterator[TopRankClaim]:
-        drawn = any(
+    def _count_assertion(self, assertion: Assertion, mode: str) -> Iterator[TopRankClaim]:
+        is_drawn = any(
             (assertion.ranker, other) in FIGURES[assertion.figure] for other in assertion.others
         )
         pairs = (
             FIGURES[assertion.figure]
-            if drawn
+            if is_drawn
             else [(assertion.ranker, o) for o in assertion.others]
         )
         tests = [c for c in self.comparisons(mode, pairs) if c.other in assertion.others]
         for data in dict.fromkeys(c.data for c in tests):
-            here = [c for c in tests if c.data == data]
-            better = sum(c.sign > 0 for c in here)
-            above = sum(c.significant and c.sign > 0 for c in here)
-            below = sum(c.significant and c.sign < 0 for c in here)
-            reached = above if assertion.significantly else better
-            holds = reached == len(here) if assertion.share == "all" else 2 * reached > len(here)
+            data_tests = [c for c in tests if c.data == data]
+            n_tests, better = len(data_tests), sum(c.sign > 0 for c in data_tests)
+            n_above = sum(c.significant and c.sign > 0 for c in data_tests)
+            n_below = sum(c.significant and c.sign < 0 for c in data_tests)
+            reached = n_above if assertion.significantly else better
+            holds = reached == n_tests if assertion.share == "all" else 2 * reached > n_tests
             yield TopRankClaim(
                 assertion.figure,
                 assertion.text,
                 mode,
                 data,
-                len(here),
+                n_tests,
                 better,
-                above,
-                below,
+                n_above,
+                n_below,
                 bool(holds),
             )
 
-    def standings(self, mode: str) -> tuple[BestCounts, ...]:
-        """Where TopRank stands in Figure 4; who is equal to it is not above it."""
-        means = {(s.data, s.ranker, s.measure): round(s.mean, DIGITS) for s in self.scores(mode)}
+    def best_counts(self, mode: str) -> tuple[BestCounts, ...]:
+        """Count the measures at which TopRank is best or second in Figure 4; equal rankers are not better."""
+        means = {
+            (s.data, s.ranker, s.measure): round(s.mean, EQUAL_DIGITS) for s in self.scores(mode)
+        }
         rivals = [other for _, other in FIGURES[4]]
 
         def place(data: str, measure: str) -> int:
-            own = means[data, "toprank", measure]
-            return 1 + sum(means[data, rival, measure] > own for rival in rivals)
+            toprank_mean = means[data, "toprank", measure]
+            return 1 + sum(means[data, rival, measure] > toprank_mean for rival in rivals)
 
-        places = {d: [place(d, m) for m in POINTS] for d in dict.fromkeys(d for d, _, _ in means)}
+        places = {
+            d: [place(d, m) for m in FIGURE_MEASURES] for d in dict.fromkeys(d for d, _, _ in means)
+        }
         return tuple(
             BestCounts(mode, d, own_places.count(1), own_places.count(2))
             for d, own_places in places.items()
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave, before or after JSON."""
-        outcomes, weak = (
-            tuple(RankerOutcome.from_dict(outcome) for outcome in content[name])
-            for name in ("outcomes", "weak")
+        """Return the value that `to_dict` turned into plain values, before or after JSON."""
+        ranker_scores, weak = (
+            tuple(RankerScores.from_dict(scores) for scores in content[name])
+            for name in ("ranker_scores", "weak")
         )
-        return cls(tuple(content["modes"]), content["quick"], content["seed"], outcomes, weak)
+        return cls(tuple(content["modes"]), content["quick"], content["seed"], ranker_scores, weak)
 
 
 def bar_figure(
     number: int, mode: str, means: Sequence[MeanScore], tests: Sequence[PairedComparison]
 ) -> BarFigure:
-    """Figure 2, 3 or 4 of these means and tests."""
-    shown = {ranker for pair in FIGURES[number] for ranker in pair}
+    """Return Figure 2, 3 or 4 of these means and tests."""
+    rankers = {ranker for pair in FIGURES[number] for ranker in pair}
     return BarFigure(
-        title=f"TopRank, Figure {number}, {TITLES[mode]}",
-        names={ranker: name for ranker, name in NAMES.items() if ranker in shown},
-        measures=POINTS,
-        bars=tuple(s for s in means if s.ranker in shown and s.measure in POINTS),
+        title=f"TopRank, Figure {number}, {MODE_TITLES[mode]}",
+        names={ranker: name for ranker, name in NAMES.items() if ranker in rankers},
+        measures=FIGURE_MEASURES,
+        bars=tuple(s for s in means if s.ranker in rankers and s.measure in FIGURE_MEASURES),
         comparisons=tuple(tests),
-        colours={ranker: colour for ranker, colour in COLOURS.items() if ranker in shown},
+        colours={ranker: colour for ranker, colour in COLOURS.items() if ranker in rankers},
     )

@@ -1,13 +1,12 @@
-"""Figures 2 to 4 of the TopRank paper run anew: who is trained on what, and chosen how.
+"""Experiments of the TopRank paper, Figures 2 to 4: which rankers are trained, and how they are chosen.
 
 Cheng, Sun, Xie, TopRank: a novel top-k ranking method based on rank aggregation, section 4.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from joblib import delayed
@@ -20,9 +19,9 @@ from podium.experiments import (
     cache_key,
     data_fingerprint,
     run_or_load,
-    shortened,
+    shorten_fold,
 )
-from podium_papers.outcomes import RankerOutcome
+from podium_papers.comparisons import RankerScores
 from podium_papers.toprank.claims import (
     MODES,
     NAMES,
@@ -30,7 +29,13 @@ from podium_papers.toprank.claims import (
     Mode,
     TopRankReproduction,
 )
-from podium_papers.toprank.fits import REPORTED, Cell, Kept, kept_fold, weak_fold
+from podium_papers.toprank.rankers import (
+    REPORTED_MEASURES,
+    FoldResults,
+    TopRankCheckpoint,
+    run_fold_checkpoint,
+    run_weak_bases,
+)
 
 QUICK_QUERIES = 20
 
@@ -47,12 +52,12 @@ def reproduce(
 ) -> TopRankReproduction:
     """Train and test the paper's seven rankers on the folds of LETOR.
 
-    Every choice is made on a fold's validation queries: by P@10 where precision is reported, by
-    NDCG@10 where NDCG is (MAP is reported of the latter). ``"paper"``: TopSlack with the paper's
-    search and TopMargin, both for the first 10 places with C from 1e-5 to 1e5, and
-    ``TopRank(mode="paper")``; ``"best"``: the same rankers with Podium's own grids and ``TopRank()``.
-    Regression, Ranking SVM, ListNet and top-10 ListMLE are the same in both. With ``"paper"``, the vote is
-    also measured over TopSlack(ideal="cut"), a weak base on some data sets.
+    Every choice is made on a fold's validation queries: by P@10 for precision, by NDCG@10 for NDCG and
+    MAP. The mode ``"paper"`` has TopSlack with the paper's search and TopMargin, both for the first 10
+    places with C from 1e-5 to 1e5, and ``TopRank(mode="paper")``. The mode ``"best"`` has the same rankers
+    with Podium's own grids and ``TopRank()``. Regression, Ranking SVM, ListNet and top-10 ListMLE are the
+    same in both. The mode ``"paper"`` also measures the vote over TopSlack(ideal="cut"), which is a weak
+    base on some data sets.
 
     Parameters
     ----------
@@ -61,61 +66,79 @@ def reproduce(
     modes
         "paper", "best" or both.
     quick
-        A few queries of each part and no grids: to see that it works, not what comes out.
+        Use a few queries of each part and no grids. That shows that the code works; the results mean
+        nothing.
     n_jobs
-        Processes; the result does not depend on it.
+        Number of processes; the result does not depend on it.
     keep
-        A folder for the pieces of work that are done: a run that was ended goes on with the others.
+        Folder for finished pieces of work. A run that was interrupted does only the others. Pieces of
+        other data, settings or versions are done again.
     callback
-        Called after each fold and metric.
+        Called after each piece of work.
 
     Examples
     --------
     >>> from podium.data import kfold, make_synthetic
     >>> folds = kfold(make_synthetic(n_queries=60, n_docs=12, seed=0), 5)
-    >>> found = reproduce({"generated": folds}, modes=["paper"], quick=True)
-    >>> [claim.text for claim in found.claims("paper")][:1]
+    >>> result = reproduce({"generated": folds}, modes=["paper"], quick=True)
+    >>> [claim.text for claim in result.claims("paper")][:1]
     ['TopSlack is better than TopMargin at most points']
-    >>> found.figure(3, "paper").rankers
+    >>> result.figure(3, "paper").rankers
     ('topslack', 'toprank')
     """
-    asked = _modes(modes)
+    unique_modes = _check_modes(modes)
     check_seed(seed)
     folds = {
-        n: [shortened(f, QUICK_QUERIES) if quick else f for f in own] for n, own in data.items()
+        name: [shorten_fold(fold, QUICK_QUERIES) if quick else fold for fold in data_folds]
+        for name, data_folds in data.items()
     }
-    work = _work(folds, asked, quick, seed)
-    if not work:
+    calls = _plan(folds, unique_modes, quick, seed)
+    if not calls:
         raise UsageError("expected at least one data set, got none")
-    store: CheckpointStore[Kept] = CheckpointStore(None if keep is None else Path(keep), Kept)
-    # Each data set has its own: another one beside it changes none of its pieces.
-    prints = {n: cache_key([own, asked, quick, seed]) for n, own in data_fingerprint(folds).items()}
+    store: CheckpointStore[TopRankCheckpoint] = CheckpointStore(keep, TopRankCheckpoint)
+    # Each data set has a key of its own, so that another one beside it changes none of its pieces.
+    keys = {
+        name: cache_key([content, unique_modes, quick, seed])
+        for name, content in data_fingerprint(folds).items()
+    }
     results = run_or_load(
-        {str(piece): task for piece, task in work.items()},
+        {str(task): call for task, call in calls.items()},
         store,
-        {str(piece): prints[piece.data] for piece in work},
+        {str(task): keys[task.data] for task in calls},
         n_jobs,
         callback,
     )
-    cells: dict[tuple[str, int, str], Cell] = {}
-    for piece in work:
-        cell = cells.setdefault((piece.data, piece.fold, piece.metric), {})
-        cell |= {(mode, name): tested for mode, name, tested in results[str(piece)]}
-    outcomes = tuple(
-        _outcome(name, mode, ranker, cells) for name in data for mode in asked for ranker in NAMES
+    return _assemble(data, unique_modes, {task: results[str(task)] for task in calls}, quick, seed)
+
+
+def _assemble(
+    data: Iterable[str], modes: tuple[Mode, ...], results: Mapping[TopRankTask, TopRankCheckpoint],
+    quick: bool, seed: int,
+) -> TopRankReproduction:  # fmt: skip
+    """Join the folds of each ranker."""
+    fold_results: dict[tuple[str, int, str], FoldResults] = {}
+    for task, checkpoint in results.items():
+        results_of_fold = fold_results.setdefault((task.data, task.fold, task.metric), {})
+        results_of_fold |= {(mode, name): result for mode, name, result in checkpoint}
+    names = list(data)
+    scores = tuple(
+        _join_folds(name, mode, ranker, fold_results)
+        for name in names
+        for mode in modes
+        for ranker in NAMES
     )
     weak = tuple(
-        _outcome(name, "paper", ranker, cells)
-        for name in (data if "paper" in asked else ())
+        _join_folds(name, "paper", ranker, fold_results)
+        for name in (names if "paper" in modes else ())
         for base, (_, vote) in WEAK_BASES.items()
         for ranker in (base, vote)
     )
-    return TopRankReproduction(asked, quick, seed, outcomes, weak)
+    return TopRankReproduction(modes, quick, seed, scores, weak)
 
 
 @dataclass(frozen=True)
 class TopRankTask:
-    """A fold and a metric: the paper's rankers, or the vote over a weak base."""
+    """Task on a fold and a metric: the paper's rankers, or the vote over a weak base."""
 
     data: str
     fold: int
@@ -126,40 +149,42 @@ class TopRankTask:
         return f"{self.data}, fold {self.fold}, {self.metric}{', weak base' if self.weak else ''}"
 
 
-def _work(
+def _plan(
     folds: Mapping[str, Sequence[Fold]], modes: tuple[Mode, ...], quick: bool, seed: int
 ) -> dict[TopRankTask, Any]:
-    """Return every piece of work."""
-    work: dict[TopRankTask, Any] = {}
-    for name, own in folds.items():
-        for number, fold in enumerate(own, start=1):
-            for metric in REPORTED:
-                work[TopRankTask(name, number, metric)] = delayed(kept_fold)(
+    """Return every task and its call."""
+    calls: dict[TopRankTask, Any] = {}
+    for name, data_folds in folds.items():
+        for number, fold in enumerate(data_folds, start=1):
+            for metric in REPORTED_MEASURES:
+                calls[TopRankTask(name, number, metric)] = delayed(run_fold_checkpoint)(
                     fold, metric, modes, not quick, seed
                 )
                 if "paper" in modes:
-                    work[TopRankTask(name, number, metric, weak=True)] = delayed(weak_fold)(
+                    calls[TopRankTask(name, number, metric, weak=True)] = delayed(run_weak_bases)(
                         fold, metric, not quick, seed
                     )
-    return work
+    return calls
 
 
-def _modes(modes: Sequence[Mode]) -> tuple[Mode, ...]:
+def _check_modes(modes: Sequence[Mode]) -> tuple[Mode, ...]:
     for mode in modes:
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
     return tuple(dict.fromkeys(modes))
 
 
-def _outcome(
-    name: str, mode: Mode, ranker: str, cells: Mapping[tuple[str, int, str], Cell]
-) -> RankerOutcome:
-    """A ranker's folds put together, query by query."""
+def _join_folds(
+    name: str, mode: Mode, ranker: str, fold_results: Mapping[tuple[str, int, str], FoldResults]
+) -> RankerScores:
+    """Join the folds of a ranker, query by query."""
     values, settings, unfinished = {}, {}, {}
-    for metric, measures in REPORTED.items():
-        own = [c[mode, ranker] for (d, _, m), c in cells.items() if (d, m) == (name, metric)]
-        settings[metric] = tuple(t.settings for t in own)
-        unfinished[metric] = tuple(t.reason for t in own if t.reason)
+    for metric, measures in REPORTED_MEASURES.items():
+        fold_tests = [
+            c[mode, ranker] for (d, _, m), c in fold_results.items() if (d, m) == (name, metric)
+        ]
+        settings[metric] = tuple(t.settings for t in fold_tests)
+        unfinished[metric] = tuple(t.reason for t in fold_tests if t.reason)
         for measure in measures:
-            values[measure] = tuple(v for t in own for v in t.values[measure])
-    return RankerOutcome(name, mode, ranker, values, settings, unfinished)
+            values[measure] = tuple(v for t in fold_tests for v in t.values[measure])
+    return RankerScores(name, mode, ranker, values, settings, unfinished)

@@ -1,4 +1,4 @@
-"""What the page of the TopRank paper is made of: means, tests and claims, no queries."""
+"""Summary of the TopRank paper's results, for its page: means, tests and claims, no queries."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from podium_papers.figures import BarFigure
-from podium_papers.outcomes import MeanScore, PairedComparison, scores
-from podium_papers.records import from_json
-from podium_papers.toprank.approximation import BOUND, Approximation, approximations
+from podium_papers.bar_figures import BarFigure
+from podium_papers.comparisons import MeanScore, PairedComparison, mean_scores
+from podium_papers.json_values import from_json
+from podium_papers.toprank.approximation import PAPER_BOUND, Approximation, approximations
 from podium_papers.toprank.claims import (
+    FIGURE_MEASURES,
     FIGURES,
-    POINTS,
     BestCounts,
     TopRankClaim,
     TopRankReproduction,
@@ -21,8 +21,8 @@ from podium_papers.toprank.claims import (
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The ranker of each fold, and fits that stopped early, by the metric they were trained for."""
+class ChosenFits:
+    """Settings of the ranker of each fold, and fits that stopped early, by the metric of the training."""
 
     data: str
     ranker: str
@@ -32,60 +32,60 @@ class Fit:
 
 @dataclass(frozen=True)
 class ModeSummary:
-    """One set-up; `tests` are those of each figure."""
+    """Summary of one set-up; `tests` holds the tests of each figure."""
 
     scores: tuple[MeanScore, ...]
     tests: Mapping[str, tuple[PairedComparison, ...]]
     claims: tuple[TopRankClaim, ...]
     standings: tuple[BestCounts, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[ChosenFits, ...]
 
 
 @dataclass(frozen=True)
 class TopRankSummary:
-    """Every set-up of a reproduction."""
+    """Summary of every set-up of a reproduction."""
 
     quick: bool
     seed: int
     modes: Mapping[str, ModeSummary]
     weak_scores: tuple[MeanScore, ...]
     weak_tests: tuple[PairedComparison, ...]
-    """TopSlack with ``ideal="cut"``, and the paper's vote over it."""
+    """Tests of the paper's vote over TopSlack with ``ideal="cut"``."""
     approximations: tuple[Approximation, ...]
-    """Supervised Kemeny's distance against the least, on instances made for it."""
+    """Distances of Supervised Kemeny's orders and the least ones."""
 
     @classmethod
     def of(cls, result: TopRankReproduction) -> Self:
-        """Of a reproduction."""
+        """Summarise a reproduction."""
         return cls(
             result.quick, result.seed, {mode: _summary(result, mode) for mode in result.modes},
-            scores(result.weak, POINTS), result.weak_tests(), approximations(),
+            mean_scores(result.weak, FIGURE_MEASURES), result.weak_tests(), approximations(),
         )  # fmt: skip
 
     @property
     def claims(self) -> list[bool]:
         """Return for each claim of the paper, in each case, whether it holds."""
-        own = [claim.holds for mode in self.modes.values() for claim in mode.claims]
-        return [*own, all(one.ratio <= BOUND for one in self.approximations)]
+        verdicts = [claim.holds for mode in self.modes.values() for claim in mode.claims]
+        return [*verdicts, all(order.ratio <= PAPER_BOUND for order in self.approximations)]
 
     @property
     def data(self) -> tuple[str, ...]:
-        """The data sets."""
+        """Data sets."""
         first = next(iter(self.modes.values()))
         return tuple(dict.fromkeys(score.data for score in first.scores))
 
     def figure(self, number: int, mode: str) -> BarFigure:
-        """Figure 2, 3 or 4; call its plot()."""
-        own = self.modes[mode]
-        return bar_figure(number, mode, own.scores, own.tests[str(number)])
+        """Return Figure 2, 3 or 4; its plot() draws it."""
+        summary = self.modes[mode]
+        return bar_figure(number, mode, summary.scores, summary.tests[str(number)])
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """What `to_dict` gave, before or after JSON."""
+        """Return the value that `to_dict` turned into plain values, before or after JSON."""
         return from_json(cls, content)
 
 
@@ -94,6 +94,6 @@ def _summary(result: TopRankReproduction, mode: str) -> ModeSummary:
         result.scores(mode),
         {str(number): result.comparisons(mode, pairs) for number, pairs in FIGURES.items()},
         result.claims(mode),
-        result.standings(mode),
-        tuple(Fit(o.data, o.ranker, o.settings, o.unfinished) for o in result.of(mode)),
+        result.best_counts(mode),
+        tuple(ChosenFits(o.data, o.ranker, o.settings, o.unfinished) for o in result.of(mode)),
     )

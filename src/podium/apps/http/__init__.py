@@ -1,1 +1,1 @@
-"""What both web apps share about HTTP: who may ask, how often, and with which headers and bodies."""
+"""The HTTP layer of both web apps: refusals, headers, bodies, limits, connections, OpenAPI."""

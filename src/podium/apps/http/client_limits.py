@@ -1,4 +1,4 @@
-"""How often each client may do something; memory is bounded however many clients there are."""
+"""Rate limits: how often each client may do something, in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 MAX_CLIENTS = 10_000
-"""Clients that are remembered; beyond that the one that was away for longest is forgotten."""
+"""Clients that are remembered; one more, and the one that was away for longest is forgotten."""
 
 BURST_SECONDS = 10
 """Requests of so many seconds may come at once: browsers load pages with all their files in bursts."""

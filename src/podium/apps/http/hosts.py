@@ -1,4 +1,4 @@
-"""Which host names a server answers to.
+"""Host names that a server answers to.
 
 A page of another site can let its own name lead to 127.0.0.1 (DNS rebinding). A browser then takes this
 server for that site and lets the page read all answers. The header Host still has the name of that site.
@@ -87,7 +87,7 @@ def is_loopback(address: str) -> bool:
 
 
 def check_host_name(name: str) -> None:
-    """Raise if a setting is no name of a host, and not ``*``."""
+    """Raise if a setting is neither a host name nor ``*``."""
     if name != ANY_HOST and host_name(name) is None:
         raise UsageError(
             f"expected the name of a host, such as shop.example.org, got {name!r:.100}"

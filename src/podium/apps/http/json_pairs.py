@@ -10,51 +10,77 @@ from msgspec import inspect
 
 PairCounter = Callable[[Any], int]
 
+_NUMBERS = (inspect.IntType, inspect.FloatType)
+_TEXTS = (inspect.StrType, inspect.LiteralType, inspect.DateType, inspect.AnyType)
+_EMPTY_DEFAULTS = (msgspec.NODEFAULT, list, dict)
+_encode = msgspec.json.Encoder().encode
+
 
 def pair_counter(kind: Any) -> PairCounter:
     """Return a function that counts the pairs in a value of this type, and the colons in its strings.
 
-    Fields that have their default are not counted, nor colons in the keys of dictionaries: a body that has
-    either has more colons than the count says, never fewer.
+    Fields that have their default are not counted, nor some colons in keys: a body that has either has
+    more colons than the count says, never fewer.
 
     Examples
     --------
     >>> pair_counter(dict[str, list[float]])({"a": [1.0], "b": [2.0, 3.0]})
     2
-    >>> pair_counter(Any)({"a": {"b": "c:d"}})
-    3
+    >>> pair_counter(list[dict[str, str]])([{"a": "b:c"}])
+    2
     """
     return _counter(inspect.type_info(kind)) or (lambda value: 0)
 
 
 def _counter(kind: inspect.Type) -> PairCounter | None:
     """Return the counter of a type; None if its values have neither pairs nor strings."""
+    kind = _without_metadata(kind)
+    if isinstance(kind, inspect.UnionType) and not any(map(_counter, kind.types)):
+        return None
+    if _is_encodable(kind):  # to encode a value counts fastest
+        return (
+            None
+            if isinstance(kind, (*_NUMBERS, inspect.BoolType, inspect.NoneType))
+            else _count_colons
+        )
     if isinstance(kind, inspect.StructType):
         return _struct_counter(kind)
     if isinstance(kind, inspect.ListType):
         return _list_counter(_counter(kind.item_type))
     if isinstance(kind, inspect.DictType):
         return _dict_counter(_counter(kind.value_type))
+    return _union_counter(kind) if isinstance(kind, inspect.UnionType) else None
+
+
+def _is_encodable(kind: inspect.Type) -> bool:
+    """Return whether a value that is encoded again has no more colons than its body, and few numbers."""
+    kind = _without_metadata(kind)
+    if isinstance(kind, inspect.StructType):
+        return kind.cls.__struct_config__.omit_defaults and all(
+            field.default_factory in _EMPTY_DEFAULTS and _is_encodable(field.type)
+            for field in kind.fields
+        )
     if isinstance(kind, inspect.UnionType):
-        return _union_counter(kind)
-    if isinstance(kind, inspect.AnyType):
-        return count_pairs
-    if isinstance(kind, inspect.Metadata):
-        return _counter(kind.type)
-    return _count_colons if isinstance(kind, inspect.StrType) else None
+        return all(map(_is_encodable, kind.types))
+    if isinstance(kind, inspect.ListType | inspect.DictType):
+        item = kind.item_type if isinstance(kind, inspect.ListType) else kind.value_type
+        return _is_encodable(item) and not _is_number(item)
+    return isinstance(kind, (*_NUMBERS, *_TEXTS, inspect.BoolType, inspect.NoneType))
 
 
-def count_pairs(value: Any) -> int:
-    """Return the pairs in a value of any type that JSON has, and the colons in its strings."""
-    if isinstance(value, dict):
-        return len(value) + sum(map(count_pairs, value.values()))
-    if isinstance(value, list):
-        return sum(map(count_pairs, value))
-    return value.count(":") if isinstance(value, str) else 0
+def _is_number(kind: inspect.Type) -> bool:
+    kind = _without_metadata(kind)
+    if isinstance(kind, inspect.UnionType):
+        return any(map(_is_number, kind.types))
+    return isinstance(kind, _NUMBERS)
 
 
-def _count_colons(value: str) -> int:
-    return value.count(":")
+def _count_colons(value: Any) -> int:
+    """Return the colons of a value that is encoded again; -1 if it cannot be."""
+    try:
+        return _encode(value).count(b":")
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return -1  # such as a number of more than 64 bits
 
 
 def _struct_counter(kind: inspect.StructType) -> PairCounter:
@@ -86,22 +112,22 @@ def _dict_counter(inner: PairCounter | None) -> PairCounter:
     return lambda value: len(value) + sum(map(inner, value.values()))
 
 
-def _union_counter(kind: inspect.UnionType) -> PairCounter | None:
-    """Choose the counter by the type of a value; msgspec allows one kind of each in a union."""
-    counters: dict[type, PairCounter] = {}
-    for choice in kind.types:
-        inner, plain = _counter(choice), _without_metadata(choice)
-        if inner is None:
-            continue
-        if isinstance(plain, inspect.StructType):
-            counters[plain.cls] = inner
-        elif isinstance(plain, inspect.ListType):
-            counters[list] = inner
-        else:
-            counters[dict if isinstance(plain, inspect.DictType) else str] = inner
-    if not counters:
-        return None
+def _union_counter(kind: inspect.UnionType) -> PairCounter:
+    """Choose the counter by the type of a value; msgspec allows one list and one mapping in a union."""
+    counters: dict[type, PairCounter] = {str: _count_colons}
+    for choice in map(_without_metadata, kind.types):
+        inner = _counter(choice)
+        if inner is not None:
+            counters[_value_type(choice)] = inner
     return lambda value: counters[type(value)](value) if type(value) in counters else 0
+
+
+def _value_type(kind: inspect.Type) -> type:
+    if isinstance(kind, inspect.StructType):
+        return kind.cls
+    if isinstance(kind, inspect.ListType):
+        return list
+    return dict if isinstance(kind, inspect.DictType) else str
 
 
 def _without_metadata(kind: inspect.Type) -> inspect.Type:

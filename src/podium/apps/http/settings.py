@@ -1,4 +1,4 @@
-"""What can be set about who may ask, and how often."""
+"""Access settings of both web apps: trusted hosts and proxies, and how often a client may ask."""
 
 from __future__ import annotations
 

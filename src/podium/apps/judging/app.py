@@ -1,4 +1,4 @@
-"""The judging web app, put together."""
+"""make_app: the judging web app from its parts."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from podium.apps.http.gate import Gate
+from podium.apps.http.access_gate import Gate
 from podium.apps.http.head_requests import HeadRequests
-from podium.apps.judging.admin import admin_routes
-from podium.apps.judging.api import api_routes
-from podium.apps.judging.desk import Desk
-from podium.apps.judging.entry import entry_routes
-from podium.apps.judging.gatekeeper import Gatekeeper
-from podium.apps.judging.headers import SecurityHeaders
-from podium.apps.judging.images import Images
+from podium.apps.http.security_headers import SecurityHeaders
+from podium.apps.judging.access_gate import Gatekeeper
+from podium.apps.judging.admin_actions import make_admin_actions
+from podium.apps.judging.admin_pages import make_admin_pages
+from podium.apps.judging.admin_routes import make_admin_routes
+from podium.apps.judging.api_routes import make_api_routes
+from podium.apps.judging.assessor_routes import make_assessor_routes
+from podium.apps.judging.images import ImageFolder
+from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.links import Links
-from podium.apps.judging.people import people_routes
-from podium.apps.judging.questions import Questions
+from podium.apps.judging.member_cache import MemberCache
+from podium.apps.judging.openapi import make_openapi_routes
+from podium.apps.judging.questions import SignedQuestions
 from podium.apps.judging.refusals import Refuser
 from podium.apps.judging.rendering import HERE, Pages
-from podium.apps.judging.roster import Roster
-from podium.apps.judging.security import Guard
 from podium.apps.judging.settings import JudgingSettings
+from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_routes import make_sign_in_routes
 from podium.labelling.store import Store
 
 
-class _Static(StaticFiles):
-    """Scripts and styles, asked for anew each time: after an update no page has an old one."""
+class _StaticFiles(StaticFiles):
+    """Scripts and styles; browsers ask for them each time, so that no page has old ones after an update."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -42,14 +45,14 @@ class _Static(StaticFiles):
 def make_app(
     store: Store, *, secret: bytes | str, settings: JudgingSettings | None = None
 ) -> FastAPI:
-    """The judging web app on a store.
+    """Return the judging web app on a store.
 
     Parameters
     ----------
     store
-        Where queries, tasks and members are, and events go; the app does not close it.
+        The store of queries, tasks, members and events; the app does not close it.
     secret
-        Signs links, cookies and questions: keep it, or all of them are void.
+        Signs links, cookies and questions; with another secret all of them are void.
     settings
         See JudgingSettings.
 
@@ -65,15 +68,15 @@ def make_app(
     links = Links(secret)
     pages = Pages(settings.title)
     refuser = Refuser(pages)
-    guard = Guard(links, Roster(store, settings.members_seconds), settings)
-    questions = Questions(links.key("question"), settings.repeats, settings.repeat_gap)
-    images = None if settings.images is None else Images(settings.images, links.key("image"))
-    desk = Desk(store, questions, settings, images)
+    guard = Guard(links, MemberCache(store, settings.members_seconds), settings)
+    questions = SignedQuestions(links.key("question"), settings.repeats, settings.repeat_gap)
+    images = None if settings.images is None else ImageFolder(settings.images, links.key("image"))
+    service = JudgingService(store, questions, settings, images)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        desk.close()
+        service.close()
 
     app = FastAPI(
         title=settings.title,
@@ -87,12 +90,15 @@ def make_app(
     gate = Gate(settings.access, settings.own_hosts)
     app.add_middleware(HeadRequests)
     app.add_middleware(Gatekeeper, gate=gate, refuser=refuser)
-    app.add_middleware(SecurityHeaders, secure=settings.secure)
-    app.include_router(api_routes(desk, guard, settings))
-    app.include_router(entry_routes(guard, pages, settings))
-    app.include_router(people_routes(desk, guard, pages, images))
-    app.include_router(admin_routes(store, guard, pages, settings))
-    # The app's own, and what all pages share.
-    static = _Static(directory=HERE / "static", packages=[("podium.apps", "static")])
+    app.add_middleware(SecurityHeaders, is_https=settings.secure)
+    app.include_router(make_api_routes(service, guard, settings))
+    app.include_router(make_sign_in_routes(guard, pages, settings))
+    app.include_router(make_assessor_routes(service, guard, pages, images))
+    app.include_router(make_admin_routes(store, guard, pages, settings))
+    app.include_router(make_admin_pages(service, guard, pages))
+    app.include_router(make_admin_actions(store, guard, settings))
+    app.include_router(make_openapi_routes())
+    # The files of this app, and those that all apps share.
+    static = _StaticFiles(directory=HERE / "static", packages=[("podium.apps", "static")])
     app.mount("/static", static, name="static")
     return app

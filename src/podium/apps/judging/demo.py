@@ -1,43 +1,43 @@
-"""A ready pool: a few queries of the demo's corpus with what BM25 finds for them."""
+"""The pool of the judging demo: a few queries about Python, with the documents that BM25 finds."""
 
 from __future__ import annotations
 
 import html
 
-from podium.experiments.stdlib import LibraryEntry, library_index, search_problem
+from podium.experiments.demo_corpus import LibraryEntry, library_index, search_problem
 from podium.labelling.assignments import Assignment
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 
-QUERIES = ("copy-file", "random-choice", "wrap-text", "glob-recursive")
-"""Of the corpus's queries those that BM25 answers with both good and bad."""
+DEMO_QUERIES = ("copy-file", "random-choice", "wrap-text", "glob-recursive")
+"""Ids of queries of the corpus for which BM25 finds both good and bad documents."""
 
-DEPTH, TOP = 12, 3
-"""Documents of a query, and places to be filled."""
+DEMO_DEPTH, DEMO_K = 12, 3
+"""Documents per query, and how many of them to find."""
 
-LONGEST = 600
-"""Characters of a docstring that are shown."""
+MAX_DOCSTRING_CHARACTERS = 600
+"""Characters of a docstring on screen."""
 
 
 def demo_pool() -> Pool:
-    """Everyday questions about Python, each with the best twelve by BM25 of its standard library."""
+    """Return everyday questions about Python, each with the best documents of its library by BM25."""
     problem = search_problem()
     index = library_index(problem.documents)
     documents = {document.id: document for document in problem.documents}
     judged = {query.id: query for query in problem.queries}
     queries = []
-    for query in (judged[name] for name in QUERIES):
-        hits = index.search(query.text, DEPTH)
-        found = tuple(
+    for query in (judged[name] for name in DEMO_QUERIES):
+        hits = index.search(query.text, DEMO_DEPTH)
+        pool_documents = tuple(
             PoolDocument(doc, _markup(documents[doc]), "html", doc, float(score))
             for doc, score in zip(hits.docids, hits.scores, strict=True)
         )
-        queries.append(PoolQuery(query.id, query.text, query.description, found))
+        queries.append(PoolQuery(query.id, query.text, query.description, pool_documents))
     return Pool(tuple(queries))
 
 
 def demo_assignments(assessor: str) -> list[Assignment]:
-    """Pairs for all queries but the last, and grades for that."""
-    *pairs, last = QUERIES
+    """Return pairs for all queries but the last, and grades for the last."""
+    *pairs, last = DEMO_QUERIES
     return [
         *(Assignment(assessor, query, "preference") for query in pairs),
         Assignment(assessor, last, "grade"),
@@ -45,12 +45,12 @@ def demo_assignments(assessor: str) -> list[Assignment]:
 
 
 def _markup(document: LibraryEntry) -> str:
-    """The signature, the first paragraph as such, the rest as it stands."""
-    first, _, rest = document.body[:LONGEST].partition("\n\n")
+    """Return the signature, the first paragraph and the rest of a docstring as HTML."""
+    first, _, rest = document.body[:MAX_DOCSTRING_CHARACTERS].partition("\n\n")
     parts = {
         "<p><code>{}</code></p>": document.signature,
         "<p>{}</p>": " ".join(first.split()),
         "<pre>{}</pre>": rest.rstrip(),
     }
-    shown = [form.format(html.escape(text)) for form, text in parts.items() if text]
-    return "".join(shown) or f"<p>A {document.kind} without a docstring.</p>"
+    paragraphs = [form.format(html.escape(text)) for form, text in parts.items() if text]
+    return "".join(paragraphs) or f"<p>A {document.kind} without a docstring.</p>"

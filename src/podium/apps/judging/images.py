@@ -1,4 +1,4 @@
-"""Images of documents: files of one folder, at addresses that nobody can make up."""
+"""Images of documents: files of one folder, at signed addresses."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
 ImageAddress = Callable[[str], str | None]
-"""From how a document names an image to where it is on this server; None for one that is not."""
+"""The name of an image in a document -> its address on this server; None if it is not there."""
 
-IMAGES = "/images/"
+IMAGES_PATH = "/images/"
 IMAGE_TYPES = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
     ".webp": "image/webp", ".avif": "image/avif", ".svg": "image/svg+xml",
 }  # fmt: skip
-"""What a browser shows as an image, by the ending of its name."""
+"""The media types of images, by the ending of the file name."""
 
 
-class Images:
-    """The images of a folder: to know the address of one is to have been shown it.
+class ImageFolder:
+    """The images of a folder, at addresses that nobody can guess.
 
-    An address has a proof in it. Assessors see those of their own documents, and can make no other.
+    An address contains a proof. Assessors see the addresses of their own documents and can make no others.
 
     Parameters
     ----------
     folder
-        Where the files are.
+        The folder of the files.
     key
-        Makes the proofs.
+        Signs the proofs.
 
     Examples
     --------
-    >>> images = Images(Path("."), b"a key")
+    >>> images = ImageFolder(Path("."), b"a key")
     >>> address = images.address("cats/a.png")
     >>> address.endswith("/cats/a.png"), images.address("../a.png")
     (True, None)
@@ -42,15 +42,15 @@ class Images:
         self._folder, self._key = folder, key
 
     def address(self, path: str) -> str | None:
-        """Where an image of a document is; None for one elsewhere, or a way out of the folder."""
-        plain = image_address(path)
-        if plain is None:
+        """Return the signed address of an image; None if it is on another server or outside the folder."""
+        unsigned = image_address(path)
+        if unsigned is None:
             return None
-        inside = plain.removeprefix(IMAGES)
-        return f"{IMAGES}{self._proof(unquote(inside))}/{inside}"
+        inside = unsigned.removeprefix(IMAGES_PATH)
+        return f"{IMAGES_PATH}{self._proof(unquote(inside))}/{inside}"
 
     def file(self, address: str) -> tuple[Path, str] | None:
-        """The file at an address (without IMAGES) and its type; None where there is none."""
+        """Return the file at an address (without IMAGES_PATH) and its media type, or None."""
         proof, _, path = address.partition("/")
         if not hmac.compare_digest(proof.encode("utf-8", "replace"), self._proof(path).encode()):
             return None
@@ -61,7 +61,7 @@ class Images:
 
 
 def image_address(path: str) -> str | None:
-    """The address of an image on this server; None for one elsewhere, or a way out of the folder.
+    """Return the unsigned address of an image; None if it is on another server or outside the folder.
 
     Examples
     --------
@@ -74,28 +74,28 @@ def image_address(path: str) -> str | None:
         return None
     if parts.scheme or parts.netloc:
         return None
-    inside = unquote(parts.path).removeprefix(IMAGES)
-    place = PurePosixPath(inside)
-    hidden = any(part.startswith(".") for part in place.parts)
-    if place.is_absolute() or hidden or "\\" in inside or not inside.isprintable():
+    inside = unquote(parts.path).removeprefix(IMAGES_PATH)
+    file = PurePosixPath(inside)
+    is_hidden = any(part.startswith(".") for part in file.parts)
+    if file.is_absolute() or is_hidden or "\\" in inside or not inside.isprintable():
         return None
-    if place.suffix.lower() not in IMAGE_TYPES:
+    if file.suffix.lower() not in IMAGE_TYPES:
         return None
-    return IMAGES + quote(str(place))
+    return IMAGES_PATH + quote(str(file))
 
 
 def image_file(folder: Path, path: str) -> tuple[Path, str] | None:
-    """The file of an image and its type; None where there is none in the folder.
+    """Return the file of an image and its media type; None if the folder has no such image.
 
-    Whatever the path says, links in the folder included, the file is inside it.
+    The file is always inside the folder, also if the path or a symbolic link points elsewhere.
     """
     if image_address(quote(path, safe="/")) is None:
         return None
     try:
         root = folder.resolve(strict=True)
         file = (root / path).resolve(strict=True)
-        inside = file.is_relative_to(root) and file.is_file()
+        is_inside = file.is_relative_to(root) and file.is_file()
     except (OSError, ValueError, RuntimeError):
         return None
-    kind = IMAGE_TYPES.get(file.suffix.lower())
-    return (file, kind) if inside and kind is not None else None
+    media_type = IMAGE_TYPES.get(file.suffix.lower())
+    return (file, media_type) if is_inside and media_type is not None else None

@@ -1,4 +1,4 @@
-"""Signed links: who somebody is, in which role, until when; nobody needs a password."""
+"""Personal links: signed tokens that say who a member is, in which role, until when."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typing import Any, get_args
 from itsdangerous import BadData, URLSafeSerializer
 
 from podium.errors import UsageError
-from podium.labelling.store.contents import Role
+from podium.labelling.store.members import Role
 
 LINK_DAYS = 60.0
-"""How long a link works unless something else is said."""
+"""How long a link works by default."""
 
-MIN_SECRET = 16
-"""Bytes of a secret at least."""
+MIN_SECRET_BYTES = 16
+"""The shortest secret."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True)
-class Pass:
-    """What a link or a cookie says.
+class Credential:
+    """The content of a link or a cookie.
 
     Parameters
     ----------
     member, role
-        Who somebody is.
+        The member, and what the member may do.
     expires
         When it ends, in seconds since 1970.
     generation
-        Which of the member's links it is; see ``Store.renew_links``.
+        How often the member's links were renewed; see ``Store.renew_links``.
     """
 
     member: str
@@ -45,7 +45,7 @@ class Pass:
 
 
 def make_secret() -> str:
-    """A new secret for signing."""
+    """Return a new secret for signing."""
     return secrets.token_urlsafe(32)
 
 
@@ -69,29 +69,31 @@ class Links:
 
     def __init__(self, secret: bytes | str) -> None:
         raw = secret.encode() if isinstance(secret, str) else bytes(secret)
-        if len(raw) < MIN_SECRET:
-            raise UsageError(f"expected a secret of {MIN_SECRET} bytes or more, got {len(raw)}")
+        if len(raw) < MIN_SECRET_BYTES:
+            raise UsageError(
+                f"expected a secret of {MIN_SECRET_BYTES} bytes or more, got {len(raw)}"
+            )
         self._secret = raw
-        self._signed = {
-            what: URLSafeSerializer(
+        self._serializers = {
+            use: URLSafeSerializer(
                 raw,
-                salt=f"podium.judging.{what}",
+                salt=f"podium.judging.{use}",
                 signer_kwargs={"digest_method": hashlib.sha256, "key_derivation": "hmac"},
             )
-            for what in ("link", "cookie")
+            for use in ("link", "cookie")
         }
 
-    def key(self, what: str) -> bytes:
-        """A key of its own for each use of the secret."""
-        return hmac.digest(self._secret, f"podium.judging.{what}".encode(), "sha256")
+    def key(self, use: str) -> bytes:
+        """Return the key for one use of the secret; each use has its own."""
+        return hmac.digest(self._secret, f"podium.judging.{use}".encode(), "sha256")
 
     def token(
         self, member: str, role: Role, lifetime: timedelta | None = None, generation: int = 0
     ) -> str:
-        """What stands in a personal link; `generation` is the member's in the store."""
+        """Return the token of a personal link; `generation` is the member's in the store."""
         lifetime = timedelta(days=LINK_DAYS) if lifetime is None else lifetime
         expires = int(time.time() + lifetime.total_seconds())
-        return self._sign("link", Pass(member, role, expires, generation))
+        return self._sign("link", Credential(member, role, expires, generation))
 
     def url(
         self,
@@ -101,54 +103,58 @@ class Links:
         lifetime: timedelta | None = None,
         generation: int = 0,
     ) -> str:
-        """A personal link."""
+        """Return a personal link."""
         return f"{base_url.rstrip('/')}/enter/{self.token(member, role, lifetime, generation)}"
 
-    def read(self, token: str) -> Pass | None:
-        """What a link says; None if it is forged, of another server, or too old."""
+    def read(self, token: str) -> Credential | None:
+        """Return the content of a link's token; None if it is forged, of another server, or too old."""
         return self._read("link", token)
 
-    def cookie(self, known: Pass) -> str:
-        """What the browser keeps once a link was opened; it ends with the link."""
-        return self._sign("cookie", known)
+    def cookie_value(self, holder: Credential) -> str:
+        """Return the cookie that the browser keeps after signing in; it ends with the link."""
+        return self._sign("cookie", holder)
 
-    def read_cookie(self, value: str) -> Pass | None:
-        """What a cookie says; None as with links."""
+    def read_cookie(self, value: str) -> Credential | None:
+        """Return the content of a cookie; None in the same cases as for links."""
         return self._read("cookie", value)
 
-    def csrf(self, known: Pass) -> str:
-        """What a page must send with every change, and other sites cannot know.
+    def csrf_token(self, holder: Credential) -> str:
+        """Return what a page must send with every change, and other sites cannot know.
 
-        The same for every cookie of a member: a page that was open before the link was opened again can
-        still send what it kept.
+        It is the same for every cookie of a member: a page that was open before the link was opened again
+        can still send its events.
         """
-        who = f"{known.role}:{known.member}".encode()
-        return hmac.new(self.key("csrf"), who, "sha256").hexdigest()[:40]
+        identity = f"{holder.role}:{holder.member}".encode()
+        return hmac.new(self.key("csrf"), identity, "sha256").hexdigest()[:40]
 
-    def is_csrf(self, known: Pass, token: str) -> bool:
-        """Whether a request comes from one of our pages."""
-        return hmac.compare_digest(self.csrf(known).encode(), token.encode("utf-8", "replace"))
+    def is_csrf_token(self, holder: Credential, token: str) -> bool:
+        """Return whether a token is the one that our pages send for this member."""
+        return hmac.compare_digest(
+            self.csrf_token(holder).encode(), token.encode("utf-8", "replace")
+        )
 
     def form_token(self, visit: str, token: str) -> str:
-        """Return what the form of a link's page must send; it belongs to the link and a browser's visit."""
+        """Return what the form of the sign-in page must send, for this link and this browser's visit."""
         return hmac.new(self.key("form"), f"{visit}:{token}".encode(), "sha256").hexdigest()
 
     def is_form_token(self, visit: str, token: str, form_token: str) -> bool:
-        """Return whether a form was sent by the page of this link, in the same browser."""
+        """Return whether the sign-in page of this link sent a form, in the same browser."""
         expected = self.form_token(visit, token).encode()
         return bool(visit) and hmac.compare_digest(expected, form_token.encode("utf-8", "replace"))
 
-    def _sign(self, what: str, known: Pass) -> str:
-        said = [known.member, known.role, known.expires, known.generation]
-        signed = self._signed[what].dumps(said)
+    def _sign(self, use: str, holder: Credential) -> str:
+        content = [holder.member, holder.role, holder.expires, holder.generation]
+        signed = self._serializers[use].dumps(content)
         return signed.decode() if isinstance(signed, bytes) else signed
 
-    def _read(self, what: str, text: str) -> Pass | None:
+    def _read(self, use: str, text: str) -> Credential | None:
         try:
-            said: Any = self._signed[what].loads(text)
-            member, role, expires, generation = said if len(said) == 4 else [*said, 0]  # once three
+            content: Any = self._serializers[use].loads(text)
+            if len(content) == 3:  # older links have no generation
+                content = [*content, 0]
+            member, role, expires, generation = content
         except (BadData, ValueError, TypeError):
             return None
         if role not in ROLES or not isinstance(expires, int) or expires <= time.time():
             return None
-        return Pass(str(member), role, expires, generation)
+        return Credential(str(member), role, expires, generation)

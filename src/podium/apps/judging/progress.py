@@ -1,4 +1,4 @@
-"""How far everybody is: by query and by assessor."""
+"""Progress of all judging: by query and by assessor."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podium.labelling.tasks import Task
 
 
 @dataclass(frozen=True)
-class Line:
-    """The work on some tasks together.
+class ProgressRow:
+    """The work on some tasks together: those of a query, or of an assessor.
 
     Parameters
     ----------
     name, text
-        The id of a query or of an assessor, and how people call it.
+        The id of a query or of an assessor, and its text or name for people.
     tasks, finished
         How many there are, and how many are done.
     judged, remaining
@@ -25,7 +25,7 @@ class Line:
     active_seconds
         Time spent.
     changed
-        When something happened last: milliseconds since 1970, 0 for never.
+        When the last event came: milliseconds since 1970, 0 for never.
     """
 
     name: str
@@ -39,57 +39,57 @@ class Line:
 
     @property
     def share(self) -> float:
-        """The part that is done, from 0 to 1."""
+        """The finished share, from 0 to 1."""
         total = self.judged + self.remaining
         return self.judged / total if total else 1.0 if self.finished == self.tasks else 0.0
 
 
 @dataclass(frozen=True)
 class ProgressReport:
-    """Where all work stands."""
+    """The progress in total, by query and by assessor; and all tasks by id."""
 
-    total: Line
-    queries: tuple[Line, ...]
-    assessors: tuple[Line, ...]
+    total: ProgressRow
+    queries: tuple[ProgressRow, ...]
+    assessors: tuple[ProgressRow, ...]
     tasks: dict[str, Task]
 
     def query_text(self, query: str) -> str:
-        """How people call a query."""
-        return next((line.text for line in self.queries if line.name == query), query)
+        """Return the text of a query, or its id if it has none."""
+        return next((row.text for row in self.queries if row.name == query), query)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Return the report as JSON."""
         return {
-            "total": _told(self.total),
-            "queries": [_told(line) for line in self.queries],
-            "assessors": [_told(line) for line in self.assessors],
+            "total": _record(self.total),
+            "queries": [_record(row) for row in self.queries],
+            "assessors": [_record(row) for row in self.assessors],
         }
 
 
-def progress(store: Store) -> ProgressReport:
-    """Where all work in a store stands; queries and assessors without tasks are left out."""
+def progress_report(store: Store) -> ProgressReport:
+    """Return the progress of all tasks of a store; queries and assessors without tasks are left out."""
     states = store.session_states()
     texts = store.query_texts()
     names = {member.id: member.name for member in store.members()}
     return ProgressReport(
-        total=_line("", "", states),
-        queries=_lines(states, lambda task: task.query, texts),
-        assessors=_lines(states, lambda task: task.assessor, names),
+        total=_row("", "", states),
+        queries=_rows(states, lambda task: task.query, texts),
+        assessors=_rows(states, lambda task: task.assessor, names),
         tasks={state.task.id: state.task for state in states},
     )
 
 
-def _lines(
-    states: Sequence[SessionState], of: Callable[[Task], str], texts: dict[str, str]
-) -> tuple[Line, ...]:
+def _rows(
+    states: Sequence[SessionState], group_of: Callable[[Task], str], texts: dict[str, str]
+) -> tuple[ProgressRow, ...]:
     groups: dict[str, list[SessionState]] = {}
     for state in states:
-        groups.setdefault(of(state.task), []).append(state)
-    return tuple(_line(name, texts.get(name) or name, group) for name, group in groups.items())
+        groups.setdefault(group_of(state.task), []).append(state)
+    return tuple(_row(name, texts.get(name) or name, group) for name, group in groups.items())
 
 
-def _line(name: str, text: str, group: Sequence[SessionState]) -> Line:
-    return Line(
+def _row(name: str, text: str, group: Sequence[SessionState]) -> ProgressRow:
+    return ProgressRow(
         name,
         text,
         tasks=len(group),
@@ -101,5 +101,5 @@ def _line(name: str, text: str, group: Sequence[SessionState]) -> Line:
     )
 
 
-def _told(line: Line) -> dict[str, Any]:
-    return asdict(line) | {"share": round(line.share, 4)}
+def _record(row: ProgressRow) -> dict[str, Any]:
+    return asdict(row) | {"share": round(row.share, 4)}

@@ -1,4 +1,4 @@
-"""Questions as they stand on screen: which side, which repetition, and a name that proves it was asked."""
+"""Questions on screen: which document is left, which question is asked again, signed tokens."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 
 from podium.errors import EventError, NotAskedError
 from podium.labelling.grading import Graded, GradeQuestion
-from podium.labelling.judgments import Answer, Question
-from podium.labelling.session import Judged, Session
+from podium.labelling.judgments import Answer, Judgment, Question
+from podium.labelling.session import Session
 from podium.labelling.tasks import Task
 
 ANSWERS: dict[str, Answer] = {"left": ">", "tie": "~", "right": "<", "bad": "bad"}
-"""What a page says, and what a judgment with the left document first says."""
+"""Answers of a page -> answers of a judgment with the left document first."""
 
-_OURS = frozenset(("a", "b", "document", "left", "repeat", "answer"))
-"""What the server says of an event; a browser has no say in it."""
+_SERVER_FIELDS = frozenset(("a", "b", "document", "left", "repeat", "answer"))
+"""Fields of an event that only the server fills in; a browser cannot set them."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScreenQuestion:
     """A question on screen.
 
     Parameters
     ----------
     documents
-        The left and the right one, or the one to be graded.
+        The left and the right document, or the document to grade.
     judged
-        How many judgments stood when it was asked.
+        How many judgments the session had when the question was asked.
     repeat
-        Whether it was judged before, and is asked again to see how consistent the assessor is.
+        Whether the question is asked again, to measure how consistent the assessor is.
     """
 
     documents: tuple[str, ...]
@@ -41,114 +41,121 @@ class Asked:
     repeat: bool = False
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What an event about the question says of it."""
-        about: dict[str, Any] = {"document": self.documents[0]}
+    def event_fields(self) -> dict[str, Any]:
+        """The fields that an event about this question has."""
+        fields: dict[str, Any] = {"document": self.documents[0]}
         if len(self.documents) == 2:
             left, right = self.documents
-            about = {"a": left, "b": right, "left": left}
-        return about | ({"repeat": True} if self.repeat else {})
+            fields = {"a": left, "b": right, "left": left}
+        return fields | ({"repeat": True} if self.repeat else {})
 
 
-class Questions:
-    """What is asked in a session, as a function of the session and nothing else.
+class SignedQuestions:
+    """The questions of sessions, with tokens that prove that a question was asked.
 
-    So a page that is loaded again shows the same question with the same sides, in any process.
+    A question depends on its session and nothing else. So a page that is loaded again shows the same
+    question with the same sides, whichever process answers.
 
     Parameters
     ----------
     key
-        Signs the questions' names.
+        Signs the tokens.
     repeats, gap
-        The share of judgments that are asked for again, and how many judgments later at least.
+        The share of judgments that are asked again, and how many judgments lie between at least.
     """
 
     def __init__(self, key: bytes, repeats: float, gap: int) -> None:
         self._key, self._repeats, self._gap = key, repeats, gap
 
-    def asked(self, session: Session) -> Asked | None:
-        """The question at hand; None when all is done."""
+    def current(self, session: Session) -> ScreenQuestion | None:
+        """Return the question that is asked now; None if the session is finished."""
         step = session.step
         if not isinstance(step, Question | GradeQuestion):
             return None
         judged = session.progress.judged
-        again = self._again(session, judged)
-        if again is not None:
-            return Asked(_sides(session.task, again)[::-1], judged, repeat=True)
-        about = (step.document,) if isinstance(step, GradeQuestion) else (step.a, step.b)
-        return Asked(_sides(session.task, about), judged)
+        repeated = self._repeated_documents(session, judged)
+        if repeated is not None:
+            return ScreenQuestion(_sides(session.task, repeated)[::-1], judged, repeat=True)
+        documents = (step.document,) if isinstance(step, GradeQuestion) else (step.a, step.b)
+        return ScreenQuestion(_sides(session.task, documents), judged)
 
-    def _again(self, session: Session, judged: int) -> tuple[str, ...] | None:
-        """What is to be asked again now, if anything: each question once, and not soon after it."""
-        task, done = session.task.id, session.repeats
-        asked = len(done) + session.put_off  # who puts one off is asked for another, later
-        if int(self._repeats * judged + _share(task)) <= asked:
+    def _repeated_documents(self, session: Session, judged: int) -> tuple[str, ...] | None:
+        """Return the documents to ask about again now, if any: each question once, and not too soon."""
+        task, repeats = session.task.id, session.repeats
+        # A repeat that the assessor put off counts as asked: another one comes later.
+        n_repeats = len(repeats) + session.put_off
+        if int(self._repeats * judged + _pseudorandom(task)) <= n_repeats:
             return None
-        known = {frozenset(_about(timed.judgment)) for timed in done}
+        repeated = {frozenset(_documents(timed.judgment)) for timed in repeats}
         old = session.judgments[: max(0, judged - self._gap)]
-        fresh = [about for about in map(_about, old) if frozenset(about) not in known]
-        return fresh[int(_share(task, judged, asked) * len(fresh))] if fresh else None
-
-    def name(self, task: Task, asked: Asked) -> str:
-        """What a page calls the question: it says nothing to people, and nobody else can make one."""
-        places = [task.documents.index(document) for document in asked.documents]
-        numbers = [*places, asked.judged]
-        return "-".join((*map(str, numbers), self._proof(task, numbers, asked.repeat)))
-
-    def read(self, task: Task, name: object) -> Asked | None:
-        """The question of a task that has a name, whenever it was asked; None if none ever was."""
-        wanted = 4 if task.tool == "preference" else 3
-        if not isinstance(name, str) or len(name) > 100 or name.count("-") != wanted - 1:
+        candidates = [pair for pair in map(_documents, old) if frozenset(pair) not in repeated]
+        if not candidates:
             return None
-        *texts, proof = name.split("-")
+        return candidates[int(_pseudorandom(task, judged, n_repeats) * len(candidates))]
+
+    def token(self, task: Task, question: ScreenQuestion) -> str:
+        """Return the signed token of a question, which only this server can make."""
+        places = [task.documents.index(document) for document in question.documents]
+        numbers = [*places, question.judged]
+        return "-".join((*map(str, numbers), self._proof(task, numbers, question.repeat)))
+
+    def read(self, task: Task, token: object) -> ScreenQuestion | None:
+        """Return the question of a token, whenever it was asked; None if it was never asked."""
+        n_parts = 4 if task.tool == "preference" else 3
+        if not isinstance(token, str) or len(token) > 100 or token.count("-") != n_parts - 1:
+            return None
+        *texts, proof = token.split("-")
         if not all(text.isascii() and text.isdecimal() for text in texts) or not proof.isascii():
             return None
         numbers = list(map(int, texts))
         for repeat in (False, True):
             if hmac.compare_digest(proof, self._proof(task, numbers, repeat)):
                 documents = tuple(task.documents[place] for place in numbers[:-1])
-                return Asked(documents, numbers[-1], repeat)
+                return ScreenQuestion(documents, numbers[-1], repeat)
         return None
 
     def _proof(self, task: Task, numbers: list[int], repeat: bool) -> str:
-        said = json.dumps([task.id, numbers, repeat]).encode()
-        return hmac.new(self._key, said, "sha256").hexdigest()[:24]
+        content = json.dumps([task.id, numbers, repeat]).encode()
+        return hmac.new(self._key, content, "sha256").hexdigest()[:24]
 
-    def translated(self, task: Task, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The data of an event, with documents instead of sides.
+    def event_data(self, task: Task, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the question's token; return the event's data with documents in place of left and right.
 
-        It depends on nothing but what was sent, so an event that comes again is the same event.
+        The result depends on the sent data only, so an event that comes again is the same event.
         """
-        told = {name: value for name, value in data.items() if name not in _OURS}
+        fields = {name: value for name, value in data.items() if name not in _SERVER_FIELDS}
         if "question" not in data:
             if kind in ("judgment", "shown") or (kind == "skip" and task.tool == "grade"):
                 raise EventError(f"expected the question of a {kind}, got none")
-            return told
-        asked = self.read(task, data["question"])
-        if asked is None:
+            return fields
+        question = self.read(task, data["question"])
+        if question is None:
             raise NotAskedError("expected a question of this task, got one that was never asked")
-        told |= asked.told
+        fields |= question.event_fields
         if kind == "judgment" and task.tool == "preference":
             answer = data.get("answer")
             if not isinstance(answer, str) or answer not in ANSWERS:
                 raise EventError(f"expected answer {', '.join(ANSWERS)}, got {answer!r:.60}")
-            told["answer"] = ANSWERS[answer]
-        return told
+            fields["answer"] = ANSWERS[answer]
+        return fields
 
 
-def _about(judged: Judged) -> tuple[str, ...]:
-    return (judged.document,) if isinstance(judged, Graded) else (judged.a, judged.b)
+def _documents(judgment: Judgment | Graded) -> tuple[str, ...]:
+    if isinstance(judgment, Graded):
+        return (judgment.document,)
+    return judgment.a, judgment.b
 
 
-def _sides(task: Task, about: tuple[str, ...]) -> tuple[str, ...]:
-    """Left and right, by a coin that falls alike whenever the two meet in this session."""
-    if len(about) < 2:
-        return about
-    first, second = sorted(about)
-    return (first, second) if _share(task.id, first, second) < 0.5 else (second, first)
+def _sides(task: Task, documents: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the left and the right document: random, but always the same for a pair in a session."""
+    if len(documents) < 2:
+        return documents
+    first, second = sorted(documents)
+    is_first_left = _pseudorandom(task.id, first, second) < 0.5
+    return (first, second) if is_first_left else (second, first)
 
 
-def _share(*of: object) -> float:
-    """A number from 0 to 1 that looks like chance, but is always the same."""
-    digest = hashlib.sha256(json.dumps(of).encode()).digest()
+def _pseudorandom(*key: object) -> float:
+    """Return a number from 0 to 1 that looks random, and is the same for the same key."""
+    digest = hashlib.sha256(json.dumps(key).encode()).digest()
     return int.from_bytes(digest[:7], "big") / 2**56

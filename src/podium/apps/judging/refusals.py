@@ -1,4 +1,4 @@
-"""What the server says when it does not do what it is asked: JSON for pages, a page for people."""
+"""Refusals of the judging app: JSON for programs, a page for people."""
 
 from __future__ import annotations
 
@@ -11,35 +11,32 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from podium.apps.judging.headers import HEADERS
+from podium.apps.http.refusals import Refusal
+from podium.apps.http.request_bodies import ClientGone
+from podium.apps.http.security_headers import HEADERS
 from podium.apps.judging.rendering import Pages
 from podium.errors import StoreError, StoreReason
 
 log = logging.getLogger("podium.judging")
 
 RETRY_SECONDS = 5
-"""When to try again, where the store did not keep something."""
+"""When a page may send again what the store did not keep."""
 
 _TITLES = {
-    400: "This request is not understood",
+    400: "The request is not valid",
     401: "Please open your personal link",
-    403: "This is not open to you",
+    403: "You cannot open this page",
     404: "There is no such page",
-    405: "This cannot be done here",
+    405: "This address does not accept this method",
     408: "This took too long",
     413: "This is too much at once",
-    415: "This request is not understood",
+    415: "The request is not valid",
     421: "This server has another name",
     429: "Too many requests",
-    431: "This request is not understood",
-    503: "Judgments cannot be kept at the moment",
+    431: "The request is not valid",
+    503: "Judgments cannot be stored at the moment",
 }
 
-
-_HEADERS = {
-    408: {"Connection": "close"},  # the rest of the request would be taken for the next one
-    503: {"Retry-After": str(RETRY_SECONDS)},
-}
 
 _UNAVAILABLE: dict[StoreReason, tuple[str, str]] = {
     "full": ("disk_full", "the server's disk is full"),
@@ -48,47 +45,22 @@ _UNAVAILABLE: dict[StoreReason, tuple[str, str]] = {
 }
 
 
-class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
-    """An answer other than 200: a status, a code for programs, a sentence for people.
-
-    Parameters
-    ----------
-    status, code, message
-        Of the answer.
-    retry_seconds
-        For the header Retry-After, if it is not 0.
-    told
-        What else stands in the JSON.
-    """
-
-    def __init__(
-        self, status: int, code: str, message: str, *, retry_seconds: int = 0, **told: Any
-    ) -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.told = status, code, message, told
-        self.headers = dict(_HEADERS.get(status, {}))
-        if retry_seconds:
-            self.headers["Retry-After"] = str(retry_seconds)
-
-
 def unavailable(error: StoreError) -> Refusal:
-    """503: what was sent is not kept; to send it again is safe. The log has the details."""
+    """Return 503: the store cannot be used. To send events again is safe; the log has the details."""
     log.error("%s", error)
     code, why = _UNAVAILABLE[error.reason]
-    return Refusal(
-        503, code, f"Nothing is lost: {why}, and what you judged is sent again until it is kept."
-    )
+    message = f"Nothing is lost: {why}, and your judgments are sent again until they are stored."
+    return Refusal(503, code, message, retry_seconds=RETRY_SECONDS)
 
 
 def busy() -> Refusal:
-    """503: too many judgments are waiting."""
-    return Refusal(
-        503, "busy", "The server is busy; what you judged is sent again until it is kept."
-    )
+    """Return 503: too many judgments are waiting."""
+    message = "The server is busy; your judgments are sent again until they are stored."
+    return Refusal(503, "busy", message, retry_seconds=RETRY_SECONDS)
 
 
 def not_yours() -> Refusal:
-    """403, the same for a task of somebody else and for none at all."""
+    """Return 403, the same for a task of somebody else and for no task at all."""
     return Refusal(403, "not_yours", "This task is not one of yours.")
 
 
@@ -98,14 +70,30 @@ class JSON(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the answer."""
+        """Return the bytes of the answer."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a program asks, by the path."""
-    path: str = request.scope["path"]
+    """Return whether a program asks, by the path."""
+    return is_json_path(request.scope["path"])
+
+
+def is_json_path(path: str) -> bool:
+    """Return whether the answers of a path are JSON, its refusals included."""
     return path.startswith("/api/") or path.endswith(".json") or path == "/healthz"
+
+
+def as_sentence(message: str) -> str:
+    """Return a message as people read it: with a capital letter and a full stop.
+
+    Examples
+    --------
+    >>> as_sentence("expected a body of JSON in UTF-8")
+    'Expected a body of JSON in UTF-8.'
+    """
+    end = "" if message.endswith((".", "!", "?")) else "."
+    return f"{message[:1].upper()}{message[1:]}{end}"
 
 
 class Refuser:
@@ -122,45 +110,50 @@ class Refuser:
             StoreError: self.store,
             HTTPException: self.http,
             ClientDisconnect: self.gone,
+            ClientGone: self.gone,
             Exception: self.failed,
         }
 
     async def refuse(self, request: Request, error: Refusal) -> Response:
-        """Say what a refusal says."""
+        """Answer with a refusal."""
+        message = as_sentence(error.message)
         if wants_json(request):
-            told = {"error": {"code": error.code, "message": error.message}, **error.told}
-            return JSON(told, error.status, error.headers)
+            body = {"error": {"code": error.code, "message": message}, **error.details}
+            return JSON(body, error.status, error.headers)
         title = _TITLES.get(error.status, "Something went wrong")
         return self._pages.page(
             "error.html",
             status=error.status,
             headers=error.headers,
             heading=title,
-            message=error.message,
+            message=message,
         )
 
     async def store(self, request: Request, error: StoreError) -> Response:
-        """The store cannot be read or written."""
+        """Answer that the store cannot be read or written."""
         return await self.refuse(request, unavailable(error))
 
     async def http(self, request: Request, error: HTTPException) -> Response:
-        """No such page, or not this method."""
+        """Answer that there is no such page, or not this method."""
         codes = {404: "not_found", 405: "method_not_allowed"}
-        messages = {404: "Nothing is here.", 405: "Nothing is done here this way."}
+        messages = {
+            404: "This page does not exist.",
+            405: "This address does not accept this method.",
+        }
         code = codes.get(error.status_code, "bad_request")
-        message = messages.get(error.status_code, "This request is not understood.")
+        message = messages.get(error.status_code, "The request is not valid.")
         answer = await self.refuse(request, Refusal(error.status_code, code, message))
         answer.headers.update(error.headers or {})  # of 405: Allow
         return answer
 
-    async def gone(self, request: Request, _: ClientDisconnect) -> Response:
-        """Nobody reads this answer."""
+    async def gone(self, request: Request, _: ClientDisconnect | ClientGone) -> Response:
+        """Answer a client that went away: nobody reads this."""
         return await self.refuse(request, Refusal(400, "disconnected", "The request ended early."))
 
     async def failed(self, request: Request, error: Exception) -> Response:
-        """A mistake of ours: the log has it, the answer says nothing of it."""
+        """Answer after a mistake of ours: the log has the details, the answer has none."""
         log.error("%s failed", request.scope["path"], exc_info=error)
         message = "Something went wrong on the server; what you judged is not lost."
         answer = await self.refuse(request, Refusal(500, "failed", message))
-        answer.headers.update(HEADERS)  # outside of all that would do so
+        answer.headers.update(HEADERS)  # no middleware sees this answer
         return answer

@@ -1,8 +1,9 @@
-"""Pages from templates; whatever stands in the data is text there, never markup."""
+"""Pages from templates; values are always escaped, never markup."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,11 +11,27 @@ from urllib.parse import quote
 import jinja2
 from starlette.responses import HTMLResponse
 
+from podium.labelling.judging_statistics.summary import count_text
+
 HERE = Path(__file__).parent
 
 
+def day_time(milliseconds: int) -> str:
+    """Return a time as people read it, in UTC.
+
+    Examples
+    --------
+    >>> day_time(1_700_000_000_000)
+    '2023-11-14 22:13'
+    """
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return "at an unknown time"
+
+
 class Pages:
-    """The templates, and what all of them know."""
+    """The templates, with the values that all of them use."""
 
     def __init__(self, title: str) -> None:
         self._templates = jinja2.Environment(
@@ -25,7 +42,11 @@ class Pages:
             lstrip_blocks=True,
         )
         self._templates.globals |= {"title": title, "csrf": "", "role": ""}
-        self._templates.filters |= {"segment": lambda text: quote(text, safe=""), "many": many}
+        self._templates.filters |= {
+            "segment": lambda text: quote(text, safe=""),
+            "count": count_text,
+            "day_time": day_time,
+        }
 
     def page(
         self,
@@ -34,19 +55,7 @@ class Pages:
         headers: Mapping[str, str] | None = None,
         **values: Any,
     ) -> HTMLResponse:
-        """A template with these values in it."""
+        """Return the page of a template with these values."""
         text = self._templates.get_template(template).render(values)
-        # Half of a surrogate pair in a comment is no reason to fail.
+        # A comment may contain half of a surrogate pair, which UTF-8 cannot encode.
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers)
-
-
-def many(n: float, what: str) -> str:
-    """A number and its noun.
-
-    Examples
-    --------
-    >>> many(1, "judgment"), many(1200, "judgment"), many(2, "query")
-    ('1 judgment', '1,200 judgments', '2 queries')
-    """
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{n:,.0f} {what if round(n) == 1 else plural}"

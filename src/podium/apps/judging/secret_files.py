@@ -1,4 +1,4 @@
-"""The secret of a server: made once, kept beside the store, readable for its owner only."""
+"""The secret of a judging server: a file beside the store that only its owner can read."""
 
 from __future__ import annotations
 
@@ -6,34 +6,35 @@ import contextlib
 import os
 from pathlib import Path
 
-from podium.apps.judging.links import MIN_SECRET, make_secret
-from podium.data.durability import reserve_temporary, sync_file, sync_folder
+from podium.apps.judging.links import MIN_SECRET_BYTES, make_secret
+from podium.data.atomic_files import reserve_temporary, sync_file, sync_folder
 from podium.errors import DataError, UsageError
 from podium.labelling.store.database import parse_url
 
-VARIABLE = "PODIUM_JUDGING_SECRET"
-"""The environment variable that may have the secret instead of a file."""
+SECRET_VARIABLE = "PODIUM_JUDGING_SECRET"
+"""The environment variable that may hold the secret instead of a file."""
 
 
 def secret_of(store: str, file: Path | None = None) -> str:
-    """The secret of a store's server: from the environment, from a file, or from that beside the store.
+    """Return the secret of a store's server: from a file, from the environment, or from beside the store.
 
-    A file that is not there is made.
+    A missing file is made, with a new secret.
 
     Parameters
     ----------
     store
         The URL or the file of the store.
     file
-        Where the secret is; for SQLite ``FILE.secret`` beside the store unless said otherwise.
+        The file of the secret; by default ``FILE.secret`` beside a store in SQLite.
     """
-    if file is None and (told := os.environ.get(VARIABLE)):
-        return told
+    if file is None and (secret := os.environ.get(SECRET_VARIABLE)):
+        return secret
     if file is None:
         url = parse_url(store)
         if url.get_backend_name() != "sqlite" or not url.database:
             raise UsageError(
-                f"expected a secret for a store that is no file: give --secret FILE or set {VARIABLE}"
+                "expected a secret for a store that is not a file: give --secret FILE or set "
+                f"{SECRET_VARIABLE}"
             )
         file = Path(f"{url.database}.secret")
     if not file.exists():
@@ -42,10 +43,10 @@ def secret_of(store: str, file: Path | None = None) -> str:
 
 
 def _make(file: Path) -> None:
-    """A file with a new secret, whole from the first moment on and for its owner only.
+    """Write a file with a new secret in one step, for its owner only.
 
-    A link takes its place only if nothing is there: of two servers that start at once one is first, and
-    both read the same.
+    The hard link fails if the file exists: of two servers that start at once, one is first and both read
+    the same secret.
     """
     with reserve_temporary(file, mode=0o600) as temporary:
         temporary.write_text(f"{make_secret()}\n")
@@ -57,9 +58,9 @@ def _make(file: Path) -> None:
 
 def _read(file: Path) -> str:
     secret = file.read_text(encoding="utf-8", errors="replace").strip()
-    if len(secret) < MIN_SECRET:
+    if len(secret) < MIN_SECRET_BYTES:
         raise DataError(
-            f"expected a secret of {MIN_SECRET} characters or more, got {len(secret)}; remove the file "
+            f"expected a secret of {MIN_SECRET_BYTES} characters or more, got {len(secret)}; remove the file "
             "and a new one is made, with which old links are void",
             path=str(file),
         )

@@ -1,4 +1,4 @@
-"""What can be set of the judging web app."""
+"""Settings of the judging web app."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ class JudgingSettings:
     Parameters
     ----------
     base_url
-        Where browsers find the server, such as ``https://judge.example.org``; behind a proxy it says which
-        origin requests may come from, and that cookies are for https only.
+        The address of the server for browsers, such as ``https://judge.example.org``. Behind a proxy it
+        tells which origin requests may come from, and whether cookies are for https only.
     images
-        A folder; documents that are images, and images in HTML, are files in it.
+        The folder of images: documents that are images, and images in HTML.
+    link_days
+        How long a personal link works that the admin's page makes.
     title
-        Of the pages.
+        The title of the pages.
     repeats
-        The share of questions that are asked again later, with the sides swapped, to see how consistent
-        an assessor is.
+        The share of questions that are asked again later, with the sides swapped, to measure how
+        consistent an assessor is.
     repeat_gap
-        How many judgments lie between a question and its repetition, at least.
+        The least number of judgments between a question and its repetition.
     idle_seconds
-        After how long without any sign of life the clock stops, on documents without text.
+        After how many seconds without a key or a movement the clock stops, for documents without text.
     characters_per_second
-        How fast the slowest readers read: the text on screen makes the clock wait so much longer.
+        How fast the slowest readers read: the clock waits longer by the time that the text takes.
     longest_idle_seconds
-        However long the text is.
+        The longest wait, for any length of text.
     busy_seconds
-        How long a judgment waits for others before the server says that it is busy.
+        How long a judgment waits for others before the server answers that it is busy.
     statistics_seconds
         How old the statistics on the admin's page may be.
     members_seconds
-        How long it may take until an assessor who is none any more, or whose link was renewed, is out.
+        How long an assessor whose link was renewed may go on judging.
     max_body, max_events
-        Bytes of a request, and events in it.
+        The most bytes and the most events of a request.
     body_seconds
         How long a request's body may take to arrive.
     access
-        Which hosts, proxies and clients may ask, and how often; see AccessSettings.
+        Which hosts, proxies and clients may send requests, and how often; see AccessSettings.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class JudgingSettings:
 
     base_url: str | None = None
     images: Path | None = None
+    link_days: float = 60.0
     title: str = "Podium"
     repeats: float = 0.05
     repeat_gap: int = 5
@@ -78,7 +81,7 @@ class JudgingSettings:
             raise UsageError(f"expected a share of repeats from 0 to 0.5, got {self.repeats}")
         for name in (
             "repeat_gap", "idle_seconds", "characters_per_second", "longest_idle_seconds", "busy_seconds",
-            "max_body", "max_events", "body_seconds",
+            "max_body", "max_events", "body_seconds", "link_days",
         ):  # fmt: skip
             if not getattr(self, name) > 0:
                 raise UsageError(f"expected {name} above 0, got {getattr(self, name)}")
@@ -90,29 +93,29 @@ class JudgingSettings:
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
-        """The name of the server in base_url, if there is one."""
+        """The host of base_url, if there is one."""
         return () if self.base_url is None else (urlsplit(self.base_url).netloc,)
 
     @property
     def secure(self) -> bool:
-        """Whether browsers speak https with the server."""
+        """Whether browsers use https."""
         return self.origin is not None and self.origin.startswith("https://")
 
     def idle_after(self, characters: int) -> float:
-        """Seconds after which nobody seems to read a text of so many characters."""
+        """Return after how many seconds a reader of so many characters counts as idle."""
         seconds = self.idle_seconds + characters / self.characters_per_second
         return round(min(seconds, self.longest_idle_seconds), 1)
 
 
 def check_base_url(url: str) -> None:
-    """Raise where a URL is not a scheme and a host: the app stands at the root of its host."""
+    """Raise if a URL is not a scheme and a host: the app is always at the root of its host."""
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
         parts = urlsplit("")
-    plain = not (parts.query or parts.fragment or parts.username) and parts.path in ("", "/")
-    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+    is_plain = not (parts.query or parts.fragment or parts.username) and parts.path in ("", "/")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain:
         raise UsageError(
             f"expected a base URL such as https://judge.example.org, without a path, got {url!r:.200}"
         )

@@ -1,40 +1,49 @@
-"""The ranking service as an ASGI app: small enough to be one, and a request costs little."""
+"""The ranking service as an ASGI app, without a framework: a request costs little."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import MutableMapping
 from typing import Any
 
 import msgspec
+from starlette.types import Receive, Scope, Send
 
 from podium import __version__
-from podium.apps.http.gate import Gate, client_of
-from podium.apps.http.json_keys import JsonDecoder, RepeatedKeyError
-from podium.apps.serving.errors import Refusal, not_decoded, repeated_key
+from podium.apps.http.access_gate import Gate, client_of
+from podium.apps.http.openapi import openapi_page
+from podium.apps.http.refusals import Refusal
+from podium.apps.http.request_bodies import (
+    ClientGone,
+    body_too_large,
+    check_content_type,
+    discard_body,
+    read_body,
+)
+from podium.apps.http.security_headers import encode_headers, security_headers
+from podium.apps.serving.decoding import BodyDecoder
+from podium.apps.serving.error_answers import error_body
 from podium.apps.serving.event_log import EventLog
-from podium.apps.serving.headers import HEADERS
-from podium.apps.serving.limits import Bench, Gone, Limits, Receive, Send, check_depth, linger
-from podium.apps.serving.metrics import CONTENT_TYPE, ServingMetrics
 from podium.apps.serving.openapi import openapi
-from podium.apps.serving.operations import OPERATIONS, Context, Operation
 from podium.apps.serving.pages import Page, read_pages
+from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
+from podium.apps.serving.routes import OPERATIONS, Operation, RequestContext
+from podium.apps.serving.served_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
-from podium.apps.serving.shelf import Shelf
+from podium.apps.serving.thread_limiter import ThreadLimiter
+from podium.apps.serving.tokens import TokenCheck
 
 log = logging.getLogger("podium.serving")
 
-Scope = MutableMapping[str, Any]
-
 JSON = b"application/json"
-INLINE = 1 << 18
-"""Bytes of a body that are decoded in no time."""
+HTML = b"text/html; charset=utf-8"
+INLINE_BODY_BYTES = 1 << 18
+"""Size of a body that is decoded in no time, so that no thread is needed."""
 DISK_THREADS = 32
-"""Threads that wait for the disk."""
+"""Threads that wait for the disk: as many requests as may share one sync of the event log."""
 _DECODERS = {
-    path: JsonDecoder(operation.body)
+    path: BodyDecoder(operation.body)
     for path, operation in OPERATIONS.items()
     if operation.body is not None
 }
@@ -42,7 +51,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RankingService:
-    """Serves requests; what they are answered from is replaced when files change.
+    """Answers requests from models, rules and documents; changed files replace them while it runs.
 
     Parameters
     ----------
@@ -52,9 +61,9 @@ class RankingService:
 
     def __init__(self, settings: ServingSettings) -> None:
         self.settings = settings
-        self.shelf = Shelf(settings)
+        self.files = ServedFiles(settings)
         self.metrics = ServingMetrics()
-        self.metrics.degraded(bool(self.shelf.state.reasons))
+        self.metrics.set_degraded(bool(self.files.state.reasons))
         self.is_draining = False
         self._log = (
             None
@@ -62,169 +71,190 @@ class RankingService:
             else EventLog(settings.events, settings.max_log, settings.durability)
         )
         self._gate = Gate(settings.access)
-        self._limits = Limits(settings)
-        self._bench = Bench(settings.seconds)
-        # As many as may share one sync of the event log; a slow disk holds up no ranking.
-        self._disk_bench = Bench(settings.seconds, threads=DISK_THREADS)
+        self._token = TokenCheck(settings.token, settings.access.wrong_tries)
+        self._threads = ThreadLimiter(settings.seconds)
+        # Threads of their own, so that a slow disk holds up no ranking.
+        self._disk_threads = ThreadLimiter(settings.seconds, DISK_THREADS)
         self._pages = read_pages()
-        self._pages["/openapi.json"] = Page(JSON, _encode(openapi(__version__)))
+        description = openapi(__version__)
+        self._pages["/openapi.json"] = Page(JSON, _encode(description))
+        self._pages["/static/api.html"] = Page(HTML, openapi_page(description).encode())
         self._watch: asyncio.Task[None] | None = None
+        self._refreshing: set[asyncio.Task[None]] = set()
 
     # --- requests ---
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or begin and end."""
+        """Answer a request, or start and stop with the server."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-            return
-        if scope["type"] != "http":
-            return
+        elif scope["type"] == "http":
+            await self._handle_request(scope, receive, send)
+
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find the answer or the refusal, count the request, and send it."""
         start, path = time.perf_counter(), scope["path"]
-        status, kind = 200, JSON
-        more: tuple[tuple[bytes, bytes], ...] = ()
+        status, content_type, refusal = 200, JSON, None
         try:
-            kind, body = await self._answer(scope, receive)
-        except Gone:
-            self.metrics.answered(_known(path), 499, time.perf_counter() - start)
+            content_type, body = await self._dispatch(scope, receive)
+        except ClientGone:
+            self.metrics.count_request(_counted_path(path), 499, time.perf_counter() - start)
             return
-        except Refusal as refusal:
-            status, body, more = refusal.status, refusal.body(), refusal.headers
+        except Refusal as error:
+            refusal = error
         except Exception:
             log.exception("%s failed", path)
-            failed = Refusal(
-                500, "failed", "something went wrong on the server; its log has the details"
-            )
-            status, body = 500, failed.body()
-        # Counted first: what a client has seen is in the figures, though its worker die with the last byte.
-        self.metrics.answered(_known(path), status, time.perf_counter() - start)
-        await self._send(send, status, kind, body, more, receive)
+            message = "something went wrong on the server; its log has the details"
+            refusal = Refusal(500, "failed", message)
+        if refusal is not None:
+            status, body = refusal.status, error_body(refusal)
+        # Counted first: what a client has seen is in the figures, even if its worker dies with the last byte.
+        self.metrics.count_request(_counted_path(path), status, time.perf_counter() - start)
+        headers = [
+            (b"content-type", content_type),
+            (b"content-length", str(len(body)).encode()),
+            *security_headers(scope),
+        ]
+        await self._send(receive, send, status, headers, body, refusal)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
-        """The kind and the bytes of the answer to a request."""
-        self._check_gate(scope)
+    async def _dispatch(self, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
+        """Check who asks, and return the content type and the bytes of a page or of an operation's answer."""
+        self._gate.check(scope)
         path, method = scope["path"], scope["method"]
         operation = OPERATIONS.get(path)
         if operation is None:
-            return self._page(scope, path, method)
+            return self._find_page(scope, path, method)
         headers = dict(scope["headers"])
         if not operation.is_open:
-            self._limits.check_token(headers, client_of(scope))
+            self._token.check(headers, client_of(scope))
         _check_method(method, operation.method)
-        if operation.body is None:
-            return JSON, await self._run(operation, self._context(), None)
-        self._limits.check_headers(headers)
-        return JSON, await self._reply(operation, await self._limits.body(receive))
+        body = None
+        if operation.body is not None:
+            self._check_body_headers(headers)
+            settings = self.settings
+            body = await read_body(receive, settings.max_body, settings.body_seconds)
+        return JSON, await self._run_operation(operation, body)
 
-    def _check_gate(self, scope: Scope) -> None:
-        denial = self._gate.check(scope)
-        if denial is not None:
-            raise Refusal(
-                denial.status, denial.code, denial.message, retry_seconds=denial.retry_seconds
-            )
+    def _check_body_headers(self, headers: dict[bytes, bytes]) -> None:
+        """Raise 415 if a body is not plain JSON, and 413 if its header says that it is too large."""
+        check_content_type(headers.get(b"content-type", b"").decode("latin-1"))
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding != b"identity":
+            got = encoding[:100].decode("latin-1") or "none"
+            message = f"expected a body that is not compressed (header Content-Encoding), got {got}"
+            raise Refusal(415, "encoded", message)
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self.settings.max_body:
+            raise body_too_large(self.settings.max_body)
 
-    async def _reply(self, operation: Operation, body: bytes) -> bytes:
-        """The answer to a body; a large one is also decoded in a thread."""
-        context = self._context()
-        if len(body) > INLINE:
-            return await self._bench_of(operation).run(
-                lambda: _encode(operation.run(context, _decode(operation, body)))
-            )
-        return await self._run(operation, context, _decode(operation, body))
+    async def _run_operation(self, operation: Operation, body: bytes | None) -> bytes:
+        """Decode the body, run the operation and encode its answer; long work runs in a thread."""
+        context = RequestContext(self.files.state, self.metrics, self._log)
+        threads = self._disk_threads if operation.waits_for_disk else self._threads
 
-    async def _run(self, operation: Operation, context: Context, request: Any) -> bytes:
-        """The answer to a request; what may take longer is done in a thread."""
-        bench = self._bench_of(operation)
+        def decode() -> Any:
+            return None if body is None else _DECODERS[operation.path].decode(body)
 
-        def work() -> bytes:
+        def run(request: Any) -> bytes:
             return _encode(operation.run(context, request))
 
-        return (
-            bench.run_inline(work)
-            if operation.is_quick(context, request)
-            else await bench.run(work)
-        )
+        if body is not None and len(body) > INLINE_BODY_BYTES:
+            return await threads.run(lambda: run(decode()))
+        request = decode()
+        if operation.is_quick(context, request):
+            return threads.run_inline(lambda: run(request))
+        return await threads.run(lambda: run(request))
 
-    def _bench_of(self, operation: Operation) -> Bench:
-        return self._disk_bench if operation.waits_for_disk else self._bench
-
-    def _page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:
+    def _find_page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:
         page = self._pages.get(path)
         if page is None and path != "/metrics":
-            raise Refusal(
-                404, "not_found", "expected a path that /openapi.json lists, got another one"
-            )
+            message = "expected a path that /openapi.json lists, got another one"
+            raise Refusal(404, "not_found", message)
         _check_method(method, "GET")
         if page is not None:
-            return page.kind, page.data
-        self._limits.check_token(dict(scope["headers"]), client_of(scope))
+            return page.content_type, page.data
+        self._token.check(dict(scope["headers"]), client_of(scope))
         return CONTENT_TYPE.encode(), self.metrics.page()
 
-    def _context(self) -> Context:
-        return Context(self.shelf.state, self.metrics, self._log)
-
     async def _send(
-        self, send: Send, status: int, kind: bytes, body: bytes, more: Any, receive: Receive
+        self,
+        receive: Receive,
+        send: Send,
+        status: int,
+        headers: list[tuple[bytes, bytes]],
+        body: bytes,
+        refusal: Refusal | None,
     ) -> None:
-        headers = [
-            (b"content-type", kind), (b"content-length", str(len(body)).encode()), *HEADERS, *more,
-        ]  # fmt: skip
-        if self.is_draining and b"connection" not in dict(more):
-            headers.append((b"connection", b"close"))
+        own = {} if refusal is None else dict(refusal.headers)
+        is_unread = refusal is not None and refusal.code == "too_large"
+        if is_unread or self.is_draining:
+            own["Connection"] = "close"
+        headers += encode_headers(own)
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        if status == 413 and (b"connection", b"close") in more:
+        if is_unread:
             await send({"type": "http.response.body", "body": body, "more_body": True})
-            await linger(receive)
+            await discard_body(receive)
             body = b""
         await send({"type": "http.response.body", "body": body})
 
     @property
     def is_busy(self) -> bool:
         """Whether a thread is still at work."""
-        return self._bench.is_busy or self._disk_bench.is_busy
+        return self._threads.is_busy or self._disk_threads.is_busy
+
+    def drain(self) -> None:
+        """Close each connection with its next answer: the service ends."""
+        self.is_draining = True
 
     # --- files that change ---
+
+    def start_refresh(self) -> None:
+        """Begin to read all files again, in the event loop that runs."""
+        task = asyncio.ensure_future(self.refresh(always=True))
+        self._refreshing.add(task)  # the loop alone would not keep it
+        task.add_done_callback(self._refreshing.discard)
 
     async def refresh(self, always: bool = False) -> None:
         """Read files that have changed, or all of them; requests go on meanwhile."""
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(None, self.shelf.refresh, always)
-        for source, taken in found.items():
-            self.metrics.reloaded(source, taken)
-            log.info("%s: %s", source, "taken" if taken else "refused")
-        if found:
-            reasons = self.shelf.state.reasons
-            self.metrics.degraded(bool(reasons))
-            for reason in reasons:
-                log.warning("the last good one serves on: %s", reason)
-        if found.get("rules") and self.shelf.state.warning:
-            log.warning("%s", self.shelf.state.warning)
+        reloads = await loop.run_in_executor(None, self.files.refresh, always)
+        for source, is_valid in reloads.items():
+            self.metrics.count_reload(source, is_valid)
+            log.info("%s: %s", source, "accepted" if is_valid else "refused")
+        state = self.files.state
+        if reloads:
+            self.metrics.set_degraded(bool(state.reasons))
+            for reason in state.reasons:
+                log.warning("the last good version stays in service: %s", reason)
+        if reloads.get("rules") and state.warning:
+            log.warning("%s", state.warning)
 
-    async def _watching(self) -> None:
+    async def _watch_files(self) -> None:
         while True:
             await asyncio.sleep(self.settings.reload_seconds)
             try:
                 await self.refresh()
             except Exception:
-                log.exception("files could not be looked at")
+                log.exception("checking the files for changes failed")
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Watch files from the beginning to the end."""
+        """Watch files from the start of the server to its end."""
         await receive()
         if self.settings.reload_seconds:
-            self._watch = asyncio.create_task(self._watching())
+            self._watch = asyncio.create_task(self._watch_files())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         if self._watch is not None:
             self._watch.cancel()
-        self._bench.close()
-        self._disk_bench.close()
+        self._threads.close()
+        self._disk_threads.close()
         if self._log is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._log.close)
         await send({"type": "lifespan.shutdown.complete"})
 
 
 def make_service(settings: ServingSettings) -> RankingService:
-    """The ranking service of some settings, an ASGI app; raises where a file cannot be read.
+    """Return the ranking service, an ASGI app; raises if a file cannot be read.
 
     Examples
     --------
@@ -233,28 +263,18 @@ def make_service(settings: ServingSettings) -> RankingService:
     >>> from podium.rankers import RankSVM
     >>> path = f"{tempfile.mkdtemp()}/shop.podium"
     >>> RankSVM().fit(make_synthetic(n_queries=20, seed=0)).save(path)
-    >>> make_service(ServingSettings((path,))).shelf.state.models.listed[0].name
+    >>> make_service(ServingSettings((path,))).files.state.models.models[0].name
     'shop'
     """
     return RankingService(settings)
 
 
-def _decode(operation: Operation, body: bytes) -> Any:
-    check_depth(body)
-    try:
-        return _DECODERS[operation.path].decode(body)
-    except RepeatedKeyError as error:
-        raise repeated_key(error) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise not_decoded(error, body, operation.body) from None
-
-
 def _check_method(got: str, expected: str) -> None:
     if got != expected and not (got == "HEAD" and expected == "GET"):
-        said = f"expected {expected} here, got {got:.20}"
-        raise Refusal(405, "method_not_allowed", said, allow=expected)
+        message = f"expected {expected} here, got {got:.20}"
+        raise Refusal(405, "method_not_allowed", message, headers={"Allow": expected})
 
 
-def _known(path: str) -> str:
-    """A path as it is counted: strangers' paths are one."""
+def _counted_path(path: str) -> str:
+    """Return the path that a request is counted under: unknown paths are one."""
     return path if path in OPERATIONS or path in ("/", "/metrics", "/openapi.json") else "other"

@@ -1,4 +1,4 @@
-"""The log of events: an NDJSON file of whole lines, shared by processes, synced as its policy says."""
+"""The event log: an NDJSON file of whole lines, shared by processes, synced by its policy."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from podium.apps.serving.errors import Refusal
-from podium.data.durability import has_name, lock_within, sync_folder
+from podium.apps.http.refusals import Refusal
+from podium.data.atomic_files import has_name, lock_within, sync_folder
 from podium.postranking.work_budget import seconds_left
 
 log = logging.getLogger("podium.serving")
@@ -25,7 +25,7 @@ Durability = Literal["event", "batch", "off"]
 """When events are synced to the disk: before they are acknowledged, soon after, or when the system does."""
 
 BATCH_EVENTS, BATCH_SECONDS = 1_000, 0.1
-"""With "batch", how many events, and of how many seconds, a loss of power may take."""
+"""With "batch", a loss of power may take so many events, of so many seconds."""
 
 LOCK_SECONDS = 5.0
 """How long the log waits while another process has locked the file."""
@@ -37,7 +37,7 @@ CLOSE_SECONDS = 10.0
 
 @dataclass(eq=False)
 class _Append:
-    """Lines of one request, and what became of them."""
+    """Lines of one request, and the error that kept them from the log, if any."""
 
     lines: bytes
     n_events: int
@@ -46,29 +46,28 @@ class _Append:
     _claimed: threading.Lock = field(default_factory=threading.Lock)
 
     def claim(self) -> bool:
-        """Return whether nobody did so before: the writer writes what it claims, the sender withdraws it."""
+        """Return whether nobody claimed it before: the writer then writes it, the sender withdraws it."""
         return self._claimed.acquire(blocking=False)
 
 
 class EventLog:
     """An NDJSON file that several threads and processes may append to.
 
-    A loss of power takes no acknowledged event with the policy "event". One thread of each process writes:
-    requests that wait while it syncs are written and synced together (group commit), so that many at once
-    cost one sync, not one each.
+    With the policy "event", a loss of power takes no acknowledged event. One thread of each process writes.
+    Requests that wait while it syncs are written and synced together (group commit): many requests cost
+    one sync.
 
     Parameters
     ----------
     path
-        The file; it is made where there is none.
+        The file; it is made if there is none.
     max_bytes
-        A file that would grow beyond is renamed with the time, and a new one begun; 0: never.
+        A file that would grow larger is renamed with the time, and a new one is begun; 0: never.
     durability
         "event": an append returns once its events are synced. "batch": they are synced within
-        `batch_seconds`, or with the event that makes `batch_events`. "off": the system syncs them when it
-        likes.
+        `batch_seconds`, or with the event that makes `batch_events`. "off": the system decides.
     lock_seconds
-        How long to wait while another process has locked the file; events then fail.
+        How long to wait while another process has locked the file; after that events fail.
     """
 
     def __init__(
@@ -86,42 +85,42 @@ class EventLog:
         self._queue: SimpleQueue[_Append | None] = SimpleQueue()
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
-        # What follows is the writer's alone.
+        # The writer alone uses what follows.
         self._n_unsynced, self._sync_by = 0, 0.0
         self._is_failing = False
-        self._named: tuple[int, int] | None = None
+        self._synced_name: tuple[int, int] | None = None  # device and inode of the file
         # A log that cannot be written is an error now, not with the first event.
         os.close(self._open())
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append records, all or none; 503 where that fails, or takes longer than the request may."""
+        """Append records, all or none; 503 if that fails, or takes longer than the request may."""
         if not records:
             return
-        own = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
+        append = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
         with self._starting:  # so that nothing is queued behind the end
             self._start()
-            self._queue.put(own)
-        if not own.finished.wait(APPEND_SHARE * min(seconds_left(), APPEND_SECONDS)):
-            if own.claim():  # so that events that are refused here are not written later
+            self._queue.put(append)
+        if not append.finished.wait(APPEND_SHARE * min(seconds_left(), APPEND_SECONDS)):
+            if append.claim():  # so that events that are refused here are not written later
                 raise Refusal(
-                    503, "log_failed", "events cannot be kept at the moment: the log is busy"
+                    503, "log_failed", "events cannot be stored at the moment: the log is busy"
                 )
-            own.finished.wait()  # the writer is at it
-        if own.error is not None:
-            said = getattr(own.error, "strerror", None) or type(own.error).__name__
+            append.finished.wait()  # the writer is at it
+        if append.error is not None:
+            reason = getattr(append.error, "strerror", None) or type(append.error).__name__
             raise Refusal(
-                503, "log_failed", f"events cannot be kept at the moment: {said}"
-            ) from own.error
+                503, "log_failed", f"events cannot be stored at the moment: {reason}"
+            ) from append.error
 
     def close(self) -> None:
-        """Finish what waits, and sync what is not synced yet, if that takes no longer than it may."""
+        """Write what waits and sync it, unless that takes too long."""
         with self._starting:
             if self._writer is None:
                 return
             self._queue.put(None)
             self._writer.join(CLOSE_SECONDS)
             if self._writer.is_alive():
-                log.error("the event log did not end within %g seconds", CLOSE_SECONDS)
+                log.error("the event log did not close within %g seconds", CLOSE_SECONDS)
             else:
                 self._writer = None
 
@@ -130,21 +129,21 @@ class EventLog:
     def _start(self) -> None:
         if self._writer is None:
             self._writer = threading.Thread(
-                target=self._serve, name="event-log-writer", daemon=True
+                target=self._write_until_closed, name="event-log-writer", daemon=True
             )
             self._writer.start()
 
-    def _serve(self) -> None:
+    def _write_until_closed(self) -> None:
         is_open = True
         while is_open:
-            appends = self._waiting()
+            appends = self._take_waiting()
             is_open = None not in appends
-            self._write_all([one for one in appends if one is not None])
+            self._write_all([append for append in appends if append is not None])
             if not is_open or self._is_late():
                 self._sync_batch()
 
-    def _waiting(self) -> list[_Append | None]:
-        """All that waits; nothing where a batch has to be synced first."""
+    def _take_waiting(self) -> list[_Append | None]:
+        """Return all that waits; nothing if a batch has to be synced first."""
         appends: list[_Append | None] = []
         is_batch = self._durability == "batch" and self._n_unsynced > 0
         left = max(0.0, self._sync_by - time.monotonic()) if is_batch else None
@@ -161,29 +160,29 @@ class EventLog:
                 with self._locked(len(left[0].lines)) as file:
                     self._write_to(file, left)
         except Exception as error:
-            for one in left:
-                one.error = error
+            for append in left:
+                append.error = error
         finally:
-            for one in appends:
-                one.finished.set()
+            for append in appends:
+                append.finished.set()
 
     def _write_to(self, file: int, left: deque[_Append]) -> None:
         """Write what the file has room for, at least one, and sync it if that is due."""
         size, written = os.fstat(file).st_size, list[_Append]()
         if not size:
-            self._named = None  # a new file, whose name is to be synced as well
+            self._synced_name = None  # a new file, whose name is to be synced as well
         while left and self._has_room(file, len(left[0].lines)):
-            one = left.popleft()
-            if not one.claim():
+            append = left.popleft()
+            if not append.claim():
                 continue
             try:
-                _write(file, one.lines)
-                written.append(one)
+                _write(file, append.lines)
+                written.append(append)
             except OSError as error:
-                one.error = error
+                append.error = error
         if written and not self._n_unsynced:
             self._sync_by = time.monotonic() + self._batch_seconds
-        self._n_unsynced += sum(one.n_events for one in written)
+        self._n_unsynced += sum(append.n_events for append in written)
         if not written or not self._is_sync_due():
             return
         try:
@@ -191,8 +190,8 @@ class EventLog:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(file, size)  # what is refused will be sent again
-            for one in written:
-                one.error = error
+            for append in written:
+                append.error = error
 
     def _has_room(self, file: int, n_bytes: int) -> bool:
         size = os.fstat(file).st_size
@@ -203,7 +202,7 @@ class EventLog:
 
     @contextlib.contextmanager
     def _locked(self, n_bytes: int = 0) -> Iterator[int]:
-        """The file that has the log's name while nobody else writes to it, with room for more bytes."""
+        """Yield the file that has the log's name, locked, with room for more bytes."""
         while True:
             file = self._open()
             try:
@@ -219,16 +218,16 @@ class EventLog:
                 os.close(file)  # and with it the lock
 
     def _put_aside(self, file: int) -> None:
-        """Rename a full log. Its new name is synced before another file takes the old one."""
+        """Rename a full log; its new name is synced before another file takes the old one."""
         if self._durability == "off":
-            os.rename(self.path, self._aside())
+            os.rename(self.path, self._free_name())
             return
         os.fsync(file)
-        os.rename(self.path, self._aside())
+        os.rename(self.path, self._free_name())
         self._sync_name()
 
-    def _aside(self) -> str:
-        """A name that no file has: log.ndjson -> log-20260131T120000.ndjson."""
+    def _free_name(self) -> str:
+        """Return a name that no file has: log.ndjson -> log-20260131T120000.ndjson."""
         stem, ending = os.path.splitext(self.path)
         moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
         name, n = f"{stem}-{moment}{ending}", 1
@@ -248,20 +247,20 @@ class EventLog:
         return self._n_unsynced > 0 and time.monotonic() >= self._sync_by
 
     def _sync(self, file: int) -> None:
-        """Wait until the file is on the disk, and the first time its name."""
+        """Wait until the file is on the disk; the first time also its name."""
         self._is_failing = True
         os.fsync(file)
-        about = os.fstat(file)
-        if self._named != (about.st_dev, about.st_ino):
+        status = os.fstat(file)
+        if self._synced_name != (status.st_dev, status.st_ino):
             self._sync_name()
-            self._named = about.st_dev, about.st_ino
+            self._synced_name = status.st_dev, status.st_ino
         self._n_unsynced, self._is_failing = 0, False
 
     def _sync_name(self) -> None:
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
 
     def _sync_batch(self) -> None:
-        """Sync what was acknowledged before; while that fails no more is acknowledged."""
+        """Sync what was acknowledged; while that fails, no more is acknowledged."""
         if self._durability != "batch" or not self._n_unsynced:
             return
         was_failing = self._is_failing
@@ -276,7 +275,7 @@ class EventLog:
 
 
 def _write(file: int, data: bytes) -> None:
-    """Append whole lines; where there is no room for all of them the file stays as it was."""
+    """Append whole lines; if there is no room for all of them, the file stays as it was."""
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash cut short
         data = b"\n" + data

@@ -1,32 +1,34 @@
-"""The OpenAPI description of the service, written from its operations and the types of its bodies."""
+"""The OpenAPI description of the service, from its operations and the types of its bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from podium.apps.serving.bodies import ErrorAnswer
-from podium.apps.serving.operations import OPERATIONS, Operation
+from podium.apps.http.openapi import (
+    GATE_STATUSES,
+    STATUS_TEXTS,
+    describe_api,
+    describe_operation,
+    json_content,
+    schema_reference,
+)
+from podium.apps.serving.body_types import ErrorAnswer
+from podium.apps.serving.routes import OPERATIONS, Operation
 from podium.postranking import RULES, schema
 
-_SAID = {
-    400: "The body is no JSON, an object in it has a key twice, or a header comes twice.",
+_ERRORS = STATUS_TEXTS | {
     401: "The token is missing or wrong.",
     404: "No such model, user class, query of the sample or log.",
-    408: "The body took too long to arrive.",
     409: "Hard rules cannot hold together.",
-    413: "The body is too large.",
     415: "The body is not application/json.",
-    421: "The header Host has no name of this server.",
     422: "The body is JSON, and not what was expected.",
-    429: "Too many requests or wrong tokens from this address: wait as Retry-After says.",
-    431: "The request has too many headers.",
-    503: "Busy, or the answer took too long: try again.",
 }
-_ALWAYS = (400, 421, 429, 431)
 _WITH_BODY = (401, 408, 413, 415, 422, 503)
+_TOKEN_IF_SET: list[Any] = [{}, {"token": []}]
+_ERROR = schema_reference("ErrorAnswer")
+_TOKEN_TEXT = "the service's token, if it has one (Authorization: Bearer TOKEN)"
 
 UBI_RECORD: dict[str, Any] = {
     "title": "UbiRecord",
@@ -45,7 +47,7 @@ UBI_RECORD: dict[str, Any] = {
 
 
 def openapi(version: str) -> dict[str, Any]:
-    """The description, as JSON can hold it."""
+    """Return the description as values of JSON."""
     types = [op.body for op in OPERATIONS.values() if op.body not in (None, Any)]
     types += [operation.answer for operation in OPERATIONS.values()] + [ErrorAnswer]
     _, components = msgspec.json.schema_components(
@@ -54,85 +56,80 @@ def openapi(version: str) -> dict[str, Any]:
     for name in ("RankRequest", "PostrankRequest", "RulesCheck"):
         for choice in components[name]["properties"]["rules"]["anyOf"]:
             if choice["type"] == "array":
-                choice["items"] = {"$ref": "#/components/schemas/Rule"}
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Podium ranking service",
-            "version": version,
-            "description": "Documents in, ranked lists out; rules over any list; events for feedback.",
-        },
-        "paths": {path: _path(operation) for path, operation in OPERATIONS.items()} | _PAGES,
-        "components": {
-            "schemas": components | _rules() | {"UbiRecord": UBI_RECORD},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }
+                choice["items"] = schema_reference("Rule")
+    return describe_api(
+        "Podium ranking service",
+        version,
+        "Documents in, ranked lists out; rules over any list; events for feedback.",
+        {path: _describe(operation) for path, operation in OPERATIONS.items()} | _METRICS,
+        components | _rule_schemas() | {"UbiRecord": UBI_RECORD},
+        {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN_TEXT}},
+    )
 
 
-def _rules() -> dict[str, Any]:
-    """The kinds of rules, as the schema of rule files has them."""
+def _rule_schemas() -> dict[str, Any]:
+    """Return the kinds of rules, as the schema of rule files has them."""
     kinds = {kind: schema()["$defs"][kind] for kind in RULES}
-    one_of = [{"$ref": f"#/components/schemas/Rule-{kind}"} for kind in kinds]
-    return {"Rule": {"anyOf": one_of}} | {f"Rule-{kind}": told for kind, told in kinds.items()}
-
-
-def _path(operation: Operation) -> dict[str, Any]:
-    statuses = (*_ALWAYS, *operation.statuses, *(_WITH_BODY if operation.body is not None else ()))
-    if operation.body is None and not operation.is_open:
-        statuses = (*statuses, 401)
-    answers: dict[str, Any] = {"200": _json("The answer.", _ref(operation.answer))}
-    for status in sorted(set(statuses)):
-        answers[str(status)] = _json(_SAID[status], _ref(ErrorAnswer))
-    told: dict[str, Any] = {
-        "summary": operation.summary,
-        "operationId": operation.path.strip("/").replace("/", "_"),
-        "responses": answers,
+    choices = [schema_reference(f"Rule-{kind}") for kind in kinds]
+    return {"Rule": {"anyOf": choices}} | {
+        f"Rule-{kind}": definition for kind, definition in kinds.items()
     }
-    if not operation.is_open:
-        told["security"] = [{}, {"token": []}]
+
+
+def _describe(operation: Operation) -> dict[str, Any]:
+    statuses = (*GATE_STATUSES, *operation.statuses)
     if operation.body is not None:
-        schema = _events() if operation.body is Any else _ref(operation.body)
-        told["requestBody"] = {
+        statuses = (*statuses, *_WITH_BODY)
+    elif not operation.is_open:
+        statuses = (*statuses, 401)
+    more: dict[str, Any] = {} if operation.is_open else {"security": _TOKEN_IF_SET}
+    if operation.body is not None:
+        schema = _events_schema() if operation.body is Any else _reference(operation.body)
+        more["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    return {operation.method.lower(): told}
+    described = describe_operation(
+        operation.summary,
+        operation.path.strip("/").replace("/", "_"),
+        {"200": json_content("The answer.", _reference(operation.answer))},
+        {status: _ERRORS[status] for status in statuses},
+        _ERROR,
+        **more,
+    )
+    return {operation.method.lower(): described}
 
 
-def _ref(kind: Any) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+def _reference(kind: Any) -> dict[str, str]:
+    return schema_reference(kind.__name__)
 
 
-def _events() -> dict[str, Any]:
-    one = {"$ref": "#/components/schemas/UbiRecord"}
-    several = {"type": "array", "items": one, "maxItems": 10_000}
-    named = {
+def _events_schema() -> dict[str, Any]:
+    record = schema_reference("UbiRecord")
+    records = {"type": "array", "items": record, "maxItems": 10_000}
+    in_object = {
         "type": "object",
         "required": ["events"],
-        "properties": {"events": several},
+        "properties": {"events": records},
         "additionalProperties": False,
     }
-    return {"anyOf": [one, several, named]}
+    return {"anyOf": [record, records, in_object]}
 
 
-def _json(said: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"description": said, "content": {"application/json": {"schema": schema}}}
-
-
-_PAGES: dict[str, Any] = {
+_METRICS: dict[str, Any] = {
     "/metrics": {
-        "get": {
-            "summary": "Figures for Prometheus, summed over all workers.",
-            "operationId": "metrics",
-            "security": [{}, {"token": []}],
-            "responses": {
+        "get": describe_operation(
+            "Figures for Prometheus, summed over all workers.",
+            "metrics",
+            {
                 "200": {
                     "description": "Prometheus' text format.",
                     "content": {"text/plain": {"schema": {"type": "string"}}},
-                },
-                "401": _json(_SAID[401], _ref(ErrorAnswer)),
+                }
             },
-        }
+            {401: _ERRORS[401]},
+            _ERROR,
+            security=_TOKEN_IF_SET,
+        )
     }
 }

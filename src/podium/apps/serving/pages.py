@@ -1,4 +1,4 @@
-"""The service's own page and its files: read once, served from memory, nothing from elsewhere."""
+"""Pages of the service, with their scripts and styles: read once, served from memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FOLDERS = (HERE.parent / "static", HERE / "static")
-"""What all pages share, and the service's own."""
-KINDS = {
+STATIC_FOLDERS = (HERE.parent / "static", HERE / "static")
+"""Files that both web apps share, and the service's own."""
+CONTENT_TYPES = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
@@ -20,18 +20,18 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Page:
-    """A file as it is served."""
+    """A file that is served."""
 
-    kind: bytes
+    content_type: bytes
     data: bytes
 
 
 def read_pages() -> dict[str, Page]:
-    """Files by path: ``/`` and ``/static/NAME``."""
-    found = {
-        f"/static/{path.name}": Page(KINDS[path.suffix], path.read_bytes())
-        for folder in FOLDERS
+    """Return files by path: ``/`` and ``/static/NAME``."""
+    pages = {
+        f"/static/{path.name}": Page(CONTENT_TYPES[path.suffix], path.read_bytes())
+        for folder in STATIC_FOLDERS
         for path in sorted(folder.iterdir())
-        if path.suffix in KINDS
+        if path.suffix in CONTENT_TYPES
     }
-    return {"/": found["/static/index.html"], **found}
+    return {"/": pages["/static/index.html"], **pages}

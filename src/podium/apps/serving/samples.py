@@ -11,22 +11,23 @@ from pathlib import Path
 
 import msgspec
 
-from podium.apps.serving.bodies import (
+from podium.apps.http.refusals import Refusal
+from podium.apps.serving.body_types import (
     SampleAnswer,
     SampleDocument,
+    SampleInfo,
     SampleLine,
     SamplesAnswer,
-    SampleTold,
 )
-from podium.apps.serving.errors import Refusal, told_of_shape
-from podium.apps.serving.rules import ServedRules
-from podium.data.files import Path_
-from podium.data.records import read_json_lines
+from podium.apps.serving.decoding import explain_shape
+from podium.apps.serving.postranking import ServedRules
+from podium.data.json_lines import read_json_lines
 from podium.errors import DataError, EmptyDataError
+from podium.typing import Path_
 
-DEMO = Path(__file__).with_name("demo.jsonl")
-"""Twelve queries of the demo and what its ranker finds; made by ``python -m tools.playground DEMO``."""
-MOST = 10_000
+DEMO_SAMPLES = Path(__file__).with_name("demo.jsonl")
+"""Twelve queries of the demo and the results of its ranker; made by ``python -m tools.playground DEMO``."""
+MAX_SAMPLES = 10_000
 """Queries of a sample: a page lists them all."""
 
 
@@ -37,22 +38,23 @@ class Samples:
     queries: dict[str, SampleLine]
     is_demo: bool = False
 
-    def told(self) -> SamplesAnswer:
-        """Which queries there are."""
-        listed = [
-            SampleTold(id=id_, query=line.query or id_, documents=len(line.documents))
+    def info(self) -> SamplesAnswer:
+        """Return the list of queries."""
+        queries = [
+            SampleInfo(id=id_, query=line.query or id_, documents=len(line.documents))
             for id_, line in self.queries.items()
         ]
-        return SamplesAnswer(demo=self.is_demo, queries=listed)
+        return SamplesAnswer(demo=self.is_demo, queries=queries)
 
-    def find(self, id_: str, book: ServedRules) -> SampleAnswer:
-        """One query's documents with all their fields, as rules see them; 404 without it."""
+    def find(self, id_: str, served_rules: ServedRules) -> SampleAnswer:
+        """Return one query's documents with all their fields, as rules see them; 404 if there is none."""
         line = self.queries.get(id_)
         if line is None:
-            said = f"expected a query of the sample, got {id_!r:.200}"
-            raise Refusal(404, "unknown_sample", said, known=list(self.queries)[:20])
-        given = [_document(doc) for doc in line.documents]
-        records = book.records([doc.id for doc in given], [doc.fields for doc in given])
+            message = f"expected a query of the sample, got {id_!r:.200}"
+            raise Refusal(404, "unknown_sample", message, known=list(self.queries)[:20])
+        sampled = [_document(doc) for doc in line.documents]
+        ids, fields = [doc.id for doc in sampled], [doc.fields for doc in sampled]
+        records = served_rules.records(ids, fields)
         documents = [
             SampleDocument(
                 id=doc.id,
@@ -60,35 +62,35 @@ class Samples:
                 score=doc.score,
                 fields={name: value for name, value in record.items() if name != "id"} or None,
             )
-            for doc, record in zip(given, records, strict=True)
+            for doc, record in zip(sampled, records, strict=True)
         ]
         return SampleAnswer(id=id_, query=line.query or id_, documents=documents)
 
 
 def read_samples(path: Path_) -> Samples:
-    """The queries of a sample file: JSON lines as `podium rank` reads them, or lists of any engine.
+    """Read the queries of a sample file: JSON lines as `podium rank` reads them, or lists of any engine.
 
-    A line's ``id`` is its number unless it has one; its documents have ids, and ``features`` by name,
-    or a ``score``, or only their order. What else a request may bring is left alone.
+    A line without an ``id`` has its number as one. Its documents have ids, and ``features`` by name, a
+    ``score``, or only their order. Other fields of a request are ignored.
     """
     name = os.fspath(path)
-    found: dict[str, SampleLine] = {}
+    queries: dict[str, SampleLine] = {}
     for number, line in _lines(name):
         id_ = line.id or str(number)
-        if id_ in found:
+        if id_ in queries:
             raise DataError(f"expected each id once, got {id_!r} again", path=name, line=number)
-        if len(found) == MOST:
-            raise DataError(f"expected at most {MOST:,} queries", path=name, line=number)
-        found[id_] = line
-    if not found:
+        if len(queries) == MAX_SAMPLES:
+            raise DataError(f"expected at most {MAX_SAMPLES:,} queries", path=name, line=number)
+        queries[id_] = line
+    if not queries:
         raise EmptyDataError("expected at least one query, got none", path=name)
-    return Samples(found)
+    return Samples(queries)
 
 
 @cache
 def demo_samples() -> Samples:
-    """The demo's queries, for a service without a sample file."""
-    return Samples(read_samples(DEMO).queries, is_demo=True)
+    """Return the demo's queries, for a service without a sample file."""
+    return Samples(read_samples(DEMO_SAMPLES).queries, is_demo=True)
 
 
 def _lines(name: str) -> Iterator[tuple[int, SampleLine]]:
@@ -96,22 +98,22 @@ def _lines(name: str) -> Iterator[tuple[int, SampleLine]]:
         try:
             line = msgspec.convert(record, SampleLine)
         except msgspec.ValidationError as error:
-            _, said = told_of_shape(error, SampleLine)
-            raise DataError(said, path=name, line=number) from None
-        wrong = _wrong(line)
-        if wrong:
-            raise DataError(wrong, path=name, line=number)
+            _, message = explain_shape(error, SampleLine)
+            raise DataError(message, path=name, line=number) from None
+        fault = _find_fault(line)
+        if fault:
+            raise DataError(fault, path=name, line=number)
         yield number, line
 
 
-def _wrong(line: SampleLine) -> str:
-    """What is wrong with the documents of a query; nothing where all is well."""
+def _find_fault(line: SampleLine) -> str:
+    """Return what is wrong with the documents of a query; empty if nothing is."""
     documents = [_document(doc) for doc in line.documents]
-    seen: set[str] = set()
+    ids: set[str] = set()
     for doc in documents:
-        if doc.id in seen:
+        if doc.id in ids:
             return f"expected each document once, got {doc.id!r:.200} twice"
-        seen.add(doc.id)
+        ids.add(doc.id)
     scores = [doc.score for doc in documents if doc.score is not None]
     if scores and len(scores) < len(documents):
         return "expected a score for every document, or for none"
@@ -120,5 +122,5 @@ def _wrong(line: SampleLine) -> str:
     return ""
 
 
-def _document(given: str | SampleDocument) -> SampleDocument:
-    return SampleDocument(id=given) if isinstance(given, str) else given
+def _document(sampled: str | SampleDocument) -> SampleDocument:
+    return SampleDocument(id=sampled) if isinstance(sampled, str) else sampled

@@ -1,4 +1,4 @@
-"""What can be set of the ranking service."""
+"""Settings of the ranking service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.errors import UsageError
 
 MIB = 1 << 20
 SERVICE_ACCESS = AccessSettings(client_requests=5_000.0)
-"""The normal client is one application with all requests of a shop: more than a worker answers."""
+"""The usual client is one application with all requests of a shop: more than a worker answers."""
 
 
 @dataclass(frozen=True)
@@ -21,30 +21,30 @@ class ServingSettings:
     ----------
     models
         Model files: ``model.podium``, ``name=model.podium`` or ``name@version=model.podium``; the first
-        is the one that serves requests without a name.
+        one answers requests that name no model.
     rules, docs
         Files of rules and of documents' fields, as `podium postrank` reads them.
     samples
-        Queries for the playground, as `read_samples` reads them; the demo's without it.
+        Queries for the playground, as `read_samples` reads them; without it, the demo's.
     events
         The NDJSON log that events are appended to.
     max_log
-        Bytes after which the log is put aside and a new one begun; 0: never.
+        Bytes after which the log is renamed and a new one is begun; 0: never.
     durability
-        When events are synced to the disk: "event", before they are acknowledged; "batch", soon after; "off",
-        when the system does so by itself. See EventLog.
+        When events are synced to the disk: "event", before they are acknowledged; "batch", soon after;
+        "off", when the system decides. See EventLog.
     token
-        What requests must bring as ``Authorization: Bearer TOKEN``.
+        The token that requests must bring as ``Authorization: Bearer TOKEN``.
     max_body
         Bytes of a request.
     body_seconds, seconds
         How long a request may take to arrive, and to be answered.
     reload_seconds
-        How often files are looked at; 0: only at SIGHUP.
+        How often files are checked for changes; 0: only at SIGHUP.
     drain_seconds
         How long connections stay open after the signal to stop, for requests that are on their way.
-    kept
-        A folder for copies of what was read last: what a service serves that begins while a file is broken.
+    copies_folder
+        A folder for copies of the last valid files, which a worker serves that starts while a file is broken.
     access
         Which hosts, proxies and clients may ask, and how often; see AccessSettings.
 
@@ -67,7 +67,7 @@ class ServingSettings:
     seconds: float = 10.0
     reload_seconds: float = 1.0
     drain_seconds: float = 1.0
-    kept: str | None = None
+    copies_folder: str | None = None
     access: AccessSettings = SERVICE_ACCESS
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class ServingSettings:
             if not getattr(self, name) >= 0:
                 raise UsageError(f"expected {name} of 0 or more, got {getattr(self, name)}")
         if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
-            raise UsageError("expected a token of printable ASCII characters, got others")
+            raise UsageError("expected a token of printable ASCII characters, got other characters")
         if self.token is not None and len(self.token) < 16:
             raise UsageError(
                 f"expected a token of 16 characters or more, got {len(self.token)}; "

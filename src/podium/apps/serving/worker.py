@@ -1,6 +1,6 @@
-"""One of several processes that serve: ``python -m podium.apps.serving.worker FD``, settings on stdin.
+"""One worker process: ``python -m podium.apps.serving.worker FD``, settings on stdin.
 
-It ends when its stdin does, so that no worker outlives who started it.
+It ends when its stdin does, so that no worker outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import threading
 
 import msgspec
 
+from podium.apps.http.draining import stop_new_connections
 from podium.apps.serving.app import make_service
-from podium.apps.serving.draining import run_server, shut
+from podium.apps.serving.server import run_server
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import PodiumError
 
 
 def main() -> None:
-    """Serve on a socket that is inherited."""
+    """Serve on an inherited socket."""
     logging.basicConfig(format="podium serve [%(process)d]: %(message)s", level=logging.WARNING)
     sock = socket.socket(fileno=int(sys.argv[1]))
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=ServingSettings)
@@ -39,7 +40,7 @@ def _say_ready() -> None:
 
 def _end_with_parent(sock: socket.socket) -> None:
     os.read(sys.stdin.fileno(), 1)  # not the file: its lock would be held at the end
-    shut(sock)  # all others end as well
+    stop_new_connections(sock)  # all others end as well
     os.kill(os.getpid(), signal.SIGTERM)
 
 

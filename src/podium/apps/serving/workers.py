@@ -1,4 +1,4 @@
-"""Several processes on one socket: begun, told of signals, begun again when they die, and ended."""
+"""Worker processes on one socket: started, restarted when they die, and stopped."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from prometheus_client.multiprocess import mark_process_dead
 
-from podium.apps.serving.draining import shut
-from podium.apps.serving.metrics import SHARED
+from podium.apps.http.draining import stop_new_connections
+from podium.apps.serving.prometheus_metrics import SHARED_FOLDER_VARIABLE
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import UsageError
 
@@ -33,13 +34,13 @@ def run_workers(
     if not hasattr(os, "fork"):
         raise UsageError(f"expected one worker on this system, got {n}")
     with tempfile.TemporaryDirectory(prefix="podium-serve-") as folder:
-        kept = Path(folder) / "kept"
-        kept.mkdir()
-        Workers(replace(settings, kept=str(kept)), sock, Path(folder)).run(n, ready)
+        copies = Path(folder) / "copies"
+        copies.mkdir()
+        Workers(replace(settings, copies_folder=str(copies)), sock, Path(folder)).run(n, ready)
 
 
 class Workers:
-    """Processes that serve, and the folder of their figures."""
+    """Worker processes, and the folder of their figures."""
 
     def __init__(self, settings: ServingSettings, sock: socket.socket, folder: Path) -> None:
         self._settings, self._sock, self._folder = settings, sock, folder
@@ -47,10 +48,10 @@ class Workers:
         self._is_ending = False
 
     def run(self, n: int, ready: Callable[[], object]) -> None:
-        """From the first worker to the last."""
+        """Start n workers and watch them until a signal."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._end)
-        signal.signal(signal.SIGHUP, self._tell)
+            signal.signal(number, self._begin_end)
+        signal.signal(signal.SIGHUP, self._pass_hangup)
         try:
             self._running = [self._start() for _ in range(n)]
             if all(map(_is_ready, self._running)):
@@ -58,7 +59,7 @@ class Workers:
                 self._watch()
             elif not self._is_ending:
                 raise ChildProcessError(
-                    "expected every worker to begin, got one that ended; it said why"
+                    "expected every worker to begin, got one that ended; its own message says why"
                 )
         finally:
             self._stop()
@@ -69,7 +70,7 @@ class Workers:
             pass_fds=[self._sock.fileno()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, SHARED: str(self._folder)},
+            env={**os.environ, SHARED_FOLDER_VARIABLE: str(self._folder)},
             start_new_session=True,  # a terminal's signals come from here, once
             preexec_fn=_ignore_hangups,
         )
@@ -79,31 +80,31 @@ class Workers:
         return worker
 
     def _watch(self) -> None:
-        """Begin anew what dies."""
-        from prometheus_client.multiprocess import mark_process_dead
-
+        """Start a new worker for each one that dies."""
         while not self._is_ending:
             time.sleep(0.1)
             for at, worker in enumerate(self._running):
                 if worker.poll() is not None and not self._is_ending:
                     log.warning(
-                        "worker %d ended with %s, begun anew", worker.pid, worker.returncode
+                        "worker %d ended with %s; a new worker replaces it",
+                        worker.pid,
+                        worker.returncode,
                     )
                     mark_process_dead(worker.pid, str(self._folder))  # type: ignore[no-untyped-call]
-                    time.sleep(0.5)  # one that cannot live is not begun all the time
+                    time.sleep(0.5)  # one that always dies is not started all the time
                     self._running[at] = self._start()
 
-    def _end(self, *_: object) -> None:
+    def _begin_end(self, *_: object) -> None:
         self._is_ending = True
 
-    def _tell(self, *_: object) -> None:
+    def _pass_hangup(self, *_: object) -> None:
         for worker in self._running:
             if worker.poll() is None:
                 worker.send_signal(signal.SIGHUP)
 
     def _stop(self) -> None:
-        """Let all end what they have begun; the socket first, so that the last of them takes the rest."""
-        shut(self._sock)
+        """Let all workers finish their requests; the socket first, so that the last takes what waits."""
+        stop_new_connections(self._sock)
         self._sock.close()
         for worker in self._running:
             if worker.poll() is None:
@@ -121,11 +122,11 @@ class Workers:
 
 
 def _ignore_hangups() -> None:
-    """Until it has files to read again, a worker would die of SIGHUP."""
+    """Ignore SIGHUP: a worker would die of it until it handles it."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _is_ready(worker: Worker) -> bool:
-    """Wait until a worker listens; False where it ended instead, having said why."""
+    """Wait until a worker listens; return False if it ended instead."""
     assert worker.stdout is not None
     return worker.stdout.readline() == b"ready\n"

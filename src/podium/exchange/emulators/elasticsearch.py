@@ -1,6 +1,6 @@
 """Elasticsearch LTR and OpenSearch LTR: LinearRanker and NaiveAdditiveDecisionTree, in float32.
 
-Left where threshold > x. Where a feature is missing, versions of the plug-ins differ (``missing``):
+A tree goes left if threshold > x. If a feature is missing, versions of the plug-ins differ (`missing`):
 
 - "zero": x is 0. All versions for Elasticsearch (whose feature vectors are filled with 0 before the
   tree is asked: o19s#481), and OpenSearch to 3.1.
@@ -28,34 +28,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
-from podium.exchange.emulators.walking import walk
+from podium.exchange.emulators.nested_trees import evaluate_tree
 
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "children"}
 _LEAF = {"nodeid", "leaf"}
-Missing = Literal["zero", "right", "node"]
-_PLAIN = ("binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
-_OLD_PLAIN = ("binary:logitraw", "rank:pairwise", "reg:linear")
+MissingBranch = Literal["zero", "right", "node"]
+_RAW_OBJECTIVES = ("binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
+_OLD_RAW_OBJECTIVES = ("binary:logitraw", "rank:pairwise", "reg:linear")
 
 
 def score_opensearch(
-    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "node"
+    content: str, features: Sequence[str], X: NDArray[Any], *, missing: MissingBranch = "node"
 ) -> NDArray[np.float32]:
-    """The plugin of OpenSearch."""
-    return _score(content, features, X, missing, _PLAIN)
+    """Return the scores of OpenSearch's plug-in."""
+    return _score(content, features, X, missing, _RAW_OBJECTIVES)
 
 
 def score_elasticsearch(
-    content: str, features: Sequence[str], X: NDArray[Any], *, missing: Missing = "zero"
+    content: str, features: Sequence[str], X: NDArray[Any], *, missing: MissingBranch = "zero"
 ) -> NDArray[np.float32]:
-    """The plugin of Elasticsearch, whose older versions know fewer objectives."""
-    return _score(content, features, X, missing, _OLD_PLAIN)
+    """Return the scores of Elasticsearch's plug-in, whose older versions know fewer objectives."""
+    return _score(content, features, X, missing, _OLD_RAW_OBJECTIVES)
 
 
 def _score(
     content: str,
     features: Sequence[str],
     X: NDArray[Any],
-    missing: Missing,
+    missing: MissingBranch,
     objectives: tuple[str, ...],
 ) -> NDArray[np.float32]:
     stored = _fields(_fields(json.loads(content), {"model"})["model"], {"name", "model"})
@@ -78,12 +78,12 @@ def _score(
         raise ModelFileError(f"expected a known objective, got {forest['objective']}")
     total = np.zeros(len(x), dtype=np.float32)
     for tree in forest["splits"]:
-        total += _tree(tree, columns, x, follows=missing == "node")
+        total += _tree(tree, columns, x, follows_missing=missing == "node")
     return total
 
 
 def _fields(value: object, names: set[str]) -> dict[str, Any]:
-    """An object without other fields, which the plug-ins refuse."""
+    """Return an object; raise if it has other fields, which the plug-ins refuse."""
     if not isinstance(value, dict) or not set(value) <= names:
         raise ModelFileError(
             f"expected an object with fields of {sorted(names)}, got {value!r:.80}"
@@ -98,7 +98,7 @@ def _text(value: object) -> str:
 
 
 def _single(value: object) -> np.float32:
-    """ObjectParser.declareFloat: a number, or a text that is one."""
+    """Return a float32 as ObjectParser.declareFloat reads it: a number, or text that is one."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ModelFileError(f"expected a number, got {value!r:.80}")
     return np.float32(float(value))
@@ -128,39 +128,39 @@ def _normalize(normalizer: dict[str, Any], x: NDArray[np.float32]) -> NDArray[np
 def _linear(
     weights: dict[str, float], columns: dict[str, int], x: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    every = np.zeros(len(columns), dtype=np.float32)
+    by_column = np.zeros(len(columns), dtype=np.float32)
     for name, weight in weights.items():
         if isinstance(weight, str):
             raise ModelFileError(f"expected weights that are JSON numbers, got {weight!r:.80}")
-        every[_column(columns, name)] = _single(weight)
+        by_column[_column(columns, name)] = _single(weight)
     total = np.zeros(len(x), dtype=np.float32)
-    for j in range(len(every)):
-        total += every[j] * x[:, j]
+    for j in range(len(by_column)):
+        total += by_column[j] * x[:, j]
     return total
 
 
 def _tree(
-    root: dict[str, Any], columns: dict[str, int], x: NDArray[np.float32], *, follows: bool
+    root: dict[str, Any], columns: dict[str, int], x: NDArray[np.float32], *, follows_missing: bool
 ) -> NDArray[np.float32]:
     def leaf(node: dict[str, Any]) -> np.float32 | None:
         return _single(_fields(node, _LEAF)["leaf"]) if "leaf" in node else None
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        _check(node)
+        _check_node(node)
         values = x[rows, _column(columns, _text(node["split"]))]
-        below = _single(node["split_condition"]) > values
-        missing = np.isnan(values) & follows
-        return np.asarray(np.where(missing, node["missing"] == node["yes"], below), dtype=bool)
+        is_low = _single(node["split_condition"]) > values
+        missing = np.isnan(values) & follows_missing
+        return np.asarray(np.where(missing, node["missing"] == node["yes"], is_low), dtype=bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         yes, no = node["children"]
         return yes, no
 
-    return walk(root, len(x), leaf=leaf, left=left, children=children, dtype=np.float32)
+    return evaluate_tree(root, len(x), leaf=leaf, left=left, children=children, dtype=np.float32)
 
 
-def _check(node: dict[str, Any]) -> None:
-    """What the plugins refuse."""
+def _check_node(node: dict[str, Any]) -> None:
+    """Raise if the plug-ins refuse a node."""
     if set(node) != _SPLIT:
         raise ModelFileError(f"expected a split to have {sorted(_SPLIT)}, got {sorted(node)}")
     for name in ("nodeid", "depth", "yes", "no", "missing"):

@@ -1,4 +1,4 @@
-"""The operators of our ONNX graphs, in float32; onnxruntime is held equal to it by the tests."""
+"""ONNX: the operators of Podium's graphs, in float32. Tests compare them with onnxruntime."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ModelFileError, require
-
-Singles = NDArray[np.float32]
+from podium.typing import Singles
 
 
 def score_onnx(content: bytes, features: Sequence[str], X: NDArray[Any]) -> Singles:
-    """The graph's output `score` of rows whose columns are the model's features, in order."""
+    """Return the graph's output `score`; columns are the model's features, in order."""
     library = require("onnx", "export", "reading ONNX")
     model = library.load_model_from_string(content)
     library.checker.check_model(model)
@@ -51,36 +50,41 @@ _OPERATORS: dict[str, Callable[..., Singles]] = {
 }
 
 
-def _ensemble(told: dict[str, Any], x: Singles) -> Singles:
-    """Rows walk all at once: from each one's node to the next, until all stand on leaves."""
+def _ensemble(attributes: dict[str, Any], x: Singles) -> Singles:
+    """Evaluate all rows at once: each moves from node to child until all rows are at leaves."""
     place = {
         key: i
-        for i, key in enumerate(zip(told["nodes_treeids"], told["nodes_nodeids"], strict=True))
+        for i, key in enumerate(
+            zip(attributes["nodes_treeids"], attributes["nodes_nodeids"], strict=True)
+        )
     }
     leaf = np.zeros(len(place), dtype=np.float32)
     targets = zip(
-        told["target_treeids"], told["target_nodeids"], told["target_weights"], strict=True
+        attributes["target_treeids"],
+        attributes["target_nodeids"],
+        attributes["target_weights"],
+        strict=True,
     )
     for tree, node, weight in targets:
         leaf[place[tree, node]] = weight
-    asks = np.array([mode == b"BRANCH_LEQ" for mode in told["nodes_modes"]])
-    tree_of = told["nodes_treeids"]
+    is_split = np.array([mode == b"BRANCH_LEQ" for mode in attributes["nodes_modes"]])
+    tree_of = attributes["nodes_treeids"]
 
     def places(name: str) -> NDArray[np.int64]:
-        every = enumerate(told[name])
-        return np.array([place[tree_of[i], to] if asks[i] else i for i, to in every])
+        children = enumerate(attributes[name])
+        return np.array([place[tree_of[i], to] if is_split[i] else i for i, to in children])
 
     yes, no = places("nodes_truenodeids"), places("nodes_falsenodeids")
-    feature = np.array(told["nodes_featureids"])
-    value = np.array(told["nodes_values"], dtype=np.float32)
-    tracks = np.array(told["nodes_missing_value_tracks_true"], dtype=bool)
+    feature = np.array(attributes["nodes_featureids"])
+    value = np.array(attributes["nodes_values"], dtype=np.float32)
+    tracks = np.array(attributes["nodes_missing_value_tracks_true"], dtype=bool)
     total = np.zeros(len(x), dtype=np.float32)
     rows = np.arange(len(x))
     for tree in dict.fromkeys(tree_of):
         at = np.full(len(x), place[tree, 0])
-        while asks[at].any():
-            found = x[rows, feature[at]]
-            goes = np.where(np.isnan(found), tracks[at], found <= value[at])
-            at = np.where(asks[at], np.where(goes, yes[at], no[at]), at)
+        while is_split[at].any():
+            feature_value = x[rows, feature[at]]
+            is_true = np.where(np.isnan(feature_value), tracks[at], feature_value <= value[at])
+            at = np.where(is_split[at], np.where(is_true, yes[at], no[at]), at)
         total += leaf[at]
     return total[:, None]

@@ -1,8 +1,8 @@
 """Solr LTR: LinearModel, MultipleAdditiveTreesModel and NeuralNetworkModel, in float32.
 
-Left where x <= fl(threshold + 1e-6), the sum taken in float32 when the model is read. NaN goes where
-`missing` says if isNullSameAsZero is false. Else a feature that a document lacks is 0, the default value
-of features, and NaN is taken for that.
+A tree goes left if x <= fl(threshold + 1e-6); the sum is taken in float32 when the model is read. If
+isNullSameAsZero is false, `missing` says where NaN goes. Else a feature that a document lacks is 0, the
+default value of features, and NaN counts as 0.
 
 Each check follows a class of Solr's ltr module, 9.2 (the first with isNullSameAsZero) and later:
 
@@ -27,15 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
-from podium.exchange.emulators.walking import walk
-from podium.exchange.floats import java_number
+from podium.exchange.emulators.nested_trees import evaluate_tree
+from podium.exchange.java_numbers import parse_java_number
+from podium.typing import Singles
 
-Singles = NDArray[np.float32]
-SLACK = np.float32(1e-6)
+THRESHOLD_SLACK = np.float32(1e-6)
 
 
 def score_solr(content: str, features: Sequence[str], X: NDArray[Any]) -> Singles:
-    """A model of the model store."""
+    """Return the scores of a model in the model store."""
     model = json.loads(content)
     store = {name: j for j, name in enumerate(features)}
     names = [_text(feature["name"]) for feature in model["features"]]
@@ -61,7 +61,7 @@ def _takes_nan(params: object) -> bool:
 
 
 def _entries(value: object, *names: str) -> dict[str, Any]:
-    """The entries of an object whose setters have these names."""
+    """Return an object; raise if it has an entry without a setter, or null."""
     if not isinstance(value, dict) or not set(value) <= set(names) or None in value.values():
         raise ModelFileError(f"expected an object with entries of {names}, got {value!r:.80}")
     return value
@@ -74,7 +74,7 @@ def _text(value: object) -> str:
 
 
 def _single(text: object) -> np.float32:
-    if not isinstance(text, str) or (value := java_number(text)) is None:
+    if not isinstance(text, str) or (value := parse_java_number(text)) is None:
         raise ModelFileError(f"expected a number as text, got {text!r:.80}")
     with np.errstate(over="ignore"):
         return np.float32(value)
@@ -141,17 +141,17 @@ def _tree(root: dict[str, Any], names: list[str], x: Singles, *, nulls: bool) ->
         return _single(node["value"])
 
     def left(node: dict[str, Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        if (name := _text(node["feature"])) not in names:  # for which Solr scores the tree 0
+        if (name := _text(node["feature"])) not in names:  # Solr scores such a tree 0
             raise ModelFileError(f"expected features of the model, got {name!r}")
         values = x[rows, names.index(name)]
-        below = values <= _single(node["threshold"]) + SLACK
+        is_low = values <= _single(node["threshold"]) + THRESHOLD_SLACK
         missing = np.isnan(values) if nulls else np.zeros(len(rows), dtype=bool)
-        return np.where(missing, nulls and _text(node["missing"]) == "left", below).astype(bool)
+        return np.where(missing, nulls and _text(node["missing"]) == "left", is_low).astype(bool)
 
     def children(node: dict[str, Any]) -> tuple[Any, Any]:
         return node["left"], node["right"]
 
-    return walk(root, len(x), leaf=leaf, left=left, children=children, dtype=np.float32)
+    return evaluate_tree(root, len(x), leaf=leaf, left=left, children=children, dtype=np.float32)
 
 
 def _network(params: dict[str, Any], names: list[str], x: Singles) -> Singles:

@@ -1,7 +1,7 @@
 """Vespa: rank expressions in float64, and LightGBM's dump as its importer and its forests read it.
 
-The importer writes ``x < threshold``, or ``!(x >= threshold)`` where missing values go left; forests
-keep thresholds and leaves in float32 and add leaves up in float64.
+The importer writes ``x < threshold``, or ``!(x >= threshold)`` if missing values go left. Forests
+keep thresholds and leaves in float32 and add leaves in float64.
 
 Checks follow LightGBMParser and LightGBMNode of Vespa 8's model-integration. Jackson turns numbers into
 texts and back there (thresholds are texts, for categories), so types matter little: names must be
@@ -19,29 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
-from podium.exchange.emulators.walking import walk
-
-Floats = NDArray[np.float64]
+from podium.exchange.emulators.nested_trees import evaluate_tree
+from podium.typing import Floats
 
 
 def score_vespa(content: str, features: Sequence[str], X: NDArray[Any]) -> Floats:
-    """A rank profile or a dump; features are what Vespa computes, float32 numbers."""
+    """Return the scores of a rank profile or a dump; Vespa computes features in float32."""
     x = X.astype(np.float32).astype(np.float64)
     columns = {name: x[:, j] for j, name in enumerate(features)}
     if content.lstrip().startswith("{"):
         return _forest(json.loads(content), columns, len(x))
-    found = re.search(r"expression \{(.*?)\n\s*\}", content, re.DOTALL)
-    if not content.startswith("rank-profile ") or found is None:
+    match = re.search(r"expression \{(.*?)\n\s*\}", content, re.DOTALL)
+    if not content.startswith("rank-profile ") or match is None:
         raise ModelFileError("expected a rank profile with an expression")
-    return _Expression(found[1], columns).value()
+    return _Expression(match[1], columns).value()
 
 
-def _forest(told: dict[str, Any], columns: dict[str, Floats], n_rows: int) -> Floats:
-    names = told["feature_names"]
-    if told["objective"] != "lambdarank" or told["pandas_categorical"] is None:
+def _forest(dump: dict[str, Any], columns: dict[str, Floats], n_rows: int) -> Floats:
+    names = dump["feature_names"]
+    if dump["objective"] != "lambdarank" or dump["pandas_categorical"] is None:
         raise ModelFileError("expected a dump of a ranker")
     if not all(isinstance(name, str) for name in names):
-        raise ModelFileError("expected feature names that are texts")
+        raise ModelFileError("expected text as feature names")
 
     def leaf(node: dict[str, Any]) -> np.float32 | None:
         return None if "left_child" in node else np.float32(node["leaf_value"])
@@ -57,14 +56,19 @@ def _forest(told: dict[str, Any], columns: dict[str, Floats], n_rows: int) -> Fl
         return node["left_child"], node["right_child"]
 
     total = np.zeros(n_rows)
-    for tree in told["tree_info"]:
+    for tree in dump["tree_info"]:
         root = tree["tree_structure"]
-        total += walk(root, n_rows, leaf=leaf, left=left, children=children, dtype=np.float32)
+        total += evaluate_tree(
+            root, n_rows, leaf=leaf, left=left, children=children, dtype=np.float32
+        )
     return total
 
 
 class _Expression:
-    """sum := product (+|- product)*; product := value (*|/ value)*; value := number|feature|(sum)."""
+    """A parser of rank expressions that computes their value for all rows.
+
+    sum := product (+|- product)*; product := value (*|/ value)*; value := number|feature|(sum).
+    """
 
     def __init__(self, text: str, columns: dict[str, Floats]) -> None:
         self.text, self.columns, self.at = text, columns, 0
@@ -72,12 +76,12 @@ class _Expression:
         self.rows = len(next(iter(columns.values())))
 
     def value(self) -> Floats:
-        found = self._sum()
+        value = self._sum()
         if self._next():
             raise ModelFileError(
                 f"expected the end of the expression, got {self.text[self.at :]!r}"
             )
-        return found
+        return value
 
     def _next(self) -> str:
         while self.text[self.at : self.at + 1].isspace():
@@ -110,8 +114,8 @@ class _Expression:
             if self.text.startswith(name, self.at):
                 self.at += len(name)
                 return self.columns[name]
-        found = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?").match(self.text, self.at)
-        if found is None:
+        number = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?").match(self.text, self.at)
+        if number is None:
             raise ModelFileError(f"expected a value, got {self.text[self.at : self.at + 20]!r}")
-        self.at = found.end()
-        return np.full(self.rows, float(found[0]))
+        self.at = number.end()
+        return np.full(self.rows, float(number[0]))

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "wide.hpp"
+#include "vector_width.hpp"
 
 namespace podium {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "points.hpp"
-#include "smooth_pairs.hpp"
+#include "score_vectors.hpp"
+#include "pair_sums.hpp"
 
 namespace podium {
 

@@ -1,14 +1,14 @@
-// minimise 1/2 |w|^2 + sum_i total_i max_k (offset_ik + slope_ik.w): the dual has weights a_ik >= 0 that sum
-// to total_i in each block i, with w = -sum a slope, and is climbed block by block.
+// Block ascent: minimise 1/2 |w|^2 + sum_i total_i max_k (offset_ik + slope_ik.w): the dual has weights a_ik >= 0 that sum
+// to total_i in each block i, with w = -sum a slope, and block ascent climbs it block by block.
 #pragma once
 
 #include <algorithm>
 
-#include "linear.hpp"
+#include "matrix_products.hpp"
 
 namespace podium {
 
-// The planes of all blocks: so many places a block, of which the first used[i] are taken.
+// The planes of all blocks: each block has the same number of places, of which the first used[i] hold planes.
 struct Planes {
     const double *slopes, *offsets;
     const Row* used;
@@ -18,13 +18,13 @@ struct Planes {
 };
 
 // Moves weight within block i from the lowest plane that has any to the highest, as far as the dual rises,
-// up to `steps` times. Returns the duality gap of the block as it was found.
+// up to `steps` times. Returns the duality gap of the block before the moves.
 PODIUM_ANY_WIDTH
 inline double climb_block(const Planes& planes, Row i, Row steps, double* a, double* w, double* values,
                           double* way, double* along) {
     const Row n = planes.used[i], d = planes.d;
     const double* slopes = planes.slope(i, 0);
-    dot_rows(slopes, n, d, w, values);
+    dot_rows(Rows<double>{slopes, d, 0}, n, w, values);
     for (Row k = 0; k < n; ++k) values[k] += planes.offsets[i * planes.places + k];
     const double top = *std::max_element(values, values + n);
     double gap = 0;
@@ -38,20 +38,20 @@ inline double climb_block(const Planes& planes, Row i, Row steps, double* a, dou
         const double *up = slopes + high * d, *down = slopes + low * d;
         double length = 0;
         for (Row j = 0; j < d; ++j) way[j] = up[j] - down[j];
-        dot_rows(way, 1, d, way, &length);
+        dot_rows(Rows<double>{way, d, 0}, 1, way, &length);
         const double most = a[low];
         const double moved = length > 0 ? std::min(most, (values[high] - values[low]) / length) : most;
         a[high] += moved;
         a[low] = moved == most ? 0 : most - moved;
         for (Row j = 0; j < d; ++j) w[j] -= moved * way[j];
         if (step + 1 == steps) break;
-        dot_rows(slopes, n, d, way, along);
+        dot_rows(Rows<double>{slopes, d, 0}, n, way, along);
         for (Row k = 0; k < n; ++k) values[k] -= moved * along[k];
     }
     return gap;
 }
 
-// Sweeps over all blocks until one finds gaps of no more than `enough` in all. Returns what the last found.
+// Sweeps over all blocks until their gaps sum to at most `enough`. Returns the sum of the last sweep.
 inline double block_ascent(const Planes& planes, Row sweeps, Row steps, double enough, double* a, double* w) {
     Doubles values(room(planes.places)), way(room(planes.d)), along(room(planes.places));
     double gap = 0;

@@ -1,6 +1,6 @@
-// Boosting rankers: features cut into at most 256 bins, the pair distribution of RankBoost as one number a
-// document, and what every stump [code > t] is worth, all thresholds of a feature at once.
-// Codes lie feature by feature: codes[f * n + i] is the bin of document i.
+// Boosting: features cut into at most 256 bins, the pair distribution of RankBoost as one number per
+// document, and sums of every stump [code > t], for all thresholds of a feature at once.
+// codes[f * n + i] is the bin of document i by feature f.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace podium {
 
 constexpr Row kBins = 256;
 
-// Thresholds below each value, found in as many steps for every value, so nothing is left to guess for the
-// processor; `padded` has thresholds up to a power of two less one, the last of them infinite.
+// The number of thresholds below each value. Every value takes the same number of steps, so the processor has
+// no branch to predict; `padded` has thresholds up to a power of two less one, the last of them infinite.
 template <class T>
 void count_below(const T* x, Row stride, Row n, const double* padded, std::int32_t half, std::uint8_t* out) {
     constexpr Row kWide = 16;
@@ -40,8 +40,8 @@ void count_below(const T* x, Row stride, Row n, const double* padded, std::int32
     }
 }
 
-// out[f, i] = number of thresholds of feature f below x[i, f], so x > threshold[t] exactly where code > t.
-// NaN is above nothing. Blocks of rows stay in cache while the features pass over them.
+// out[f, i] = number of thresholds of feature f below x[i, f], so x > threshold[t] exactly if code > t.
+// NaN gets code 0. Blocks of rows stay in cache while the features pass over them.
 template <class T>
 void bin_features(const T* x, Row n, Row d, const double* thresholds, const Row* bounds, std::uint8_t* out) {
     constexpr Row kRows = 1024;
@@ -151,7 +151,7 @@ void sum_bins(const std::uint8_t* codes, const double* weights, const double* va
             out[f * kBins + codes[f * n + i]] += kValues ? weights[i] * values[f * n + i] : weights[i];
 }
 
-// out[f, c] = sum of weight_i (times value[f, i], where given) over the documents i with code c.
+// out[f, c] = sum of weight_i (times value[f, i], if there are values) over the documents i with code c.
 template <bool kValues>
 void stump_sums(const std::uint8_t* codes, const double* weights, const double* values, Row n, Row d,
                 double* out) {

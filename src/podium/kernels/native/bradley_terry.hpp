@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base_pairs.hpp"
-#include "points.hpp"
+#include "score_vectors.hpp"
 #include "soft_rules.hpp"
 
 namespace podium {

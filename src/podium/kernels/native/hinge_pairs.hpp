@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "wide.hpp"
+#include "vector_width.hpp"
 
 namespace podium {
 

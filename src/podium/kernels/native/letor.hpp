@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lines.hpp"
-#include "number.hpp"
+#include "decimal_numbers.hpp"
 
 namespace podium {
 

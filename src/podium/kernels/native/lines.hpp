@@ -1,4 +1,4 @@
-// What the readers of line-based text share: tokens, packed strings, and the first problem met.
+// Lines of text: tokens, packed strings, and the first problem of a reader.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "wide.hpp"
+#include "vector_width.hpp"
 
 namespace podium {
 

@@ -3,6 +3,19 @@
 
 #include "bindings.hpp"
 
+namespace {
+
+template <class T>
+Out<double> discounted_sum_of(const In<T>& values, const In<Row>& order, const In<Row>& offsets,
+                              const In<double>& discount) {
+    return per_query<double>(offsets, [&](Row n, double* out) {
+        discounted_sum(values.data(), order.data(), offsets.data(), n, discount.data(),
+                       static_cast<Row>(discount.shape(0)), out);
+    });
+}
+
+}  // namespace
+
 void bind_ranking(nb::module_& m) {
     m.def("order",
           [](const In<double>& scores, const std::optional<In<double>>& tie_keys, const In<Row>& offsets) {
@@ -21,20 +34,41 @@ void bind_ranking(nb::module_& m) {
               std::unique_ptr<double[]> out(new double[n]);
               {
                   nb::gil_scoped_release unlocked;
-                  string_places(bytes.data(), bounds.data(), offsets.data(), queries(offsets), out.get());
+                  string_places({bytes.data(), bounds.data()}, offsets.data(), queries(offsets), out.get());
               }
               return give(std::move(out), {n});
           },
           "bytes"_a, "bounds"_a, "offsets"_a);
-    m.def("discounted_sum",
-          [](const In<double>& values, const In<Row>& order, const In<Row>& offsets,
-             const In<double>& discount) {
-              return per_query<double>(offsets, [&](Row n, double* out) {
-                  discounted_sum(values.data(), order.data(), offsets.data(), n, discount.data(),
-                                 static_cast<Row>(discount.shape(0)), out);
-              });
+    m.def("trec_order",
+          [](const In<float>& scores, const In<std::uint8_t>& bytes, const In<Row>& bounds,
+             const In<Row>& offsets) {
+              std::unique_ptr<Row[]> out(new Row[scores.shape(0)]);
+              {
+                  nb::gil_scoped_release unlocked;
+                  trec_order(scores.data(), {bytes.data(), bounds.data()}, offsets.data(), queries(offsets),
+                             out.get());
+              }
+              return give(std::move(out), {scores.shape(0)});
           },
-          "values"_a, "order"_a, "offsets"_a, "discount"_a);
+          "scores"_a, "bytes"_a, "bounds"_a, "offsets"_a);
+    m.def("match_strings",
+          [](const In<std::uint8_t>& bytes, const In<Row>& bounds, const In<Row>& offsets,
+             const In<std::uint8_t>& other_bytes, const In<Row>& other_bounds, const In<Row>& other_offsets) {
+              const std::size_t n = bounds.shape(0) - 1;
+              std::unique_ptr<Row[]> out(new Row[n]);
+              {
+                  nb::gil_scoped_release unlocked;
+                  match_strings({bytes.data(), bounds.data()}, offsets.data(),
+                                {other_bytes.data(), other_bounds.data()}, other_offsets.data(),
+                                queries(offsets), out.get());
+              }
+              return give(std::move(out), {n});
+          },
+          "bytes"_a, "bounds"_a, "offsets"_a, "other_bytes"_a, "other_bounds"_a, "other_offsets"_a);
+    m.def("discounted_sum", &discounted_sum_of<double>, "values"_a.noconvert(), "order"_a, "offsets"_a,
+          "discount"_a);
+    m.def("discounted_sum", &discounted_sum_of<bool>, "values"_a.noconvert(), "order"_a, "offsets"_a,
+          "discount"_a);
     m.def("ideal_sum",
           [](const In<double>& values, const In<Row>& offsets, const In<double>& discount) {
               return per_query<double>(offsets, [&](Row n, double* out) {
@@ -43,6 +77,15 @@ void bind_ranking(nb::module_& m) {
               });
           },
           "values"_a, "offsets"_a, "discount"_a);
+    m.def("find_relevant",
+          [](const In<double>& labels, double threshold, const In<Row>& offsets) {
+              std::unique_ptr<bool[]> relevant(new bool[labels.shape(0)]);
+              Out<Row> counts = per_query<Row>(offsets, [&](Row n, Row* out) {
+                  find_relevant(labels.data(), threshold, offsets.data(), n, relevant.get(), out);
+              });
+              return std::make_tuple(give(std::move(relevant), {labels.shape(0)}), std::move(counts));
+          },
+          "labels"_a, "threshold"_a, "offsets"_a);
     m.def("precision_sum",
           [](const In<bool>& relevant, const In<Row>& order, const In<Row>& offsets, Row depth) {
               return per_query<double>(offsets, [&](Row n, double* out) {

@@ -9,18 +9,26 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "wide.hpp"
+#include "packed_strings.hpp"
+#include "vector_width.hpp"
 
 namespace podium {
+
+// Passes over all documents count as long as the sort that precedes them: its threads are still awake.
+inline Row evaluation_steps(const Row* offsets, Row n_queries) { return 20 * offsets[n_queries]; }
 
 // Order-preserving map of doubles to integers, largest double first; -0 and +0 are one number.
 inline std::int64_t descending_key(double score) {
     const auto bits = std::bit_cast<std::int64_t>(score + 0.0);
     return ~(bits ^ ((bits >> 63) & std::numeric_limits<std::int64_t>::max()));
+}
+
+inline std::int64_t descending_key(float score) {
+    const auto bits = std::bit_cast<std::int32_t>(score + 0.0f);
+    return ~(bits ^ ((bits >> 31) & std::numeric_limits<std::int32_t>::max()));
 }
 
 struct Keyed {
@@ -109,7 +117,7 @@ inline void order_long(const double* scores, const double* tie_keys, Row first, 
 // Rows by score descending, then by tie key ascending (where given), then by row.
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
-#pragma omp parallel if (is_long(20 * offsets[n_queries]))
+#pragma omp parallel if (is_long(evaluation_steps(offsets, n_queries)))
     {
         std::vector<std::int64_t> packed(kShort), spare(kShort);
         std::vector<Keyed> items;
@@ -124,61 +132,137 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
     }
 }
 
+// Rows by score descending, equal scores by packed string, largest first, then by row: trec_eval's order.
+inline void trec_order(const float* scores, const PackedStrings& docids, const Row* offsets, Row n_queries,
+                       Row* out) {
+#pragma omp parallel if (is_long(evaluation_steps(offsets, n_queries)))
+    {
+        std::vector<std::int64_t> packed, spare;
+#pragma omp for schedule(dynamic, 64)
+        for (Row q = 0; q < n_queries; ++q) {
+            const Row first = offsets[q], n = offsets[q + 1] - first;
+            packed.resize(room(n));
+            spare.resize(room(n));
+            for (Row i = 0; i < n; ++i) packed[room(i)] = descending_key(scores[first + i]) * (Row{1} << 32) + i;
+            const std::int64_t* sorted = merge_sort(packed.data(), spare.data(), n);
+            Row* rows = out + first;
+            for (Row i = 0; i < n; ++i) rows[i] = first + (sorted[i] & 0xFFFFFFFF);
+            for (Row start = 0, end = 1; start < n; start = end++) {
+                while (end < n && sorted[end] >> 32 == sorted[start] >> 32) ++end;
+                if (end - start > 1)
+                    std::stable_sort(rows + start, rows + end, [&](Row a, Row b) { return docids[a] > docids[b]; });
+            }
+        }
+    }
+}
+
 // The place (from 0) of each row among those of its query by packed string, largest first; bytes compare
 // as strcmp does, equal strings by row.
-inline void string_places(const unsigned char* bytes, const Row* bounds, const Row* offsets,
-                          Row n_queries, double* out) {
-    auto text = [=](Row row) {
-        return std::string_view(reinterpret_cast<const char*>(bytes) + bounds[row],
-                                static_cast<std::size_t>(bounds[row + 1] - bounds[row]));
-    };
+inline void string_places(const PackedStrings& strings, const Row* offsets, Row n_queries, double* out) {
     for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
-        std::vector<Row> rows(static_cast<std::size_t>(offsets[q + 1] - offsets[q]));
+        std::vector<Row> rows(room(offsets[q + 1] - offsets[q]));
         std::iota(rows.begin(), rows.end(), offsets[q]);
-        std::stable_sort(rows.begin(), rows.end(), [=](Row a, Row b) { return text(a) > text(b); });
+        std::stable_sort(rows.begin(), rows.end(), [=](Row a, Row b) { return strings[a] > strings[b]; });
         for (std::size_t i = 0; i < rows.size(); ++i) out[rows[i]] = static_cast<double>(i);
     });
 }
 
-// sum_i discount[i] * values[order[i]] over the first min(depth, n) places.
-inline void discounted_sum(const double* values, const Row* order, const Row* offsets, Row n_queries,
-                           const double* discount, Row depth, double* out) {
+// sum_i discount[i] * values[order[i]] over the first min(depth, n) places; values may be true or false.
+template <class T>
+void discounted_sum(const T* values, const Row* order, const Row* offsets, Row n_queries, const double* discount,
+                    Row depth, double* out) {
     for_each_query(n_queries, 2 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
-        for (Row i = 0; i < n; ++i) sum += discount[i] * values[order[first + i]];
+        for (Row i = 0; i < n; ++i) sum += discount[i] * static_cast<double>(values[order[first + i]]);
         out[q] = sum;
     });
+}
+
+// The largest value that is not as large as the bound; with a bound of NaN, the largest of all.
+PODIUM_ANY_WIDTH
+inline double largest_below(const double* values, Row n, double bound) {
+    constexpr double kLowest = -std::numeric_limits<double>::infinity();
+    Lanes largest(kLowest);
+    Row i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (Row lane = 0; lane < kLanes; ++lane) {
+            const double x = values[i + lane] >= bound ? kLowest : values[i + lane];
+            largest.at[lane] = x > largest.at[lane] ? x : largest.at[lane];
+        }
+    for (; i < n; ++i)
+        if (!(values[i] >= bound)) largest.at[0] = std::max(largest.at[0], values[i]);
+    return *std::max_element(largest.at, largest.at + kLanes);
+}
+
+PODIUM_ANY_WIDTH
+inline Row count_equal(const double* values, Row n, double value) {
+    Row count = 0;
+    for (Row i = 0; i < n; ++i) count += values[i] == value;
+    return count;
+}
+
+// The largest values in descending order. A query has few different labels, so the values are counted grade by
+// grade, eight at a time; with many different ones they are sorted.
+inline void largest_values(const double* values, Row n, double* top, Row n_top) {
+    constexpr int kMostGrades = 6;
+    double grade = std::numeric_limits<double>::quiet_NaN();
+    Row filled = 0;
+    for (int i = 0; i < kMostGrades && filled < n_top; ++i) {
+        grade = largest_below(values, n, grade);
+        const Row end = std::min(n_top, filled + count_equal(values, n, grade));
+        std::fill(top + filled, top + end, grade);
+        filled = end;
+    }
+    if (filled < n_top) std::partial_sort_copy(values, values + n, top, top + n_top, std::greater<>());
 }
 
 // The largest value of discounted_sum over all orders: the values sorted.
 inline void ideal_sum(const double* values, const Row* offsets, Row n_queries, const double* discount,
                       Row depth, double* out) {
-#pragma omp parallel if (is_long(2 * offsets[n_queries]))
+#pragma omp parallel if (is_long(evaluation_steps(offsets, n_queries)))
     {
         std::vector<double> top;
 #pragma omp for schedule(dynamic, 64)
         for (Row q = 0; q < n_queries; ++q) {
-            const Row n = std::min(depth, offsets[q + 1] - offsets[q]);
-            top.resize(static_cast<std::size_t>(n));
-            std::partial_sort_copy(values + offsets[q], values + offsets[q + 1], top.begin(),
-                                   top.end(), std::greater<>());
+            const Row n_rows = offsets[q + 1] - offsets[q], n = std::min(depth, n_rows);
+            top.resize(room(n));
+            largest_values(values + offsets[q], n_rows, top.data(), n);
             double sum = 0;
-            for (Row i = 0; i < n; ++i) sum += discount[i] * top[static_cast<std::size_t>(i)];
+            for (Row i = 0; i < n; ++i) sum += discount[i] * top[room(i)];
             out[q] = sum;
         }
     }
 }
 
-// sum over relevant places i <= depth of (relevant among the first i) / i.
+// Whether each label reaches the threshold, and how many do in each query.
+inline void find_relevant(const double* labels, double threshold, const Row* offsets, Row n_queries,
+                          bool* relevant, Row* counts) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
+        Row count = 0;
+        for (Row row = offsets[q]; row < offsets[q + 1]; ++row) count += relevant[row] = labels[row] >= threshold;
+        counts[q] = count;
+    });
+}
+
+// sum over relevant places i <= depth of (relevant among the first i) / i. The relevant places of a block are
+// gathered first: nobody can guess which they are, and a wrong guess costs more than the sum.
 inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                           Row depth, double* out) {
-    for_each_query(n_queries, 4 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
+        constexpr Row kBlock = 256;
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
+        Row places[kBlock];
         double sum = 0;
         Row hits = 0;
-        for (Row i = 0; i < n; ++i)
-            if (relevant[order[first + i]]) sum += static_cast<double>(++hits) / static_cast<double>(i + 1);
+        for (Row start = 0; start < n; start += kBlock) {
+            Row gathered = 0;
+            for (Row i = start; i < std::min(n, start + kBlock); ++i) {
+                places[gathered] = i + 1;
+                gathered += relevant[order[first + i]];
+            }
+            for (Row i = 0; i < gathered; ++i) sum += static_cast<double>(++hits) / static_cast<double>(places[i]);
+        }
         out[q] = sum;
     });
 }
@@ -291,7 +375,7 @@ inline void pair_counts(const double* a, const double* b, const Row* offsets, Ro
 
 // 2^label - 1; whole labels below 53 by shift, which is exact.
 inline void exp2_gain(const double* labels, Row n, double* out) {
-#pragma omp parallel for schedule(static) if (is_long(n / 2))
+#pragma omp parallel for schedule(static) if (is_long(20 * n))
     for (Row i = 0; i < n; ++i) {
         const double y = labels[i];
         const auto whole = static_cast<std::int64_t>(y >= 0 && y < 53 ? y : -1);

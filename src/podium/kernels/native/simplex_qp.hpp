@@ -97,12 +97,16 @@ inline std::ptrdiff_t walk(const std::vector<Row>& support, const std::vector<do
     return stopped;
 }
 
-// a >= 0 with sum `total`: the start scaled, or all on one index where the start is 0.
+// a >= 0 with sum `total`: the start scaled. All on one index if the start is 0, or if H is 0, since the
+// minimum is a corner then.
 inline void feasible_start(const double* H, const double* b, Row n, double total, const double* start,
                            double* a) {
-    double sum = 0;
-    for (Row i = 0; i < n; ++i) sum += a[i] = std::max(0.0, start[i]);
-    if (sum > 0) {
+    double sum = 0, curvature = 0;
+    for (Row i = 0; i < n; ++i) {
+        sum += a[i] = std::max(0.0, start[i]);
+        curvature = std::max(curvature, H[i * n + i]);
+    }
+    if (sum > 0 && curvature > 0) {
         for (Row i = 0; i < n; ++i) a[i] *= total / sum;
         return;
     }
@@ -110,6 +114,7 @@ inline void feasible_start(const double* H, const double* b, Row n, double total
     Row best = 0;
     for (Row i = 1; i < n; ++i)
         if (value(i) < value(best)) best = i;
+    std::fill(a, a + n, 0.0);
     a[best] = total;
 }
 

@@ -1,4 +1,4 @@
-// What soft rules add to the Bradley-Terry objective: stars of pairs, and springs.
+// Soft rules in the Bradley-Terry objective: stars of pairs, and springs.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "points.hpp"
+#include "score_vectors.hpp"
 
 namespace podium {
 

@@ -1,4 +1,4 @@
-"""The kernels in plain NumPy: slow, obvious, and what the native ones are held equal to.
+"""The kernels in plain NumPy: slow and obvious, and the measure of the native ones.
 
 Conventions shared by all of them: a query is the rows ``offsets[q]:offsets[q + 1]``;
 ``order`` holds row numbers, best first, query by query; strings are *packed*, a
@@ -27,17 +27,21 @@ from podium.kernels.reference.boosting import (
 from podium.kernels.reference.bradley_terry import (
     bradley_terry as bradley_terry,
 )
-from podium.kernels.reference.clusters import (
+from podium.kernels.reference.rank_preserving_clusters import (
     rank_clusters as rank_clusters,
 )
-from podium.kernels.reference.hashing import (
+from podium.kernels.reference.csv import (
+    csv_end as csv_end,
+    parse_csv as parse_csv,
+)
+from podium.kernels.reference.string_hashes import (
     hash_strings as hash_strings,
 )
 from podium.kernels.reference.letor import (
     format_letor as format_letor,
     parse_letor as parse_letor,
 )
-from podium.kernels.reference.linear import (
+from podium.kernels.reference.matrix_products import (
     matvec as matvec,
     rmatvec as rmatvec,
     rmatvec_by_query as rmatvec_by_query,
@@ -59,33 +63,42 @@ from podium.kernels.reference.losses import (
     top_cross_entropy as top_cross_entropy,
     top_cross_entropy_product as top_cross_entropy_product,
 )
-from podium.kernels.reference.movers import (
+from podium.kernels.reference.most_violated_order import (
+    violated_ap as violated_ap,
+    violated_cuts as violated_cuts,
+    violated_order as violated_order,
+)
+from podium.kernels.reference.move_reasons import (
     sets_of_movers as sets_of_movers,
 )
 from podium.kernels.reference.ranking import (
     cascade as cascade,
     discounted_sum as discounted_sum,
     exp2_gain as exp2_gain,
+    find_relevant as find_relevant,
     first_place as first_place,
     ideal_sum as ideal_sum,
+    match_strings as match_strings,
     order as order,
     pair_counts as pair_counts,
     precision_sum as precision_sum,
     string_places as string_places,
     tied_precision_sum as tied_precision_sum,
+    trec_order as trec_order,
 )
 from podium.kernels.reference.simplex_qp import (
     simplex_qp as simplex_qp,
 )
-from podium.kernels.reference.structural import (
-    violated_ap as violated_ap,
-    violated_cuts as violated_cuts,
+from podium.kernels.reference.most_violated_head import (
     violated_head as violated_head,
-    violated_order as violated_order,
 )
-from podium.kernels.reference.table import (
-    parse_table as parse_table,
+from podium.kernels.reference.trec import (
+    parse_trec as parse_trec,
 )
-from podium.kernels.reference.windows import (
+from podium.kernels.reference.trees import (
+    predict_stumps as predict_stumps,
+    predict_trees as predict_trees,
+)
+from podium.kernels.reference.place_windows import (
     fill_windows as fill_windows,
 )

@@ -10,19 +10,17 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+from podium.typing import Floats, Rows
 
-TIE = 1e-12
-"""A lead this small is the rounding of sums of weights, not a majority."""
+TIE_MARGIN = 1e-12
+"""A lead this small is rounding of sums of weights, not a majority."""
 
 
 def majority_tables(places: Floats, weights: Floats, offsets: Rows, listed_only: bool) -> Floats:
-    """The weight of the rankers that vote for i over j; one n x n table after the other.
+    """Return the weight of the rankers that vote for i over j; one n x n table after the other.
 
-    With `listed_only` rankers that do not rank both have no vote.
+    With `listed_only`, rankers that do not rank both have no vote.
     """
     filled = places if listed_only else np.where(np.isnan(places), np.inf, places)
     tables = [
@@ -40,7 +38,7 @@ def _table(places: Floats, weights: Floats) -> Floats:
 
 
 def _leads(places: Floats, weights: Floats, listed_only: bool) -> Floats:
-    """What i leads j by, of one query."""
+    """Return the lead of i over j in one query."""
     n = len(places)
     bounds = np.array([0, n], dtype=np.int64)
     table = majority_tables(places, weights, bounds, listed_only).reshape(n, n)
@@ -53,7 +51,7 @@ Sorting = Callable[[list[int], Floats], list[int]]
 def _reorder(
     places: Floats, weights: Floats, order: Rows, offsets: Rows, listed_only: bool, sort: Sorting
 ) -> Rows:
-    """Each query's documents, as sort(documents, leads) puts them."""
+    """Return each query's documents in the order of sort(documents, leads)."""
     out = np.empty(len(order), dtype=np.int64)
     for a, b in itertools.pairwise(offsets.tolist()):
         out[a:b] = sort((order[a:b] - a).tolist(), _leads(places[a:b], weights, listed_only))
@@ -62,7 +60,7 @@ def _reorder(
 
 
 def local_kemenisation(places: Floats, weights: Floats, order: Rows, offsets: Rows) -> Rows:
-    """The documents of `order` in turn, each climbs while a strict majority puts it above the next."""
+    """Let each document of `order` in turn climb while a strict majority ranks it above the next."""
     return _reorder(places, weights, order, offsets, False, _climb)
 
 
@@ -70,7 +68,7 @@ def _climb(documents: list[int], leads: Floats) -> list[int]:
     out: list[int] = []
     for document in documents:
         j = len(out)
-        while j > 0 and leads[document, out[j - 1]] > TIE:
+        while j > 0 and leads[document, out[j - 1]] > TIE_MARGIN:
             j -= 1
         out.insert(j, document)
     return out
@@ -79,14 +77,14 @@ def _climb(documents: list[int], leads: Floats) -> list[int]:
 def majority_quicksort(places: Floats, weights: Floats, order: Rows, offsets: Rows) -> Rows:
     """Quicksort by the majority of the rankers that rank both, which is not transitive.
 
-    The pivot is the middle document; those no majority tells from it stay on their side of it.
+    The pivot is the middle document; documents without a majority stay on their side of it.
     """
     return _reorder(places, weights, order, offsets, True, _quicksort)
 
 
 def _quicksort(documents: list[int], leads: Floats) -> list[int]:
     out: list[int] = []
-    todo = [documents]  # the next to come last
+    todo = [documents]  # a stack: the part that comes next is last
     while todo:
         part = todo.pop()
         if len(part) < 2:
@@ -94,21 +92,21 @@ def _quicksort(documents: list[int], leads: Floats) -> list[int]:
             continue
         middle = len(part) // 2
         pivot = part[middle]
-        above, below = [], []
+        better, worse = [], []
         for i, document in enumerate(part):
             lead = leads[document, pivot]
             if i == middle:
                 continue
-            if lead > TIE or (lead >= -TIE and i < middle):
-                above.append(document)
+            if lead > TIE_MARGIN or (lead >= -TIE_MARGIN and i < middle):
+                better.append(document)
             else:
-                below.append(document)
-        todo += [below, [pivot], above]
+                worse.append(document)
+        todo += [worse, [pivot], better]
     return out
 
 
 def kemeny_search(places: Floats, weights: Floats, order: Rows, offsets: Rows) -> Rows:
-    """The documents in turn, each to the place where it disagrees least, until none moves."""
+    """Move each document in turn to the place where it disagrees least, until none moves."""
     return _reorder(places, weights, order, offsets, False, _insert_until_still)
 
 
@@ -126,8 +124,11 @@ def _insert_until_still(documents: list[int], leads: Floats) -> list[int]:
 
 
 def _best_place(order: list[int], p: int, lead: Floats) -> int:
-    """Up wins the leads over those passed, down loses them; of equal gains the nearest place."""
-    best, target = TIE, p
+    """Return the best place: up gains the leads over passed documents, down loses them.
+
+    Of equal gains, the nearest place counts.
+    """
+    best, target = TIE_MARGIN, p
     for step, places in ((1.0, range(p - 1, -1, -1)), (-1.0, range(p + 1, len(order)))):
         gain = 0.0
         for q in places:
@@ -138,7 +139,7 @@ def _best_place(order: list[int], p: int, lead: Floats) -> int:
 
 
 def disagreements(places: Floats, order: Rows, offsets: Rows) -> Rows:
-    """For each query and ranker: the pairs it votes on against the order, and those it does not."""
+    """Return for each query and ranker the pairs that it votes on against the order, and its ties."""
     filled = np.where(np.isnan(places), np.inf, places)
     out = np.zeros((len(offsets) - 1, places.shape[1], 2), dtype=np.int64)
     for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
@@ -149,10 +150,10 @@ def disagreements(places: Floats, order: Rows, offsets: Rows) -> Rows:
 
 
 def best_order(table: Floats) -> Rows:
-    """The order that goes against the least weight of votes: table[v, u] for each u above a v.
+    """Return the order against the least weight of votes: table[v, u] for each u above a v.
 
-    By the best orders of all subsets: the best one of a set ends with some v behind the best one
-    of the others (Held and Karp's recurrence). 2^n n numbers: for a dozen documents.
+    Held and Karp's recurrence over all subsets: the best order of a set ends with some v behind the
+    best order of the others. It takes 2^n n numbers, so it is for a dozen documents.
     """
     n = len(table)
     behind = np.zeros((n, 1))  # [v, S] = sum over u in S of table[v, u]

@@ -1,6 +1,6 @@
-"""Boosting rankers: binned features, RankBoost's pair distribution, what every stump is worth.
+"""Boosting: binned features, the pair distribution of RankBoost, and sums of stumps.
 
-A stump is [code > t]; codes lie feature by feature, ``codes[f, i]`` the bin of document i.
+A stump is [code > t]; ``codes[f, i]`` is the bin of document i by feature f.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+from podium.typing import Floats, Rows
+
 Codes = NDArray[np.uint8]
 
 
 def bin_features(
     x: NDArray[np.float32] | Floats, thresholds: Floats, bounds: Rows
 ) -> NDArray[np.uint8]:
-    """Thresholds of each feature below each value, so x > threshold[t] where code > t; NaN has 0."""
+    """Return the number of thresholds below each value: code > t if x > threshold[t]; 0 for NaN."""
     out = np.empty(x.shape[::-1], dtype=np.uint8)
     for f, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
         column = x[:, f].astype(np.float64)
-        below = np.searchsorted(thresholds[a:b], column, side="left")
-        out[f] = np.where(np.isnan(column), 0, below)
+        code = np.searchsorted(thresholds[a:b], column, side="left")
+        out[f] = np.where(np.isnan(column), 0, code)
     return out
 
 
 def rankboost_potentials(
     scores: Floats, labels: Floats, order: Rows, weight: Floats, offsets: Rows
 ) -> tuple[Floats, float]:
-    """pi(x) = sum_v D(x, v) - sum_u D(u, x), and log sum of weight_q exp(F_v - F_u).
+    """Return pi(x) = sum_v D(x, v) - sum_u D(u, x), and log sum of weight_q exp(F_v - F_u).
 
     D(u, v) prop. to weight_q exp(F_v - F_u) over the pairs of a query with labels u > v.
-    ``order`` (rows by label, descending) is what the native kernel saves itself a sort by.
+    ``order`` (rows by label, descending) saves the native kernel a sort.
     """
     with np.errstate(divide="ignore"):
         log_weight = np.log(weight)
@@ -53,7 +53,7 @@ def rankboost_potentials(
 
 
 def stump_sums(codes: Codes, weights: Floats, values: Floats | None) -> Floats:
-    """Sum of weight_i (times value[f, i], where given) by feature and code."""
+    """Return the sum of weight_i (times value[f, i], if there are values) by feature and code."""
     out = np.zeros((len(codes), 256))
     for f, code in enumerate(codes):
         terms = weights if values is None else weights * values[f]
@@ -64,31 +64,31 @@ def stump_sums(codes: Codes, weights: Floats, values: Floats | None) -> Floats:
 def stump_dcg(
     codes: Codes, gains: Floats, offsets: Rows, discount: Floats
 ) -> tuple[Floats, Floats]:
-    """How the DCG of a query's order by [code > t], and by [code <= t], jumps at t = code.
+    """Return how the DCG of a query's order by [code > t], and by [code <= t], jumps at t = code.
 
-    Ties averaged, DCG less that of a random order. The whole jump stands at the first document
-    of a code, 0 at the others: sums by bin, added up over t, are the DCGs of all stumps.
+    Ties are averaged, and the DCG of a random order is subtracted. The first document of a code has
+    the whole jump, the others 0: sums by bin, cumulated over t, are the DCGs of all stumps.
     """
-    above, below = np.zeros(codes.shape), np.zeros(codes.shape)
+    jumps, complement_jumps = np.zeros(codes.shape), np.zeros(codes.shape)
     for a, b in itertools.pairwise(offsets.tolist()):
         for f, code in enumerate(codes[:, a:b]):
             before = np.zeros(2)
             for t in np.unique(code).tolist():
                 first = a + int(np.argmax(code == t))
                 now = np.array([_tied_dcg(gains[a:b], h, discount) for h in (code > t, code <= t)])
-                above[f, first], below[f, first] = now - before
+                jumps[f, first], complement_jumps[f, first] = now - before
                 before = now
-    return above, below
+    return jumps, complement_jumps
 
 
 def _tied_dcg(gains: Floats, h: NDArray[np.bool_], discount: Floats) -> float:
-    """DCG of the order by h, ties averaged, less that of a random order."""
-    n, n_above = len(h), int(h.sum())
+    """Return the DCG of the order by h, ties averaged, minus that of a random order."""
+    n, n_selected = len(h), int(h.sum())
     places = np.zeros(n)
     places[: len(discount)] = discount[:n]
     dcg = sum(
         float(gains[part].mean() * spread.sum())
-        for part, spread in ((h, places[:n_above]), (~h, places[n_above:]))
+        for part, spread in ((h, places[:n_selected]), (~h, places[n_selected:]))
         if part.any()
     )
     return dcg - float(gains.mean() * places.sum())

@@ -1,4 +1,4 @@
-"""Bradley-Terry scores under soft rules: dense Newton on all pairs, the obvious way."""
+"""Bradley-Terry scores with soft rules, by Newton's method on all pairs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from math import inf
 from time import monotonic
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from podium.typing import Floats, Ints
 
 
 def bradley_terry(
@@ -31,13 +29,13 @@ def bradley_terry(
     max_iter: int,
     seconds: float = inf,
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """The minimum of f for every list: scores, f, |gradient|_inf and iterations.
+    """Return the minimum of f for every list: scores, f, |gradient|_inf and iterations.
 
     f(s) = sum_{i<j} w_ij log(1 + e^-(s_i - s_j)) + rules + (tau/2) |s|^2, with base pairs
-    w_ij = floor + slope (b_i - b_j) on the rows of a list, best first. Star r sets row doc[r] against
-    rows lo[r]..hi[r]-1 but itself, |weight[r]| a pair, above them where it is positive. Spring g adds
+    w_ij = floor + slope (b_i - b_j) on the rows of a list, best first. Star r pairs row doc[r] with rows
+    lo[r]..hi[r]-1 but itself, each with |weight[r]|; the row wins if the weight is positive. Spring g adds
     (kappa[g]/2) sum (s_i - mean)^2 over spring_rows[spring_starts[g]:spring_starts[g+1]].
-    After so many seconds what is reached by then is returned.
+    After so many seconds it returns the scores so far.
     """
     end = monotonic() + seconds
     n_lists = len(offsets) - 1
@@ -49,16 +47,17 @@ def bradley_terry(
         n = int(offsets[q + 1] - offsets[q])
         ahead = np.triu(floor[q] + slope[q] * np.subtract.outer(b[rows], b[rows]), 1)
         for r in range(star_offsets[q], star_offsets[q + 1]):
-            against = np.arange(lo[r], hi[r])
-            against = against[against != doc[r]]
+            others = np.arange(lo[r], hi[r])
+            others = others[others != doc[r]]
             if weight[r] > 0:
-                ahead[doc[r], against] += weight[r]
+                ahead[doc[r], others] += weight[r]
             else:
-                ahead[against, doc[r]] -= weight[r]
+                ahead[others, doc[r]] -= weight[r]
         quadratic = tau[q] * np.eye(n)
         for g in range(spring_offsets[q], spring_offsets[q + 1]):
-            held = spring_rows[spring_starts[g] : spring_starts[g + 1]]
-            quadratic[np.ix_(held, held)] += kappa[g] * (np.eye(len(held)) - 1 / len(held))
+            members = spring_rows[spring_starts[g] : spring_starts[g + 1]]
+            centring = np.eye(len(members)) - 1 / len(members)
+            quadratic[np.ix_(members, members)] += kappa[g] * centring
         s[rows], value[q], norm[q], iterations[q] = _newton(ahead, quadratic, tol, max_iter, end)
     return s, value, norm, iterations
 
@@ -66,7 +65,7 @@ def bradley_terry(
 def _newton(
     ahead: Floats, quadratic: Floats, tol: float, max_iter: int, end: float
 ) -> tuple[Floats, float, float, int]:
-    """min sum_ij ahead_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2."""
+    """Minimise sum_ij ahead_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2."""
     s = np.zeros(len(ahead))
     value, gradient, hessian = _expand(ahead, quadratic, s)
     for iteration in range(max_iter):
@@ -76,20 +75,20 @@ def _newton(
         step = np.linalg.solve(hessian, -gradient)
         slope, t = float(gradient @ step), 1.0
         while t > 1e-12:
-            at = _expand(ahead, quadratic, s + t * step)
-            # Close to the minimum f moves less than its own rounding: there the gradient decides.
-            if at[0] <= value + 1e-4 * t * slope or np.abs(at[1]).max() < 0.5 * norm:
+            expansion = _expand(ahead, quadratic, s + t * step)
+            # Close to the minimum f changes less than its rounding: the gradient decides there.
+            if expansion[0] <= value + 1e-4 * t * slope or np.abs(expansion[1]).max() < 0.5 * norm:
                 break
             t /= 2
         else:
             return s, value, norm, iteration
         s = s + t * step
-        value, gradient, hessian = at
+        value, gradient, hessian = expansion
     return s, value, float(np.abs(gradient).max(initial=0.0)), max_iter
 
 
 def _expand(ahead: Floats, quadratic: Floats, s: Floats) -> tuple[float, Floats, Floats]:
-    """f, its gradient and its Hessian at s."""
+    """Return f, its gradient and its Hessian at s."""
     gap = np.subtract.outer(s, s)
     value = float(np.sum(ahead * np.logaddexp(0.0, -gap)) + 0.5 * s @ quadratic @ s)
     loses = np.exp(-np.logaddexp(0.0, gap))  # sigma(-(s_i - s_j))

@@ -1,9 +1,10 @@
-"""LETOR / SVMlight text: ``label qid:token id:value ... # comment``, one document a line."""
+"""LETOR / SVMlight text: ``label qid:token id:value ... # comment``, one document per line."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ from podium.kernels.reference.lines import (
     split_lines,
     words,
 )
+from podium.typing import Matrix
 
-Matrix = NDArray[np.float64] | NDArray[np.float32]
 LetorBlock = tuple[
     NDArray[np.float64], NDArray[np.int64], Packed, Packed, Packed, int, int, Problem | None
 ]
@@ -31,7 +32,7 @@ _DOCID = re.compile(rb"(?:^|(?<=[ \t\r]))docid[ \t\r]*=[ \t\r]*([^ \t\r]*)")
 def parse_letor(
     text: NDArray[np.uint8], x: Matrix, max_feature: int, null_is_nan: bool
 ) -> LetorBlock:
-    """Fill x, a row for each document; features beyond its width are read but not kept.
+    """Fill x, one row per document; features beyond its width are read but not kept.
 
     Returns labels; the row at which each run of one query begins, and its id;
     comments; doc ids; the largest feature id; lines read; the first problem or None.
@@ -50,26 +51,15 @@ def parse_letor(
         if not fields:
             continue
         try:
-            label = _label(fields[0])
-            labels.append(label)
+            labels.append(_label(fields[0]))
             qid = _qid(fields[1] if len(fields) > 1 else b"")
             if not run_ids or run_ids[-1] != qid:
                 run_starts.append(len(labels) - 1)
                 run_ids.append(qid)
-            row = x[len(labels) - 1]
-            row[:] = 0
-            seen: set[int] = set()
-            for field in fields[2:]:
-                feature, value = _feature(field, max_feature, null_is_nan, x.dtype)
+            for feature in _fill_row(x[len(labels) - 1], fields[2:], max_feature, null_is_nan):
                 max_id = max(max_id, feature)
-                if feature > len(row):
-                    continue  # the caller asks again with a wider x
-                if feature in seen:
-                    raise ProblemError("duplicate", "each feature id once a line", field)
-                seen.add(feature)
-                row[feature - 1] = value
-        except ProblemError as found:
-            problem, done = found.at(number), number
+        except ProblemError as error:
+            problem, done = error.on_line(number), number
             break
         comments.append(comment.rstrip(b"\r"))
     return (
@@ -82,6 +72,23 @@ def parse_letor(
         done,
         problem,
     )
+
+
+def _fill_row(
+    row: Matrix, fields: list[bytes], max_feature: int, null_is_nan: bool
+) -> Iterator[int]:
+    """Fill a row with the features of a line; yield each feature id, also before a problem."""
+    row[:] = 0
+    earlier_ids: set[int] = set()
+    for field in fields:
+        feature, value = _feature(field, max_feature, null_is_nan, row.dtype)
+        yield feature
+        if feature > len(row):
+            continue  # the caller calls again with a wider x
+        if feature in earlier_ids:
+            raise ProblemError("duplicate", "each feature id once a line", field)
+        earlier_ids.add(feature)
+        row[feature - 1] = value
 
 
 def _label(token: bytes) -> float:
@@ -136,9 +143,9 @@ def _rounds_down(value: float, dtype: np.dtype[np.floating]) -> bool:
 
 
 def _docid(comment: bytes) -> bytes:
-    named = _DOCID.search(comment)
-    if named:
-        return named[1]
+    match = _DOCID.search(comment)
+    if match:
+        return match[1]
     fields = words(comment)
     return fields[0] if len(fields) == 1 else b""
 
@@ -154,7 +161,7 @@ def format_letor(
     tail_bytes: NDArray[np.uint8],
     tail_offsets: NDArray[np.int64],
 ) -> NDArray[np.uint8]:
-    """Queries first..last-1 as LETOR text; a tail is what follows the features, "#" and all."""
+    """Return queries first..last-1 as LETOR text; a tail is the text after the features, with its "#"."""
     qids, tails = qid_bytes.tobytes(), tail_bytes.tobytes()
     lines = []
     for q in range(first, last):
@@ -168,10 +175,10 @@ def format_letor(
 
 
 def _text(value: np.floating) -> bytes:
-    """The shortest text that reads back the same: the shorter of 0.25 and 2.5e-01."""
+    """Return the shortest text that reads back the same, such as 0.25 rather than 2.5e-01."""
     if np.isnan(value):
         return b"NULL"
-    # A whole number in full, as printf writes it; NumPy would fill up with zeros.
+    # A whole number is written in full, as printf does; NumPy would fill up with zeros.
     whole = value != 0 and float(value).is_integer()
     fixed = str(int(value)) if whole else np.format_float_positional(value, trim="-")
     scientific = np.format_float_scientific(value, trim="-", exp_digits=2)

@@ -1,6 +1,6 @@
-"""Losses of scores: one value per query, gradient and diagonal of the Hessian one per row.
+"""Losses of scores: one value per query; gradient and diagonal of the Hessian, one per row.
 
-Each also has a product: its Hessian (hinge: a generalised one) times a direction.
+Each loss also has a product: its Hessian (hinge: a generalised one) times a direction.
 """
 
 from __future__ import annotations
@@ -9,16 +9,12 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from podium.kernels.reference.ranking import Floats, Rows
-
-Derivatives = tuple[Floats, Floats, Floats]
-Bools = NDArray[np.bool_]
+from podium.typing import Bools, Derivatives, Floats, Rows
 
 
 def _pairs(levels: Rows, offsets: Rows) -> Iterator[tuple[int, int, Rows]]:
-    """Each document u with all v below it: query, u, rows of v."""
+    """Yield each document u with all v of a lower level: query, u, rows of v."""
     for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         for u in range(a, b):
             v = a + np.flatnonzero(levels[a:b] < levels[u])
@@ -38,8 +34,8 @@ def hinge_pairs(
     order holds the rows by score, best first (the native twin sweeps along it).
     """
     values, gradient, curvature = _empty(scores, offsets)
-    for q, u, below in _pairs(levels, offsets):
-        v = below[scores[u] - scores[below] < 1]
+    for q, u, lower in _pairs(levels, offsets):
+        v = lower[scores[u] - scores[lower] < 1]
         missing = 1 - (scores[u] - scores[v])
         slope = power * missing ** (power - 1)
         values[q] += np.sum(missing**power)
@@ -55,8 +51,8 @@ def hinge_pairs_product(
 ) -> Floats:
     """The generalised Hessian of the squared hinge times a direction."""
     out = np.zeros(len(scores))
-    for _, u, below in _pairs(levels, offsets):
-        v = below[scores[u] - scores[below] < 1]
+    for _, u, lower in _pairs(levels, offsets):
+        v = lower[scores[u] - scores[lower] < 1]
         change = 2 * (direction[u] - direction[v])
         out[u] += np.sum(change)
         out[v] -= change
@@ -66,7 +62,7 @@ def hinge_pairs_product(
 def hinge_pairs_products(
     scores: Floats, levels: Rows, order: Rows, offsets: Rows, directions: Floats
 ) -> Floats:
-    """The same for many directions, the columns of a matrix."""
+    """Return the generalised Hessian times each column of a matrix."""
     out = np.empty(directions.shape)
     for j, direction in enumerate(directions.T):
         out[:, j] = hinge_pairs_product(scores, levels, order, offsets, direction)
@@ -146,7 +142,7 @@ def _softmax_product(q: Floats, direction: Floats) -> Floats:
 
 
 def softmax_cross_entropy(scores: Floats, target: Floats, offsets: Rows) -> Derivatives:
-    """-sum_j target_j log softmax_j(s). The target is any weights: zeros say nothing."""
+    """-sum_j target_j log softmax_j(s). The target is any weights; zeros add nothing."""
     values, gradient, curvature = _empty(scores, offsets)
     for query, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         p, (q, log_q) = target[a:b], _softmax(scores[a:b])
@@ -168,13 +164,13 @@ def softmax_cross_entropy_product(
     return out
 
 
-Choice = Callable[[int, slice, Bools, float, Floats, Floats, Floats], None]
+PairChoice = Callable[[int, slice, Bools, float, Floats, Floats, Floats], None]
 
 
 def _each_choice(
-    scores: Floats, labels: Floats, mass: Floats, offsets: Rows, depth: int, see: Choice
+    scores: Floats, labels: Floats, mass: Floats, offsets: Rows, depth: int, visit: PairChoice
 ) -> None:
-    """see(query, rows, left, P_y(prefix), p, q, log q) for each prefix shorter than depth.
+    """Call visit(query, rows, left, P_y(prefix), p, q, log q) for each prefix shorter than depth.
 
     p and q are the probabilities of the next choice, among the documents left, by labels and scores.
     """
@@ -187,7 +183,7 @@ def _each_choice(
                 left = ~np.isin(np.arange(b - a), prefix)
                 p, _ = _softmax(labels[rows][left])
                 q, log_q = _softmax(scores[rows][left])
-                see(query, rows, left, weight, p, q, log_q)
+                visit(query, rows, left, weight, p, q, log_q)
                 if length + 1 < depth:
                     chosen = zip(np.flatnonzero(left).tolist(), p.tolist(), strict=True)
                     longer += [((*prefix, j), weight * pj) for j, pj in chosen if weight * pj > 0]
@@ -204,14 +200,14 @@ def top_cross_entropy(
     """
     values, gradient, curvature = _empty(scores, offsets)
 
-    def see(
+    def visit(
         query: int, rows: slice, left: Bools, weight: float, p: Floats, q: Floats, log_q: Floats
     ) -> None:
         values[query] -= weight * np.sum(p[p > 0] * log_q[p > 0])
         gradient[rows][left] += weight * (q - p)
         curvature[rows][left] += weight * q * (1 - q)
 
-    _each_choice(scores, labels, mass, offsets, depth, see)
+    _each_choice(scores, labels, mass, offsets, depth, visit)
     return values, gradient, curvature
 
 
@@ -221,17 +217,17 @@ def top_cross_entropy_product(
     """The Hessian of top_cross_entropy times a direction."""
     out = np.zeros(len(scores))
 
-    def see(
+    def visit(
         query: int, rows: slice, left: Bools, weight: float, p: Floats, q: Floats, log_q: Floats
     ) -> None:
         out[rows][left] += weight * _softmax_product(q, direction[rows][left])
 
-    _each_choice(scores, labels, mass, offsets, depth, see)
+    _each_choice(scores, labels, mass, offsets, depth, visit)
     return out
 
 
 def _stages(order: Rows, stages: Rows, offsets: Rows) -> Iterator[tuple[int, Rows]]:
-    """The rows each stage chooses from, the one it chooses first."""
+    """Yield the rows that each stage chooses from; it chooses the first of them."""
     for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         for i in range(min(int(stages[q]), b - a)):
             yield q, order[a + i : b]

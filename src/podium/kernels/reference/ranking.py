@@ -1,4 +1,4 @@
-"""Lists of documents: their order by score, and the sums ranking measures are made of."""
+"""Rankings: the order by score, ties of scores, and the sums of which ranking metrics are made."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from podium.kernels.reference.lines import unpack
+from podium.typing import Bools, Floats, Rows, Singles
 
 
 def _queries(offsets: Rows) -> Iterator[tuple[int, int]]:
@@ -19,7 +18,7 @@ def _queries(offsets: Rows) -> Iterator[tuple[int, int]]:
 
 
 def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
-    """Rows by score descending, then tie key ascending (where given), then row."""
+    """Return rows by score descending; ties by tie key ascending (if there are keys), then by row."""
     out = np.empty(len(scores), dtype=np.int64)
     for a, b in _queries(offsets):
         keys = [-scores[a:b]] if tie_keys is None else [tie_keys[a:b], -scores[a:b]]
@@ -28,7 +27,7 @@ def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
 
 
 def string_places(bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Floats:  # noqa: A002
-    """The place (from 0) of each row among its query's by packed string, largest first."""
+    """Return the place (from 0) of each row in its query by packed string, largest first."""
     text, cuts = bytes.tobytes(), bounds.tolist()
     out = np.empty(len(bounds) - 1)
     for a, b in _queries(offsets):
@@ -37,8 +36,30 @@ def string_places(bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Floa
     return out
 
 
-def discounted_sum(values: Floats, order: Rows, offsets: Rows, discount: Floats) -> Floats:
-    """sum_i discount[i] * values[order[i]], over the first len(discount) places."""
+def trec_order(scores: Singles, bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Rows:  # noqa: A002
+    """Return rows by score descending; ties by packed string, largest first, then by row."""
+    return order(scores.astype(np.float64), string_places(bytes, bounds, offsets), offsets)
+
+
+def match_strings(
+    bytes: NDArray[np.uint8],  # noqa: A002
+    bounds: Rows,
+    offsets: Rows,
+    other_bytes: NDArray[np.uint8],
+    other_bounds: Rows,
+    other_offsets: Rows,
+) -> Rows:
+    """Return for each row the first row with the same string in the same query of others, or -1."""
+    strings, others = unpack(bytes, bounds), unpack(other_bytes, other_bounds)
+    out = np.empty(len(strings), dtype=np.int64)
+    for (a, b), (c, d) in zip(_queries(offsets), _queries(other_offsets), strict=True):
+        first = {others[row]: row for row in reversed(range(c, d))}
+        out[a:b] = [first.get(string, -1) for string in strings[a:b]]
+    return out
+
+
+def discounted_sum(values: Floats | Bools, order: Rows, offsets: Rows, discount: Floats) -> Floats:
+    """Return sum_i discount[i] * values[order[i]], over the first len(discount) places."""
     out = []
     for a, b in _queries(offsets):
         total = 0.0  # not sum(): from Python 3.12 on it compensates roundings
@@ -49,12 +70,19 @@ def discounted_sum(values: Floats, order: Rows, offsets: Rows, discount: Floats)
 
 
 def ideal_sum(values: Floats, offsets: Rows, discount: Floats) -> Floats:
-    """The largest discounted_sum over all orders: the values sorted."""
+    """Return the largest discounted_sum over all orders, that of the sorted values."""
     return discounted_sum(values, order(values, None, offsets), offsets, discount)
 
 
+def find_relevant(labels: Floats, threshold: float, offsets: Rows) -> tuple[Bools, Rows]:
+    """Return whether each label reaches the threshold, and how many do in each query."""
+    relevant = labels >= threshold
+    counts = [np.count_nonzero(relevant[a:b]) for a, b in _queries(offsets)]
+    return relevant, np.array(counts, dtype=np.int64)
+
+
 def precision_sum(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Floats:
-    """sum over relevant places i <= depth of (relevant among the first i) / i."""
+    """Return the sum over relevant places i <= depth of (relevant among the first i) / i."""
     out = []
     for a, b in _queries(offsets):
         hits, total = 0, 0.0
@@ -69,7 +97,7 @@ def precision_sum(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Fl
 def tied_precision_sum(
     relevant: Bools, order: Rows, scores: Floats, offsets: Rows, depth: int
 ) -> Floats:
-    """precision_sum in the mean over all orders of documents with equal scores.
+    """Return precision_sum averaged over all orders of tied documents.
 
     In a tied group of m with r relevant, behind s places with h hits: place s + j is relevant with
     probability r / m, and then r - 1 of the other m - 1 are spread over the j - 1 before it
@@ -90,7 +118,7 @@ def tied_precision_sum(
 
 
 def first_place(relevant: Bools, order: Rows, offsets: Rows, depth: int) -> Rows:
-    """The 1-based place of the first relevant document within depth, else 0."""
+    """Return the 1-based place of the first relevant document within depth, else 0."""
     out = []
     for a, b in _queries(offsets):
         hits = np.flatnonzero(relevant[order[a:b][:depth]])
@@ -111,7 +139,7 @@ def cascade(stop: Floats, order: Rows, offsets: Rows, depth: int) -> Floats:
 
 
 def pair_counts(a: Floats, b: Floats, offsets: Rows) -> Rows:
-    """Per query: concordant pairs, discordant pairs, tied in a alone, tied in b alone."""
+    """Return per query: concordant pairs, discordant pairs, tied in a alone, tied in b alone."""
     out = np.zeros((len(offsets) - 1, 4), dtype=np.int64)
     for q, (first, last) in enumerate(_queries(offsets)):
         i, j = np.triu_indices(last - first, 1)
@@ -130,5 +158,6 @@ def _compare(x: Floats, y: Floats) -> Rows:
 
 
 def exp2_gain(labels: Floats) -> Floats:
-    """2^label - 1."""
-    return np.exp2(labels) - 1
+    """Return 2^label - 1, infinite if it fits no double."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp2(labels) - 1)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from podium.typing import Floats
 
 
 def simplex_qp(H: Floats, b: Floats, total: float, start: Floats) -> Floats:
     """Minimise 1/2 a'Ha - b'a over a >= 0, sum a = total, from `start` (scaled to the total).
 
-    On the support (a > 0) walk to the minimum of its affine hull, dropping the index that stops
-    the walk; there, admit the index of the steepest descent.
+    On the support (a > 0) it walks to the minimum of the affine hull and drops the index that stops the
+    walk. At the minimum it admits the index of steepest descent.
     """
     a = np.maximum(start, 0.0)
     if len(a) == 0:
         return a
-    if not a.sum() > 0:
+    without_curvature = not H.diagonal().max() > 0  # then the minimum is a corner
+    if without_curvature or not a.sum() > 0:
         a = np.zeros(len(a))
         a[np.argmin(total * H.diagonal() / 2 - b)] = 1.0
     a *= total / a.sum()
@@ -42,14 +42,14 @@ def simplex_qp(H: Floats, b: Floats, total: float, start: Floats) -> Floats:
         a[support] = np.maximum(a[support] + lengths.min() * p, 0.0)
         dropped = support.pop(stopped)
         a[dropped] = 0.0
-        if dropped == admitted:  # at once: nothing left to win but rounding
+        if dropped == admitted:  # dropped at once: only rounding is left to gain
             break
         admitted, full_steps = -1, 0
     return np.asarray(a * (total / a.sum()))
 
 
 def _hull_step(H: Floats, gradient: Floats) -> Floats:
-    """H p = mu - g with sum p = 0; 11' changes nothing for such p and makes H definite."""
+    """Return p with H p = mu - g and sum p = 0; 11' changes nothing for such p and makes H definite."""
     sigma = float(H.diagonal().max()) or 1.0
     K = H + sigma + 1e-13 * sigma * np.eye(len(H))
     ones, p = np.linalg.solve(K, np.column_stack([np.ones(len(H)), gradient])).T

@@ -1,4 +1,4 @@
-"""Statistics of judging: costs, agreement, reliability, and tests between the tools."""
+"""Statistics of judging: times, agreement, reliability, and tests between the two tools."""
 
 from podium.labelling.judging_statistics.agreement import AssessorAgreement, Opinion, agreement
 from podium.labelling.judging_statistics.figure import plot_statistics

@@ -1,8 +1,8 @@
-"""Do assessors agree? Tables 2 and 3: what one says of two documents, given what another said."""
+"""Agreement of assessors (Tables 2 and 3): what one says of a pair, given what another said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 from typing import Any, NamedTuple
@@ -11,23 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import DataError
-from podium.labelling.judging_statistics.kappa_alpha import (
-    Floats,
-    Ints,
-    cohen_kappa,
-    krippendorff_alpha,
-)
+from podium.labelling.judging_statistics.kappa_alpha import cohen_kappa, krippendorff_alpha
+from podium.typing import Floats, Ints
 
 PREFERENCES = (">", "~", "<")
 """The rows and columns of an agreement matrix."""
 
-_CELLS = 1 << 22  # pairs of documents compared at a time
+_MAX_PAIRS_AT_ONCE = 1 << 22  # bounds the memory of a comparison
 
 
 class Opinion(NamedTuple):
-    """What an assessor finally thinks of a query's documents: a number each, higher is better.
+    """The final labels that an assessor gives the documents of a query; higher is better.
 
-    That is the label in the top k (0 outside it, so that two documents there are a tie), or the grade.
+    A label is that of the top k (0 outside it, so that two documents there are tied), or a grade.
     """
 
     query: str
@@ -37,21 +33,21 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AssessorAgreement:
-    """Which answers two assessors gave to the same pairs of documents.
+    """The answers of each two assessors to the same pairs of documents.
 
     Parameters
     ----------
     queries, assessors
         Their ids.
     query
-        For each query and pair of assessors who judged it: the query, a place in `queries`.
+        For each query and two assessors who judged it: the query, a place in `queries`.
     between
-        The assessors, places in `assessors`, the smaller one first.
+        The two assessors, places in `assessors`, the smaller one first.
     counts
-        How often the first said row and the second column of >, ~, < (PREFERENCES). The first of two
+        How often the first said row and the second said column of >, ~, < (PREFERENCES). The first of two
         documents is the one with the smaller id.
     coincidences
-        How often answers meet, each pair of documents with the weight that Krippendorff gives it.
+        Krippendorff's matrix of coincidences: how often two answers are given to one pair, weighted.
     """
 
     queries: tuple[str, ...]
@@ -69,15 +65,15 @@ class AssessorAgreement:
 
     @property
     def table(self) -> Ints:
-        """All counts, each pair of assessors in both orders, so that the table is symmetric."""
+        """The sum of all counts, with both orders of each two assessors: a symmetric table."""
         once = self.counts.sum(axis=0)
         return np.asarray(once + once.T)
 
     @property
     def matrix(self) -> Floats:
-        """What another assessor says (column), given what one said (row): rows add up to 1.
+        """The share of what another assessor says (column), given what one said (row).
 
-        A row is nan where nobody said so.
+        Rows add up to 1. A row is nan if nobody said so.
         """
         table = self.table.astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -85,17 +81,17 @@ class AssessorAgreement:
 
     @property
     def n_pairs(self) -> int:
-        """Pairs of documents that two assessors judged, counted once for each two assessors."""
+        """Pairs of documents that two assessors judged, once for each two assessors."""
         return int(self.counts.sum())
 
     @property
     def agreed(self) -> int:
-        """Those of them with the same answer."""
+        """Pairs with the same answer."""
         return int(np.trace(self.counts.sum(axis=0)))
 
     @property
     def strict(self) -> tuple[int, int]:
-        """Pairs with the same preference, and pairs where both have one."""
+        """Pairs with the same preference, and pairs where neither assessor said tie."""
         once = self.counts.sum(axis=0)
         return int(once[0, 0] + once[2, 2]), int(once[::2, ::2].sum())
 
@@ -106,12 +102,12 @@ class AssessorAgreement:
 
     @property
     def without_ties(self) -> float:
-        """The share with the same preference, of pairs where neither said tie."""
+        """The share of pairs with the same preference, where neither assessor said tie."""
         return _share(*self.strict)
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa of each two assessors, in the mean weighted by their pairs of documents.
+        """The mean of Cohen's kappa over each two assessors, weighted by their pairs of documents.
 
         Light, Measures of response agreement for qualitative data, 1971, unweighted.
         """
@@ -119,11 +115,11 @@ class AssessorAgreement:
 
     @property
     def alpha(self) -> float:
-        """Krippendorff's alpha of the answers, nominal."""
+        """Krippendorff's nominal alpha of the answers."""
         return krippendorff_alpha(self.coincidences)
 
     def by_query(self) -> dict[str, tuple[int, int]]:
-        """Agreed pairs and all pairs of every query."""
+        """Return agreed pairs and all pairs of every query."""
         agreed, total = (
             np.bincount(self.query, values, len(self.queries)).astype(np.int64).tolist()
             for values in (
@@ -135,15 +131,8 @@ class AssessorAgreement:
             query: (agreed[i], total[i]) for i, query in enumerate(self.queries) if total[i] > 0
         }
 
-    def by_assessors(self) -> list[tuple[str, str, Ints]]:
-        """The counts of each two assessors, over all their queries."""
-        return [
-            (self.assessors[a], self.assessors[b], counts)
-            for (a, b), counts in _summed(self.between, self.counts)
-        ]
-
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; None for what is not defined."""
+        """Return JSON, with None for what is not defined."""
         rows = zip(PREFERENCES, self.matrix.tolist(), strict=True)
         return {
             "queries": len(self.by_query()),
@@ -161,7 +150,7 @@ class AssessorAgreement:
 
 
 def none_if_nan(value: float) -> float | None:
-    """A number, or None for nan."""
+    """Return a number, or None for nan."""
     return None if value != value else value
 
 
@@ -169,19 +158,20 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
 
 
-def _summed(between: Ints, counts: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _sum_by_assessors(between: Ints, counts: Ints) -> Ints:
+    """Return the counts of each two assessors, over all their queries."""
     pairs, place = np.unique(between, axis=0, return_inverse=True)
     total = np.zeros((len(pairs), *counts.shape[1:]), dtype=counts.dtype)
     np.add.at(total, place.reshape(-1), counts)
-    return zip(map(tuple, pairs.tolist()), total, strict=True)
+    return total
 
 
 def mean_kappa(between: Ints, counts: Ints) -> float:
-    """Cohen's kappa of each two assessors, in the mean weighted by what both judged.
+    """Return the mean of Cohen's kappa over each two assessors, weighted by what both judged.
 
-    Those for whom kappa is not defined are left out.
+    Assessors for whom kappa is not defined are left out.
     """
-    tables = [table for _, table in _summed(between, counts)]
+    tables = _sum_by_assessors(between, counts)
     kappas = np.array([cohen_kappa(table) for table in tables])
     weights = np.array([table.sum() for table in tables], dtype=np.float64)
     defined = ~np.isnan(kappas)
@@ -191,26 +181,26 @@ def mean_kappa(between: Ints, counts: Ints) -> float:
 
 
 def agreement(opinions: Iterable[Opinion]) -> AssessorAgreement:
-    """Agreement on all pairs of the final results.
+    """Return the agreement on all pairs of the final results.
 
-    For every query all pairs of documents that all its assessors had are compared, for each two of
-    them. A document with the higher label is preferred, equal labels are a tie: two documents outside
-    the top k are. *Top-k Learning to Rank* (Niu et al., SIGIR 2012), section 4.1, after Carterette et
+    It compares all pairs of documents that all assessors of a query had, for each two assessors. A
+    document with the higher label is preferred; equal labels are a tie, as for two documents outside the
+    top k. *Top-k Learning to Rank* (Niu et al., SIGIR 2012), section 4.1, after Carterette et
     al., Here or there: preference judgments for relevance, ECIR 2008.
 
     Parameters
     ----------
     opinions
-        One for each query and assessor.
+        One opinion per query and assessor.
 
     Examples
     --------
     >>> ann = Opinion("q", "ann", {"x": 2, "y": 1, "z": 0})      # x > y > z
     >>> bob = Opinion("q", "bob", {"x": 2, "y": 0, "z": 0})      # x > y ~ z
-    >>> found = agreement([ann, bob])
-    >>> found
+    >>> both = agreement([ann, bob])
+    >>> both
     AssessorAgreement(3 pairs, 0.6667 agreed, 1.0000 without ties)
-    >>> found.matrix[0].tolist()                                 # given that one said A > B
+    >>> both.matrix[0].tolist()                                 # given that one said A > B
     [0.8, 0.2, 0.0]
     """
     ordered = sorted(opinions, key=lambda opinion: opinion[:2])
@@ -229,10 +219,10 @@ def agreement(opinions: Iterable[Opinion]) -> AssessorAgreement:
     counts = np.zeros((len(rows), 3, 3), dtype=np.int64)
     sizes = np.array([len(row[3]) for row in rows], dtype=np.int64)
     for n in np.unique(sizes).tolist():
-        of_size = np.flatnonzero(sizes == n)
-        step = max(1, _CELLS // max(1, n * (n - 1) // 2))
-        for at in range(0, len(of_size), step):
-            chosen = of_size[at : at + step]
+        rows_of_size = np.flatnonzero(sizes == n)
+        step = max(1, _MAX_PAIRS_AT_ONCE // max(1, n * (n - 1) // 2))
+        for at in range(0, len(rows_of_size), step):
+            chosen = rows_of_size[at : at + step]
             left, right = (np.array([rows[i][side] for i in chosen]) for side in (3, 4))
             counts[chosen] = _compare(left, right)
     once = np.zeros((3, 3))
@@ -250,7 +240,7 @@ def agreement(opinions: Iterable[Opinion]) -> AssessorAgreement:
 
 
 def _shared_labels(opinions: Sequence[Opinion]) -> list[tuple[Opinion, list[int]]]:
-    """Each assessor's labels of the documents that all of them had, by document id."""
+    """Return each assessor's labels of the documents that all of them had, sorted by document id."""
     for a, b in pairwise(opinions):
         if a.assessor == b.assessor:
             raise DataError(
@@ -263,12 +253,14 @@ def _shared_labels(opinions: Sequence[Opinion]) -> list[tuple[Opinion, list[int]
 
 
 def _compare(left: Ints, right: Ints) -> NDArray[np.int64]:
-    """Counts of (preference in left, preference in right) over all pairs of columns, a table a row."""
+    """Count (preference in left, preference in right) over all pairs of columns: one table per row."""
     i, j = np.triu_indices(left.shape[1], 1)
-    joint = 3 * _preference(left[:, i], left[:, j]) + _preference(right[:, i], right[:, j])
-    return np.stack([(joint == cell).sum(axis=1) for cell in range(9)], axis=1).reshape(-1, 3, 3)
+    answer_pair = 3 * _preference(left[:, i], left[:, j]) + _preference(right[:, i], right[:, j])
+    return np.stack([(answer_pair == cell).sum(axis=1) for cell in range(9)], axis=1).reshape(
+        -1, 3, 3
+    )
 
 
 def _preference(a: Ints, b: Ints) -> NDArray[np.int8]:
-    """0 where a is better, 1 for a tie, 2 where b is: places in PREFERENCES."""
+    """Return places in PREFERENCES: 0 if a is better, 1 for a tie, 2 if b is better."""
     return np.asarray((a < b).astype(np.int8) - (a > b) + np.int8(1), dtype=np.int8)

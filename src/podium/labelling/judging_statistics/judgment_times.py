@@ -1,4 +1,4 @@
-"""Judgment times: what judging costs (Table 1), by method and by assessor."""
+"""Judgment times (Table 1): what judging costs, by method and by assessor."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog
 
 COMPLEXITY = {"heap": "n log k", "tournament": "n + k log n", "sort": "n log n", "grade": "n"}
-"""Judgments for a query, in O(), by strategy, and of the grade tool."""
+"""The order of the number of judgments per query, by strategy, and of the grade tool."""
 
 TIME_BINS = np.geomspace(0.25, 1024.0, 49)
-"""Edges of the histogram of seconds a judgment; what is outside counts in the first or last bin."""
+"""Edges of the histogram of seconds per judgment; the first and last bin count what is outside."""
 
 
 @dataclass(frozen=True)
 class JudgmentTimes:
-    """What the judgments of a method, or of an assessor, took.
+    """The times of the judgments of a method or of an assessor.
 
     Parameters
     ----------
     name, tool
         The strategy, ``"grade"``, or the assessor; and the tool.
     complexity
-        In O(), of a method.
+        The order of the number of judgments of a method.
     sessions, finished
-        Queries judged by an assessor: those begun or waiting, and those of them that are finished.
+        All sessions, and the finished ones.
     judgments
-        That stand.
+        Judgments that count.
     undone, repeated
-        Judgments that were taken back, and questions asked again.
+        Judgments that were taken back, and repeated questions.
     seconds, median, quartiles
-        Active time of a judgment that stands: mean, median, and where the middle half lies.
+        Active time of a judgment that counts: mean, median, and the quartiles.
     minutes_per_query
-        Active time of a finished query, undone judgments included, repeats not.
+        Active time of a finished query, with undone judgments and without repeats.
     judgments_per_query
-        Of a finished query.
+        Judgments of a finished query.
     untimed, flawed
-        Judgments without any active time, which count in no time of a judgment; and those whose
-        segments had to be cleaned, which do count.
+        Judgments without any active time, which are left out of the times; and judgments with flaws in
+        their active time, which are not.
     histogram
         Judgments in the bins of TIME_BINS.
     """
@@ -69,7 +69,7 @@ class JudgmentTimes:
     histogram: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; None for what is not defined."""
+        """Return JSON, with None for what is not defined."""
         record = {
             key: none_if_nan(value) if isinstance(value, float) else value
             for key, value in asdict(self).items()
@@ -78,12 +78,12 @@ class JudgmentTimes:
 
 
 def method_of(task: Task) -> str:
-    """The strategy of a preference task, or "grade"."""
+    """Return the strategy of a preference task, or "grade"."""
     return task.strategy if isinstance(task, PreferenceTask) else task.tool
 
 
 def times_by_method(log: JudgmentLog, finished: Sequence[bool]) -> tuple[JudgmentTimes, ...]:
-    """Table 1: a row for each strategy in use, and one for grades.
+    """Return Table 1: one row per strategy, and one for grades.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def times_by_method(log: JudgmentLog, finished: Sequence[bool]) -> tuple[Judgmen
 
 
 def times_by_assessor(log: JudgmentLog, finished: Sequence[bool]) -> tuple[JudgmentTimes, ...]:
-    """A row for each assessor and tool."""
+    """Return one row per assessor and tool."""
     keys = [(task.assessor, TOOLS.index(task.tool)) for task in log.tasks]
     return _times(log, finished, keys, lambda key: (key[0], TOOLS[key[1]], ""))
 
@@ -110,50 +110,50 @@ def _times(
     keys: Sequence[Any],
     describe: Callable[[Any], tuple[str, str, str]],
 ) -> tuple[JudgmentTimes, ...]:
-    """A row for each key, in order; `told` makes name, tool and complexity of it."""
+    """Return one row per key, in order; `describe` returns name, tool and complexity of a key."""
     groups = {key: i for i, key in enumerate(sorted(set(keys)))}
-    of_task = np.array([groups[key] for key in keys], dtype=np.int64)
-    done = np.asarray(finished, dtype=np.bool_)
+    group_of_task = np.array([groups[key] for key in keys], dtype=np.int64)
+    is_finished = np.asarray(finished, dtype=np.bool_)
     standing = log.standing
     per_task = np.bincount(log.task[standing], minlength=len(keys))
     spent = np.bincount(log.task, np.where(log.repeated, 0, log.active_ms), len(keys))
-    of_row = of_task[log.task]
-    rows = np.argsort(of_row, kind="stable")
-    ends = np.searchsorted(of_row[rows], np.arange(len(groups) + 1))
+    group_of_row = group_of_task[log.task]
+    rows = np.argsort(group_of_row, kind="stable")
+    ends = np.searchsorted(group_of_row[rows], np.arange(len(groups) + 1))
     table = []
     for key, i in groups.items():
-        mine, tasks = rows[ends[i] : ends[i + 1]], of_task == i
-        stands, ready = mine[standing[mine]], tasks & done
+        own_rows, tasks = rows[ends[i] : ends[i + 1]], group_of_task == i
+        counted, finished_tasks = own_rows[standing[own_rows]], tasks & is_finished
         table.append(
             JudgmentTimes(
                 *describe(key),
                 sessions=int(tasks.sum()),
-                finished=int(ready.sum()),
-                judgments=len(stands),
-                undone=int(log.undone[mine].sum()),
-                repeated=int(log.repeated[mine].sum()),
-                **_seconds(log.active_ms[stands]),
-                minutes_per_query=_mean(spent[ready]) / 60_000,
-                judgments_per_query=_mean(per_task[ready]),
-                flawed=int((log.flaws[stands] > 0).sum()),
+                finished=int(finished_tasks.sum()),
+                judgments=len(counted),
+                undone=int(log.undone[own_rows].sum()),
+                repeated=int(log.repeated[own_rows].sum()),
+                **_time_columns(log.active_ms[counted]),
+                minutes_per_query=_mean(spent[finished_tasks]) / 60_000,
+                judgments_per_query=_mean(per_task[finished_tasks]),
+                flawed=int((log.flaws[counted] > 0).sum()),
             )
         )
     return tuple(table)
 
 
-def _seconds(active_ms: NDArray[np.int32]) -> dict[str, Any]:
+def _time_columns(active_ms: NDArray[np.int32]) -> dict[str, Any]:
     timed = active_ms[active_ms > 0] / 1000
     nothing = float("nan")
     low, middle, high = (
         np.quantile(timed, [0.25, 0.5, 0.75]).tolist() if len(timed) else [nothing] * 3
     )
-    counted = np.histogram(np.clip(timed, TIME_BINS[0], TIME_BINS[-1]), TIME_BINS)[0]
+    bin_counts = np.histogram(np.clip(timed, TIME_BINS[0], TIME_BINS[-1]), TIME_BINS)[0]
     return {
         "seconds": _mean(timed),
         "median": middle,
         "quartiles": (low, high),
         "untimed": len(active_ms) - len(timed),
-        "histogram": tuple(counted.tolist()),
+        "histogram": tuple(bin_counts.tolist()),
     }
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.errors import LengthMismatchError, UnknownNameError
+from podium.typing import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Level = Literal["nominal", "ordinal", "interval"]
 
 
 def cohen_kappa(counts: ArrayLike) -> float:
     """Agreement of two assessors beyond chance: kappa = (p_o - p_e) / (1 - p_e).
 
-    p_o is the share of the diagonal, p_e = sum_c p_c. p_.c what independent assessors with the same
-    shares would reach. Cohen, A coefficient of agreement for nominal scales, 1960.
+    p_o is the share of the diagonal. p_e = sum_c p_c. p_.c is the agreement of independent assessors with
+    the same shares of answers. Cohen, A coefficient of agreement for nominal scales, 1960.
 
     Parameters
     ----------
     counts
-        How often the first said c (row) and the second d (column). With only one answer ever given
-        kappa is not defined, and nan.
+        How often the first said c (row) and the second said d (column). If all answers are the same,
+        kappa is not defined and nan.
 
     Examples
     --------
@@ -40,7 +39,7 @@ def cohen_kappa(counts: ArrayLike) -> float:
 
 
 def same_units(unit: Ints) -> tuple[Ints, Ints]:
-    """All pairs of rows of the same unit, the earlier row first.
+    """Return all pairs of rows of the same unit, the earlier row first.
 
     Examples
     --------
@@ -50,28 +49,28 @@ def same_units(unit: Ints) -> tuple[Ints, Ints]:
     order = np.argsort(unit, kind="stable")
     ordered = unit[order]
     first, second = [order[:0]], [order[:0]]
-    alive = np.arange(len(order))
-    apart = 1
-    # Rows of a unit stand together: those at distance 1, then 2, ... until none is left.
-    while len(alive := alive[alive + apart < len(order)]):
-        alive = alive[ordered[alive] == ordered[alive + apart]]
-        first.append(order[alive])
-        second.append(order[alive + apart])
-        apart += 1
+    rows = np.arange(len(order))
+    gap = 1
+    # Sorted rows of a unit are neighbours: take pairs at distance 1, then 2, ... until none is left.
+    while len(rows := rows[rows + gap < len(order)]):
+        rows = rows[ordered[rows] == ordered[rows + gap]]
+        first.append(order[rows])
+        second.append(order[rows + gap])
+        gap += 1
     return np.concatenate(first), np.concatenate(second)
 
 
 def coincidences(unit: ArrayLike, value: ArrayLike, n_values: int) -> Floats:
-    """How often values meet in a unit: each ordered pair of its m values counts 1 / (m - 1).
+    """Count coincidences of values: each ordered pair of the m values of a unit counts 1 / (m - 1).
 
     Parameters
     ----------
     unit
-        What was judged, a number for each judgment.
+        The number of the question, for each judgment.
     value
         The answer, from 0.
     n_values
-        How many answers there can be.
+        The number of possible answers.
     """
     units, values = np.asarray(unit, dtype=np.int64), np.asarray(value, dtype=np.int64)
     if units.shape != values.shape:
@@ -81,8 +80,8 @@ def coincidences(unit: ArrayLike, value: ArrayLike, n_values: int) -> Floats:
     codes = np.unique(units, return_inverse=True)[1]
     a, b = same_units(codes)
     weight = 1.0 / (np.bincount(codes)[codes[a]] - 1)
-    met = np.bincount(values[a] * n_values + values[b], weight, n_values**2)
-    table = met.reshape(n_values, n_values)
+    counts = np.bincount(values[a] * n_values + values[b], weight, n_values**2)
+    table = counts.reshape(n_values, n_values)
     return np.asarray(table + table.T)
 
 
@@ -96,13 +95,13 @@ def krippendorff_alpha(coincidence: ArrayLike, level: Level = "nominal") -> floa
     Parameters
     ----------
     coincidence
-        See `coincidences`. Where only one value was ever given alpha is not defined, and nan.
+        See `coincidences`. If all values are the same, alpha is not defined and nan.
     level
         How values differ: ``"nominal"``, ``"ordinal"`` or ``"interval"``.
 
     Examples
     --------
-    Two assessors, eight units on which they agree with 0 five times and with 1 twice, and once not:
+    Two assessors and eight units: they agree on 0 five times, on 1 twice, and disagree once:
 
     >>> o = [[10, 1], [1, 4]]
     >>> round(krippendorff_alpha(o), 4)      # 1 - (16 - 1) 2 / (2 * 11 * 5)
@@ -121,10 +120,10 @@ def krippendorff_alpha(coincidence: ArrayLike, level: Level = "nominal") -> floa
 
 
 def _distance(sums: Floats, level: Level) -> Floats:
-    """delta^2 between all values."""
+    """Return delta^2 between all values."""
     place = np.arange(len(sums), dtype=np.float64)
     if level == "nominal":
         return np.not_equal.outer(place, place).astype(np.float64)
-    if level == "ordinal":  # the middle of the places that a value's answers have in a line
+    if level == "ordinal":  # the mean rank of a value among all answers
         place = np.cumsum(sums) - sums / 2
     return np.subtract.outer(place, place) ** 2

@@ -1,4 +1,4 @@
-"""All that is to be known of judging at once: costs, agreement, reliability."""
+"""Summary of all statistics of judging: times, agreement, reliability, tests; as tables and JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from podium.errors import UnknownNameError
+from podium.figure_style import new_axes
+from podium.html_tables import html_table
 from podium.labelling.grading import Grades
 from podium.labelling.judging_statistics.agreement import (
     PREFERENCES,
@@ -13,20 +16,27 @@ from podium.labelling.judging_statistics.agreement import (
     Opinion,
     agreement,
 )
+from podium.labelling.judging_statistics.agreement_figures import (
+    draw_agreement,
+    draw_assessor_times,
+    draw_times,
+)
 from podium.labelling.judging_statistics.judgment_times import (
     JudgmentTimes,
     times_by_assessor,
     times_by_method,
 )
-from podium.labelling.judging_statistics.shared_judgments import (
-    Consistency,
+from podium.labelling.judging_statistics.reliability import (
     GradeReliability,
-    Overlap,
-    agreement_on_judged,
-    consistency,
+    SelfConsistency,
+    TopKOverlap,
     grade_reliability,
-    shared_judgments,
+    self_consistency,
     top_k_overlap,
+)
+from podium.labelling.judging_statistics.shared_judgments import (
+    agreement_on_judged,
+    shared_judgments,
 )
 from podium.labelling.judging_statistics.tool_comparison import ToolComparison, compare_tools
 from podium.labelling.judgments import JudgedTopK
@@ -36,8 +46,16 @@ if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
 
 
+AGREEMENT_TITLES = {
+    "preferences": "preferences, all pairs",
+    "grades": "inferred from grades",
+    "judged": "preferences, pairs both judged",
+}
+"""The agreement matrices that `Statistics.plot` draws, with their titles."""
+
+
 class StatisticsTable(NamedTuple):
-    """A table for people: a title, the columns' names, rows of text, and what there is to say of it."""
+    """A table for people: title, names of the columns, rows of text, and a note."""
 
     title: str
     headers: tuple[str, ...]
@@ -52,23 +70,23 @@ class Statistics:
     Parameters
     ----------
     methods, assessors
-        StatisticsTable 1, a row for each method; and the same for each assessor and tool.
+        Table 1 of the paper, one row per method; and the same by assessor and tool.
     preferences
-        StatisticsTable 2: agreement on all pairs of the finished top k.
+        Table 2: agreement on all pairs of the finished top k.
     grades
-        StatisticsTable 3: agreement on preferences inferred from grades.
+        Table 3: agreement on preferences inferred from grades.
     judged
-        Agreement on the pairs that two assessors really judged.
+        Agreement on the pairs that both assessors judged themselves.
     tools
-        Whether agreement differs between preferences and grades; None where one of them has none.
+        Whether agreement differs between preferences and grades; None if one of them has no pairs.
     reliability
-        Of grades themselves.
+        Agreement on grades.
     overlap
-        Of the top k between assessors.
+        Overlap of the top k between assessors.
     consistency
-        Of assessors with themselves, by tool.
+        Agreement of assessors with themselves, by tool.
     resamples, seed
-        Of the permutation test.
+        Settings of the permutation test.
     """
 
     methods: tuple[JudgmentTimes, ...]
@@ -78,8 +96,8 @@ class Statistics:
     judged: AssessorAgreement
     tools: ToolComparison | None
     reliability: GradeReliability
-    overlap: Overlap
-    consistency: dict[str, Consistency]
+    overlap: TopKOverlap
+    consistency: dict[str, SelfConsistency]
     resamples: int
     seed: int
 
@@ -91,8 +109,37 @@ class Statistics:
             f"Statistics({judgments:,} judgments, {finished:,} of {sessions:,} sessions finished)"
         )
 
+    def _repr_html_(self) -> str:
+        """Return the tables for notebooks."""
+        return "".join(
+            html_table(
+                table.title, table.headers, len(table.rows), table.rows.__getitem__, table.note
+            )
+            for table in self.tables()
+        ) or html_table(repr(self), ("judgments",), 0, lambda i: ())
+
+    def plot(self, ax: Any = None, *, what: str = "times") -> Any:
+        """Draw the times of judgments, or how well assessors agree; return the axes.
+
+        Parameters
+        ----------
+        what
+            ``"times"`` by method, ``"assessors"`` for the times by assessor, or an agreement matrix:
+            ``"preferences"``, ``"grades"`` or ``"judged"``. `plot_statistics` draws all.
+        """
+        ax = new_axes("drawing statistics of judging") if ax is None else ax
+        if what == "times":
+            draw_times(ax, self.methods)
+        elif what == "assessors":
+            draw_assessor_times(ax, self.assessors)
+        elif what in AGREEMENT_TITLES:
+            draw_agreement(ax, getattr(self, what), AGREEMENT_TITLES[what])
+        else:
+            raise UnknownNameError("picture", what, ["times", "assessors", *AGREEMENT_TITLES])
+        return ax
+
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; None for what is not defined."""
+        """Return JSON, with None for what is not defined."""
         return {
             "methods": [times.to_dict() for times in self.methods],
             "assessors": [times.to_dict() for times in self.assessors],
@@ -104,37 +151,35 @@ class Statistics:
             "tools": None if self.tools is None else self.tools.to_dict(),
             "reliability": self.reliability.to_dict(),
             "overlap": self.overlap.to_dict(),
-            "consistency": {
-                tool: number_text.to_dict() for tool, number_text in self.consistency.items()
-            },
+            "consistency": {tool: repeats.to_dict() for tool, repeats in self.consistency.items()},
             "resamples": self.resamples,
             "seed": self.seed,
         }
 
     def tables(self) -> list[StatisticsTable]:
-        """Tables for terminals and pages; those with nothing in them are left out."""
+        """Return the tables that have rows, for terminals and pages."""
         tables = [
-            _costs(self.methods, "Costs by method"),
-            _costs(self.assessors, "Costs by assessor"),
-            _matrix(self.preferences, "Agreement: preferences, all pairs of the top k"),
-            _matrix(self.grades, "Agreement: preferences inferred from grades"),
-            _matrix(self.judged, "Agreement: preferences, pairs that both judged"),
-            _summary(self),
+            _cost_table(self.methods, "Costs by method"),
+            _cost_table(self.assessors, "Costs by assessor"),
+            _matrix_table(self.preferences, "Agreement: preferences, all pairs of the top k"),
+            _matrix_table(self.grades, "Agreement: preferences inferred from grades"),
+            _matrix_table(self.judged, "Agreement: preferences, pairs that both judged"),
+            _test_table(self),
         ]
         return [table for table in tables if table.rows]
 
 
 def statistics(store: Store, *, resamples: int = 2_000, seed: int = 0) -> Statistics:
-    """Statistics of all judgments of a store.
+    """Return statistics of all judgments of a store.
 
     Parameters
     ----------
     store
-        Where the judgments are.
+        The store with the judgments.
     resamples, seed
-        Of the permutation test between the tools.
+        Settings of the permutation test between the tools.
     """
-    # Results first: a session that ends in between is then not finished yet, as it was.
+    # Results are read first: a session that ends in between then counts as not finished.
     results = store.results()
     return statistics_of(store.judgments(), results, resamples=resamples, seed=seed)
 
@@ -146,9 +191,9 @@ def statistics_of(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Statistics:
-    """Statistics of a log; `results` has what each finished task came to, by id."""
+    """Return statistics of a log; `results` has the result of each finished task by id."""
     finished = [(task, results.get(task.id)) for task in log.tasks]
-    done = [result is not None for _, result in finished]
+    is_finished = [result is not None for _, result in finished]
     judged, graded = shared_judgments(log)
     preferences = agreement(opinions(finished, "preference"))
     grades = agreement(opinions(finished, "grade"))
@@ -156,15 +201,15 @@ def statistics_of(
     if preferences.n_pairs and grades.n_pairs:
         tools = compare_tools(preferences, grades, resamples=resamples, seed=seed)
     return Statistics(
-        methods=times_by_method(log, done),
-        assessors=times_by_assessor(log, done),
+        methods=times_by_method(log, is_finished),
+        assessors=times_by_assessor(log, is_finished),
         preferences=preferences,
         grades=grades,
         judged=agreement_on_judged(judged),
         tools=tools,
         reliability=grade_reliability(graded),
         overlap=top_k_overlap([(t.query, r) for t, r in finished if isinstance(r, JudgedTopK)]),
-        consistency={"preference": consistency(judged), "grade": consistency(graded)},
+        consistency={"preference": self_consistency(judged), "grade": self_consistency(graded)},
         resamples=resamples,
         seed=seed,
     )
@@ -173,17 +218,17 @@ def statistics_of(
 def opinions(
     results: Sequence[tuple[Task, JudgedTopK | Grades | None]], tool: str
 ) -> list[Opinion]:
-    """What assessors finally think, of tasks that are finished with one tool."""
-    finished = []
+    """Return the opinions of assessors, from finished tasks of one tool."""
+    final_opinions = []
     for task, result in results:
         if task.tool != tool or result is None:
             continue
         labels = result.labels(task.documents) if isinstance(result, JudgedTopK) else result.labels
-        finished.append(Opinion(task.query, task.assessor, labels))
-    return finished
+        final_opinions.append(Opinion(task.query, task.assessor, labels))
+    return final_opinions
 
 
-def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
+def _cost_table(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     by_method = any(row.complexity for row in rows)
     headers = (
         "method" if by_method else "assessor",
@@ -220,7 +265,7 @@ def _costs(rows: Sequence[JudgmentTimes], title: str) -> StatisticsTable:
     )
 
 
-def _matrix(pairs: AssessorAgreement, title: str) -> StatisticsTable:
+def _matrix_table(pairs: AssessorAgreement, title: str) -> StatisticsTable:
     rows = zip(PREFERENCES, pairs.matrix.tolist(), strict=True) if pairs.n_pairs else ()
     return StatisticsTable(
         title,
@@ -233,15 +278,15 @@ def _matrix(pairs: AssessorAgreement, title: str) -> StatisticsTable:
     )
 
 
-def _summary(stats: Statistics) -> StatisticsTable:
+def _test_table(stats: Statistics) -> StatisticsTable:
     rows: list[tuple[str, str]] = []
     if (tools := stats.tools) is not None:
         for name, test in (("", tools.overall), (", without ties", tools.without_ties)):
             value = f"{number_text(test.statistic, 1)}, p = {number_text(test.p_value)}"
             rows.append((f"tools, chi-square{name}", value))
-        if (drawn := tools.permutation) is not None:
-            value = f"{drawn.difference:+.4f}, p = {drawn.p_value:.4f}"
-            value += f" ({count_text(drawn.queries, 'query')}, {drawn.method})"
+        if (permutation := tools.permutation) is not None:
+            value = f"{permutation.difference:+.4f}, p = {permutation.p_value:.4f}"
+            value += f" ({count_text(permutation.queries, 'query')}, {permutation.method})"
             rows.append(("tools, permutation by query", value))
     if (overlap := stats.overlap).pairs:
         value = f"{overlap.mean:.4f} (least {overlap.least:.4f}, first place {overlap.first:.4f})"
@@ -252,25 +297,27 @@ def _summary(stats: Statistics) -> StatisticsTable:
             f"alpha {number_text(grades.nominal)} nominal, {number_text(grades.ordinal)} ordinal"
         )
         rows.append(("grades", value))
-    for tool, again in stats.consistency.items():
-        if again.repeats:
-            value = f"same {number_text(again.same)}, opposite {number_text(again.opposite)}"
-            rows.append((f"self-consistency, {tool}", f"{value} of {again.repeats:,} asked again"))
+    for tool, repeats in stats.consistency.items():
+        if repeats.repeats:
+            value = f"same {number_text(repeats.same)}, opposite {number_text(repeats.opposite)}"
+            rows.append(
+                (f"self-consistency, {tool}", f"{value} of {repeats.repeats:,} asked again")
+            )
     return StatisticsTable("Tests and reliability", ("what", "value"), tuple(rows))
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number for people; - where there is none."""
+    """Return a number for people; "-" for nan."""
     return "-" if value != value else f"{value:,.{digits}f}"
 
 
-def count_text(n: int, what: str) -> str:
-    """A number of things for people.
+def count_text(n: int, noun: str) -> str:
+    """Return a number with its noun.
 
     Examples
     --------
     >>> count_text(1, "query"), count_text(1200, "query"), count_text(0, "pair")
     ('1 query', '1,200 queries', '0 pairs')
     """
-    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{n:,} {what if n == 1 else several}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

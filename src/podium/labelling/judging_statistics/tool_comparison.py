@@ -1,4 +1,4 @@
-"""Chi-square and permutation tests: do assessors agree more with one tool than with the other?"""
+"""Chi-square and permutation tests: whether assessors agree more with one tool than the other."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from podium.data.checks import check_seed
+from podium.data.argument_checks import check_seed
 from podium.errors import DataError, UsageError
 from podium.labelling.judging_statistics.agreement import AssessorAgreement, none_if_nan
-from podium.labelling.judging_statistics.kappa_alpha import Floats
-from podium.metrics.significance import paired_test
+from podium.metrics.paired_tests import paired_test
+from podium.typing import Floats
 
 MIN_PAIRED_QUERIES = 6
-"""With fewer queries judged with both tools, flipping them can not give p < 0.05."""
+"""With fewer queries judged with both tools, the paired test cannot give p < 0.05."""
 
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """Pearson's test of a table of two by two; nan where a row or a column has nothing."""
+    """Pearson's test of a 2 x 2 table; nan if a row or a column is empty."""
 
     statistic: float
     p_value: float
@@ -28,21 +28,21 @@ class ChiSquare:
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """A test that takes queries, not pairs of documents, as independent.
+    """A permutation test in which queries, not pairs of documents, are independent.
 
     Parameters
     ----------
     difference
         Mean agreement by query with the first tool, less that with the second.
     p_value
-        Two-sided.
+        The two-sided p-value.
     queries
-        How many took part.
+        The number of queries.
     method
         ``"paired"``: queries judged with both tools, whose tools are exchanged; ``"unpaired"``: all
         queries, among which the tools are shuffled.
     resamples, seed
-        How the exchanges were drawn.
+        The number of resamples, and their seed.
     """
 
     difference: float
@@ -62,7 +62,7 @@ class ToolComparison:
     permutation: PermutationTest | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; None for what is not defined."""
+        """Return JSON, with None for what is not defined."""
         record: dict[str, Any] = {
             name: {key: none_if_nan(value) for key, value in asdict(getattr(self, name)).items()}
             for name in ("overall", "without_ties")
@@ -75,11 +75,11 @@ class ToolComparison:
 def compare_tools(
     first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> ToolComparison:
-    """Chi-square as the paper has it, and a permutation test by query.
+    """Compare two tools by the chi-square test of the paper, and by a permutation test on queries.
 
-    The chi-square compares the numbers of pairs agreed on and not, each pair of documents once for
-    each two assessors. Pairs of a query are not independent, so its p-value is too small; that of the
-    permutation test is not.
+    The chi-square test compares the numbers of pairs agreed on and not, each pair of documents once for
+    each two assessors. Pairs of a query are not independent, so its p-value is too small. The permutation
+    test does not have this flaw.
     """
     return ToolComparison(
         overall=chi_square((first.agreed, second.agreed), (first.n_pairs, second.n_pairs)),
@@ -89,10 +89,10 @@ def compare_tools(
 
 
 def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
-    """Whether two shares differ: Pearson's chi-square of agreed and not, without correction.
+    """Test whether two shares differ: Pearson's chi-square, without correction.
 
-    It takes all pairs as independent, which pairs of one query are not: see the permutation test
-    beside it.
+    The test assumes that all pairs are independent, which pairs of one query are not: see
+    `permutation_test`.
 
     Examples
     --------
@@ -116,43 +116,45 @@ def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
 def permutation_test(
     first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> PermutationTest | None:
-    """Whether mean agreement by query differs; None with no query on a side, or one on each.
+    """Test whether mean agreement by query differs; None with no query for a tool, or one for each.
 
     Parameters
     ----------
     first, second
         Agreement with one tool and with the other.
     resamples
-        How many exchanges are drawn. The paired test takes all of them where there are no more.
+        The number of random permutations. The paired test takes all permutations if there are no more.
     seed
-        Of the drawing.
+        The seed of the permutations.
     """
     check_seed(seed)
     if resamples < 1:
         raise UsageError(f"expected resamples of 1 or more, got {resamples}")
     a, b = ({q: x / n for q, (x, n) in tool.by_query().items()} for tool in (first, second))
-    both = [query for query in a if query in b]
-    if len(both) >= MIN_PAIRED_QUERIES:
-        left, right = [a[query] for query in both], [b[query] for query in both]
+    shared_queries = [query for query in a if query in b]
+    if len(shared_queries) >= MIN_PAIRED_QUERIES:
+        left, right = [a[query] for query in shared_queries], [b[query] for query in shared_queries]
         test = paired_test(left, right, "permutation", resamples=resamples, seed=seed)
-        return PermutationTest(test.difference, test.p_value, len(both), "paired", resamples, seed)
+        return PermutationTest(
+            test.difference, test.p_value, len(shared_queries), "paired", resamples, seed
+        )
     if not a or not b or len(a) + len(b) < 3:
         return None
-    left_, right_ = np.array(list(a.values())), np.array(list(b.values()))
-    p_value = _shuffled(left_, right_, resamples, seed)
-    difference = float(left_.mean() - right_.mean())
+    first_values, second_values = np.array(list(a.values())), np.array(list(b.values()))
+    p_value = _shuffle_p_value(first_values, second_values, resamples, seed)
+    difference = float(first_values.mean() - second_values.mean())
     return PermutationTest(difference, p_value, len(a.keys() | b), "unpaired", resamples, seed)
 
 
-def _shuffled(left: Floats, right: Floats, resamples: int, seed: int) -> float:
-    """The share of shuffles whose difference of means is at least as far from 0 as the observed."""
+def _shuffle_p_value(left: Floats, right: Floats, resamples: int, seed: int) -> float:
+    """Return the share of shuffles whose difference of means is at least the observed one."""
     rng, values, n = np.random.default_rng(seed), np.concatenate([left, right]), len(left)
     observed = abs(left.mean() - right.mean()) * (1 - 1e-12)
-    extreme, done = 0, 0
-    while done < resamples:
-        batch = min(resamples - done, max(1, 2_000_000 // len(values)))
-        drawn = rng.permuted(np.broadcast_to(values, (batch, len(values))), axis=1)
-        differences = drawn[:, :n].mean(axis=1) - drawn[:, n:].mean(axis=1)
+    extreme, n_done = 0, 0
+    while n_done < resamples:
+        batch = min(resamples - n_done, max(1, 2_000_000 // len(values)))
+        shuffles = rng.permuted(np.broadcast_to(values, (batch, len(values))), axis=1)
+        differences = shuffles[:, :n].mean(axis=1) - shuffles[:, n:].mean(axis=1)
         extreme += int((np.abs(differences) >= observed).sum())
-        done += batch
+        n_done += batch
     return (extreme + 1) / (resamples + 1)

@@ -1,4 +1,4 @@
-"""The database under a store: SQLite or PostgreSQL, opened, locked, and its errors in our words."""
+"""The database of a store: SQLite or PostgreSQL, its transactions, locks and errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sqlalchemy import exc
 from podium.errors import StoreError, StoreReason, UsageError, require
 
 BUSY_SECONDS = 10.0
-"""How long a writer waits for another one."""
+"""How long a writing transaction waits for another one."""
 
 PRIVATE_MODE = 0o600
-"""The mode of a database file: judgments are read and written by their owner only."""
+"""The mode of a database file: only its owner reads and writes judgments."""
 
 _LOCK = 0x706F6469756D  # "podium": a number that other programs will not lock in PostgreSQL
 
@@ -29,7 +29,7 @@ _LOCK = 0x706F6469756D  # "podium": a number that other programs will not lock i
 class Database:
     """Transactions on SQLite or PostgreSQL.
 
-    A writing transaction has what it reads to itself: in SQLite it begins IMMEDIATE, so that no other
+    Nobody changes what a writing transaction has read: in SQLite it begins IMMEDIATE, so that no other
     process writes in between; in PostgreSQL it locks the session's row.
     """
 
@@ -38,8 +38,8 @@ class Database:
     ) -> None:
         self.url = parse_url(url)
         host = self.url.host or self.url.query.get("host", "this machine")
-        self.where = f"{self.url.database}" + ("" if self.is_sqlite else f" at {host}")
-        self._writer = threading.Lock()
+        self.location = f"{self.url.database}" + ("" if self.is_sqlite else f" at {host}")
+        self._write_lock = threading.Lock()
         self.engine = (
             _sqlite(self.url, timeout, durable)
             if self.is_sqlite
@@ -48,36 +48,36 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether the database is a file of SQLite."""
+        """Whether the database is SQLite."""
         return self.url.get_backend_name() == "sqlite"
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that only reads: one state of the database from begin to end."""
+        """Open a transaction that only reads; it sees one state of the database throughout."""
         with (
             self._explain_failure("the store could not be read"),
             self.engine.connect() as connection,
         ):
-            if not self.is_sqlite:  # where each statement would see its own state
+            if not self.is_sqlite:  # by default each statement sees its own state
                 connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
     @contextlib.contextmanager
-    def writing(self, what: str, alone: bool = False) -> Iterator[sa.Connection]:
-        """A transaction that writes all or nothing; `what` was not kept where it fails.
+    def writing(self, what: str, exclusive: bool = False) -> Iterator[sa.Connection]:
+        """Open a transaction that writes all or nothing; `what` names the data in error messages.
 
-        `alone` lets no other such transaction run beside it, in PostgreSQL either.
+        With `exclusive` no other such transaction runs at the same time, also in PostgreSQL.
         """
-        # Writers of one process wait for each other here, in turn: SQLite's own wait is a lottery.
-        turn = self._writer if self.is_sqlite else contextlib.nullcontext()
+        # Threads of one process wait here for each other in turn: SQLite's own waiting is unfair.
+        turn = self._write_lock if self.is_sqlite else contextlib.nullcontext()
         with (
             self._explain_failure(f"{what} was not kept"),
             turn,
             self.engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
-            if alone and not self.is_sqlite:
+            if exclusive and not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             yield connection
 
@@ -91,7 +91,7 @@ class Database:
             yield
         except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
             text, reason, advice = _describe_failure(error)
-            message = f"{outcome}: {text} ({self.where})" + (f"; {advice}" if advice else "")
+            message = f"{outcome}: {text} ({self.location})" + (f"; {advice}" if advice else "")
             raise StoreError(message, reason) from error
 
 
@@ -107,19 +107,19 @@ _FAILURES: dict[str, tuple[StoreReason, str]] = {
     "No space left": ("full", "the disk of the server is full; make room and send it again"),
     "connection": ("failed", "the server cannot be reached; try again once it is there"),
 }  # fmt: skip
-"""What databases say, the reason that programs go by, and what to do."""
+"""Part of a database's message -> the reason for programs, and advice for people."""
 
 
 def _describe_failure(error: Exception) -> tuple[str, StoreReason, str]:
     """Return the database's text of an error, its reason, and what to do."""
     cause = getattr(error, "orig", None) or error
     text = " ".join(str(cause).split()) or type(cause).__name__
-    advice = (reason for sign, reason in _FAILURES.items() if sign.lower() in text.lower())
-    return text, *next(advice, ("failed", ""))
+    matches = (failure for part, failure in _FAILURES.items() if part.lower() in text.lower())
+    return text, *next(matches, ("failed", ""))
 
 
 def parse_url(url: str | os.PathLike[str]) -> sa.URL:
-    """The URL of a database; a path is a file of SQLite, postgresql:// is for psycopg 3.
+    """Return the URL of a database; a path is an SQLite file, postgresql:// uses psycopg 3.
 
     Examples
     --------
@@ -159,10 +159,10 @@ def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
-        _write_ahead(connection, timeout)
+        _use_write_ahead_log(connection, timeout)
         _make_private(path)
         connection.execute("PRAGMA foreign_keys = ON")
-        # NORMAL loses nothing when a program dies; FULL waits for the disk, for when the power does.
+        # NORMAL loses nothing if a program dies. FULL waits for the disk, and survives a power failure.
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
 
     @sa.event.listens_for(engine, "begin")
@@ -174,13 +174,13 @@ def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
 
 
 def _make_file(path: str) -> None:
-    """Make a database file that only its owner can read, if there is none; SQLite tells why it cannot."""
+    """Make a database file that only its owner can read; if this fails, SQLite reports why."""
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
 
 
 def _make_private(path: str) -> None:
-    """Take a database from everybody but its owner; somebody else cannot change the mode and goes on.
+    """Let only the owner read and write a database; if somebody else runs this, the mode stays.
 
     SQLite gives new files ``-wal`` and ``-shm`` the mode of the database.
     """
@@ -191,8 +191,8 @@ def _make_private(path: str) -> None:
                 os.chmod(name, mode & PRIVATE_MODE)
 
 
-def _write_ahead(connection: sqlite3.Connection, timeout: float) -> None:
-    """WAL, in which readers and a writer do not wait for each other; a new file is switched once."""
+def _use_write_ahead_log(connection: sqlite3.Connection, timeout: float) -> None:
+    """Switch a new file to WAL, in which readers and a writer do not wait for each other."""
     until = time.monotonic() + timeout
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -211,7 +211,7 @@ def _postgresql(url: sa.URL, timeout: float) -> sa.Engine:
     arguments = {
         "options": options,
         "connect_timeout": max(2, round(timeout)),
-        # A statement prepared while the table was empty would go on reading all of it.
+        # A statement prepared on an empty table would go on reading the whole table later.
         "prepare_threshold": None,
     }
     return sa.create_engine(

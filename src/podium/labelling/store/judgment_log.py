@@ -1,8 +1,8 @@
-"""All judgments of a store at once, in columns: what statistics read."""
+"""JudgmentLog: all judgments of a store in columns of numbers, for statistics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from podium.labelling.tasks import Task
 
-# Two columns a number, as halves of 32 bits: drivers make an object of each number, and that is what
-# reading a million rows costs. The lower half is never negative where it counts.
+# Each number packs two columns, 32 bits each: drivers make an object of each number, which dominates the
+# time of reading a million rows. The lower half is never negative where it counts.
 _WORDS = (
     "(CAST(task AS BIGINT) << 32) | active_ms",
     "(CAST(second AS BIGINT) << 32) | first",
@@ -26,27 +26,32 @@ _HALVES = ("active_ms", "task", "first", "second", "flags", "answer")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgmentLog:
-    """Every judgment of a store, one an element of each column, in the order of tasks and of judging.
+    """Every judgment of a store, one element per column, in the order of tasks and of judging.
 
     Parameters
     ----------
     tasks
-        All tasks; a session without judgments is among them.
+        All tasks, also those without judgments.
     task
-        Which of the tasks.
+        The task of each judgment: a place in `tasks`.
     first, second
         The documents, as places in the task's documents; second is -1 where a document is graded.
     answer
-        Of a preference: 1 the first is better, 0 a tie, -1 the second is better, 2 both are bad; else
-        the grade from 0, the worst.
+        Preferences: 1 the first is better, 0 a tie, -1 the second is better, 2 both are bad. Grades: the
+        grade, 0 is the worst.
     active_ms
         Active milliseconds.
     flaws
-        How often the clock's segments had to be cleaned: 0 is a time to trust.
+        The number of flaws in the active time; 0 means that the time can be trusted.
     repeated
-        Whether it was asked again to see how consistent the assessor is.
+        Whether the question was asked again, to measure consistency.
     undone
-        Whether it was taken back later.
+        Whether an undo took the judgment back.
+    withdrawn
+        The ids of tasks that an admin took away from their assessors.
+    at, guidelines
+        When each judgment was made, in milliseconds since 1970, and the version of the guidelines at that
+        time; empty unless the log was read with details.
     """
 
     tasks: tuple[Task, ...]
@@ -58,6 +63,9 @@ class JudgmentLog:
     flaws: NDArray[np.int32]
     repeated: NDArray[np.bool_]
     undone: NDArray[np.bool_]
+    withdrawn: frozenset[str] = frozenset()
+    at: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    guidelines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.task)
@@ -67,14 +75,23 @@ class JudgmentLog:
 
     @property
     def standing(self) -> NDArray[np.bool_]:
-        """The judgments that count: neither taken back nor repeats of others."""
+        """Which judgments count: neither undone nor repeated."""
         return ~(self.undone | self.repeated)
 
+    def details(self, row: int) -> tuple[int, int]:
+        """Return when a judgment was made, and the version of the guidelines at that time."""
+        return int(self.at[row]), int(self.guidelines[row])
 
-def judgment_log(
-    connection: sa.Connection, tasks: tuple[Task, ...], numbers: NDArray[np.int64]
+
+def read_judgment_log(
+    connection: sa.Connection,
+    tasks: tuple[Task, ...],
+    numbers: NDArray[np.int64],
+    withdrawn: frozenset[str] = frozenset(),
+    details: bool = False,
 ) -> JudgmentLog:
-    """Read all judgments; `numbers` are those of the tasks, ascending."""
+    """Read all judgments; `numbers` are the numbers of the tasks in the database, ascending."""
+    at, guidelines = _read_details(connection) if details else np.zeros((2, 0), dtype=np.int64)
     sqlite = connection.dialect.name == "sqlite"
     words = _read_sqlite(connection) if sqlite else _read_postgresql(connection)
     halves = words.astype("<i8", copy=False).view("<i4")
@@ -83,25 +100,35 @@ def judgment_log(
         order = np.argsort(column["task"], kind="stable")
         column = {name: values[order] for name, values in column.items()}
     is_undo, repeated = column["flags"] & 1 == 1, column["flags"] & 2 == 2
-    undone = _undone(column["task"], column["answer"], is_undo, repeated)
-    kept = ~is_undo
+    undone = _mark_undone(column["task"], column["answer"], is_undo, repeated)
+    is_judgment = ~is_undo
     return JudgmentLog(
         tasks=tasks,
-        task=np.searchsorted(numbers, column["task"][kept]),
-        first=column["first"][kept],
-        second=column["second"][kept],
-        answer=column["answer"][kept],
-        active_ms=column["active_ms"][kept],
-        flaws=column["flags"][kept] >> 2,
-        repeated=repeated[kept],
-        undone=undone[kept],
+        task=np.searchsorted(numbers, column["task"][is_judgment]),
+        first=column["first"][is_judgment],
+        second=column["second"][is_judgment],
+        answer=column["answer"][is_judgment],
+        active_ms=column["active_ms"][is_judgment],
+        flaws=column["flags"][is_judgment] >> 2,
+        repeated=repeated[is_judgment],
+        undone=undone[is_judgment],
+        withdrawn=withdrawn,
+        at=at,
+        guidelines=guidelines,
     )
 
 
-def _read_sqlite(connection: sa.Connection) -> NDArray[np.int64]:
-    """Rows of the driver straight into an array, in the order in which they came.
+def _read_details(connection: sa.Connection) -> NDArray[np.int64]:
+    """Return the times and versions of the guidelines of all judgments, in the order of the log."""
+    select = "SELECT at, guidelines FROM events WHERE kind = 'judgment' ORDER BY task, place"
+    rows = [tuple(row) for row in connection.execute(sa.text(select))]
+    return np.array(rows, dtype=np.int64).reshape(-1, 2).T
 
-    SQLite reads them so without jumping about; sorting by task is faster here.
+
+def _read_sqlite(connection: sa.Connection) -> NDArray[np.int64]:
+    """Read rows straight into an array, in the order of insertion.
+
+    SQLite then reads the file in sequence; sorting by task is faster in NumPy.
     """
     cursor: Any = connection.connection.cursor()
     try:
@@ -112,7 +139,7 @@ def _read_sqlite(connection: sa.Connection) -> NDArray[np.int64]:
 
 
 def _read_postgresql(connection: sa.Connection) -> NDArray[np.int64]:
-    """The bytes of all numbers of a session as one value, put together by the server."""
+    """Read the bytes of all numbers of a session as one value, which the server puts together."""
     words = " || ".join(f"int8send({word})" for word in _WORDS)
     cursor: Any = connection.connection.cursor(binary=True)
     try:
@@ -125,15 +152,15 @@ def _read_postgresql(connection: sa.Connection) -> NDArray[np.int64]:
     return np.frombuffer(text, dtype=">i8").astype(np.int64).reshape(-1, 3)
 
 
-def _undone(
+def _mark_undone(
     task: NDArray[np.int32],
     steps: NDArray[np.int32],
     is_undo: NDArray[np.bool_],
     repeated: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Which judgments an undo took back: the last ones of its session that still stood.
+    """Return which judgments an undo took back: the last ones of its session that still counted.
 
-    One that names a judgment (`repeated`) takes back the last of all, any other passes repeats over.
+    An undo that names a judgment (`repeated`) takes back the last one; any other undo skips repeats.
     """
     undone = np.zeros(len(task), dtype=np.bool_)
     affected = np.unique(task[is_undo])
@@ -142,12 +169,12 @@ def _undone(
         standing: list[int] = []
         repeats: list[int] = []
         last = begin
-        # Between two undos all that is judged stands: only undos are a matter of a loop.
+        # Judgments between two undos all count, so the loop is over undos only.
         for row in (begin + np.flatnonzero(is_undo[begin:end])).tolist():
             standing += (last + np.flatnonzero(~repeated[last:row])).tolist()
             repeats += (last + np.flatnonzero(repeated[last:row])).tolist()
-            named = repeated[row] and repeats and repeats[-1:] > standing[-1:]
-            rows, n = (repeats, 1) if named else (standing, steps[row])
+            undoes_repeat = repeated[row] and repeats and repeats[-1:] > standing[-1:]
+            rows, n = (repeats, 1) if undoes_repeat else (standing, steps[row])
             undone[rows[-n:]] = True
             del rows[-n:]
             last = row + 1

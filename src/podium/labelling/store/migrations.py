@@ -1,19 +1,23 @@
-"""How the tables of a store came to be: numbered steps, each applied once and recorded.
+"""Migrations of a store's tables: numbered steps, each applied once and recorded.
 
-A step is written in SQL that never changes again, so that an old file always takes the same way. A new
-store takes it, too: there is no second description of the tables to keep in agreement.
+The SQL of a step never changes again, so that every old file is migrated in the same way. A new store
+takes the same steps: there is no second description of the tables to keep in agreement.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from podium.errors import StoreError
-from podium.labelling.store import backfill
+from podium.errors import PodiumError, StoreError
+from podium.labelling.events import JudgingEvent
+from podium.labelling.session import Session
+from podium.labelling.store.rows import session_row
+from podium.labelling.tasks import make_task
 
 _VERSIONS = """
 CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, what TEXT NOT NULL, applied BIGINT NOT NULL)
@@ -51,7 +55,7 @@ _BASE = (
     """,
 )
 
-# Statistics read a million events in one SELECT of numbers; JSON would have to be parsed for each.
+# Statistics read a million events in one SELECT of numbers, without parsing the JSON of each event.
 _NUMBERS = (
     "ALTER TABLE events ADD COLUMN first INTEGER NOT NULL DEFAULT -1",
     "ALTER TABLE events ADD COLUMN second INTEGER NOT NULL DEFAULT -1",
@@ -68,27 +72,114 @@ _NUMBERS = (
     """,
 )
 
-# Time is counted between the judgment before and the event's own time: older columns say more.
+# Active time is now limited by the last judgment and the event's own time; older columns are too large.
 _BOUNDED = (
     "ALTER TABLE members ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX events_comments ON events (received) WHERE kind = 'comment'",
     "DELETE FROM sessions",
 )
 
+# What an admin does: every change is a new row, and the audit log says who made it.
+_ADMINISTRATION = (
+    "ALTER TABLE members ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE tasks ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE tasks ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE events ADD COLUMN guidelines INTEGER NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE guidelines (
+        version INTEGER PRIMARY KEY NOT NULL, text TEXT NOT NULL, grades TEXT NOT NULL,
+        author TEXT NOT NULL, created BIGINT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE settlements (
+        number INTEGER PRIMARY KEY NOT NULL, query TEXT NOT NULL REFERENCES queries (id),
+        documents TEXT NOT NULL, answer TEXT, grade INTEGER,
+        admin TEXT NOT NULL REFERENCES members (id), at BIGINT NOT NULL, note TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE audit_log (
+        number INTEGER PRIMARY KEY NOT NULL, at BIGINT NOT NULL, who TEXT NOT NULL,
+        action TEXT NOT NULL, subject TEXT NOT NULL, before TEXT, after TEXT
+    )
+    """,
+)
+_SQLITE_GUARD = """
+CREATE TRIGGER audit_log_{change} BEFORE {change} ON audit_log
+BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END
+"""
+_POSTGRESQL_GUARD = (
+    """
+    CREATE FUNCTION podium_refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$
+    """,
+    """
+    CREATE TRIGGER audit_log_change BEFORE UPDATE OR DELETE ON audit_log
+    FOR EACH ROW EXECUTE FUNCTION podium_refuse_audit_change()
+    """,
+)
+
+
+def guard_audit_log(connection: sa.Connection) -> None:
+    """Let the database itself refuse to change or delete a row of the audit log."""
+    statements = _POSTGRESQL_GUARD
+    if connection.dialect.name == "sqlite":
+        update, delete = (_SQLITE_GUARD.format(change=change) for change in ("UPDATE", "DELETE"))
+        statements = (update, delete)
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+
+
+_TASKS = "SELECT number, id, query, assessor, tool, documents, settings FROM tasks ORDER BY number"
+_EVENTS = "SELECT place, id, kind, at, received, data FROM events WHERE task = :task ORDER BY place"
+_UPDATE = """
+UPDATE events SET first = :first, second = :second, answer = :answer, repeated = :repeated,
+active_ms = :active_ms, flaws = :flaws WHERE task = :task AND place = :place
+"""
+_INSERT = """
+INSERT INTO sessions (task, events, judged, remaining, active_ms, changed, result)
+VALUES (:task, :events, :judged, :remaining, :active_ms, :changed, :result)
+"""
+
+
+def fill_numbers(connection: sa.Connection) -> None:
+    """Replay every session; write its events in numbers, and its state."""
+    for number, id_, query, assessor, tool, documents, settings in connection.execute(
+        sa.text(_TASKS)
+    ).all():
+        task = make_task(tool, id_, query, assessor, json.loads(documents), json.loads(settings))
+        session, rows, changed = Session(task), [], 0
+        for place, event_id, kind, at, received, data in connection.execute(
+            sa.text(_EVENTS), {"task": number}
+        ).all():
+            try:
+                numbers = session.advance(JudgingEvent(event_id, id_, kind, at, json.loads(data)))
+            except PodiumError as error:
+                raise StoreError(
+                    f"event {event_id!r} of the store cannot be replayed: {error}"
+                ) from error
+            rows.append({**numbers._asdict(), "task": number, "place": place})
+            changed = received
+        if rows:
+            connection.execute(sa.text(_UPDATE), rows)
+        connection.execute(sa.text(_INSERT), session_row(number, session, changed))
+
 
 @dataclass(frozen=True)
 class Migration:
-    """One step: statements, then what SQL cannot do."""
+    """One step: SQL statements, then a function for what SQL cannot do."""
 
     what: str
     statements: tuple[str, ...]
-    then: Callable[[sa.Connection], None] | None = None
+    fill: Callable[[sa.Connection], None] | None = None
 
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("queries, documents, members, tasks, events", _BASE),
-    Migration("events in numbers, where sessions stand", _NUMBERS, backfill.fill_numbers),
-    Migration("generations of links, bounded times", _BOUNDED, backfill.fill_numbers),
+    Migration("events in numbers, where sessions stand", _NUMBERS, fill_numbers),
+    Migration("generations of links, bounded times", _BOUNDED, fill_numbers),
+    Migration("guidelines, settlements, audit log", _ADMINISTRATION, guard_audit_log),
 )
 """Step i leads to version i + 1."""
 
@@ -96,27 +187,27 @@ VERSION = len(MIGRATIONS)
 """The version of the tables that this Podium writes."""
 
 
-def migrate(connection: sa.Connection, where: str) -> list[int]:
-    """Bring the tables up to date within the transaction at hand; returns the versions gone through."""
+def migrate(connection: sa.Connection, location: str) -> list[int]:
+    """Bring the tables up to date in the current transaction; return the versions applied."""
     names = sa.inspect(connection).get_table_names()
     if "schema_versions" in names:
         version = int(
             connection.execute(sa.text("SELECT MAX(version) FROM schema_versions")).scalar() or 0
         )
     else:
-        _check_empty(names, where)
+        _check_empty(names, location)
         connection.execute(sa.text(_VERSIONS))
         version = 0
     if version > VERSION:
         raise StoreError(
-            f"expected a store of version {VERSION} at most, got version {version} in {where}: a newer "
+            f"expected a store of version {VERSION} at most, got version {version} in {location}: a newer "
             "Podium wrote it; update this one (pip install -U podium-ltr)"
         )
     for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
         for statement in step.statements:
             connection.execute(sa.text(statement))
-        if step.then is not None:
-            step.then(connection)
+        if step.fill is not None:
+            step.fill(connection)
         connection.execute(
             sa.text("INSERT INTO schema_versions VALUES (:version, :what, :applied)"),
             {"version": number, "what": step.what, "applied": time.time_ns() // 1_000_000},
@@ -124,11 +215,12 @@ def migrate(connection: sa.Connection, where: str) -> list[int]:
     return list(range(version + 1, VERSION + 1))
 
 
-def _check_empty(names: list[str], where: str) -> None:
-    """Tables of somebody else stay untouched, and ours do not mix with them."""
-    ours = {"queries", "documents", "members", "tasks", "events", "sessions"}
+def _check_empty(names: list[str], location: str) -> None:
+    """Refuse a database with tables of other programs."""
+    ours = {"queries", "documents", "members", "tasks", "events", "sessions", "guidelines"}
+    ours |= {"settlements", "audit_log"}
     if foreign := sorted(ours & set(names)):
         raise StoreError(
-            f"expected an empty database or a store of Podium, got tables of something else in {where}: "
+            f"expected an empty database or a store of Podium, got tables of something else in {location}: "
             f"{', '.join(foreign)}"
         )

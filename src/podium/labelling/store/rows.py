@@ -1,19 +1,21 @@
-"""Tasks, events and sessions as rows, and back."""
+"""Rows of the tables, and the tasks, events, sessions, documents and results that they hold."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from podium.labelling.events import JudgingEvent, data_text
+from podium.labelling.grading import Graded, Grades
+from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import PoolDocument, PoolQuery
-from podium.labelling.session import Entry, Session
-from podium.labelling.store.results import result_record
-from podium.labelling.tasks import Task, task_of
+from podium.labelling.session import EventNumbers, Session
+from podium.labelling.tasks import Task, make_task
 
 
 def task_row(number: int, task: Task) -> dict[str, Any]:
-    """A row of tasks."""
+    """Return the row of a task."""
     return {
         "number": number,
         "id": task.id,
@@ -26,8 +28,8 @@ def task_row(number: int, task: Task) -> dict[str, Any]:
 
 
 def read_task(row: Any) -> Task:
-    """The task of a row."""
-    return task_of(
+    """Return the task of a row."""
+    return make_task(
         row.tool,
         row.id,
         row.query,
@@ -38,9 +40,9 @@ def read_task(row: Any) -> Task:
 
 
 def event_row(
-    number: int, place: int, event: JudgingEvent, entry: Entry, received: int
+    number: int, place: int, event: JudgingEvent, numbers: EventNumbers, received: int
 ) -> dict[str, Any]:
-    """A row of events."""
+    """Return the row of an event."""
     return {
         "task": number,
         "place": place,
@@ -49,17 +51,17 @@ def event_row(
         "at": event.at,
         "received": received,
         "data": data_text(event.data),
-        **entry._asdict(),
+        **numbers._asdict(),
     }
 
 
-def read_event(row: Any, session: str) -> JudgingEvent:
-    """The event of a row."""
-    return JudgingEvent(row.id, session, row.kind, row.at, json.loads(row.data))
+def read_event(row: Any, task_id: str) -> JudgingEvent:
+    """Return the event of a row."""
+    return JudgingEvent(row.id, task_id, row.kind, row.at, json.loads(row.data))
 
 
 def session_row(number: int, session: Session, changed: int) -> dict[str, Any]:
-    """A row of sessions: where a session stands."""
+    """Return the row of a session: its state after the last event."""
     progress, result = session.progress, result_record(session.step)
     return {
         "task": number,
@@ -73,7 +75,7 @@ def session_row(number: int, session: Session, changed: int) -> dict[str, Any]:
 
 
 def query_row(place: int, query: PoolQuery) -> dict[str, Any]:
-    """A row of queries."""
+    """Return the row of a query."""
     return {
         "id": query.id,
         "place": place,
@@ -83,7 +85,7 @@ def query_row(place: int, query: PoolQuery) -> dict[str, Any]:
 
 
 def document_row(place: int, query: str, document: PoolDocument) -> dict[str, Any]:
-    """A row of documents."""
+    """Return the row of a document."""
     return {
         "query": query,
         "id": document.id,
@@ -96,5 +98,32 @@ def document_row(place: int, query: str, document: PoolDocument) -> dict[str, An
 
 
 def read_document_row(row: Any) -> PoolDocument:
-    """The document of a row."""
+    """Return the document of a row."""
     return PoolDocument(row.id, row.content, row.kind, row.title, row.score)
+
+
+def result_record(step: object) -> dict[str, Any] | None:
+    """Return the result of a finished session as JSON; None for a question.
+
+    Examples
+    --------
+    >>> result_record(Grades((Graded("x", 1),), ("Bad", "Good")))
+    {'graded': [['x', 1]], 'names': ['Bad', 'Good']}
+    """
+    if isinstance(step, JudgedTopK):
+        return {
+            "levels": [list(level) for level in step.levels],
+            "k": step.k,
+            "judged": step.judged,
+        }
+    if isinstance(step, Grades):
+        return {"graded": [[g.document, g.grade] for g in step.graded], "names": list(step.names)}
+    return None
+
+
+def read_result(record: Mapping[str, Any]) -> JudgedTopK | Grades:
+    """Return the result of a record that `result_record` made."""
+    if "levels" in record:
+        levels = tuple(tuple(level) for level in record["levels"])
+        return JudgedTopK(levels, record["k"], record["judged"])
+    return Grades(tuple(Graded(*graded) for graded in record["graded"]), tuple(record["names"]))

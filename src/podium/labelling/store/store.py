@@ -1,4 +1,4 @@
-"""The store: pools, members and tasks, and the events that are only ever added to."""
+"""Store: pools, members, tasks, and the event log, to which events are only ever added."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ from sqlalchemy import exc
 from podium.errors import EventError, StoreError, UnknownNameError
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Grades
+from podium.labelling.guidelines import Guidelines
 from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import Pool, PoolQuery
 from podium.labelling.session import Session
+from podium.labelling.settlements import Settlement
 from podium.labelling.store import tables
-from podium.labelling.store.contents import (
-    StoreMember,
-    insert_pool,
-    insert_tasks,
-    read_pool,
-    renew_links,
-    upsert_members,
+from podium.labelling.store.admin_records import (
+    AuditEntry,
+    read_audit_log,
+    read_settlements,
+    read_stored_guidelines,
 )
 from podium.labelling.store.database import BUSY_SECONDS, Database
-from podium.labelling.store.event_batch import Appended, EventBatch, writing_batch
-from podium.labelling.store.judgment_log import JudgmentLog, judgment_log
-from podium.labelling.store.live_sessions import LiveSession, LiveSessions, stored_counts
+from podium.labelling.store.event_batch import AppendedEvent, EventBatch, open_batch
+from podium.labelling.store.judgment_log import JudgmentLog, read_judgment_log
+from podium.labelling.store.members import StoreMember, read_members, renew_links, upsert_members
 from podium.labelling.store.migrations import migrate
-from podium.labelling.store.results import read_result
-from podium.labelling.store.rows import read_event, read_task
+from podium.labelling.store.pools_and_tasks import insert_pool, insert_tasks, read_pool
+from podium.labelling.store.rows import read_event, read_result, read_task
+from podium.labelling.store.session_cache import CachedSession, SessionCache, stored_counts
 from podium.labelling.tasks import Task
 
-__all__ = ["Appended", "EventBatch", "StoreMember", "SessionState", "Store"]
+__all__ = ["AppendedEvent", "EventBatch", "StoreMember", "SessionState", "Store"]
 
-LIVE_SESSIONS = 2_000
-"""Sessions kept in memory."""
+MAX_CACHED_SESSIONS = 2_000
+"""Sessions in memory."""
 
 
 @dataclass(frozen=True)
 class SessionState:
-    """Where a session stands: as a replay would find it."""
+    """The state of a session after its last event."""
 
     task: Task
     events: int
@@ -55,18 +56,19 @@ class SessionState:
     active_ms: int
     changed: int
     result: JudgedTopK | Grades | None
+    priority: int = 0
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to ask."""
+        """Whether all questions are answered."""
         return self.result is not None
 
 
 class Store:
-    """Judgments in a database, by its URL: a file of SQLite, or PostgreSQL.
+    """A store of judgments in a database: an SQLite file, or PostgreSQL.
 
-    Events are only ever added, each once: an event that comes again, as clients send it when an answer got
-    lost, changes nothing. Any number of threads and processes may use one database.
+    Events are only ever added, each once. Clients send an event again if its answer got lost; this
+    changes nothing. Any number of threads and processes may use one database.
 
     Examples
     --------
@@ -82,8 +84,8 @@ class Store:
     1
     >>> store.session("s1").step
     Question(a='x', b='y')
-    >>> told = {"a": "x", "b": "y", "answer": "<", "segments": [[0, 1500]]}
-    >>> event = JudgingEvent("e1", "s1", "judgment", 1_700_000_000_000, told)
+    >>> data = {"a": "x", "b": "y", "answer": "<", "segments": [[0, 1500]]}
+    >>> event = JudgingEvent("e1", "s1", "judgment", 1_700_000_000_000, data)
     >>> store.append(event).session.step
     JudgedTopK(levels=(('y',),), k=1, judged=1)
     >>> store.append(event).new
@@ -93,9 +95,9 @@ class Store:
     >>> store.close()
     """
 
-    def __init__(self, database: Database, live_sessions: int = LIVE_SESSIONS) -> None:
+    def __init__(self, database: Database, max_sessions: int = MAX_CACHED_SESSIONS) -> None:
         self.database = database
-        self._live = LiveSessions(self._load, live_sessions)
+        self._sessions = SessionCache(self._load, max_sessions)
 
     @classmethod
     def open(
@@ -104,34 +106,34 @@ class Store:
         *,
         timeout: float = BUSY_SECONDS,
         durable: bool = False,
-        live_sessions: int = LIVE_SESSIONS,
+        max_sessions: int = MAX_CACHED_SESSIONS,
     ) -> Store:
-        """Open a store, making or migrating its tables where that is needed.
+        """Open a store; its tables are made or migrated if needed.
 
         Parameters
         ----------
         url
             A file name, ``sqlite:///FILE``, or ``postgresql://USER:PASSWORD@HOST/NAME``.
         timeout
-            Seconds to wait for others who write.
+            Seconds to wait for other writers.
         durable
-            Whether SQLite waits for the disk at every event. Without it nothing is lost when programs are
-            killed, but the last events may be when the power fails; it costs some milliseconds an event.
-            PostgreSQL does what its server is set to.
-        live_sessions
-            How many sessions are kept in memory.
+            Whether SQLite waits for the disk at every event, which costs some milliseconds per event.
+            Without it nothing is lost if programs are killed, but a power failure may lose the last
+            events. PostgreSQL follows the settings of its server.
+        max_sessions
+            The most sessions in memory.
         """
         database = Database(url, timeout, durable)
         try:
-            with database.writing("the layout of the store", alone=True) as connection:
-                migrate(connection, database.where)
+            with database.writing("the layout of the store", exclusive=True) as connection:
+                migrate(connection, database.location)
         except BaseException:
             database.close()
             raise
-        return cls(database, live_sessions)
+        return cls(database, max_sessions)
 
     def close(self) -> None:
-        """Close all connections; what is appended is in the database already."""
+        """Close all connections; all appended events are in the database already."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -145,41 +147,41 @@ class Store:
     ) -> None:
         self.close()
 
-    # What is judged, and by whom.
+    # Pools, members and tasks.
 
     def add_pool(self, pool: Pool) -> int:
-        """Add a pool's queries and documents; returns how many queries are new.
+        """Add a pool's queries and documents; return how many queries are new.
 
-        A query that is there already must be the same: judgments refer to it.
+        A query of the store must be the same in the pool: judgments refer to it.
         """
-        with self.database.writing("the pool", alone=True) as connection:
+        with self.database.writing("the pool", exclusive=True) as connection:
             return insert_pool(connection, pool)
 
     def add_members(self, members: Iterable[StoreMember]) -> None:
-        """Add assessors and admins; those who are there already take the new name and role."""
-        with self.database.writing("the members", alone=True) as connection:
+        """Add assessors and admins; existing members take the new name and role."""
+        with self.database.writing("the members", exclusive=True) as connection:
             upsert_members(connection, members)
 
     def renew_links(self, members: Iterable[str]) -> list[StoreMember]:
-        """Make the links and cookies of these members void: only links made from now on let them in.
+        """Make all links and cookies of these members void; they need new links.
 
-        Returns the members, with the generation that new links are to name.
+        Returns the members, with the generation of the new links.
         """
-        with self.database.writing("the members", alone=True) as connection:
+        with self.database.writing("the members", exclusive=True) as connection:
             return renew_links(connection, list(members))
 
     def add_tasks(self, tasks: Iterable[Task]) -> int:
-        """Add tasks for assessors and queries that are there; returns how many are new."""
-        with self.database.writing("the tasks", alone=True) as connection:
+        """Add tasks for assessors and queries of the store; return how many are new."""
+        with self.database.writing("the tasks", exclusive=True) as connection:
             return insert_tasks(connection, list(tasks))
 
     def pool(self) -> Pool:
-        """All queries with their documents."""
+        """Return all queries with their documents."""
         with self.database.reading() as connection:
             return Pool(tuple(read_pool(connection)))
 
     def query(self, query: str) -> PoolQuery:
-        """A query with its documents."""
+        """Return a query with its documents."""
         with self.database.reading() as connection:
             queries = read_pool(connection, [query])
             if not queries:
@@ -188,25 +190,27 @@ class Store:
         return queries[0]
 
     def query_texts(self) -> dict[str, str]:
-        """The text of every query by its id, in the pool's order; no documents are read."""
+        """Return the text of every query by its id, in the pool's order; documents are not read."""
         table = tables.queries
         with self.database.reading() as connection:
             rows = connection.execute(sa.select(table.c.id, table.c.text).order_by(table.c.place))
             return {row.id: row.text for row in rows}
 
     def members(self) -> list[StoreMember]:
-        """All assessors and admins, by id."""
-        table = tables.members
+        """Return all assessors and admins, sorted by id."""
         with self.database.reading() as connection:
-            rows = connection.execute(sa.select(table).order_by(table.c.id)).all()
-        return [StoreMember(row.id, row.name, row.role, row.generation) for row in rows]
+            return read_members(connection)
 
     def session_states(
         self, assessor: str | None = None, query: str | None = None
     ) -> list[SessionState]:
-        """Where the sessions stand: all, or those of an assessor, of a query, or both; in order of making."""
+        """Return the state of all sessions, or those of an assessor or a query, in order of their tasks.
+
+        Those of an assessor begin with the highest priority. Withdrawn tasks are left out.
+        """
         t = tables.tasks
-        select = _SESSION_STATES.order_by(t.c.number)
+        order = (t.c.number,) if assessor is None else (t.c.priority.desc(), t.c.number)
+        select = _SESSION_STATES.where(t.c.withdrawn == 0).order_by(*order)
         if assessor is not None:
             select = select.where(t.c.assessor == assessor)
         if query is not None:
@@ -215,105 +219,111 @@ class Store:
             rows = connection.execute(select).all()
         return [_session_state(row) for row in rows]
 
-    # What happened.
+    # Events and sessions.
 
-    def append(self, event: JudgingEvent) -> Appended:
-        """Add an event to its session, once however often it comes.
+    def append(self, event: JudgingEvent) -> AppendedEvent:
+        """Add an event to its session; an event that comes again is added once.
 
-        Checking it against the session and keeping it are one transaction: of two judgments of one
-        question, from two windows, only one is kept. Where this returns, the event is in the store.
+        One transaction checks the event and stores it: of two judgments of one question, from two
+        windows, only one is stored. When this returns, the event is in the store.
 
         Raises
         ------
         EventError
-            The event does not fit: its session is unknown, or its documents are.
+            The event does not fit: its session or its documents are unknown.
         NotAskedError
-            It judges what was not asked.
+            The event judges something that was not asked.
         ReusedIdError
-            Its id stands for another event.
+            Another event has the same id.
         StoreError
-            The event was not kept: the disk is full, the database locked or out of reach. To send it again
-            is always safe.
+            The event was not stored: the disk is full, the database is locked or out of reach. Sending it
+            again is always safe.
         """
         try:
             return self._append(event)
         except StoreError as error:
-            # Two processes with one id for two sessions: whoever comes second now finds the first.
+            # Two processes used one id for two sessions: the second one now finds the first event.
             if isinstance(error.__cause__, exc.IntegrityError):
                 return self._append(event)
             raise
 
-    def _append(self, event: JudgingEvent) -> Appended:
+    def _append(self, event: JudgingEvent) -> AppendedEvent:
         with self.batch([event.session], [event.id], f"{event.kind} {event.id!r}") as batch:
             return batch.append(event)
 
     @contextmanager
     def batch(
-        self, sessions: Iterable[str], ids: Sequence[str], what: str = "what was sent"
+        self, task_ids: Iterable[str], event_ids: Sequence[str], what: str = "what was sent"
     ) -> Iterator[EventBatch]:
-        """One transaction for events of several sessions, as many assessors send them at once.
+        """Open one transaction for events of several sessions.
 
-        The events are in the store when the block ends. Where it ends in an error, or the store cannot
-        keep them (StoreError), none is.
+        The events are in the store when the block ends. If it ends with an error, or the store cannot
+        write (StoreError), none of them is.
 
         Parameters
         ----------
-        sessions
-            All that the batch may use; one that the store has not raises EventError.
-        ids
-            Of the events.
+        task_ids
+            The ids of the tasks that are judged in these sessions; an unknown id raises EventError.
+        event_ids
+            The ids of the events.
         what
-            Was not kept, says the error.
+            What the batch writes, for error messages.
         """
-        lives = [self._live[session] for session in dict.fromkeys(sessions)]
-        with writing_batch(lives, self.database.writing(what), ids) as batch:
+        cached_sessions = [self._sessions[task_id] for task_id in dict.fromkeys(task_ids)]
+        with open_batch(cached_sessions, self.database.writing(what), event_ids) as batch:
             yield batch
 
     @contextmanager
-    def at_rest(self, session: str) -> Iterator[Session]:
-        """A session that no thread moves on until the block ends."""
-        live = self._live[session]
-        with live.lock:
+    def locked_session(self, task_id: str) -> Iterator[Session]:
+        """Return the session of a task that no other thread changes until the block ends."""
+        cached = self._sessions[task_id]
+        with cached.lock:
             with self.database.reading() as connection:
-                live.catch_up(connection, stored_counts(connection, [live.number])[live.number])
-            yield live.session
+                cached.catch_up(
+                    connection, stored_counts(connection, [cached.number])[cached.number]
+                )
+            yield cached.session
 
-    def session(self, session: str) -> Session:
-        """The session as its events make it; what is appended later moves it on."""
-        with self.at_rest(session) as at_rest:
-            return at_rest
+    def session(self, task_id: str) -> Session:
+        """Return the session of a task after all its events; events appended later change it."""
+        with self.locked_session(task_id) as current:
+            return current
 
-    def events(self, session: str) -> list[JudgingEvent]:
-        """All events of a session, in order."""
-        live = self._live[session]
+    def events(self, task_id: str) -> list[JudgingEvent]:
+        """Return all events of a task's session, in order."""
+        cached = self._sessions[task_id]
         e = tables.events
         with self.database.reading() as connection:
-            select = sa.select(e).where(e.c.task == live.number).order_by(e.c.place)
-            return [read_event(row, session) for row in connection.execute(select)]
+            select = sa.select(e).where(e.c.task == cached.number).order_by(e.c.place)
+            return [read_event(row, task_id) for row in connection.execute(select)]
 
     def comments(self, latest: int | None = None) -> list[JudgingEvent]:
-        """All comments in the order in which they came, or so many of the latest."""
+        """Return all comments in the order of their arrival, or so many of the latest."""
         e, t = tables.events, tables.tasks
         select = (
-            sa.select(e.c.id, t.c.id.label("session"), e.c.kind, e.c.at, e.c.data)
+            sa.select(e.c.id, t.c.id.label("task_id"), e.c.kind, e.c.at, e.c.data)
             .join_from(e, t)
-            .where(e.c.kind == sa.literal_column("'comment'"))  # as the index says it
+            .where(
+                e.c.kind == sa.literal_column("'comment'")
+            )  # exactly as in the index, so that it is used
             .order_by(e.c.received.desc(), e.c.task.desc(), e.c.place.desc())
             .limit(latest)
         )
         with self.database.reading() as connection:
-            return [read_event(row, row.session) for row in connection.execute(select)][::-1]
+            return [read_event(row, row.task_id) for row in connection.execute(select)][::-1]
 
-    def judgments(self) -> JudgmentLog:
-        """All judgments in columns of numbers, for statistics."""
+    def judgments(self, details: bool = False) -> JudgmentLog:
+        """Return all judgments in columns of numbers, for statistics; `details` adds times and guidelines."""
         select = sa.select(tables.tasks).order_by(tables.tasks.c.number)
         with self.database.reading() as connection:
             rows = connection.execute(select).all()
             numbers = np.array([row.number for row in rows], dtype=np.int64)
-            return judgment_log(connection, tuple(read_task(row) for row in rows), numbers)
+            tasks = tuple(read_task(row) for row in rows)
+            withdrawn = frozenset(row.id for row in rows if row.withdrawn)
+            return read_judgment_log(connection, tasks, numbers, withdrawn, details)
 
     def results(self) -> dict[str, JudgedTopK | Grades]:
-        """What the finished sessions came to, by the id of their task, in order of making."""
+        """Return the results of finished sessions by the id of their task, in order of the tasks."""
         t, s = tables.tasks, tables.sessions
         select = (
             sa.select(t.c.id, s.c.result)
@@ -325,14 +335,37 @@ class Store:
             rows = connection.execute(select).all()
         return {row.id: read_result(json.loads(row.result)) for row in rows}
 
-    def _load(self, session: str) -> LiveSession:
+    # What admins decided; `StoreAdmin` changes it.
+
+    def is_withdrawn(self, task_id: str) -> bool:
+        """Return whether an admin took a task away from its assessor."""
+        select = sa.select(tables.tasks.c.withdrawn).where(tables.tasks.c.id == task_id)
+        with self.database.reading() as connection:
+            return bool(connection.execute(select).scalar())
+
+    def guidelines(self, version: int | None = None) -> Guidelines:
+        """Return the latest guidelines, or those of a version; empty ones if there are none."""
+        with self.database.reading() as connection:
+            return read_stored_guidelines(connection, version)
+
+    def settlements(self) -> list[Settlement]:
+        """Return the settlements that count: the latest of each pair and of each document."""
+        with self.database.reading() as connection:
+            return read_settlements(connection)
+
+    def audit_log(self, latest: int | None = None) -> list[AuditEntry]:
+        """Return what admins did, the latest first: all of it, or so many entries."""
+        with self.database.reading() as connection:
+            return read_audit_log(connection, latest)
+
+    def _load(self, task_id: str) -> CachedSession:
         with self.database.reading() as connection:
             row = connection.execute(
-                sa.select(tables.tasks).where(tables.tasks.c.id == session)
+                sa.select(tables.tasks).where(tables.tasks.c.id == task_id)
             ).one_or_none()
         if row is None:
-            raise EventError(f"expected a session of the store, got {session!r:.60}")
-        return LiveSession(row.number, read_task(row))
+            raise EventError(f"expected a session of the store, got {task_id!r:.60}")
+        return CachedSession(row.number, read_task(row))
 
 
 _SESSION_STATES = sa.select(
@@ -349,4 +382,5 @@ def _session_state(row: Any) -> SessionState:
         row.active_ms,
         row.changed,
         None if row.result is None else read_result(json.loads(row.result)),
+        row.priority,
     )

@@ -1,8 +1,14 @@
-"""The tables of a store as they are now; ``migrations`` says how they came to be."""
+"""The tables of a store, in the current version; ``migrations`` makes them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import sqlalchemy as sa
+
+MAX_IDS_PER_STATEMENT = 500
+"""Ids in one IN (...): databases limit the number of variables."""
 
 metadata = sa.MetaData()
 
@@ -41,7 +47,8 @@ members = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
-    sa.Column("generation", sa.Integer, nullable=False, server_default="0"),  # of links that work
+    sa.Column("generation", sa.Integer, nullable=False, server_default="0"),  # of valid links
+    sa.Column("disabled", sa.Integer, nullable=False, server_default="0"),
 )
 
 tasks = sa.Table(
@@ -54,10 +61,12 @@ tasks = sa.Table(
     sa.Column("tool", sa.Text, nullable=False),
     sa.Column("documents", sa.Text, nullable=False),  # JSON: ids in the task's order
     sa.Column("settings", sa.Text, nullable=False),  # JSON
+    sa.Column("priority", sa.Integer, nullable=False, server_default="0"),  # larger comes first
+    sa.Column("withdrawn", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("assessor", "query", "tool"),
 )
 
-# The truth: rows are added to it and never changed.
+# The event log: rows are only ever added.
 events = sa.Table(
     "events",
     metadata,
@@ -68,16 +77,18 @@ events = sa.Table(
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("received", sa.BigInteger, nullable=False),
     sa.Column("data", sa.Text, nullable=False),  # JSON
-    # What statistics need, in numbers; see podium.labelling.session.Entry.
+    # The event in numbers, for statistics; see podium.labelling.session.EventNumbers.
     sa.Column("first", sa.Integer, nullable=False),
     sa.Column("second", sa.Integer, nullable=False),
     sa.Column("answer", sa.Integer, nullable=False),
     sa.Column("repeated", sa.Integer, nullable=False),
     sa.Column("active_ms", sa.BigInteger, nullable=False),
     sa.Column("flaws", sa.Integer, nullable=False),
+    # The version of the guidelines that the assessor saw; 0 for none.
+    sa.Column("guidelines", sa.Integer, nullable=False, server_default="0"),
 )
 
-# Where sessions stand: nothing that a replay of the events would not give, kept for fast reading.
+# The state of sessions: a replay of the events gives the same; stored for fast reading.
 sessions = sa.Table(
     "sessions",
     metadata,
@@ -86,8 +97,55 @@ sessions = sa.Table(
     sa.Column("judged", sa.Integer, nullable=False),
     sa.Column("remaining", sa.Double, nullable=False),
     sa.Column("active_ms", sa.BigInteger, nullable=False),
-    sa.Column(
-        "changed", sa.BigInteger, nullable=False
-    ),  # milliseconds since 1970, 0 before any event
+    # Milliseconds since 1970, 0 before the first event.
+    sa.Column("changed", sa.BigInteger, nullable=False),
     sa.Column("result", sa.Text),  # JSON, once the session is finished
 )
+
+# Guidelines, settlements and the audit log: rows are only ever added.
+guidelines = sa.Table(
+    "guidelines",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("text", sa.Text, nullable=False),  # Markdown
+    sa.Column("grades", sa.Text, nullable=False),  # JSON: description by grade
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),  # milliseconds since 1970
+)
+
+settlements = sa.Table(
+    "settlements",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("query", sa.ForeignKey("queries.id"), nullable=False),
+    sa.Column("documents", sa.Text, nullable=False),  # JSON: two ids in order, or one
+    sa.Column("answer", sa.Text),  # of a pair
+    sa.Column("grade", sa.Integer),  # of a document
+    sa.Column("admin", sa.ForeignKey("members.id"), nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+)
+
+audit_log = sa.Table(
+    "audit_log",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("before", sa.Text),  # JSON
+    sa.Column("after", sa.Text),  # JSON
+)
+
+
+def select_in(
+    connection: sa.Connection, select: sa.Select[Any], column: sa.Column[Any], values: Sequence[str]
+) -> list[sa.Row[Any]]:
+    """Return the rows whose column is one of the values, of which there may be any number."""
+    rows: list[sa.Row[Any]] = []
+    for at in range(0, len(values), MAX_IDS_PER_STATEMENT):
+        rows += connection.execute(
+            select.where(column.in_(values[at : at + MAX_IDS_PER_STATEMENT]))
+        ).all()
+    return rows

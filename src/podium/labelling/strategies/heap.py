@@ -1,4 +1,4 @@
-"""Heap labelling: the heap of the k best so far, Algorithm 1 of the paper."""
+"""Heap labelling: a heap of the k best documents so far (Algorithm 1 of the paper)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Collection
 from typing import Literal
 
-from podium.labelling.judgments import Document
-from podium.labelling.strategies.strategy import Asking, Strategy
+from podium.labelling.judgments import DocumentId
+from podium.labelling.strategies.strategy import Comparisons, Strategy
 
 _Phase = Literal["build", "challenge", "sort"]
 
-# Judgments that a document takes to sink in a heap of m, as a lg m - b: (a, b) as fitted to the means of
-# simulated runs with 2 <= k <= 100, with implied pairs skipped and with all asked.
+# Judgments until a document has sunk in a heap of m: a lg m - b. The pairs (a, b) are fitted to the means
+# of simulated runs with 2 <= k <= 100, with implied pairs skipped (True) and with all pairs asked (False).
 _COSTS: dict[bool, dict[_Phase, tuple[float, float]]] = {
     True: {"build": (1.65, 0.5), "challenge": (1.65, 1.2), "sort": (1.5, 2.2)},
     False: {"build": (1.65, 0.5), "challenge": (1.65, 0.8), "sort": (2.0, 1.7)},
@@ -20,13 +20,13 @@ _COSTS: dict[bool, dict[_Phase, tuple[float, float]]] = {
 
 
 class Heap(Strategy):
-    """A min-heap of k documents, its root the one that the next document has to beat.
+    """A min-heap of k documents; the next document has to beat its root.
 
-    Build a heap of the first k; compare each other document d with the root, and where d is better it
-    takes the root's place and sinks; at last the heap is sorted. A tie displaces nobody.
+    Build a heap of the first k. Compare each other document d with the root; if d is better, it takes the
+    root's place and sinks. At last sort the heap. A tie displaces nobody.
     (Niu, Guo, Lan, Cheng: Top-k learning to rank, SIGIR 2012, Algorithm 1.)
 
-    A prior puts the probably best documents into the first heap, which others then seldom enter.
+    A prior puts the probably best documents into the first heap, so that others seldom enter it.
 
     Examples
     --------
@@ -36,8 +36,8 @@ class Heap(Strategy):
 
     name = "heap"
 
-    def play(self) -> Asking[list[Document]]:
-        """Build, let the others challenge the root, sort."""
+    def find_top_k(self) -> Comparisons[list[DocumentId]]:
+        """Build the heap, compare the other documents with its root, sort the heap."""
         self._heap = heap = list(self.order[: self.k])
         self._phase: _Phase = "build"
         self._unbuilt, self._waiting, self._entered = len(heap) // 2, len(self.order) - self.k, 0
@@ -61,8 +61,8 @@ class Heap(Strategy):
                 yield from self._sink(0, last)
         return worst_first[::-1]
 
-    def _sink(self, place: int, document: Document) -> Asking[None]:
-        """Move worse documents up until this one has none below it; a free place is at `place`."""
+    def _sink(self, place: int, document: DocumentId) -> Comparisons[None]:
+        """Put a document at the free `place`, and move worse documents up until its children are better."""
         heap = self._heap
         while (child := 2 * place + 1) < len(heap):
             self._place = place
@@ -75,46 +75,46 @@ class Heap(Strategy):
         heap[place] = document
         self._place = None
 
-    def remaining(self, gone: Collection[Document], skip_implied: bool) -> float:
-        """Every document yet to sink takes a number of judgments that grows with the log of the heap.
+    def remaining(self, rejected_documents: Collection[DocumentId], skip_implied: bool) -> float:
+        """Return the expected judgments: each document that sinks costs a lg m - b of them.
 
-        Of documents in random order the j-th enters with probability k / j. A prior makes it rarer,
-        by how much those tell that did enter so far.
+        Of documents in random order the j-th enters with probability k / j. A prior makes this rarer; the
+        documents that entered so far tell by how much.
         """
         cost = _COSTS[skip_implied]
         size = len(self._heap)
         total = 0.0
         if self._place is not None:
-            total += _sinking(size / (self._place + 1), cost[self._phase])
-        total += sum(_sinking(size / i, cost["build"]) for i in range(1, self._unbuilt + 1))
+            total += _sinking_cost(size / (self._place + 1), cost[self._phase])
+        total += sum(_sinking_cost(size / i, cost["build"]) for i in range(1, self._unbuilt + 1))
         if self._phase != "sort":
-            entering = self._entering() * _sinking(size, cost["challenge"])
+            entering = self._expected_entries() * _sinking_cost(size, cost["challenge"])
             total += self._waiting + entering
-        staying = sum(document not in gone for document in self._heap)
-        return total + sum(_sinking(j, cost["sort"]) for j in range(2, staying))
+        staying = sum(document not in rejected_documents for document in self._heap)
+        return total + sum(_sinking_cost(j, cost["sort"]) for j in range(2, staying))
 
-    def _entering(self) -> float:
-        """How many of those who wait will probably enter the heap."""
+    def _expected_entries(self) -> float:
+        """Return how many of the waiting documents will probably enter the heap."""
         n = len(self.order)
-        seen = n - self._waiting
-        expected = self.k * math.log((seen + 0.5) / (self.k + 0.5))
+        compared = n - self._waiting
+        expected = self.k * math.log((compared + 0.5) / (self.k + 0.5))
         usual = 0.3 if self.prior else 1.0
         share = (self._entered + 5 * usual) / (expected + 5)
-        return min(self._waiting, share * self.k * math.log((n + 0.5) / (seen + 0.5)))
+        return min(self._waiting, share * self.k * math.log((n + 0.5) / (compared + 0.5)))
 
     @staticmethod
     def _bound(n: int, k: int, prior: bool) -> int:
-        # Each of the others challenges and sinks, by two judgments a level: O(n log k).
+        # Each other document is compared with the root and sinks, two judgments per level: O(n log k).
         build = sum(2 * (_depth(k) - _depth(i)) for i in range(1, k // 2 + 1))
         return build + (n - k) * (1 + 2 * _depth(k)) + sum(2 * _depth(j) for j in range(1, k))
 
 
 def _depth(n: int) -> int:
-    """Levels below the root of a heap of n."""
+    """Return the number of levels below the root of a heap of n."""
     return n.bit_length() - 1
 
 
-def _sinking(size: float, cost: tuple[float, float]) -> float:
-    """Judgments until a document has found its place in a heap of this size."""
+def _sinking_cost(size: float, cost: tuple[float, float]) -> float:
+    """Return the expected judgments until a document has sunk in a heap of this size."""
     slope, less = cost
     return max(0.0, slope * math.log2(size) - less)

@@ -1,4 +1,4 @@
-"""What a strategy is: a sorting algorithm that asks its comparisons."""
+"""Strategy: the base class of labelling strategies, which are sorting algorithms that ask questions."""
 
 from __future__ import annotations
 
@@ -6,65 +6,65 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
 from typing import ClassVar, TypeVar
 
-from podium.labelling.judgments import Document
+from podium.labelling.judgments import DocumentId
 
 Result = TypeVar("Result")
 
-Asking = Generator[tuple[Document, Document], int, Result]
-"""Asks for pairs (a, b), is told 1 (a is better), 0 (a tie) or -1 (b is better), gives a result."""
+Comparisons = Generator[tuple[DocumentId, DocumentId], int, Result]
+"""Yields pairs (a, b), gets 1 (a is better), 0 (a tie) or -1 (b is better), returns a result."""
 
 
 class Strategy(ABC):
     """Finds the top k of documents by comparing two at a time.
 
-    A strategy need not know what is implied, nor of documents that dropped out: who runs it answers
-    such questions without an assessor, and documents that left are worse than all others.
+    A strategy need not know what is implied or which documents are rejected: StrategyRun answers such
+    questions without an assessor, and rejected documents are worse than all others.
 
     Parameters
     ----------
     order
         The documents in the order in which to take them.
     k
-        How many are wanted, at most as many as there are.
+        How many documents to find, at most as many as there are.
     prior
-        Whether the order means something: probably better ones first.
+        Whether the order is a prior: probably better documents first.
     """
 
     name: ClassVar[str]
 
-    def __init__(self, order: Sequence[Document], k: int, prior: bool = False) -> None:
+    def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
         self.order = tuple(order)
         self.k = k
         self.prior = prior
 
     @abstractmethod
-    def play(self) -> Asking[list[Document]]:
-        """Ask until the top k is known; best first."""
+    def find_top_k(self) -> Comparisons[list[DocumentId]]:
+        """Yield pairs until the top k is found; return it best first."""
 
     @abstractmethod
-    def remaining(self, gone: Collection[Document], skip_implied: bool) -> float:
-        """How many judgments are still to be expected while `play` waits for an answer.
+    def remaining(self, rejected_documents: Collection[DocumentId], skip_implied: bool) -> float:
+        """Return how many judgments are still expected while `find_top_k` waits for an answer.
 
         Parameters
         ----------
-        gone
-            Documents that dropped out.
+        rejected_documents
+            Documents judged bad, and all that are no better.
         skip_implied
             Whether implied pairs are not asked.
         """
 
     @classmethod
     def bound(cls, n: int, k: int, prior: bool = False) -> int:
-        """The number of judgments that is never exceeded.
+        """Return the largest number of judgments in any run.
 
         Parameters
         ----------
         n
             Documents.
         k
-            Places; more than there are documents are as many.
+            Documents to find; at most n.
         prior
-            Whether there is a prior, however wrong.
+            Whether there is a prior, which may be wrong.
         """
         return cls._bound(n, min(k, n), prior)
 

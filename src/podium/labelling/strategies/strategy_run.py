@@ -1,19 +1,19 @@
-"""StrategyRun: a strategy at work, from the judgments so far to the next question or the top k."""
+"""StrategyRun: run a strategy, from the judgments so far to the next question or the top k."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from podium.errors import DataError, UnknownNameError, UsageError
+from podium.labelling.implied_preferences import ImpliedPreferences
 from podium.labelling.judgments import (
     Answer,
-    Document,
+    DocumentId,
     JudgedTopK,
     Judgment,
     Question,
     check_answer,
 )
-from podium.labelling.knowledge import Knowledge
 from podium.labelling.strategies.heap import Heap
 from podium.labelling.strategies.sort import Sort
 from podium.labelling.strategies.strategy import Strategy
@@ -35,7 +35,7 @@ _SIGNS: dict[Answer, int] = {">": 1, "~": 0, "<": -1, "bad": 0}
 
 
 def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
-    """Return a strategy by name, or one's own as it is; an unknown name is an error.
+    """Return a strategy by its name; a strategy class is returned as it is.
 
     Examples
     --------
@@ -52,26 +52,26 @@ def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
 class StrategyRun:
     """A strategy that looks for the top k, one judgment after the other.
 
-    `step` is the question to be asked now, or the finished top k. A run is what its judgments make of
-    it, so it is taken up again, or set back any number of steps, by `replay` of all or of fewer of them.
+    `step` is the current question, or the finished top k. The judgments determine the run, so `replay`
+    of all judgments resumes it, and of fewer judgments undoes the last ones.
 
-    Documents tied share a level; documents that an assessor calls "bad" leave, with all that are known
-    to be no better, which may leave fewer than k.
+    Tied documents share a level. Documents that an assessor calls "bad" are rejected, with all that are
+    known to be no better, so that fewer than k may be left.
 
     Parameters
     ----------
     strategy
         A name of `STRATEGIES`, or a strategy of your own.
     documents
-        All that may get into the top k, each once. Strategies take them in this order, which should be
-        a random one unless there is a prior.
+        All documents, each once. Strategies take them in this order, which should be random unless there
+        is a prior.
     k
-        How many places there are.
+        How many documents to find.
     prior
-        Documents best first, as a ranker has them; those it does not list come after, in order.
+        Documents as a ranker orders them, best first; documents that it does not list come after.
     skip_implied
-        Whether pairs whose answer follows from earlier ones are not asked. Where they are, an answer
-        against what is already known is kept among the judgments and changes nothing else.
+        Whether pairs are not asked if their answer follows from earlier answers. If they are asked, a
+        contradicting answer is one of the judgments and changes nothing else.
 
     Examples
     --------
@@ -89,9 +89,9 @@ class StrategyRun:
     def __init__(
         self,
         strategy: str | type[Strategy],
-        documents: Iterable[Document],
+        documents: Iterable[DocumentId],
         k: int,
-        prior: Sequence[Document] | None = None,
+        prior: Sequence[DocumentId] | None = None,
         skip_implied: bool = True,
     ) -> None:
         if not isinstance(k, int) or k < 1:
@@ -99,11 +99,11 @@ class StrategyRun:
         chosen = strategy_named(strategy)
         self.k = k
         self.skip_implied = skip_implied
-        self.knowledge = Knowledge(documents)
+        self.implied_preferences = ImpliedPreferences(documents)
         order = _by_prior(self.documents, prior)
         self._strategy = chosen(order, min(k, len(order)), prior is not None)
         self._prior = prior
-        self._play = self._strategy.play()
+        self._comparisons = self._strategy.find_top_k()
         self._judgments: list[Judgment] = []
         self.step: Question | JudgedTopK = self._advance(None)
 
@@ -111,11 +111,11 @@ class StrategyRun:
     def replay(
         cls,
         strategy: str | type[Strategy],
-        documents: Iterable[Document],
+        documents: Iterable[DocumentId],
         k: int,
         judgments: Iterable[Judgment],
         *,
-        prior: Sequence[Document] | None = None,
+        prior: Sequence[DocumentId] | None = None,
         skip_implied: bool = True,
     ) -> StrategyRun:
         """Return the run after these judgments, each of the question then asked, in either orientation.
@@ -137,9 +137,9 @@ class StrategyRun:
         return self._strategy.name
 
     @property
-    def documents(self) -> tuple[Document, ...]:
-        """All documents of the run, as given."""
-        return self.knowledge.documents
+    def documents(self) -> tuple[DocumentId, ...]:
+        """All documents of the run, in the order of the caller."""
+        return self.implied_preferences.documents
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
@@ -148,69 +148,73 @@ class StrategyRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the top k is known."""
+        """Whether the top k is found."""
         return isinstance(self.step, JudgedTopK)
 
     @property
     def remaining(self) -> float:
-        """How many judgments are still to be expected, without further ties; 0 at the end."""
+        """How many judgments are still expected if there are no more ties; 0 at the end."""
         if self.finished:
             return 0.0
-        return max(1.0, self._strategy.remaining(self.knowledge.gone, self.skip_implied))
+        rejected = self.implied_preferences.rejected_documents
+        return max(1.0, self._strategy.remaining(rejected, self.skip_implied))
 
     def judge(self, answer: Answer) -> Question | JudgedTopK:
-        """Answer the question; the next one, or the top k."""
+        """Answer the current question; return the next one, or the top k."""
         if isinstance(self.step, JudgedTopK):
             raise UsageError(f"expected no answer to a finished run, got {answer!r}")
         question = self.step
         judgment = Judgment(question.a, question.b, check_answer(answer))
-        self.knowledge.add(judgment)
+        self.implied_preferences.add(judgment)
         self._judgments.append(judgment)
         self.step = self._advance(self._sign(question.a, question.b))
         return self.step
 
-    def undone(self, steps: int = 1) -> StrategyRun:
-        """The run as it was some judgments ago."""
+    def undo(self, steps: int = 1) -> StrategyRun:
+        """Return the run as it was some judgments ago."""
         if not 0 <= steps <= len(self._judgments):
             raise UsageError(
                 f"expected to undo at most the {len(self._judgments)} judgments made, got {steps}"
             )
-        kept = self._judgments[: len(self._judgments) - steps]
+        remaining_judgments = self._judgments[: len(self._judgments) - steps]
         return StrategyRun.replay(
-            type(self._strategy), self.documents, self.k, kept,
+            type(self._strategy), self.documents, self.k, remaining_judgments,
             prior=self._prior, skip_implied=self.skip_implied,
         )  # fmt: skip
 
     def _advance(self, sign: int | None) -> Question | JudgedTopK:
-        """Let the strategy go on up to the first question that only an assessor can answer."""
+        """Run the strategy up to the first question that only an assessor can answer."""
         try:
-            a, b = next(self._play) if sign is None else self._play.send(sign)
-            while not self._asks(a, b):
-                a, b = self._play.send(self._sign(a, b))
+            a, b = next(self._comparisons) if sign is None else self._comparisons.send(sign)
+            while not self._must_ask(a, b):
+                a, b = self._comparisons.send(self._sign(a, b))
         except StopIteration as stop:
             return self._result(stop.value)
         return Question(a, b)
 
-    def _asks(self, a: Document, b: Document) -> bool:
-        gone = self.knowledge.gone
-        if a in gone or b in gone:
+    def _must_ask(self, a: DocumentId, b: DocumentId) -> bool:
+        rejected = self.implied_preferences.rejected_documents
+        if a in rejected or b in rejected:
             return False
-        return not self.skip_implied or self.knowledge.implied(a, b) is None
+        return not self.skip_implied or self.implied_preferences.answer(a, b) is None
 
-    def _sign(self, a: Document, b: Document) -> int:
-        """What is known of a pair as a number: also after a contradiction, what was known first."""
-        answer = self.knowledge.implied(a, b)
+    def _sign(self, a: DocumentId, b: DocumentId) -> int:
+        """Return the implied answer of a pair as a number; after a contradiction the first answer."""
+        answer = self.implied_preferences.answer(a, b)
         assert answer is not None
         return _SIGNS[answer]
 
-    def _result(self, best: Sequence[Document]) -> JudgedTopK:
-        """Levels until there are k documents; all that are tied with one of them are with it."""
+    def _result(self, best: Sequence[DocumentId]) -> JudgedTopK:
+        """Return levels until there are k documents; tied documents share a level."""
         places = {document: i for i, document in enumerate(best)}
-        levels: list[tuple[Document, ...]] = []
-        placed: set[Document] = set()
+        levels: list[tuple[DocumentId, ...]] = []
+        placed: set[DocumentId] = set()
         for document in best:
-            if document not in placed and document not in self.knowledge.gone:
-                tied = self.knowledge.tied(document)
+            if (
+                document not in placed
+                and document not in self.implied_preferences.rejected_documents
+            ):
+                tied = self.implied_preferences.tied_documents(document)
                 levels.append(tuple(sorted(tied, key=lambda d: places.get(d, len(places)))))
                 placed.update(tied)
             if len(placed) >= self.k:
@@ -218,7 +222,7 @@ class StrategyRun:
         return JudgedTopK(tuple(levels), self.k, len(self._judgments))
 
     def answer_of(self, judgment: Judgment) -> Answer:
-        """Return a logged judgment's answer to the question now asked."""
+        """Return the answer of a logged judgment to the current question."""
         at = len(self._judgments) + 1
         if isinstance(self.step, JudgedTopK):
             raise DataError(
@@ -235,32 +239,10 @@ class StrategyRun:
         return judgment.answer
 
 
-def next_step(
-    strategy: str,
-    documents: Iterable[Document],
-    k: int,
-    judgments: Iterable[Judgment],
-    *,
-    prior: Sequence[Document] | None = None,
-    skip_implied: bool = True,
-) -> Question | JudgedTopK:
-    """From the judgments so far to the next question, or the finished top k.
-
-    Examples
-    --------
-    >>> next_step("tournament", ["a", "b", "c", "d"], 1, [Judgment("a", "b", ">")])
-    Question(a='c', b='d')
-    """
-    run = StrategyRun.replay(
-        strategy, documents, k, judgments, prior=prior, skip_implied=skip_implied
-    )
-    return run.step
-
-
 def _by_prior(
-    documents: Sequence[Document], prior: Sequence[Document] | None
-) -> tuple[Document, ...]:
-    """The documents as the prior has them, those it does not list after them."""
+    documents: Sequence[DocumentId], prior: Sequence[DocumentId] | None
+) -> tuple[DocumentId, ...]:
+    """Return the documents in the order of the prior; documents that it does not list come after."""
     if prior is None:
         return tuple(documents)
     judged, listed = set(documents), set()

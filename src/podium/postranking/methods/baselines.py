@@ -1,6 +1,7 @@
-"""Four rules of thumb that move the documents rules name, and nothing else (Wu et al., section 5.1).
+"""Baselines Radical, Moderate, Conservative and Proportional (Wu et al., section 5.1).
 
-Every target is computed on the original list; those places are filled and the others keep their order.
+Each moves the documents that rules name to a target place, which is computed on the original list. All
+other documents keep their order.
 """
 
 from __future__ import annotations
@@ -12,80 +13,80 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from podium.errors import UnknownNameError, UsageError
-from podium.postranking.binding import BoundRule
 from podium.postranking.methods.problem import Method, PostRankingProblem, Solution, descending
 from podium.postranking.rules.kinds import NotTopK, TopK
-from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule import BoundRule, Rule
 
 When = Literal["always", "violated"]
-WHENS: tuple[When, ...] = ("always", "violated")
+WHEN_CHOICES: tuple[When, ...] = ("always", "violated")
 
 
 @dataclass(frozen=True)
-class Heuristic(Method):
-    """A document goes to the place that its rule, its own place and the list's length give.
+class Baseline(Method):
+    """A baseline: its rule, its place and the length of the list give a document its target place.
 
-    For soft `TopK` and `NotTopK` alone. Weights do not count, but a weight of 0 is no rule. A k beyond
-    the end of the list is its end. A document under several rules goes to the mean of their places;
-    documents that want the same place stand around it in their original order.
+    Baselines take soft `TopK` and `NotTopK` only. Weights do not count, but a weight of 0 is no rule. A k
+    beyond the end of the list is its end. A document with several rules goes to the mean of their places.
+    Documents with the same target stand around it in their original order.
 
     Parameters
     ----------
     when
-        ``always``, as printed: also a document that meets its rule is moved, up or down; ``violated``:
-        only those that do not meet it are.
+        ``always``, as printed: a document that meets its rule is moved too; ``violated``: only documents
+        that do not meet their rule are moved.
     """
 
     when: When = "always"
 
     def __post_init__(self) -> None:
-        if self.when not in WHENS:
-            raise UnknownNameError("time to move a document", str(self.when), WHENS)
+        if self.when not in WHEN_CHOICES:
+            raise UnknownNameError("time to move a document", str(self.when), WHEN_CHOICES)
 
     @abstractmethod
-    def promoted(self, place: int, k: int, n: int) -> int:
-        """Where a document from this place goes that belongs in the top k of n."""
+    def promotion_target(self, place: int, k: int, n: int) -> int:
+        """Return the target of a document at this place that belongs in the top k of n."""
 
     @abstractmethod
-    def demoted(self, place: int, k: int, n: int) -> int:
-        """Where a document from this place goes that does not belong in the top k of n."""
+    def demotion_target(self, place: int, k: int, n: int) -> int:
+        """Return the target of a document at this place that does not belong in the top k of n."""
 
     def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
-        """Each list with its documents moved."""
+        """Return scores n..1 of each list with its documents moved."""
         return [
-            Solution(descending(filled(self._targets(problem), problem.n))) for problem in problems
+            Solution(descending(fill_places(self._targets(problem), problem.n)))
+            for problem in problems
         ]
 
     def takes(self, rule: Rule) -> bool:
-        """TopK and NotTopK alone."""
+        """Whether the rule is a TopK or NotTopK."""
         return isinstance(rule, TopK | NotTopK)
 
     def _targets(self, problem: PostRankingProblem) -> dict[int, int]:
-        """The place that each moved row goes to."""
+        """Return the target of each row that moves."""
         targets: dict[int, list[int]] = {}
-        for bound in problem.rules:
-            if bound.rule.weight > 0:
-                for row, target in self._moves(bound, problem.n):
+        for bound_rule in problem.rules:
+            if bound_rule.rule.weight > 0:
+                for row, target in self._moves(bound_rule, problem.n):
                     targets.setdefault(row, []).append(target)
         # Halves go down.
         return {row: (2 * sum(t) + len(t)) // (2 * len(t)) for row, t in targets.items()}
 
-    def _moves(self, bound: BoundRule, n: int) -> list[tuple[int, int]]:
-        rule = bound.rule
+    def _moves(self, bound_rule: BoundRule, n: int) -> list[tuple[int, int]]:
+        rule = bound_rule.rule
         if not isinstance(rule, TopK | NotTopK):
             raise UsageError(f"expected soft TopK and NotTopK alone for {self.name}, got {rule}")
         k, up = min(rule.k, n), isinstance(rule, TopK)
-        move = self.promoted if up else self.demoted
+        move = self.promotion_target if up else self.demotion_target
         return [
             (row, min(move(row + 1, k, n), n))
-            for row in bound.rows
+            for row in bound_rule.rows
             if self.when == "always" or (row >= k) == up
         ]
 
 
 @dataclass(frozen=True)
-class Radical(Heuristic):
-    """To the first place, or the last.
+class Radical(Baseline):
+    """Radical: to the first place, or to the last.
 
     Examples
     --------
@@ -96,18 +97,18 @@ class Radical(Heuristic):
 
     name: ClassVar[str] = "radical"
 
-    def promoted(self, place: int, k: int, n: int) -> int:
-        """1."""
+    def promotion_target(self, place: int, k: int, n: int) -> int:
+        """Return 1."""
         return 1
 
-    def demoted(self, place: int, k: int, n: int) -> int:
-        """n."""
+    def demotion_target(self, place: int, k: int, n: int) -> int:
+        """Return n."""
         return n
 
 
 @dataclass(frozen=True)
-class Moderate(Heuristic):
-    """To the middle of the top k, or of the rest: ceil(k / 2), or k + ceil((n - k) / 2).
+class Moderate(Baseline):
+    """Moderate: to the middle of the top k, or of the rest: ceil(k / 2), or k + ceil((n - k) / 2).
 
     Examples
     --------
@@ -118,18 +119,18 @@ class Moderate(Heuristic):
 
     name: ClassVar[str] = "moderate"
 
-    def promoted(self, place: int, k: int, n: int) -> int:
-        """The middle of 1..k, the upper one where there are two."""
+    def promotion_target(self, place: int, k: int, n: int) -> int:
+        """Return the middle of 1..k, the upper one of two."""
         return _ceil(k, 2)
 
-    def demoted(self, place: int, k: int, n: int) -> int:
-        """The middle of k + 1..n, the upper one where there are two."""
+    def demotion_target(self, place: int, k: int, n: int) -> int:
+        """Return the middle of k + 1..n, the upper one of two."""
         return k + _ceil(n - k, 2)
 
 
 @dataclass(frozen=True)
-class Conservative(Heuristic):
-    """No further than the rule asks: to k, or k + 1.
+class Conservative(Baseline):
+    """Conservative: no further than the rule asks, to k or k + 1.
 
     Examples
     --------
@@ -140,18 +141,18 @@ class Conservative(Heuristic):
 
     name: ClassVar[str] = "conservative"
 
-    def promoted(self, place: int, k: int, n: int) -> int:
-        """k."""
+    def promotion_target(self, place: int, k: int, n: int) -> int:
+        """Return k."""
         return k
 
-    def demoted(self, place: int, k: int, n: int) -> int:
-        """k + 1."""
+    def demotion_target(self, place: int, k: int, n: int) -> int:
+        """Return k + 1."""
         return k + 1
 
 
 @dataclass(frozen=True)
-class Proportional(Heuristic):
-    """As far into the top k, or the rest, as it was into the list.
+class Proportional(Baseline):
+    """Proportional: as far into the top k, or into the rest, as the document was into the list.
 
     ceil(k place / n), or ceil(k + place (1 - k / n)).
 
@@ -164,25 +165,25 @@ class Proportional(Heuristic):
 
     name: ClassVar[str] = "proportional"
 
-    def promoted(self, place: int, k: int, n: int) -> int:
-        """ceil(k place / n)."""
+    def promotion_target(self, place: int, k: int, n: int) -> int:
+        """Return ceil(k place / n)."""
         return _ceil(k * place, n)
 
-    def demoted(self, place: int, k: int, n: int) -> int:
-        """ceil(k + place (1 - k / n)), in whole numbers: halves of rounding move nobody."""
+    def demotion_target(self, place: int, k: int, n: int) -> int:
+        """Return ceil(k + place (1 - k / n)), in whole numbers, so that rounding moves no document."""
         return k + _ceil(place * (n - k), n)
 
 
-def filled(targets: Mapping[int, int], n: int) -> list[int]:
-    """Rows best first: the moved ones at the free places nearest to their targets, the others in order.
+def fill_places(targets: Mapping[int, int], n: int) -> list[int]:
+    """Return rows best first: moved rows at the free places nearest to their targets, the others in order.
 
-    Of two places equally near, the higher.
+    Of two places equally near, the higher one counts.
 
     Examples
     --------
-    >>> filled({4: 1, 0: 3}, 5)
+    >>> fill_places({4: 1, 0: 3}, 5)
     [4, 1, 0, 2, 3]
-    >>> filled({3: 1, 4: 1}, 5)  # both want the first place
+    >>> fill_places({3: 1, 4: 1}, 5)  # both want the first place
     [3, 4, 0, 1, 2]
     """
     free, slots = list(range(1, n + 1)), []
@@ -191,7 +192,7 @@ def filled(targets: Mapping[int, int], n: int) -> list[int]:
         if at == len(free) or (at > 0 and target - free[at - 1] <= free[at] - target):
             at -= 1
         slots.append(free.pop(at))
-    # Places are found one after another, and given out in order: nobody overtakes on the way.
+    # Places are chosen one by one but given out in order, so that no row overtakes another.
     movers = sorted(targets, key=lambda row: (targets[row], row))
     mover_at = dict(zip(sorted(slots), movers, strict=True))
     others = (row for row in range(n) if row not in targets)

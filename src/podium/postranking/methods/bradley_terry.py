@@ -1,4 +1,4 @@
-"""Ranking and rules as one convex problem: Bradley-Terry scores (Wu et al., CIKM 2014)."""
+"""Bradley-Terry scores: the original order and soft rules as one convex problem (Wu et al., CIKM 2014)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.errors import UsageError
-from podium.postranking.binding import BoundRule
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import (
-    SCORE_DIGITS,
-    Floats,
-    Method,
-    PostRankingProblem,
-    Solution,
-)
+from podium.postranking.methods.problem import SCORE_DIGITS, Method, PostRankingProblem, Solution
+from podium.postranking.rules.rule import BoundRule
 from podium.postranking.work_budget import check_time, seconds_left
+from podium.typing import Floats
 
-FLOOR = 0.1
-"""What a base pair of equal scores weighs where the model's margins count."""
+MARGIN_FLOOR = 0.1
+"""The weight of a pair of equal scores with ``base="margin"``."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -33,34 +28,39 @@ class Minimiser(Method):
     """A method that minimises f over the scores."""
 
     def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
-        """The minimum for every list; rules that choose documents do so from that without them."""
-        wishes = [Preferences(p.n, p.pairs, p.scale) for p in problems]
-        # Sums depend on the order of their terms in the last bit: rules in any order, the same order.
+        """Return the minimum for every list.
+
+        Rules that choose documents (AtMost, AtLeast, Apart) choose from the minimum without them; then
+        their lists are solved again.
+        """
+        preferences = [Preferences(p.n, p.pairs, p.scale) for p in problems]
+        # The last bit of a sum depends on the order of its terms. Sorted rules give the same sums,
+        # whatever the order of the user's rules.
         rules = [sorted(p.rules, key=BoundRule.sort_key) for p in problems]
-        for own, wish in zip(rules, wishes, strict=True):
-            for bound in own:
-                bound.rule.prefer(bound, wish)
-        solutions = self.minimise(problems, wishes)
+        for own, preference in zip(rules, preferences, strict=True):
+            for bound_rule in own:
+                bound_rule.rule.prefer(bound_rule, preference)
+        solutions = self.minimise(problems, preferences)
         choosers = [q for q, own in enumerate(rules) if any(b.rule.chooses for b in own)]
         for q in choosers:
             order = by_score(solutions[q].scores).tolist()
-            for bound in rules[q]:
-                bound.rule.choose(bound, order, wishes[q])
-        again = self.minimise([problems[q] for q in choosers], [wishes[q] for q in choosers])
+            for bound_rule in rules[q]:
+                bound_rule.rule.choose(bound_rule, order, preferences[q])
+        again = self.minimise([problems[q] for q in choosers], [preferences[q] for q in choosers])
         for q, solution in zip(choosers, again, strict=True):
             solutions[q] = solution
         return solutions
 
     @abstractmethod
     def minimise(
-        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], preferences: Sequence[Preferences]
     ) -> list[Solution]:
-        """The scores of every list under these pairs and springs."""
+        """Return the scores of every list under these preferences."""
 
 
 @dataclass(frozen=True)
 class BradleyTerry(Minimiser):
-    """The scores s that explain the original order and the soft rules best.
+    """Bradley-Terry scores s that explain the original order and the soft rules best.
 
     f(s) = sum_{i before j} w_ij l(s_i - s_j) + sum_c rho_c sum_{(i,j) in P_c} l(s_i - s_j) +
     (tau/2) |s|^2 with l(x) = log(1 + e^-x) and tau = prior * n. As printed (eq. 5, tau = 0) f has a
@@ -81,15 +81,15 @@ class BradleyTerry(Minimiser):
     max_iter: int = 100
 
     def minimise(
-        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], preferences: Sequence[Preferences]
     ) -> list[Solution]:
-        """All lists in one call."""
+        """Minimise f for all lists in one call of the kernel."""
         if not problems:
             return []
-        for problem, wish in zip(problems, wishes, strict=True):
-            _check_prior(problem, wish)
+        for problem, preference in zip(problems, preferences, strict=True):
+            _check_prior(problem, preference)
         limits = (self.tol, self.max_iter, seconds_left())
-        everything: tuple[Any, ...] = (*arguments(problems, wishes), *limits)
+        everything: tuple[Any, ...] = (*kernel_arguments(problems, preferences), *limits)
         s, value, norm, iterations = kernels.bradley_terry(*everything)
         check_time()
         offsets = everything[1]
@@ -99,68 +99,70 @@ class BradleyTerry(Minimiser):
                 value[q],
                 norm[q],
                 iterations[q],
-                norm[q] <= self.tol or norm[q] <= 64 * EPS * _heaviest(problems[q], wishes[q]),
+                norm[q] <= self.tol
+                or norm[q] <= 64 * EPS * _largest_weight(problems[q], preferences[q]),
             )
             for q in range(len(problems))
         ]
 
 
-def _check_prior(problem: PostRankingProblem, wish: Preferences) -> None:
+def _check_prior(problem: PostRankingProblem, preference: Preferences) -> None:
     """Raise if there is no prior, and say whether f has a minimum without one."""
     if problem.prior > 0:
         return
-    if wish.is_strongly_connected():
-        why = (
-            "without one f fixes the scores only up to a constant here; use a small prior, or "
-            "method='paper' with more steps, which finds one such minimum"
-        )
+    if preference.is_strongly_connected():
+        why = "without one f fixes the scores only up to a constant here"
+        advice = "use a small prior, or {} with more steps, which finds one such minimum"
     else:
         why = (
             "without one f has no minimum here, because no chain of rules leads from the last document "
-            "back to the first; method='paper' stops somewhere on the way"
+            "back to the first"
         )
-    raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}")
+        advice = "{} stops somewhere on the way"
+    raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}").advise(
+        python=advice.format("method='paper'"), command_line=advice.format("--method paper")
+    )
 
 
-def arguments(
-    problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+def kernel_arguments(
+    problems: Sequence[PostRankingProblem], preferences: Sequence[Preferences]
 ) -> tuple[Any, ...]:
-    """Lists as the kernel takes them, one behind the other."""
+    """Return the arguments of the kernel: the lists one after the other."""
     offsets = _offsets(p.n for p in problems)
     b = np.zeros(offsets[-1])
     floor, slope = np.ones(len(problems)), np.zeros(len(problems))
     for q, problem in enumerate(problems):
         if problem.base == "margin" and problem.scores is not None:
-            scores = in_units(problem.scores)
+            scores = scale_to_one(problem.scores)
             b[offsets[q] : offsets[q + 1]] = scores
             floor[q], slope[q] = margin_weights(scores)
-    springs = [spring for wish in wishes for spring in wish.springs]
+    springs = [spring for preference in preferences for spring in preference.springs]
     return (
         b,
         offsets,
         floor,
         slope,
         np.array([p.prior * p.n for p in problems]),
-        _all(np.int64, (w.doc for w in wishes)),
-        _all(np.int64, (w.lo for w in wishes)),
-        _all(np.int64, (w.hi for w in wishes)),
-        _all(np.float64, (w.weight for w in wishes)),
-        _offsets(len(w.doc) for w in wishes),
-        _all(np.int64, (rows for rows, _ in springs)),
+        _concatenate(np.int64, (w.doc for w in preferences)),
+        _concatenate(np.int64, (w.lo for w in preferences)),
+        _concatenate(np.int64, (w.hi for w in preferences)),
+        _concatenate(np.float64, (w.weight for w in preferences)),
+        _offsets(len(w.doc) for w in preferences),
+        _concatenate(np.int64, (rows for rows, _ in springs)),
         _offsets(len(rows) for rows, _ in springs),
         np.array([kappa for _, kappa in springs], dtype=np.float64),
-        _offsets(len(w.springs) for w in wishes),
+        _offsets(len(w.springs) for w in preferences),
     )
 
 
-def in_units(scores: Floats) -> Floats:
-    """Scores over the largest of them: margins count against their mean, and none overflows."""
+def scale_to_one(scores: Floats) -> Floats:
+    """Divide scores by the largest size: only ratios of margins count, and none overflows."""
     largest = np.abs(scores).max(initial=0.0)
     return scores / largest if largest > 0 else scores
 
 
 def margin_weights(scores: Floats) -> tuple[float, float]:
-    """floor and slope of w_ij = 0.1 + 0.9 (b_i - b_j) / mean margin, for scores best first.
+    """Return floor and slope of w_ij = 0.1 + 0.9 (b_i - b_j) / mean margin, for scores best first.
 
     Examples
     --------
@@ -172,22 +174,24 @@ def margin_weights(scores: Floats) -> tuple[float, float]:
     total = float(np.sum((n - 1 - 2 * np.arange(n)) * scores))
     if total <= 0:
         return 1.0, 0.0
-    return FLOOR, (1 - FLOOR) * (n * (n - 1) / 2) / total
+    return MARGIN_FLOOR, (1 - MARGIN_FLOOR) * (n * (n - 1) / 2) / total
 
 
-def _heaviest(problem: PostRankingProblem, wish: Preferences) -> float:
-    """The largest weight of pairs and springs on one document, of the original order about one a pair."""
+def _largest_weight(problem: PostRankingProblem, preference: Preferences) -> float:
+    """Return the largest weight of pairs and springs on one document; the original order adds n."""
     total: dict[int, float] = {}
-    for doc, lo, hi, weight in zip(wish.doc, wish.lo, wish.hi, wish.weight, strict=True):
+    for doc, lo, hi, weight in zip(
+        preference.doc, preference.lo, preference.hi, preference.weight, strict=True
+    ):
         total[doc] = total.get(doc, 0.0) + abs(weight) * (hi - lo)
-    for rows, kappa in wish.springs:
+    for rows, kappa in preference.springs:
         for row in rows:
             total[row] = total.get(row, 0.0) + kappa
     return problem.n + max(total.values(), default=0.0)
 
 
 def by_score(scores: Floats) -> NDArray[np.int64]:
-    """Rows best first; scores that differ by less than they are known to keep the original order."""
+    """Return rows best first; scores that agree to `SCORE_DIGITS` digits keep the original order."""
     return np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
 
 
@@ -195,5 +199,5 @@ def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:
     return np.array([0, *accumulate(sizes)])
 
 
-def _all(kind: Any, parts: Iterable[Sequence[Any]]) -> NDArray[Any]:
+def _concatenate(kind: Any, parts: Iterable[Sequence[Any]]) -> NDArray[Any]:
     return np.array([value for part in parts for value in part], dtype=kind)

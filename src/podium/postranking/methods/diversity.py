@@ -1,7 +1,7 @@
-"""Lists whose documents differ: MMR and xQuAD, which choose one document after another.
+"""MMR and xQuAD: diverse lists, chosen one document after another.
 
 They weigh a document's relevance against what the documents above it already give. Relevance is the
-model's score between 0 (the lowest of the list) and 1 (the highest); without scores, that of the ranks.
+model's score, scaled from 0 (the lowest of the list) to 1 (the highest); without scores, the rank is.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import LengthMismatchError, NonFiniteError, UsageError
-from podium.postranking.binding import Listing
+from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import (
-    Floats,
     Method,
     PostRankingProblem,
     Solution,
     descending,
-    floats,
     is_number,
+    to_floats,
 )
-from podium.postranking.rules.conditions import short
+from podium.postranking.rules.conditions import short_repr
 from podium.postranking.rules.rule import Rule
-from podium.postranking.rules.selectors import Document
+from podium.typing import Document, Floats
 
 Similarity = (
     str
@@ -36,29 +35,29 @@ Similarity = (
     | Callable[[Any, Any], float]
     | NDArray[np.float64]
 )
-Rows = Callable[[int], Floats]
-"""How alike a row is to every row."""
+SimilarityRow = Callable[[int], Floats]
+"""Returns the similarity of a row to every row."""
 
 
-class Greedy(Method):
-    """One document after another, from the top."""
+class GreedyMethod(Method):
+    """A method that chooses one document after another, from the top."""
 
     def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
-        """Each list, chosen from the top."""
-        return [Solution(descending(self._chosen(p) if p.n else [])) for p in problems]
+        """Return scores n..1 of each list in the chosen order."""
+        return [Solution(descending(self._choose_rows(p) if p.n else [])) for p in problems]
 
     def takes(self, rule: Rule) -> bool:
-        """No soft rule."""
+        """Return False: soft rules are refused."""
         return False
 
     @abstractmethod
-    def _chosen(self, problem: PostRankingProblem) -> list[int]:
-        """Its rows, best first."""
+    def _choose_rows(self, problem: PostRankingProblem) -> list[int]:
+        """Return the rows of a list, best first."""
 
 
 @dataclass(frozen=True, eq=False)
-class MMR(Greedy):
-    """Maximal marginal relevance: relevant, and unlike all that stands above.
+class MMR(GreedyMethod):
+    """Maximal marginal relevance (MMR): relevant documents, unlike all above them.
 
     Next is the document d of the highest lambda rel(d) - (1 - lambda) max_{e above} sim(d, e), of
     equal ones the first of the original order (Carbonell, Goldstein, SIGIR 1998). In O(n k)
@@ -90,9 +89,9 @@ class MMR(Greedy):
     k: int | None = None
 
     def __post_init__(self) -> None:
-        _check(self.name, self.trade_off, self.k)
+        _check_parameters(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: PostRankingProblem) -> list[int]:
+    def _choose_rows(self, problem: PostRankingProblem) -> list[int]:
         gain = self.trade_off * relevance(problem)
         alike = _similarity(self.similarity, problem.listing)
         nearest: Floats | None = None
@@ -105,12 +104,12 @@ class MMR(Greedy):
             nearest = near if nearest is None else np.maximum(nearest, near)
             return gain - (1 - self.trade_off) * nearest
 
-        return _greedy(problem, self.name, value, self.k)
+        return _choose_greedily(problem, self.name, value, self.k)
 
 
 @dataclass(frozen=True, eq=False)
-class XQuAD(Greedy):
-    """Explicit query aspects: relevant, and of aspects that nothing above covers.
+class XQuAD(GreedyMethod):
+    """Explicit query aspects (xQuAD): relevant documents, of aspects that nothing above covers.
 
     Next is the document d of the highest (1 - lambda) rel(d) + lambda sum_a P(a) P(d|a) prod_{e above}
     (1 - P(e|a)), of equal ones the first of the original order (Santos, Macdonald, Ounis, WWW 2010).
@@ -147,9 +146,9 @@ class XQuAD(Greedy):
     def __post_init__(self) -> None:
         if self.aspects is None:
             raise UsageError("expected aspects, as in XQuAD('brand'), got none")
-        _check(self.name, self.trade_off, self.k)
+        _check_parameters(self.name, self.trade_off, self.k)
 
-    def _chosen(self, problem: PostRankingProblem) -> list[int]:
+    def _choose_rows(self, problem: PostRankingProblem) -> list[int]:
         covers, uncovered = self._covers(
             problem.listing
         )  # P(d|a), and P(a) times what is left of a
@@ -161,10 +160,10 @@ class XQuAD(Greedy):
             # Not a dot product: with many threads BLAS adds in another order.
             return np.asarray(gain + self.trade_off * (covers * uncovered).sum(axis=1))
 
-        return _greedy(problem, self.name, value, self.k)
+        return _choose_greedily(problem, self.name, value, self.k)
 
     def _covers(self, listing: Listing) -> tuple[Floats, Floats]:
-        """P(d|a) by row and aspect, and P(a)."""
+        """Return P(d|a) by row and aspect, and P(a)."""
         if isinstance(self.aspects, str):
             index = listing.groups(self.aspects)
             covers = np.zeros((len(listing.docs), len(index)))
@@ -177,11 +176,13 @@ class XQuAD(Greedy):
                 1.0 if by_value is None else by_value.get(value, 0.0) for value in index
             ]
         else:
-            covers = _given_rows(floats(self.aspects, "aspects"), listing, "aspects")
+            covers = _rows_in_list_order(to_floats(self.aspects, "aspects"), listing, "aspects")
             if ((covers < 0) | (covers > 1)).any():
                 raise UsageError("expected probabilities from 0 to 1 as aspects")
             aspect_weights = np.ones(covers.shape[1]) if self.weights is None else self.weights
-        weights = None if isinstance(aspect_weights, Mapping) else floats(aspect_weights, "weights")
+        weights = (
+            None if isinstance(aspect_weights, Mapping) else to_floats(aspect_weights, "weights")
+        )
         if weights is None or weights.shape != covers.shape[1:]:
             raise UsageError(f"expected a weight for each of {covers.shape[1]} aspects")
         if not np.isfinite(weights).all() or (weights < 0).any():
@@ -191,7 +192,7 @@ class XQuAD(Greedy):
 
 
 def relevance(problem: PostRankingProblem) -> Floats:
-    """The model's scores from 0 to 1; without them, ranks. All the same: 1.
+    """Return the model's scores scaled to 0..1, without them ranks; if all are equal, 1.
 
     Examples
     --------
@@ -210,10 +211,10 @@ def relevance(problem: PostRankingProblem) -> Floats:
     return np.asarray((scores / 2 - scores.min() / 2) / spread)
 
 
-def _greedy(
+def _choose_greedily(
     problem: PostRankingProblem, name: str, value: Callable[[int | None], Floats], k: int | None
 ) -> list[int]:
-    """Rows, each the best after the last; after k of them the others in order."""
+    """Return rows, each of the highest value given those before; after k of them the others in order."""
     if problem.rules:
         raise UsageError(f"expected hard rules alone for {name}, got soft {problem.rules[0].rule}")
     chosen: list[int] = []
@@ -226,7 +227,7 @@ def _greedy(
     return chosen + np.flatnonzero(left).tolist()
 
 
-def _similarity(similarity: Similarity | None, listing: Listing) -> Rows:
+def _similarity(similarity: Similarity | None, listing: Listing) -> SimilarityRow:
     if similarity is None:
         names = {name for fields in listing.fields or () for name in fields}
         similarity = tuple(sorted(names - {"id"}))
@@ -240,17 +241,17 @@ def _similarity(similarity: Similarity | None, listing: Listing) -> Rows:
         if not similarity:
             raise UsageError("expected documents with fields, or another similarity for mmr")
         return _by_fields(similarity, listing)
-    return _by_matrix(floats(similarity, "similarities"), listing)
+    return _by_matrix(to_floats(similarity, "similarities"), listing)
 
 
-def _by_function(function: Callable[[Any, Any], float], listing: Listing) -> Rows:
+def _by_function(function: Callable[[Any, Any], float], listing: Listing) -> SimilarityRow:
     docs: Sequence[Any] = listing.docs if listing.fields is None else listing.fields
 
     def alike(row: int) -> Floats:
-        similarities = floats([function(docs[row], other) for other in docs], "similarities")
+        similarities = to_floats([function(docs[row], other) for other in docs], "similarities")
         if similarities.ndim != 1:
             raise UsageError(
-                f"expected a number as similarity, got {short(similarities[0].tolist())}"
+                f"expected a number as similarity, got {short_repr(similarities[0].tolist())}"
             )
         _check_finite(similarities, "similarities")
         return similarities
@@ -258,19 +259,19 @@ def _by_function(function: Callable[[Any, Any], float], listing: Listing) -> Row
     return alike
 
 
-def _by_matrix(matrix: Floats, listing: Listing) -> Rows:
-    own = _given_rows(matrix, listing, "similarities")
-    columns = np.arange(len(own)) if listing.origin is None else np.asarray(listing.origin)
+def _by_matrix(matrix: Floats, listing: Listing) -> SimilarityRow:
+    own = _rows_in_list_order(matrix, listing, "similarities")
+    columns = np.arange(len(own)) if listing.input_rows is None else np.asarray(listing.input_rows)
     if matrix.shape[0] != matrix.shape[1]:
         raise LengthMismatchError(f"expected a square matrix of similarities, got {matrix.shape}")
     return lambda row: own[row, columns]
 
 
-def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> Rows:
+def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> SimilarityRow:
     for doc in listing.docs:
         if doc not in vectors:
             raise UsageError(f"expected a vector for each document, got none for {doc!r}")
-    rows = [floats(vectors[doc], "vectors") for doc in listing.docs]
+    rows = [to_floats(vectors[doc], "vectors") for doc in listing.docs]
     if len({vector.shape for vector in rows}) > 1 or rows[0].ndim != 1:
         raise LengthMismatchError("expected vectors of the same length for all documents")
     own = np.array(rows)
@@ -283,8 +284,8 @@ def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> Rows:
     return lambda row: np.asarray((own * own[row]).sum(axis=1))
 
 
-def _by_fields(names: Sequence[str], listing: Listing) -> Rows:
-    """The mean over fields of |A and B| / |A or B|, from who shares each value."""
+def _by_fields(names: Sequence[str], listing: Listing) -> SimilarityRow:
+    """Return the mean over fields of |A and B| / |A or B|, from the rows that share each value."""
     n = len(listing.docs)
     shared: list[list[list[NDArray[np.int64]]]] = []
     sizes = np.zeros((len(names), n))
@@ -310,10 +311,10 @@ def _by_fields(names: Sequence[str], listing: Listing) -> Rows:
     return alike
 
 
-def _given_rows(matrix: Floats, listing: Listing, what: str) -> Floats:
-    """The rows of a matrix for the documents of a list, which is in another order."""
+def _rows_in_list_order(matrix: Floats, listing: Listing, what: str) -> Floats:
+    """Return the rows of a matrix of the user in the order of the list."""
     n = len(listing.docs)
-    rows = range(n) if listing.origin is None else listing.origin
+    rows = range(n) if listing.input_rows is None else listing.input_rows
     if matrix.ndim != 2 or max(rows, default=-1) >= len(matrix) or len(matrix) < n:
         raise LengthMismatchError(
             f"expected {what} for each of {n} documents, got a matrix of {matrix.shape}"
@@ -322,11 +323,13 @@ def _given_rows(matrix: Floats, listing: Listing, what: str) -> Floats:
     return matrix[list(rows)]
 
 
-def _check(name: str, trade_off: float, k: int | None) -> None:
+def _check_parameters(name: str, trade_off: float, k: int | None) -> None:
     if not is_number(trade_off) or not 0 <= trade_off <= 1:
-        raise UsageError(f"expected a trade-off from 0 to 1 for {name}, got {short(trade_off)}")
+        raise UsageError(
+            f"expected a trade-off from 0 to 1 for {name}, got {short_repr(trade_off)}"
+        )
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise UsageError(f"expected k of 1 or more for {name}, got {short(k)}")
+        raise UsageError(f"expected k of 1 or more for {name}, got {short_repr(k)}")
 
 
 def _check_finite(values: Floats, what: str) -> None:

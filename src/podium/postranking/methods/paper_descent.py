@@ -10,7 +10,8 @@ import numpy as np
 
 from podium.postranking.methods.bradley_terry import Minimiser, margin_weights
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import Floats, PostRankingProblem, Solution
+from podium.postranking.methods.problem import PostRankingProblem, Solution
+from podium.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,11 @@ class PaperDescent(Minimiser):
     Parameters
     ----------
     seed
-        Of the random start, standard normal.
+        The seed of the random start, which is standard normal.
     alpha
         The shrinkage rate.
     max_iter
-        Steps at most; "for most queries the algorithm converges within 10 iterations".
+        The most steps; "for most queries the algorithm converges within 10 iterations".
     tol
         Converged where f has a minimum and no element of the gradient is larger.
 
@@ -49,13 +50,13 @@ class PaperDescent(Minimiser):
     tol: float = 1e-3
 
     def minimise(
-        self, problems: Sequence[PostRankingProblem], wishes: Sequence[Preferences]
+        self, problems: Sequence[PostRankingProblem], preferences: Sequence[Preferences]
     ) -> list[Solution]:
-        """Each list by itself, all from the same seed."""
-        return [self._descend(p, w) for p, w in zip(problems, wishes, strict=True)]
+        """Descend for each list by itself, all from the same seed."""
+        return [self._descend(p, w) for p, w in zip(problems, preferences, strict=True)]
 
-    def _descend(self, problem: PostRankingProblem, wish: Preferences) -> Solution:
-        f = PaperObjective(problem, wish)
+    def _descend(self, problem: PostRankingProblem, preference: Preferences) -> Solution:
+        f = PaperObjective(problem, preference)
         s = np.random.default_rng(self.seed).normal(size=problem.n)
         value, gradient = f.value(s), f.gradient(s)
         steps = 0
@@ -67,38 +68,40 @@ class PaperDescent(Minimiser):
             gradient = f.gradient(s)
             steps += 1
         norm = float(np.abs(gradient).max(initial=0.0))
-        has_minimum = problem.prior > 0 or wish.is_strongly_connected()
+        has_minimum = problem.prior > 0 or preference.is_strongly_connected()
         return Solution(s, value, norm, steps, has_minimum and norm <= self.tol)
 
 
 class PaperObjective:
     """f(s) = sum_ij A_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2 of a list, all pairs written out.
 
-    A_ij is what i before j weighs, in the original order and by rules; Q holds springs and the prior.
+    A_ij is the weight of i before j, by the original order and by rules; Q has springs and the prior.
     """
 
-    def __init__(self, problem: PostRankingProblem, wish: Preferences) -> None:
+    def __init__(self, problem: PostRankingProblem, preference: Preferences) -> None:
         n = problem.n
         self.A = np.triu(_base(problem), 1)
         self.Q = problem.prior * n * np.eye(n)
-        for doc, lo, hi, weight in zip(wish.doc, wish.lo, wish.hi, wish.weight, strict=True):
+        for doc, lo, hi, weight in zip(
+            preference.doc, preference.lo, preference.hi, preference.weight, strict=True
+        ):
             others = np.arange(lo, hi)
             others = others[others != doc]
             if weight > 0:
                 self.A[doc, others] += weight
             else:
                 self.A[others, doc] -= weight
-        for rows, kappa in wish.springs:
+        for rows, kappa in preference.springs:
             self.Q[np.ix_(rows, rows)] += kappa * (np.eye(len(rows)) - 1 / len(rows))
 
     def value(self, s: Floats) -> float:
-        """f"""
+        """Return f(s)."""
         gap = np.subtract.outer(s, s)
         loss = np.log1p(np.exp(-np.abs(gap))) - np.minimum(gap, 0.0)  # logaddexp, six times as fast
         return float(np.sum(self.A * loss) + s @ self.Q @ s / 2)
 
     def gradient(self, s: Floats) -> Floats:
-        """Equation 6, and the quadratic terms."""
+        """Return the gradient: equation 6 and the quadratic terms."""
         gap = np.subtract.outer(s, s)
         small = np.exp(-np.abs(gap))
         pull = self.A * (np.where(gap > 0, small, 1.0) / (1 + small))
@@ -107,7 +110,7 @@ class PaperObjective:
 
 
 def _base(problem: PostRankingProblem) -> Floats:
-    """w_ij of the original order."""
+    """Return w_ij of the original order."""
     if problem.base == "uniform" or problem.scores is None:
         return np.ones((problem.n, problem.n))
     floor, slope = margin_weights(problem.scores)

@@ -1,4 +1,4 @@
-"""What soft rules add to the objective: preference pairs and springs."""
+"""Preferences of soft rules: the pairs and springs that they add to the objective."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 
 from podium.postranking.work_budget import spend
 
-STEPS_OF_A_STAR = 10
-"""What a star, or a row of a spring, takes here and in the solver, in steps of `spend`.
+STEPS_PER_STAR = 10
+"""Steps of `spend` that a star, or a row of a spring, takes here and in the solver.
 
 Each pair of a star takes one step more: the solver keeps 8 bytes for it and visits it in every iteration.
 """
@@ -22,8 +22,8 @@ Scale = Literal["rule", "pair"]
 class Preferences:
     """Soft rules as pairs on the rows of a list in its original order, and springs between rows.
 
-    A star is a document against the rows lo..hi-1, never its own: above them where its weight is
-    positive, below where it is negative. A spring pulls the scores of its rows to their mean,
+    A star is a document against the rows lo..hi-1 without its own: above them if its weight is
+    positive, below them if it is negative. A spring pulls the scores of its rows to their mean,
     (kappa / 2) sum_i (s_i - mean)^2.
 
     Parameters
@@ -48,52 +48,52 @@ class Preferences:
     springs: list[tuple[Sequence[int], float]] = field(default_factory=list)
 
     def promote(self, rows: Sequence[int], k: int, weight: float) -> None:
-        """Each of the rows above those at ranks k and below: of several, all fit in the top k."""
+        """Prefer each of the rows to those at ranks k and below; several rows all fit in the top k."""
         if self.pairs == "printed":
             for row in rows:
-                self._stars([row], [(k, row), (max(k, row + 1), self.n)], weight)
+                self._add_stars([row], [(k, row), (max(k, row + 1), self.n)], weight)
         else:
             first = max(k - len(rows) + 1, 1)
-            self._stars(rows, self._others(rows, first, self.n), weight)
+            self._add_stars(rows, self._other_rows(rows, first, self.n), weight)
 
     def demote(self, rows: Sequence[int], k: int, weight: float) -> None:
-        """Those at ranks up to k above each of the rows."""
+        """Prefer those at ranks up to k to each of the rows."""
         if self.pairs == "printed":
             for row in rows:
-                self._stars([row], [(0, min(k, row)), (row + 1, min(k, self.n))], -weight)
+                self._add_stars([row], [(0, min(k, row)), (row + 1, min(k, self.n))], -weight)
         else:
-            self._stars(rows, self._others(rows, 1, k), -weight)
+            self._add_stars(rows, self._other_rows(rows, 1, k), -weight)
 
     def pin(self, rows: Sequence[int], position: int, weight: float) -> None:
-        """Each of the rows below those at ranks before the position and above the rest.
+        """Prefer documents at ranks before the position to each of the rows, and the rows to the rest.
 
-        The pairs of a document that stands there by itself, all of one weight: so that is where
-        they pull it.
+        These are the pairs of a document that stands there, all of one weight, so that they pull it
+        to this position.
         """
-        spend((2 * STEPS_OF_A_STAR + self.n) * len(rows))
-        each = self._weight(weight, self.n - 1) if self.n > 1 else 0.0
+        spend((2 * STEPS_PER_STAR + self.n) * len(rows))
+        pair_weight = self._pair_weight(weight, self.n - 1) if self.n > 1 else 0.0
         for row in rows:
-            for lo, hi in self._others([row], 1, position - 1):
-                self._star(row, lo, hi, -each)
-            for lo, hi in self._others([row], position, self.n):
-                self._star(row, lo, hi, each)
+            for lo, hi in self._other_rows([row], 1, position - 1):
+                self.add_star(row, lo, hi, -pair_weight)
+            for lo, hi in self._other_rows([row], position, self.n):
+                self.add_star(row, lo, hi, pair_weight)
 
     def before(self, first: Sequence[int], second: Sequence[int], weight: float) -> None:
-        """Each of the first above each of the second."""
-        spend(STEPS_OF_A_STAR * len(first) * len(second))
+        """Prefer each of the first rows to each of the second."""
+        spend(STEPS_PER_STAR * len(first) * len(second))
         pairs = [(a, b) for a in first for b in second if a != b]
         if pairs:
-            each = self._weight(weight, len(pairs))
+            pair_weight = self._pair_weight(weight, len(pairs))
             for a, b in pairs:
-                self._star(a, b, b + 1, each)
+                self.add_star(a, b, b + 1, pair_weight)
 
     def spring(self, rows: Sequence[int], weight: float) -> None:
-        """The rows side by side: rho (s_i - s_j)^2 / 2 for every pair, all of them one spring."""
+        """Pull rows together: rho (s_i - s_j)^2 / 2 for every pair, all of them one spring."""
         m = len(rows)
-        spend(STEPS_OF_A_STAR * m)
+        spend(STEPS_PER_STAR * m)
         if m > 1 and weight > 0:
-            each = self._weight(weight, m * (m - 1) // 2)
-            self.springs.append((rows, each * m))
+            pair_weight = self._pair_weight(weight, m * (m - 1) // 2)
+            self.springs.append((rows, pair_weight * m))
 
     def is_strongly_connected(self) -> bool:
         """Return whether preferences lead from every document to every other one.
@@ -112,8 +112,9 @@ class Preferences:
         >>> last_to_the_top.is_strongly_connected()
         True
         """
-        # The original order leads downwards from every row. What is left is a way up over every border
-        # between neighbouring rows: an upward edge from row b to row a crosses borders a to b - 1.
+        # The original order leads down from every row. So the graph is strongly connected if edges lead
+        # up over every border between neighbouring rows. An edge from row b up to row a crosses the
+        # borders a to b - 1.
         upward = [
             (lo, doc) if weight > 0 else (doc, hi - 1)
             for doc, lo, hi, weight in zip(self.doc, self.lo, self.hi, self.weight, strict=True)
@@ -122,11 +123,11 @@ class Preferences:
         crossed = {border for top, bottom in upward for border in range(top, bottom)}
         return len(crossed) >= self.n - 1
 
-    def _weight(self, weight: float, size: int) -> float:
+    def _pair_weight(self, weight: float, size: int) -> float:
         return weight * (self.n - 1) / size if self.scale == "rule" else weight
 
-    def _others(self, rows: Sequence[int], first: int, last: int) -> list[tuple[int, int]]:
-        """The others at ranks first..last, counted without these rows, as half-open runs of rows."""
+    def _other_rows(self, rows: Sequence[int], first: int, last: int) -> list[tuple[int, int]]:
+        """Return the other rows at ranks first..last, counted without these rows, as half-open runs."""
         spend(len(rows))
         runs = []
         start, rank = 0, 1
@@ -137,18 +138,21 @@ class Preferences:
             start = row + 1
         return runs
 
-    def _stars(self, rows: Sequence[int], runs: Sequence[tuple[int, int]], weight: float) -> None:
-        """The rows against the same others, rho shared among each row's pairs."""
+    def _add_stars(
+        self, rows: Sequence[int], runs: Sequence[tuple[int, int]], weight: float
+    ) -> None:
+        """Add a star for each of the rows against the same others; rho is shared among a row's pairs."""
         filled = [(lo, hi) for lo, hi in runs if lo < hi]
         if filled:
             n_pairs = sum([hi - lo for lo, hi in filled])
-            spend((STEPS_OF_A_STAR * len(filled) + n_pairs) * len(rows))
-            each = self._weight(weight, n_pairs)
+            spend((STEPS_PER_STAR * len(filled) + n_pairs) * len(rows))
+            pair_weight = self._pair_weight(weight, n_pairs)
             for row in rows:
                 for lo, hi in filled:
-                    self._star(row, lo, hi, each)
+                    self.add_star(row, lo, hi, pair_weight)
 
-    def _star(self, row: int, lo: int, hi: int, weight: float) -> None:
+    def add_star(self, row: int, lo: int, hi: int, weight: float) -> None:
+        """Add a star: a row against the rows lo..hi-1, below them if the weight is negative."""
         if lo < hi and weight != 0:
             self.doc.append(row)
             self.lo.append(lo)

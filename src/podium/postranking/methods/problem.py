@@ -1,4 +1,4 @@
-"""One list with its soft rules, and what a method makes of it."""
+"""The problem that methods solve: one list with its soft rules in, a score for each document out."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.errors import NonFiniteError, UsageError
-from podium.postranking.binding import BoundRule, Listing
+from podium.postranking.listing import Listing
 from podium.postranking.methods.preferences import Pairs, Scale
-from podium.postranking.rules.conditions import short
-from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.rule import BoundRule, Rule
+from podium.typing import Floats
 
-Floats = NDArray[np.float64]
 Base = Literal["uniform", "margin"]
 
 SCORE_DIGITS = 8
@@ -25,7 +24,7 @@ SCORE_DIGITS = 8
 
 @dataclass(frozen=True, eq=False)
 class PostRankingProblem:
-    """The documents in their original order, the model's scores of them, and soft rules."""
+    """The documents in their original order, the model's scores, and the soft rules."""
 
     listing: Listing
     scores: Floats | None
@@ -43,7 +42,7 @@ class PostRankingProblem:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A score for every row: the higher, the further up; and how the method got there."""
+    """A score for every row, higher is better, and how the method ended."""
 
     scores: Floats
     value: float = float("nan")
@@ -53,16 +52,16 @@ class Solution:
 
 
 class Method(ABC):
-    """Soft rules and an original order in, scores out; hard rules then restrict the places."""
+    """A method: the original order and soft rules in, scores out. Hard rules then restrict the places."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
-        """The scores of every list."""
+        """Return the scores of every list."""
 
     def takes(self, rule: Rule) -> bool:
-        """Whether the method can follow this rule where it is soft."""
+        """Whether the method can follow this rule as a soft one."""
         return True
 
 
@@ -72,18 +71,18 @@ def is_number(value: object) -> bool:
     return isinstance(value, numbers) and not isinstance(value, bool)
 
 
-def floats(values: object, what: str) -> Floats:
-    """Numbers as an array, of any shape; anything else is a `UsageError`."""
+def to_floats(values: object, subject: str) -> Floats:
+    """Return numbers as an array of any shape; raise `UsageError` for anything else."""
     try:
         return np.asarray(values, dtype=np.float64)
     except OverflowError:
-        raise NonFiniteError(f"expected finite {what}, got {short(values)}") from None
+        raise NonFiniteError(f"expected finite {subject}, got {short_repr(values)}") from None
     except (TypeError, ValueError):
-        raise UsageError(f"expected numbers as {what}, got {short(values)}") from None
+        raise UsageError(f"expected numbers as {subject}, got {short_repr(values)}") from None
 
 
 def descending(order: Sequence[int]) -> Floats:
-    """Scores n, n - 1, ..., 1 of rows best first, for methods that know an order only.
+    """Return scores n, n - 1, ..., 1 for rows best first, for methods that give an order only.
 
     Examples
     --------

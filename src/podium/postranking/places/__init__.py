@@ -1,1 +1,1 @@
-"""From scores and hard rules to places."""
+"""Places of documents under hard rules: constraints, windows, and the search for the cheapest order."""

@@ -1,4 +1,4 @@
-"""What hard rules demand of places: five forms, and the one that nothing meets.
+"""Constraints of hard rules on places: window, before, together, apart, count, and the impossible one.
 
 Documents are rows 0..n-1 of the list; places count from 1.
 """
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class WindowConstraint:
-    """first <= place(row) <= last."""
+    """first <= place(row) <= last: the constraint of TopK, NotTopK and Pin."""
 
     row: int
     first: int
@@ -62,7 +62,7 @@ class ApartConstraint:
 
 @dataclass(frozen=True)
 class CountConstraint:
-    """least <= #{row: place(row) <= k} <= most."""
+    """least <= #{row: place(row) <= k} <= most: the constraint of AtMost and AtLeast."""
 
     rows: tuple[int, ...]
     k: int
@@ -77,10 +77,10 @@ class CountConstraint:
 
 @dataclass(frozen=True)
 class ImpossibleConstraint:
-    """Nothing meets it: a document that must be high up is hidden."""
+    """A constraint that no order meets: a document that must stand high up is hidden."""
 
     def is_met(self, place: Sequence[int]) -> bool:
-        """It never is."""
+        """Return False."""
         return False
 
 

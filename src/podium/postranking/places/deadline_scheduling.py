@@ -1,19 +1,21 @@
 """Deadline scheduling of documents: places within windows, each document after those before it.
 
-A window is a release place and a deadline. Where windows already follow from all `Before` rules, to
-take the document with the earliest deadline first also meets the rules (Jackson 1955; Lageweg and
-Lenstra 1976).
+A window is a release place and a deadline; a document is a job of length one. If windows already follow
+from all `Before` rules, the earliest deadline first also meets the rules: a document that must precede
+another has an earlier release and an earlier deadline (Jackson 1955; Lageweg and Lenstra 1976). This
+meets many `Before` rules at once, which branching meets one by one.
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from podium.postranking.places.demands import Demands
-from podium.postranking.places.windows import BeforeDemand, Windows
+from podium.postranking.places.demand_set import DemandSet
+from podium.postranking.places.demands import BeforeDemand
+from podium.postranking.places.windows import Windows
 
 
-def schedule(demands: Demands, windows: Windows, n: int) -> list[int] | None:
+def schedule(demands: DemandSet, windows: Windows, n: int) -> list[int] | None:
     """Return the places of the named documents; None if windows leave no room.
 
     Each place goes to the document that must come soonest. If nothing is urgent, it goes to the best
@@ -25,10 +27,10 @@ def schedule(demands: Demands, windows: Windows, n: int) -> list[int] | None:
 class _Schedule:
     """Places that are filled from the first to the last."""
 
-    def __init__(self, demands: Demands, windows: Windows, n: int) -> None:
-        self.n, self.named = n, demands.named
+    def __init__(self, demands: DemandSet, windows: Windows, n: int) -> None:
+        self.n, self.ranks = n, demands.ranks
         self.first, self.last = windows.first, windows.last
-        self.place = [0] * len(self.named)
+        self.place = [0] * len(self.ranks)
         self.urgent_from = urgent_places(self.last, n)
         # Released documents that wait for nothing, by deadline and by score. A document that got
         # its place stays in the other heap until it comes to its top.
@@ -36,32 +38,32 @@ class _Schedule:
         self.by_score: list[int] = []
         self._count_predecessors(demands)
 
-    def _count_predecessors(self, demands: Demands) -> None:
+    def _count_predecessors(self, demands: DemandSet) -> None:
         """Count what each document waits for: a rule opens once all of its upper documents stand."""
-        m = len(self.named)
+        m = len(self.ranks)
         self.befores = [demand for demand in demands.demands if isinstance(demand, BeforeDemand)]
-        self.unplaced_above = [len(before.above) for before in self.befores]
-        self.rules_above: list[list[int]] = [[] for _ in range(m)]
-        self.closed_rules = [0] * m
+        self.unplaced_upper = [len(before.upper) for before in self.befores]
+        self.rules_with_upper: list[list[int]] = [[] for _ in range(m)]
+        self.n_closed_rules = [0] * m
         for number, before in enumerate(self.befores):
-            for i in before.above:
-                self.rules_above[i].append(number)
-            for i in before.below:
-                self.closed_rules[i] += 1
+            for i in before.upper:
+                self.rules_with_upper[i].append(number)
+            for i in before.lower:
+                self.n_closed_rules[i] += 1
 
     def run(self) -> list[int] | None:
         """Fill place after place; return the places of the named documents or None."""
-        by_release = sorted(range(len(self.named)), key=self.first.__getitem__)
-        others = set(range(self.n)).difference(self.named)
+        by_release = sorted(range(len(self.ranks)), key=self.first.__getitem__)
+        others = set(range(self.n)).difference(self.ranks)
         unnamed = iter(sorted(others))  # ranks of documents that may stand anywhere
         next_unnamed = next(unnamed, self.n)
         n_released = 0
         for place in range(1, self.n + 1):
             while n_released < len(by_release) and self.first[by_release[n_released]] <= place:
-                if not self.closed_rules[by_release[n_released]]:
+                if not self.n_closed_rules[by_release[n_released]]:
                     self._make_ready(by_release[n_released])
                 n_released += 1
-            i = self._choose(place, next_unnamed)
+            i = self._next_document(place, next_unnamed)
             if i is not None:
                 if self.last[i] < place:
                     return None
@@ -72,30 +74,31 @@ class _Schedule:
                 return None  # nothing may stand here
         return self.place
 
-    def _choose(self, place: int, next_unnamed: int) -> int | None:
-        """Return the named document for a place; None leaves it to the best unnamed one."""
+    def _next_document(self, place: int, next_unnamed: int) -> int | None:
+        """Return the number of the document for a place; None leaves it to the best unnamed document."""
         while self.by_deadline and self.place[self.by_deadline[0][1]]:
             heappop(self.by_deadline)
         while self.by_score and self.place[self.by_score[0]]:
             heappop(self.by_score)
         if self.by_deadline and self.urgent_from[self.by_deadline[0][1]] <= place:
             return self.by_deadline[0][1]
-        # Numbers of named documents and ranks both grow from the best to the worst.
-        if self.by_score and self.named[self.by_score[0]] < next_unnamed:
+        # Nothing is urgent: the best document by rank, named or not. Numbers grow with ranks, so that the
+        # smallest number in the heap has the smallest rank.
+        if self.by_score and self.ranks[self.by_score[0]] < next_unnamed:
             return self.by_score[0]
         return None
 
     def _put(self, i: int, place: int) -> None:
         """Give a document its place, and make ready those that waited only for it."""
         self.place[i] = place
-        for number in self.rules_above[i]:
-            self.unplaced_above[number] -= 1
-            if self.unplaced_above[number]:
+        for number in self.rules_with_upper[i]:
+            self.unplaced_upper[number] -= 1
+            if self.unplaced_upper[number]:
                 continue
-            for j in self.befores[number].below:
-                self.closed_rules[j] -= 1
+            for j in self.befores[number].lower:
+                self.n_closed_rules[j] -= 1
                 # Those that are not released yet become ready on their first place.
-                if not self.closed_rules[j] and self.first[j] <= place:
+                if not self.n_closed_rules[j] and self.first[j] <= place:
                     self._make_ready(j)
 
     def _make_ready(self, i: int) -> None:
@@ -106,8 +109,8 @@ class _Schedule:
 def urgent_places(last: list[int], n: int) -> list[int]:
     """Return the place from which on each document is urgent.
 
-    From there on, the document and all that are due with it or before fill every place up to their
-    deadlines. A document without a deadline is urgent at the last place only.
+    It is the last place that leaves a place of its own, by its deadline, to every document that is due
+    with this one or later. A document without a deadline is urgent at the last place only.
 
     Examples
     --------

@@ -1,165 +1,245 @@
-"""Constraints as demands on the documents they name, which are few, numbered by score."""
+"""Demands: constraints of hard rules as they act on windows.
+
+Only the documents that rules name have windows. They are numbered from the best score to the worst, so
+that of two numbers the smaller one is the better document. The members of a demand are such numbers, not
+rows of the list.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
-from podium.postranking.places.constraints import (
-    ApartConstraint,
-    BeforeConstraint,
-    Constraint,
-    CountConstraint,
-    ImpossibleConstraint,
-    TogetherConstraint,
-    WindowConstraint,
-)
-from podium.postranking.places.windows import (
-    ApartDemand,
-    BeforeDemand,
-    CountDemand,
-    Demand,
-    NoRoom,
-    SymmetryDemand,
-    TogetherDemand,
-    Windows,
-    Worth,
-)
+from podium.postranking.places.windows import Choice, NoRoom, Windows
+from podium.postranking.work_budget import check_time
 
 
-@dataclass(frozen=True)
-class Demands:
-    """What constraints ask of the documents they name, `named[i]` by rank; the rest stand anywhere."""
+class ListScores:
+    """The scores of a list, best first, and the ranks of the documents that rules name."""
 
-    named: list[int]
-    demands: list[Demand]
-    windows: Windows
+    def __init__(self, scores: Sequence[float], ranks: Sequence[int]) -> None:
+        self.scores, self.ranks = scores, ranks
+        self.negated = [-score for score in scores]  # bisect needs rising numbers
+
+    def mean(self, members: Sequence[int]) -> float:
+        """Return the mean score of documents by their numbers."""
+        return sum([self.scores[self.ranks[i]] for i in members]) / len(members)
+
+    def count_at_least(self, score: float) -> int:
+        """Return how many documents of the list have this score or a better one."""
+        return bisect_right(self.negated, -score)
 
 
-def demands_of(
-    constraints: Sequence[Constraint], rank: Sequence[int], scores: Sequence[float]
-) -> Demands:
-    """The demands of constraints on rows of these ranks; scores are best first.
+class Demand(ABC):
+    """A constraint on the documents that rules name.
 
-    Raises `NoRoom` if a constraint alone cannot be met, or `Before` demands go round in a circle.
+    Propagation narrows windows to what follows from the demand alone. Where an order breaks it, the
+    search branches: the choices together leave no order out, and the likelier one comes first.
     """
-    n = len(scores)
-    binding = [constraint for constraint in constraints if not _is_idle(constraint, n)]
-    number = {at: i for i, at in enumerate(sorted({rank[r] for c in binding for r in _rows(c)}))}
-    index = [number.get(at, -1) for at in rank]
-    named = list(number)
-    worth = Worth(scores, named)
-    windows = Windows([1] * len(named), [n] * len(named))
-    kinds: tuple[dict[Any, Demand], ...] = ({}, {}, {}, {})
 
-    def numbers(rows: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted([index[row] for row in rows]))
+    members: Sequence[int]
+    """The numbers of its documents."""
 
-    for c in binding:
-        if isinstance(c, WindowConstraint):
-            windows.at_least(index[c.row], c.first)
-            windows.at_most(index[c.row], c.last)
-        elif isinstance(c, CountConstraint):
-            rows = numbers(c.rows)
-            kinds[0][c.k, c.least, c.most, rows] = CountDemand(rows, c.k, c.least, c.most)
-        elif isinstance(c, TogetherConstraint):
-            rows = numbers(c.rows)
-            kinds[1][rows] = TogetherDemand(rows, worth)
-        elif isinstance(c, ApartConstraint):
-            rows = numbers(c.rows)
-            kinds[2][c.gap, rows] = ApartDemand(rows, c.gap)
-        elif isinstance(c, BeforeConstraint):
-            above, below = numbers(c.a), numbers(c.b)
-            kinds[3][above, below] = BeforeDemand(above, below, worth)
-        else:
+    @abstractmethod
+    def narrow(self, windows: Windows) -> None:
+        """Leave only places that can meet the demand; raise `NoRoom` if there are none."""
+
+    @abstractmethod
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Return the choices to try if these places break the demand; none if they meet it."""
+
+
+class BeforeDemand(Demand):
+    """Every document of `upper` stands before every document of `lower`."""
+
+    def __init__(self, upper: Sequence[int], lower: Sequence[int], scores: ListScores) -> None:
+        self.upper, self.lower, self.members, self.scores = upper, lower, [*upper, *lower], scores
+
+    def narrow(self, windows: Windows) -> None:
+        """Let lower documents start after all upper ones can stand, and upper ones end before.
+
+        The m upper documents with the latest starts need m places from the earliest of these starts on.
+        So a lower document stands at max_m (m-th latest start + m) or below. The same from the end.
+        """
+        first, last = windows.first, windows.last
+        starts = sorted([first[i] for i in self.upper], reverse=True)
+        earliest = max([start + m for m, start in enumerate(starts, start=1)])
+        for i in self.lower:
+            windows.at_least(i, earliest)
+        ends = sorted([last[i] for i in self.lower])
+        latest = min([end - m for m, end in enumerate(ends, start=1)])
+        for i in self.upper:
+            windows.at_most(i, latest)
+
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Split the window of one document of the worst pair, where the two would meet.
+
+        Two documents that must change order cost least side by side where their mean score belongs. The
+        lower one b goes below that place, or stays above it, and then the upper one must rise.
+        """
+        a = max(self.upper, key=place.__getitem__)
+        b = min(self.lower, key=place.__getitem__)
+        if place[a] < place[b]:
+            return []
+        meeting = min(self.scores.count_at_least(self.scores.mean((a, b))), place[a] - 1)
+        if meeting >= place[b]:
+            return [[(b, meeting + 1, windows.last[b])], [(b, windows.first[b], meeting)]]
+        # The mean belongs above both: then a rises to where b stands.
+        meeting = place[b]
+        return [[(a, windows.first[a], meeting)], [(a, meeting + 1, windows.last[a])]]
+
+
+class TogetherDemand(Demand):
+    """The members stand side by side, in any order."""
+
+    def __init__(self, members: Sequence[int], scores: ListScores) -> None:
+        self.members, self.scores = members, scores
+
+    def _natural_start(self) -> int:
+        """Return where the block starts if all other documents stand above or below its mean score."""
+        n_better = self.scores.count_at_least(self.scores.mean(self.members))
+        own = len([i for i in self.members if self.scores.ranks[i] < n_better])
+        return n_better - own + 1
+
+    def starts(self, windows: Windows) -> tuple[int, int]:
+        """Return the first and the last place at which the block can start.
+
+        Every member lies in the block, so that the block cannot start later than any member can, nor end
+        before any member may begin.
+        """
+        first = [windows.first[i] for i in self.members]
+        last = [windows.last[i] for i in self.members]
+        size = len(self.members)
+        return max(max(first) - size + 1, min(first)), min(min(last), max(last) - size + 1)
+
+    def narrow(self, windows: Windows) -> None:
+        """Keep all members between the first start and the last end of the block."""
+        earliest, latest = self.starts(windows)
+        if earliest > latest:
             raise NoRoom
-    # Counts leave the most orders to choose from and are decided first, `Before` the fewest; the
-    # order in which constraints were given does not matter, nor does one given twice.
-    demands = [kind[key] for kind in kinds for key in sorted(kind)]
-    _check_no_circle([d for d in demands if isinstance(d, BeforeDemand)], len(named))
-    _check_neighbours(
-        [d.rows for d in demands if isinstance(d, TogetherDemand) and len(d.rows) == 2]
-    )
-    return Demands(named, demands + _symmetries(demands, windows), windows)
+        end = latest + len(self.members) - 1
+        for i in self.members:
+            windows.at_least(i, earliest)
+            windows.at_most(i, end)
+
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Start the block where its mean score belongs, or later, or earlier."""
+        places = [place[i] for i in self.members]
+        size = len(places)
+        if max(places) - min(places) == size - 1:
+            return []
+        earliest, latest = self.starts(windows)
+        start = min(max(self._natural_start(), earliest), latest)
+        spans = [(start, start), (start + 1, latest), (earliest, start - 1)]
+        return [[(i, a, b + size - 1) for i in self.members] for a, b in spans if a <= b]
 
 
-def _rows(constraint: Constraint) -> tuple[int, ...]:
-    if isinstance(constraint, WindowConstraint):
-        return (constraint.row,)
-    if isinstance(constraint, BeforeConstraint):
-        return constraint.a + constraint.b
-    return () if isinstance(constraint, ImpossibleConstraint) else constraint.rows
+class ApartDemand(Demand):
+    """From any of the members to any other are at least `step` places."""
 
+    def __init__(self, members: Sequence[int], gap: int) -> None:
+        self.members, self.step = members, gap + 1
 
-def _is_idle(constraint: Constraint, n: int) -> bool:
-    """Whether every order meets it."""
-    if isinstance(constraint, WindowConstraint):
-        return constraint.first <= 1 and constraint.last >= n
-    if isinstance(constraint, CountConstraint):
-        size, k = len(constraint.rows), constraint.k
-        fewest, most = max(size - max(n - k, 0), 0), min(size, k)
-        return constraint.least <= fewest and constraint.most >= most
-    return False
-
-
-def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
-    """Groups of documents with one window that the same demands name in the same role."""
-    roles: list[list[int]] = [[] for _ in windows.first]
-    for number, demand in enumerate(demands):
-        for at, i in enumerate(demand.rows):
-            below = isinstance(demand, BeforeDemand) and at >= len(demand.above)
-            roles[i].append(2 * number + below)
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, (first, last) in enumerate(zip(windows.first, windows.last, strict=True)):
-        if roles[i]:
-            groups.setdefault((first, last, *roles[i]), []).append(i)
-    return [
-        SymmetryDemand(group, _step([demands[role // 2] for role in key[2:]]))
-        for key, group in groups.items()
-        if len(group) > 1
-    ]
-
-
-def _step(demands: Sequence[Demand]) -> int:
-    return max([demand.step for demand in demands if isinstance(demand, ApartDemand)], default=0)
-
-
-def _check_no_circle(befores: Sequence[BeforeDemand], m: int) -> None:
-    """Raise `NoRoom` if documents stand before each other in a circle (Kahn's algorithm)."""
-    if not befores:
-        return
-    opened: list[list[int]] = [[] for _ in range(m)]
-    waits = [0] * m  # for how many `Before` demands a document waits
-    for number, before in enumerate(befores):
-        for i in before.above:
-            opened[i].append(number)
-        for i in before.below:
-            waits[i] += 1
-    missing = [len(before.above) for before in befores]
-    ready = [i for i in range(m) if not waits[i]]
-    for i in ready:
-        for number in opened[i]:
-            missing[number] -= 1
-            if not missing[number]:
-                for j in befores[number].below:
-                    waits[j] -= 1
-                    if not waits[j]:
-                        ready.append(j)
-    if len(ready) < m:
-        raise NoRoom
-
-
-def _check_neighbours(pairs: Sequence[Sequence[int]]) -> None:
-    """Pairs side by side are chains: nobody has three neighbours, and no chain closes."""
-    neighbours: dict[int, int] = {}
-    end: dict[int, int] = {}  # of the chain that a document ends, its other end
-    for a, b in pairs:
-        for i in (a, b):
-            neighbours[i] = neighbours.get(i, 0) + 1
-            if neighbours[i] > 2:
-                raise NoRoom
-        far_a, far_b = end.get(a, a), end.get(b, b)
-        if far_a == b:
+    def narrow(self, windows: Windows) -> None:
+        """Push members away from those that cannot get away, and check that all fit."""
+        first, last, step = windows.first, windows.last, self.step
+        for j in self.members:
+            # Wherever j stands in a window this short, the places near..far are too close to it.
+            if last[j] - first[j] <= 2 * step - 2:
+                check_time()  # all pairs of many members take long
+                near, far = last[j] - step + 1, first[j] + step - 1
+                for i in self.members:
+                    if i != j:
+                        if near <= first[i] <= far:
+                            windows.at_least(i, far + 1)
+                        if near <= last[i] <= far:
+                            windows.at_most(i, near - 1)
+        # The members with the m + 1 latest starts need m steps after the earliest of these starts, and
+        # must end by the latest end. The same from the other side.
+        starts = sorted([first[i] for i in self.members], reverse=True)
+        ends = sorted([last[i] for i in self.members])
+        if (
+            max([start + m * step for m, start in enumerate(starts)]) > ends[-1]
+            or min([end - m * step for m, end in enumerate(ends)]) < starts[-1]
+        ):
             raise NoRoom
-        end[far_a], end[far_b] = far_b, far_a
+
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Fix the upper one of two members that are too near; if one is fixed, send the other away."""
+        members = sorted(self.members, key=place.__getitem__)
+        near = [(i, j) for i, j in pairwise(members) if place[j] - place[i] < self.step]
+        if not near:
+            return []
+        first, last = windows.first, windows.last
+        for i, j in near:
+            for fixed, other in ((i, j), (j, i)):
+                if first[fixed] == last[fixed]:
+                    at = first[fixed]
+                    return [
+                        [(other, at + self.step, last[other])],
+                        [(other, first[other], at - self.step)],
+                    ]
+        i, j = near[0]
+        at = place[i]
+        return [[(i, at, at)], [(i, at + 1, last[i])], [(i, first[i], at - 1)]]
+
+
+class CountDemand(Demand):
+    """From `least` to `most` of the members are in the top k."""
+
+    def __init__(self, members: Sequence[int], k: int, least: int, most: int) -> None:
+        self.members, self.k, self.least, self.most = members, k, least, most
+
+    def narrow(self, windows: Windows) -> None:
+        """Keep the others out once `most` must be in; keep all in once only `least` can be."""
+        k, first, last = self.k, windows.first, windows.last
+        can_be_in = [i for i in self.members if first[i] <= k]
+        must_be_in = len([i for i in can_be_in if last[i] <= k])
+        if must_be_in > self.most or len(can_be_in) < self.least:
+            raise NoRoom
+        if must_be_in == self.most and must_be_in < len(can_be_in):
+            for i in can_be_in:
+                if last[i] > k:
+                    windows.at_least(i, k + 1)
+        elif len(can_be_in) == self.least and must_be_in < len(can_be_in):
+            for i in can_be_in:
+                windows.at_most(i, k)
+
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Move the worst of too many out of the top k, or the best of too few into it."""
+        k, first, last = self.k, windows.first, windows.last
+        inside = [i for i in self.members if place[i] <= k]
+        if len(inside) > self.most:
+            i = max([i for i in inside if last[i] > k])
+            return [[(i, k + 1, last[i])], [(i, first[i], k)]]
+        if len(inside) < self.least:
+            i = min([i for i in self.members if place[i] > k and first[i] <= k])
+            return [[(i, first[i], k)], [(i, k + 1, last[i])]]
+        return []
+
+
+class SymmetryDemand(Demand):
+    """Documents that the same constraints name in the same role stand from the best to the worst.
+
+    To exchange two of them keeps every constraint, and the better one first costs no more. So this
+    demand loses no best order; it only saves the search from trying equal ones.
+    """
+
+    def __init__(self, members: Sequence[int], step: int) -> None:
+        self.members, self.step = members, step
+
+    def narrow(self, windows: Windows) -> None:
+        """Let no document start before a better one, nor end after a worse one."""
+        first, last, step = windows.first, windows.last, self.step
+        for i, j in pairwise(self.members):
+            if first[i] + step > first[j]:
+                windows.at_least(j, first[i] + step)
+        for j, i in pairwise(reversed(self.members)):
+            if last[j] - step < last[i]:
+                windows.at_most(i, last[j] - step)
+
+    def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
+        """Return none: an order in another sequence is also right."""
+        return []

@@ -1,4 +1,8 @@
-"""Placement: the order of least sum_i s_i place_i that meets all constraints of hard rules."""
+"""Placement: the order of least sum_i s_i place_i that meets all constraints of hard rules.
+
+The order by score is the cheapest of all. If it breaks a constraint, the constraints become demands on
+windows of places (`demand_set`), and branch and bound searches for the cheapest order within them.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +12,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import SCORE_DIGITS, Floats
+from podium.postranking.methods.problem import SCORE_DIGITS
+from podium.postranking.places.branch_and_bound import BranchAndBound, full_order
 from podium.postranking.places.constraints import Constraint
-from podium.postranking.places.demands import demands_of
-from podium.postranking.places.search import Search, in_order
+from podium.postranking.places.demand_set import make_demand_set
 from podium.postranking.places.windows import NoRoom
 from podium.postranking.work_budget import check_time
+from podium.typing import Floats
 
-LIMIT = 1_000_000
+SEARCH_LIMIT = 1_000_000
 """Steps of the search before it gives up."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Rows best first that meet all constraints, and whether no other such order has a lower
-    sum_i s_i place_i (eq. 3)."""
+    """Rows best first that meet all constraints.
+
+    `proved_optimal` says whether no other such order has a lower sum_i s_i place_i (eq. 3).
+    """
 
     order: list[int]
     proved_optimal: bool
 
 
 def place(
-    scores: Floats, constraints: Sequence[Constraint], limit: int = LIMIT
+    scores: Floats, constraints: Sequence[Constraint], limit: int = SEARCH_LIMIT
 ) -> Placement | None:
     """Return an order that meets the constraints; None if there is none.
 
-    Raises `UndecidedError` where the search ends at its limit and knows neither.
+    Raises `UndecidedError` if the search ends at its limit without an order and without a proof.
 
     Examples
     --------
@@ -50,21 +57,21 @@ def place(
     for at, row in enumerate(rows):
         rank[row] = at
     # Scores rounded as `by_score` compares them, so that they fall from rank to rank.
-    falling = np.round(scores, SCORE_DIGITS)[rows]
+    sorted_scores = np.round(scores, SCORE_DIGITS)[rows]
     try:
-        demands = demands_of(constraints, rank, falling.tolist())
+        demands = make_demand_set(constraints, rank, sorted_scores.tolist())
     except NoRoom:
         return None
-    search = Search(falling, demands, limit)
+    search = BranchAndBound(sorted_scores, demands, limit)
     best = search.run()
     if best.place is None:
         return None
-    order = [rows[at] for at in in_order(demands.named, best.place, len(rows))]
+    order = [rows[at] for at in full_order(demands.ranks, best.place, len(rows))]
     if not meets(order, constraints):
         raise AssertionError(
             "expected an order that meets the constraints; this is a bug of podium"
         )
-    return Placement(order, best.cost <= best.bound + search.close)
+    return Placement(order, best.cost <= best.lower_bound + search.tolerance)
 
 
 def meets(order: Sequence[int], constraints: Sequence[Constraint]) -> bool:

@@ -24,35 +24,36 @@ Fields = Mapping[str, Any]
 Term = Callable[[Fields], Any]
 Truth = Callable[[Fields], bool]
 Compare = Callable[[Any, Any], bool]
-Many = list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]
+ValueList = list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]
 
-LONGEST, DEEPEST = 2000, 50
+MAX_CONDITION_LENGTH, MAX_CONDITION_DEPTH = 2000, 50
 """Characters and levels of a condition; more is taken for an attack."""
 
-CHARACTERS_A_STEP = 16
-"""Of texts that are compared, for a step of `spend`."""
+CHARACTERS_PER_STEP = 16
+"""Characters of texts that are compared in one step of `spend`."""
 
 ABSENT = object()
 """The value of a field that a document does not have."""
 
-_WORDS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|\s+""")
-_PLAIN = frozenset({str, int, float, bool, type(None)})
+_QUOTED_OR_SPACE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|\s+""")
+_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 """Types whose equal values have equal hashes."""
-_WARNINGS = Lock()  # filters are the process's, and conditions may be read in threads
+_SINGLE_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_WARNINGS_LOCK = Lock()  # filters are the process's, and conditions may be read in threads
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A condition that was read: the fields it speaks of, and whether a document meets it.
+    """A condition: the fields that it uses, and whether a document meets it.
 
-    `compared` are those that another field is compared with, which may be text without its quotes.
+    `compared` are fields that another field is compared with; they may be text that lacks its quotes.
     """
 
     names: tuple[str, ...]
     meets: Truth
     compared: frozenset[str] = frozenset()
     size: int = 1
-    """How many comparisons and connections it has."""
+    """The number of its comparisons and connections."""
     numeric: frozenset[str] = frozenset()
     """The fields that are compared with a number."""
 
@@ -71,7 +72,7 @@ def read_condition(text: str) -> Condition:
 
 
 class _ConditionParser:
-    """One condition, from its text to functions of a document's fields."""
+    """Reads one condition, from its text to functions of a document's fields."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,10 +84,10 @@ class _ConditionParser:
 
     def condition(self) -> Condition:
         check_time()
-        if len(self.text) > LONGEST:
-            self.refuse(f"at most {LONGEST} characters", f"{len(self.text)}")
-        self.source = _WORDS.sub(self.word, self.text).strip()
-        meets = self.truth(self.parse(), DEEPEST)
+        if len(self.text) > MAX_CONDITION_LENGTH:
+            self.refuse(f"at most {MAX_CONDITION_LENGTH} characters", f"{len(self.text)}")
+        self.source = _QUOTED_OR_SPACE.sub(self.word, self.text).strip()
+        meets = self.truth(self.parse(), MAX_CONDITION_DEPTH)
         if not self.names:
             self.refuse("a field", "none")
         return Condition(
@@ -94,7 +95,7 @@ class _ConditionParser:
         )
 
     def word(self, match: re.Match[str]) -> str:
-        """A field in backquotes as a name that Python's grammar takes; it may run over lines."""
+        """Replace a field in backquotes by a name that Python's grammar takes, and spaces by one."""
         if match[1] is None:
             return " " if match[0].isspace() else match[0]
         self.quoted.append(match[1])
@@ -102,33 +103,36 @@ class _ConditionParser:
 
     def parse(self) -> ast.expr:
         try:
-            with _WARNINGS, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # on "\d" and 1and
-                return ast.parse(self.source, mode="eval").body
+            with _WARNINGS_LOCK, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python warns about "\d" and 1and
+                tree: ast.Expression = _TruthNames().visit(ast.parse(self.source, mode="eval"))
+                return tree.body
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else "not read"
+            if _SINGLE_EQUALS.search(self.source):
+                reason = "write == to compare"
             raise UsageError(
                 'expected a condition such as brand == "acme" and price < 10 (names that are not '
-                f"one word stand in backquotes), got {self.shown()} ({reason.split('. ')[0]})"
+                f"one word stand in backquotes), got {self.preview()} ({reason.split('. ')[0]})"
             ) from None
 
     def truth(self, node: ast.expr, depth: int) -> Truth:
-        """Whether a document is as a node says."""
+        """Return whether a document meets a node, as a function of its fields."""
         self.size += 1
         match node:
             case ast.BoolOp(op=op, values=values):
-                parts = [self.truth(value, self.below(depth)) for value in values]
-                return _every(parts) if isinstance(op, ast.And) else _some(parts)
+                parts = [self.truth(value, self.next_depth(depth)) for value in values]
+                return _all(parts) if isinstance(op, ast.And) else _any(parts)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                inner = self.truth(operand, self.below(depth))
+                inner = self.truth(operand, self.next_depth(depth))
                 return lambda fields: not inner(fields)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 nodes = [left, *others]
                 pairs = zip(ops, nodes, others, strict=False)
-                parts = [self.comparison(op, a, b, self.below(depth)) for op, a, b in pairs]
-                return parts[0] if len(parts) == 1 else _every(parts)
+                parts = [self.comparison(op, a, b, self.next_depth(depth)) for op, a, b in pairs]
+                return parts[0] if len(parts) == 1 else _all(parts)
         term = self.term(node, depth)
-        return lambda fields: _truth(term(fields))
+        return lambda fields: _is_true(term(fields))
 
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr, depth: int) -> Truth:
         self.size += 1
@@ -147,14 +151,14 @@ class _ConditionParser:
         return lambda fields: compare(a(fields), b(fields))
 
     def term(self, node: ast.expr, depth: int) -> Term:
-        """A value: a field's, a constant, or a truth to compare."""
+        """Return the value of a node, as a function of a document's fields."""
         match node:
             case ast.Name(id=name):
                 field = self.name(name)
                 self.names[field] = None
                 return lambda fields: _value(fields, field)
             case ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
-                return self.truth(node, self.below(depth))
+                return self.truth(node, self.next_depth(depth))
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 many = tuple(self.constant(part) for part in parts)
                 return lambda fields: many
@@ -162,7 +166,7 @@ class _ConditionParser:
         return lambda fields: constant
 
     def name(self, name: str) -> str:
-        """A field's name, as it stood in backquotes."""
+        """Return a field's name as it stood in backquotes."""
         number = name.removeprefix("quoted_field_")
         is_quoted = number != name and number.isdecimal() and int(number) < len(self.quoted)
         return self.quoted[int(number)] if is_quoted else name
@@ -177,36 +181,36 @@ class _ConditionParser:
         grammar = "fields, constants, comparisons, and, or, not, lists of constants"
         return self.refuse(grammar, repr(part[:40]))
 
-    def below(self, depth: int) -> int:
+    def next_depth(self, depth: int) -> int:
         if depth == 0:
-            self.refuse(f"at most {DEEPEST} levels", "more")
+            self.refuse(f"at most {MAX_CONDITION_DEPTH} levels", "more")
         return depth - 1
 
-    def shown(self) -> str:
+    def preview(self) -> str:
         return repr(self.text if len(self.text) <= 80 else self.text[:77] + "...")
 
     def refuse(self, expected: str, got: str) -> NoReturn:
-        raise UsageError(f"expected {expected} in a condition, got {got} in {self.shown()}")
+        raise UsageError(f"expected {expected} in a condition, got {got} in {self.preview()}")
 
 
-def short(value: object) -> str:
-    """A value as errors show it, however long it is.
+def short_repr(value: object) -> str:
+    """Return a value as errors show it, cut if it is long.
 
     Examples
     --------
-    >>> short("a b"), short("a" * 1000)[-5:], short(10**5000)
+    >>> short_repr("a b"), short_repr("a" * 1000)[-5:], short_repr(10**5000)
     ("'a b'", 'aa...', 'a huge number')
     """
     if isinstance(value, int) and abs(value) > 10**20:
         return "a huge number"
     try:
-        return cut(repr(value).replace("\n", " "))
+        return cut_text(repr(value).replace("\n", " "))
     except ValueError:  # Python does not print numbers of more than 4,300 digits
         return f"a {type(value).__name__} with huge numbers"
 
 
-def cut(text: str) -> str:
-    """The beginning of a text, where it is long."""
+def cut_text(text: str) -> str:
+    """Return a text, cut if it is long."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -214,35 +218,46 @@ def _value(fields: Fields, name: str) -> Any:
     value = fields.get(name, ABSENT)
     if isinstance(value, np.ndarray):
         raise DataError(
-            f"expected text, numbers or lists in the field {name!r}, got the array {short(value)}"
+            f"expected text, numbers or lists in the field {name!r}, got the array {short_repr(value)}"
         )
     return ABSENT if isinstance(value, float) and value != value else value  # NaN of data frames
 
 
-def _truth(value: Any) -> bool:
+class _TruthNames(ast.NodeTransformer):
+    """Reads true and false as YAML and JSON write them."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return a constant for true and false, other names as they are."""
+        is_truth_value = node.id in ("true", "false")
+        return ast.copy_location(ast.Constant(node.id == "true"), node) if is_truth_value else node
+
+
+def _is_true(value: Any) -> bool:
     try:
         return value is not ABSENT and bool(value)
     except (TypeError, ValueError):
-        raise DataError(f"expected a field that is true or false, got {short(value)}") from None
+        raise DataError(
+            f"expected a field that is true or false, got {short_repr(value)}"
+        ) from None
 
 
-def _every(parts: Sequence[Truth]) -> Truth:
-    if len(parts) == 2:  # as most do, at half the time
+def _all(parts: Sequence[Truth]) -> Truth:
+    if len(parts) == 2:  # the usual case, in half the time
         one, other = parts
         return lambda fields: one(fields) and other(fields)
     return lambda fields: all(part(fields) for part in parts)
 
 
-def _some(parts: Sequence[Truth]) -> Truth:
+def _any(parts: Sequence[Truth]) -> Truth:
     return lambda fields: any(part(fields) for part in parts)
 
 
-def _is_many(value: Any) -> TypeGuard[Many]:
+def _is_list(value: Any) -> TypeGuard[ValueList]:
     return isinstance(value, list | tuple | set | frozenset)
 
 
 def _equals(name: str, constant: Any) -> Truth:
-    """The most frequent comparison."""
+    """Return the comparison of a field with a constant, the most frequent one, made fast."""
 
     def meets(fields: Fields) -> bool:
         value = fields.get(name, ABSENT)
@@ -251,18 +266,18 @@ def _equals(name: str, constant: Any) -> Truth:
     return meets
 
 
-def _comparing(compare: Callable[[Any, Any], Any]) -> Compare:
-    """A comparison that an absent value never meets, and one of several values is enough to."""
+def _make_comparison(compare: Callable[[Any, Any], Any]) -> Compare:
+    """Return a comparison that an absent value never meets, and that one of several values can meet."""
 
     def one(a: Any, b: Any) -> bool:
         if a is ABSENT or b is ABSENT:
             return False
-        if _is_many(a) and _is_many(b):
+        if _is_list(a) and _is_list(b):
             spend(len(a) + len(b))
             a, b = list(a), list(b)
-        elif _is_many(a):
+        elif _is_list(a):
             return any(one(x, b) for x in _single_values(a))
-        elif _is_many(b):
+        elif _is_list(b):
             return any(one(a, x) for x in _single_values(b))
         try:
             return bool(compare(a, b))
@@ -276,31 +291,31 @@ def _comparing(compare: Callable[[Any, Any], Any]) -> Compare:
     return one
 
 
-_equal = _comparing(operator.eq)
+_equal = _make_comparison(operator.eq)
 
 
 def _is_in(a: Any, b: Any) -> bool:
-    """One of a's values is one of b's; text is in text that contains it."""
+    """Whether one of a's values is one of b's; text is in text that contains it."""
     if a is ABSENT or b is ABSENT:
         return False
-    if _is_many(a) and _is_many(b):
-        return _share_a_value(a, b)
-    if _is_many(a):
+    if _is_list(a) and _is_list(b):
+        return _have_common_value(a, b)
+    if _is_list(a):
         return any(_is_in(x, b) for x in _single_values(a))
     if isinstance(a, str) and isinstance(b, str):
-        spend((len(a) + len(b)) // CHARACTERS_A_STEP)
+        spend((len(a) + len(b)) // CHARACTERS_PER_STEP)
         return a in b
     return _equal(a, b)
 
 
-def _share_a_value(a: Many, b: Many) -> bool:
+def _have_common_value(a: ValueList, b: ValueList) -> bool:
     """Whether a value of a equals one of b; lists in lists are taken apart.
 
     Plain values are compared by their hashes, which agree where values are equal (1, 1.0 and True);
     others, such as mappings, one by one.
     """
-    plain_a, odd_a = _plain_and_odd(a)
-    plain_b, odd_b = _plain_and_odd(b)
+    plain_a, odd_a = _split_by_hashability(a)
+    plain_b, odd_b = _split_by_hashability(b)
     if not plain_a.isdisjoint(plain_b):
         return True
     spend(len(odd_a) * (len(plain_b) + len(odd_b)) + len(plain_a) * len(odd_b))
@@ -309,42 +324,42 @@ def _share_a_value(a: Many, b: Many) -> bool:
     )
 
 
-def _plain_and_odd(many: Many) -> tuple[set[Any], list[Any]]:
-    """The values of a list, and of lists in it: those of plain types, and the others."""
+def _split_by_hashability(many: ValueList) -> tuple[set[Any], list[Any]]:
+    """Return the values of a list, and of lists in it: those of plain types, and the others."""
     plain: set[Any] = set()
     odd: list[Any] = []
     for value in _single_values(many):
-        if type(value) not in _PLAIN:
+        if type(value) not in _PLAIN_TYPES:
             odd.append(value)
         elif value == value:  # NaN equals nothing
             plain.add(value)
     return plain, odd
 
 
-def _single_values(many: Many) -> Iterator[Any]:
-    """The values of a list, and of lists in it, however deep they are."""
+def _single_values(many: ValueList) -> Iterator[Any]:
+    """Yield the values of a list, and of lists in it at any depth."""
     todo = [many]
     while todo:
         values = todo.pop()
         spend(len(values))
         for value in values:
-            if _is_many(value):
+            if _is_list(value):
                 todo.append(value)
             else:
                 yield value
 
 
-def _opposite(compare: Compare) -> Compare:
+def _negate(compare: Compare) -> Compare:
     return lambda a, b: a is not ABSENT and b is not ABSENT and not compare(a, b)
 
 
 _COMPARE: dict[type[ast.cmpop], Compare] = {
     ast.Eq: _equal,
-    ast.NotEq: _opposite(_equal),
-    ast.Lt: _comparing(operator.lt),
-    ast.LtE: _comparing(operator.le),
-    ast.Gt: _comparing(operator.gt),
-    ast.GtE: _comparing(operator.ge),
+    ast.NotEq: _negate(_equal),
+    ast.Lt: _make_comparison(operator.lt),
+    ast.LtE: _make_comparison(operator.le),
+    ast.Gt: _make_comparison(operator.gt),
+    ast.GtE: _make_comparison(operator.ge),
     ast.In: _is_in,
-    ast.NotIn: _opposite(_is_in),
+    ast.NotIn: _negate(_is_in),
 }

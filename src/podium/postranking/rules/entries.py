@@ -9,18 +9,19 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from podium.errors import PodiumError, UnknownNameError, UsageError
-from podium.postranking.rules.conditions import cut, short
+from podium.postranking.rules.conditions import cut_text, short_repr
 from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.plain_yaml import UnquotedScalar, YamlMapping
 from podium.postranking.rules.rule import Rule, counts
-from podium.postranking.rules.selectors import Document, Each, Selector, Where
+from podium.postranking.rules.selectors import Each, Selector, Where
+from podium.typing import Document
 
 PARTS = ("first", "second")
-"""What the documents of a rule with two roles are called."""
+"""The keys of the documents of a rule with two roles."""
 CHOOSERS = ("docs", "where", "each")
-"""How the documents of the other rules are chosen."""
+"""The keys that select the documents of other rules."""
 COMMON = tuple(own.name for own in fields(Rule))
-"""What every rule may have."""
+"""The keys that every rule may have."""
 TEXTS, DATES = ("query", "pattern", "name"), ("starts", "ends")
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -33,7 +34,7 @@ Ids = Callable[[str], Document]
 
 
 class RuleEntryError(Exception):
-    """What is wrong with a rule, and on which line."""
+    """An error in the entry of a rule, and its line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         self.line = line
@@ -46,7 +47,7 @@ def read_entry(entry: Any, ids: Ids) -> Rule:
 
 
 class _RuleEntryReader:
-    """One entry of a rule file, from keys to a rule."""
+    """Reads one entry of a rule file, from keys to a rule."""
 
     def __init__(self, entry: Any, ids: Ids) -> None:
         if not isinstance(entry, Mapping):
@@ -94,7 +95,7 @@ class _RuleEntryReader:
         return RULES[name]
 
     def documents(self, kind: type[Rule]) -> dict[str, Selector]:
-        """The selectors by the rule's own names."""
+        """Return the selectors by the names of the rule's fields."""
         if len(kind.roles) == 2:
             return {role: self.part(kind, key) for role, key in zip(kind.roles, PARTS, strict=True)}
         allowed = choosers_of(kind)
@@ -108,7 +109,7 @@ class _RuleEntryReader:
         return {kind.roles[0]: self.selector(choosers[0], self.entry[choosers[0]])}
 
     def part(self, kind: type[Rule], key: str) -> Selector:
-        """A role of two: ids, or where they are chosen by."""
+        """Return the selector of one of two roles: ids, or where."""
         value = self.entry.get(key)
         if key not in self.entry:
             self.refuse(f"expected {' and '.join(PARTS)} in a {kind.kind} rule, got no {key}")
@@ -153,7 +154,7 @@ class _RuleEntryReader:
         return self.truth(key, value) if key == "hard" else self.number(key, value)
 
     def text(self, key: str, value: Any, what: str = "text") -> str:
-        """Text as it is written; a number or a truth value of a mapping as YAML writes it."""
+        """Return text as it is written; numbers and truth values of a mapping as YAML writes them."""
         if isinstance(value, UnquotedScalar):
             if value in ("", "~", "null", "Null", "NULL"):
                 self.refuse(
@@ -212,12 +213,12 @@ class _RuleEntryReader:
 
 
 def choosers_of(kind: type[Rule]) -> tuple[str, ...]:
-    """The keys that choose the documents of a rule with one role."""
+    """Return the keys that select the documents of a rule with one role."""
     return CHOOSERS if kind.grouped else CHOOSERS[:2]
 
 
 def keys_of(kind: type[Rule]) -> list[str]:
-    """Every key an entry of this kind may have."""
+    """Return every key that an entry of this kind may have."""
     own = [f.name for f in fields(kind) if f.name not in kind.roles]
     documents = PARTS if len(kind.roles) == 2 else choosers_of(kind)
     return ["rule", *documents, *own]
@@ -228,12 +229,12 @@ def describe_value(value: Any) -> str:
     if value is None or (isinstance(value, UnquotedScalar) and not value):
         return "nothing"
     if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):
-        return cut(str(value))
-    return short(str(value) if isinstance(value, str) else value)
+        return cut_text(str(value))
+    return short_repr(str(value) if isinstance(value, str) else value)
 
 
 def rule_entry(rule: Rule) -> dict[str, Any]:
-    """A rule as a record of a file; what is as usual is left out."""
+    """Return a rule as a record of a file; defaults are left out."""
     if RULES.get(rule.kind) is not type(rule):
         raise UsageError(f"expected a rule of podium.postranking.RULES, got {rule!r}")
     entry: dict[str, Any] = {"rule": rule.kind, **dict(_document_keys(rule))}

@@ -1,4 +1,4 @@
-"""Rules in files: YAML that people write, read without executing any of it."""
+"""Rule files: YAML that people write; nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from podium.data.files import Path_, atomic_writer, read_blocks
+from podium.data.atomic_files import atomic_writer
+from podium.data.text_files import read_blocks
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.rules.conditions import short
+from podium.postranking.rules.conditions import short_repr
 from podium.postranking.rules.entries import (
     Ids,
     RuleEntryError,
@@ -19,7 +20,7 @@ from podium.postranking.rules.entries import (
     rule_entry,
 )
 from podium.postranking.rules.plain_yaml import (
-    LARGEST,
+    MAX_YAML_BYTES,
     YamlList,
     YamlMapping,
     parse_yaml,
@@ -27,6 +28,7 @@ from podium.postranking.rules.plain_yaml import (
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import check_rules
 from podium.postranking.work_budget import check_time
+from podium.typing import Path_
 
 VERSION = 1
 
@@ -38,33 +40,33 @@ class RuleFile:
     rules: tuple[Rule, ...]
     lines: tuple[int, ...]
     errors: tuple[DataError, ...] = ()
-    """What is wrong with the entries that are no rules."""
+    """The errors of the entries that are no rules."""
     entries: int = 0
-    """How many there are, of rules and others."""
+    """The number of entries, with those that are no rules."""
 
 
 def read_rules(path: Path_, *, ids: Ids = str) -> tuple[Rule, ...]:
-    """The rules of a YAML file; see the page on post-ranking for its format.
+    """Read the rules of a YAML file; see the page on post-ranking for its format.
 
     Ids are text as it is written: ``docs: 007`` is the document "007".
 
     Parameters
     ----------
     path
-        Such as ``rules.yaml``.
+        The file, such as ``rules.yaml``.
     ids
-        What makes a document of the text of an id, such as ``int`` where documents are numbers.
+        A function from the text of an id to a document, such as ``int`` if documents are numbers.
     """
     return _require_rules(read_rule_file(path, ids=ids))
 
 
 def read_rule_file(path: Path_, *, ids: Ids = str) -> RuleFile:
-    """The rules of a file with their lines, and everything that is wrong with the others."""
+    """Read the rules of a file with their lines, and the errors of all other entries."""
     name, data = os.fspath(path), b""
     try:
         for block in read_blocks(name):
             data += block.tobytes()
-            if len(data) > LARGEST:
+            if len(data) > MAX_YAML_BYTES:
                 break
     except FileNotFoundError:
         raise FileNotFoundError(f"cannot read {name}: there is no such file") from None
@@ -72,7 +74,7 @@ def read_rule_file(path: Path_, *, ids: Ids = str) -> RuleFile:
 
 
 def rules_from(mapping: Mapping[str, Any], *, ids: Ids = str) -> tuple[Rule, ...]:
-    """The rules of a mapping as a rule file has it, such as JSON from elsewhere.
+    """Return the rules of a mapping in the form of a rule file, such as JSON.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def rules_from(mapping: Mapping[str, Any], *, ids: Ids = str) -> tuple[Rule, ...
 
 
 def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[Rule, ...]:
-    """The rules of a file's text; errors call it by its name.
+    """Return the rules of a file's text; errors use the name of the file.
 
     Examples
     --------
@@ -94,16 +96,16 @@ def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[
 
 
 def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:
-    """Rules as the records of a file, which `rules_from` reads; what is as usual is left out."""
+    """Return rules as records, which `rules_from` reads; defaults are left out."""
     return [rule_entry(rule) for rule in check_rules(rules)]
 
 
 def rules_text(rules: Iterable[Rule]) -> str:
-    """Rules as the text of a YAML file."""
+    """Return rules as the text of a YAML file."""
     records = rule_records(rules)
     if not records:
         return _dump({"version": VERSION, "rules": []})
-    # A rule at a time: a service that has no time left can stop in between.
+    # One rule at a time, so that a service without time left can stop in between.
     return _dump({"version": VERSION}) + "rules:\n" + "".join(_dump([one]) for one in records)
 
 
@@ -120,7 +122,7 @@ def write_rules(rules: Iterable[Rule], path: Path_) -> None:
 
 
 def _require_rules(file: RuleFile) -> tuple[Rule, ...]:
-    """The rules of a file with nothing wrong in it."""
+    """Return the rules of a file; raise its first error, if any."""
     if file.errors:
         raise file.errors[0]
     return file.rules
@@ -136,10 +138,10 @@ def _encode(text: str) -> bytes:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Text with line breaks and the like in double quotes, the only ones that keep it."""
+    """Writes text with line breaks and the like in double quotes, the only ones that keep it."""
 
     def represent_str(self, text: str) -> yaml.ScalarNode:
-        """Text as a scalar."""
+        """Return text as a scalar."""
         style = None if text.isprintable() else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -167,7 +169,7 @@ def _line(items: Sequence[Any], number: int) -> int | None:
 
 
 def _entries(tree: Any, path: str | None) -> Sequence[Any]:
-    """The list under ``rules``."""
+    """Return the list under ``rules``."""
     if not isinstance(tree, Mapping):
         raise DataError(
             "expected version: 1 and a list of rules, got something else", path=path, line=1
@@ -179,7 +181,7 @@ def _entries(tree: Any, path: str | None) -> Sequence[Any]:
             raise DataError(text, path=path, line=lines.get(key))
     version = tree.get("version")
     if version is None or (version if type(version) is int else str(version)) not in (1, "1"):
-        got = "none" if version is None else short(version)
+        got = "none" if version is None else short_repr(version)
         raise DataError(
             f"expected version: {VERSION}, got {got}", path=path, line=lines.get("version")
         )

@@ -1,13 +1,17 @@
-"""The rules people put on a list: each a frozen value, soft with a weight or hard."""
+"""The kinds of rules: TopK, NotTopK, Pin, Before, Together, Apart, AtMost, AtLeast and Hide.
+
+Each rule is a frozen value. A soft rule adds preferences by its weight, a hard one adds constraints.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from podium.plugins import Registry, subclasses_of
+from podium.postranking.methods.preferences import Preferences
 from podium.postranking.places.constraints import (
     ApartConstraint,
     BeforeConstraint,
@@ -17,12 +21,8 @@ from podium.postranking.places.constraints import (
     TogetherConstraint,
     WindowConstraint,
 )
-from podium.postranking.rules.rule import FromOne, FromZero, Rule, ids
-from podium.postranking.rules.selectors import Selector, show
-
-if TYPE_CHECKING:
-    from podium.postranking.binding import BoundRule
-    from podium.postranking.methods.preferences import Preferences
+from podium.postranking.rules.rule import BoundRule, FromOne, FromZero, Rule
+from podium.postranking.rules.selectors import Selector, ids, show
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,24 +43,24 @@ class TopK(Rule):
     doc: Selector
     k: FromOne
 
-    def idle(self, bound: BoundRule) -> str:
-        """All documents are in the top n."""
-        return super().idle(bound) or _all_top(self.k, bound)
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return a reason if k is at least n: all documents are in the top k."""
+        return super().reason_idle(bound_rule) or _all_in_top(self.k, bound_rule)
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places below k of the lowest."""
-        return max((max(at - self.k, 0) for at in bound.places(place)), default=0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places below k the lowest document stands."""
+        return max((max(at - self.k, 0) for at in bound_rule.places(place)), default=0)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """Each from 1 to k."""
-        if bound.hidden:
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield the window 1..k for each document."""
+        if bound_rule.hidden:
             yield ImpossibleConstraint()
-        for row in bound.rows:
+        for row in bound_rule.rows:
             yield WindowConstraint(row, 1, self.k)
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """Above those at ranks k and below."""
-        preferences.promote(bound.rows, self.k, self.weight)
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Prefer its documents to those at ranks k and below."""
+        preferences.promote(bound_rule.rows, self.k, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,23 +76,23 @@ class NotTopK(Rule):
     doc: Selector
     k: FromOne
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places short of k + 1 of the highest."""
-        return max((max(self.k + 1 - place[row], 0) for row in bound.rows), default=0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places above k + 1 the highest document stands."""
+        return max((max(self.k + 1 - place[row], 0) for row in bound_rule.rows), default=0)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """Each below k."""
-        for row in bound.rows:
-            yield WindowConstraint(row, self.k + 1, bound.n)
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield the window k + 1..n for each document."""
+        for row in bound_rule.rows:
+            yield WindowConstraint(row, self.k + 1, bound_rule.n)
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """Below those at ranks up to k."""
-        preferences.demote(bound.rows, self.k, self.weight)
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Prefer documents at ranks up to k to its documents."""
+        preferences.demote(bound_rule.rows, self.k, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
 class Pin(Rule):
-    """A document at a position, counted from 1.
+    """A document stands at a position, counted from 1.
 
     Soft, it is preferred to those at this rank and below, counted without it, and those above to it.
     """
@@ -102,25 +102,28 @@ class Pin(Rule):
     doc: Selector
     position: FromOne
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places from the position."""
-        return max((abs(at - self.position) for at in bound.places(place)), default=0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places the document stands from the position."""
+        return max((abs(at - self.position) for at in bound_rule.places(place)), default=0)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """The position."""
-        if bound.hidden:
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield the window of one place."""
+        if bound_rule.hidden:
             yield ImpossibleConstraint()
-        for row in bound.rows:
+        for row in bound_rule.rows:
             yield WindowConstraint(row, self.position, self.position)
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """Both ways to the position."""
-        preferences.pin(bound.rows, self.position, self.weight)
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Prefer the document to those below the position, and those above to it."""
+        preferences.pin(bound_rule.rows, self.position, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
 class Before(Rule):
-    """Document a before document b; of several, each a before each b. Soft, pairs of their own."""
+    """Document a stands before document b; of several, each a before each b.
+
+    Soft, it adds a preference pair for each a and b.
+    """
 
     kind: ClassVar[str] = "before"
     roles: ClassVar[tuple[str, ...]] = ("a", "b")
@@ -134,53 +137,53 @@ class Before(Rule):
         if both:
             self._refuse("different documents", show(min(both, key=show)) + " on both sides")
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places from the lowest a up to the highest b."""
-        first, second = bound.parts
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places the lowest a stands below the highest b."""
+        first, second = bound_rule.parts
         if not first or not second:
             return 0
         lowest, highest = max(place[row] for row in first), min(place[row] for row in second)
         # No document is before itself.
         return max(lowest - highest, int(lowest == highest))
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """All of the first above all of the second."""
-        first, second = bound.parts
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield that all a stand before all b."""
+        first, second = bound_rule.parts
         if first and second:
             yield BeforeConstraint(first, second)
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """A pair of its own for each two."""
-        first, second = bound.parts
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Prefer each a to each b."""
+        first, second = bound_rule.parts
         preferences.before(first, second, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
 class Together(Rule):
-    """Documents side by side. Soft, a spring between their scores, convex as the rest."""
+    """Documents stand side by side. Soft, it is a spring between their scores, convex as the rest."""
 
     kind: ClassVar[str] = "together"
     roles: ClassVar[tuple[str, ...]] = ("docs",)
     grouped: ClassVar[bool] = True
     docs: Selector
 
-    def idle(self, bound: BoundRule) -> str:
-        """One document is beside itself."""
-        return super().idle(bound) or _alone(bound)
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return a reason if the list has one of the documents only."""
+        return super().reason_idle(bound_rule) or _reason_single(bound_rule)
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Strangers among them."""
-        places = [place[row] for row in bound.rows]
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many other documents stand among them."""
+        places = [place[row] for row in bound_rule.rows]
         return max(places) - min(places) + 1 - len(places) if places else 0
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """Side by side."""
-        if len(bound.rows) > 1:
-            yield TogetherConstraint(bound.rows)
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield that the documents stand side by side."""
+        if len(bound_rule.rows) > 1:
+            yield TogetherConstraint(bound_rule.rows)
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """A spring."""
-        preferences.spring(bound.rows, self.weight)
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Add a spring between the scores."""
+        preferences.spring(bound_rule.rows, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,27 +201,27 @@ class Apart(Rule):
     docs: Selector
     gap: FromOne = 1
 
-    def idle(self, bound: BoundRule) -> str:
-        """One document is near nothing."""
-        return super().idle(bound) or _alone(bound)
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return a reason if the list has one of the documents only."""
+        return super().reason_idle(bound_rule) or _reason_single(bound_rule)
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places missing between the nearest two."""
-        places = sorted(place[row] for row in bound.rows)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places are missing between the nearest two."""
+        places = sorted(place[row] for row in bound_rule.rows)
         nearest = min((b - a for a, b in pairwise(places)), default=self.gap + 1)
         return max(self.gap + 1 - nearest, 0)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """Every two of them."""
-        if len(bound.rows) > 1:
-            yield ApartConstraint(bound.rows, self.gap)
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield that every two stand apart."""
+        if len(bound_rule.rows) > 1:
+            yield ApartConstraint(bound_rule.rows, self.gap)
 
-    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
-        """Up or down to places far enough apart."""
+    def choose(self, bound_rule: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
+        """Promote or demote documents to places that are far enough apart."""
         place = {row: at for at, row in enumerate(order, start=1)}
-        rows = sorted(bound.rows, key=place.__getitem__)
+        rows = sorted(bound_rule.rows, key=place.__getitem__)
         for row, target in zip(
-            rows, self._spread([place[row] for row in rows], bound.n), strict=True
+            rows, self._spread([place[row] for row in rows], bound_rule.n), strict=True
         ):
             if target > place[row]:
                 preferences.demote((row,), target - 1, self.weight)
@@ -226,7 +229,7 @@ class Apart(Rule):
                 preferences.promote((row,), target, self.weight)
 
     def _spread(self, places: Sequence[int], n: int) -> list[int]:
-        """Places no lower than these, `gap` apart; raised where the list ends before they do."""
+        """Return places no higher than these and `gap` apart, moved up if the list ends before them."""
         targets: list[int] = []
         for place in places:
             targets.append(max(place, targets[-1] + self.gap + 1) if targets else place)
@@ -253,27 +256,27 @@ class AtMost(Rule):
     m: FromZero
     k: FromOne
 
-    def idle(self, bound: BoundRule) -> str:
-        """More than m cannot be there."""
-        most = min(self.k, len(bound.rows))
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return a reason if no more than m of the group can be in the top k."""
+        most = min(self.k, len(bound_rule.rows))
         few = f"no more than {most} of the group can be in the top {self.k}"
-        return super().idle(bound) or (few if most <= self.m else "")
+        return super().reason_idle(bound_rule) or (few if most <= self.m else "")
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Documents too many."""
-        return max(sum(place[row] <= self.k for row in bound.rows) - self.m, 0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many documents are too many in the top k."""
+        return max(sum(place[row] <= self.k for row in bound_rule.rows) - self.m, 0)
 
-    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """All but the first m."""
-        return (tuple(sorted(bound.rows, key=place.__getitem__)[self.m :]),)
+    def movable(self, bound_rule: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Return all rows but the first m."""
+        return (tuple(sorted(bound_rule.rows, key=place.__getitem__)[self.m :]),)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """A count."""
-        yield CountConstraint(bound.rows, self.k, 0, self.m)
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield a count in the top k."""
+        yield CountConstraint(bound_rule.rows, self.k, 0, self.m)
 
-    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
-        """All but the first m are not top-k."""
-        rows = set(bound.rows)
+    def choose(self, bound_rule: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
+        """Demote all but the first m of the group."""
+        rows = set(bound_rule.rows)
         rest = [row for row in order if row in rows][self.m :]
         preferences.demote(tuple(rest), self.k, self.weight)
 
@@ -294,63 +297,67 @@ class AtLeast(Rule):
     m: FromOne
     k: FromOne
 
-    def idle(self, bound: BoundRule) -> str:
-        """All are in the top n."""
-        enough = len(bound.rows) >= self.m
-        return super().idle(bound) or (_all_top(self.k, bound) if enough else "")
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return a reason if the top k is the whole list and has enough of the group."""
+        enough = len(bound_rule.rows) >= self.m
+        return super().reason_idle(bound_rule) or (
+            _all_in_top(self.k, bound_rule) if enough else ""
+        )
 
-    def lacks(self, bound: BoundRule) -> bool:
-        """There are fewer than m."""
-        return len(bound.rows) < self.m
+    def lacks_documents(self, bound_rule: BoundRule) -> bool:
+        """Whether the list has fewer than m of the group."""
+        return len(bound_rule.rows) < self.m
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Documents too few."""
-        return max(self.m - sum(place[row] <= self.k for row in bound.rows), 0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many documents are too few in the top k."""
+        return max(self.m - sum(place[row] <= self.k for row in bound_rule.rows), 0)
 
-    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """The first m."""
-        return (tuple(sorted(bound.rows, key=place.__getitem__)[: self.m]),)
+    def movable(self, bound_rule: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Return the first m rows."""
+        return (tuple(sorted(bound_rule.rows, key=place.__getitem__)[: self.m]),)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """A count."""
-        yield CountConstraint(bound.rows, self.k, self.m, self.k)
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield a count in the top k."""
+        yield CountConstraint(bound_rule.rows, self.k, self.m, self.k)
 
-    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
-        """The first m are top-k."""
-        rows = set(bound.rows)
+    def choose(self, bound_rule: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
+        """Promote the first m of the group."""
+        rows = set(bound_rule.rows)
         first = [row for row in order if row in rows][: self.m]
         preferences.promote(tuple(first), self.k, self.weight)
 
 
 @dataclass(frozen=True, repr=False)
 class Hide(Rule):
-    """A document out of the list. Soft, at the end of it."""
+    """A document is not shown. Soft, it stands at the end of the list."""
 
     kind: ClassVar[str] = "hide"
     roles: ClassVar[tuple[str, ...]] = ("doc",)
     wishes: ClassVar[tuple[int, ...]] = (1,)
     doc: Selector
 
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """Places short of the end, where it is soft."""
-        last = bound.n - len(bound.rows) + 1
-        return max((max(last - place[row], 0) for row in bound.rows), default=0)
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return how many places above the end it stands, if the rule is soft."""
+        last = bound_rule.n - len(bound_rule.rows) + 1
+        return max((max(last - place[row], 0) for row in bound_rule.rows), default=0)
 
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """None: a hidden document is taken out before the others are placed."""
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield none: hidden documents are removed before the others are placed."""
         return iter(())
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """Below all others."""
-        preferences.demote(bound.rows, bound.n, self.weight)
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Prefer all other documents to its documents."""
+        preferences.demote(bound_rule.rows, bound_rule.n, self.weight)
 
 
-def _all_top(k: int, bound: BoundRule) -> str:
-    return f"all {bound.n} documents of the list are in the top {k}" if k >= bound.n else ""
+def _all_in_top(k: int, bound_rule: BoundRule) -> str:
+    return (
+        f"all {bound_rule.n} documents of the list are in the top {k}" if k >= bound_rule.n else ""
+    )
 
 
-def _alone(bound: BoundRule) -> str:
-    return "it names one document of the list only" if len(bound.rows) == 1 else ""
+def _reason_single(bound_rule: BoundRule) -> str:
+    return "it names one document of the list only" if len(bound_rule.rows) == 1 else ""
 
 
 RULES: Registry[type[Rule]] = Registry(

@@ -1,6 +1,6 @@
-"""YAML as text, lists and records, with the line of each: no tags, no anchors, nothing made of it.
+"""Plain YAML: text, lists and mappings with the line of each; no tags, no anchors, no types.
 
-What a scalar means is for the reader of its key to say: an id 007 stays 007, and the query no stays no.
+The reader of a key decides what its scalar means: an id 007 stays 007, and the query no stays no.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import yaml
 from podium.errors import DataError, MalformedLineError
 from podium.postranking.work_budget import check_time
 
-LARGEST, DEEPEST = 8 << 20, 6
+MAX_YAML_BYTES, MAX_YAML_DEPTH = 8 << 20, 6
 """Bytes and levels of a file; more is taken for a mistake."""
 
 HINTS = {
@@ -27,9 +27,9 @@ HINTS = {
     "expected ':'": "every line of a rule is key: value",
     "expected alphabetic": "text that starts with & or * stands in quotes",
 }
-"""What to look for where a YAML parser says this."""
+"""Hints by the message of the YAML parser."""
 
-# libyaml where PyYAML was built with it: ten times as fast.
+# libyaml, if PyYAML was built with it, is ten times as fast.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -58,7 +58,7 @@ class YamlList(list[Any]):
 
 
 def parse_yaml(data: bytes, path: str | None = None) -> Any:
-    """The one document of a YAML text.
+    """Return the one document of a YAML text.
 
     Examples
     --------
@@ -68,9 +68,10 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
     >>> tree["rules"][0].lines
     {'docs': 2, 'k': 3}
     """
-    if len(data) > LARGEST:
+    if len(data) > MAX_YAML_BYTES:
         raise DataError(
-            f"expected at most {LARGEST >> 20} MB of YAML, got {len(data):,} bytes", path=path
+            f"expected at most {MAX_YAML_BYTES >> 20} MB of YAML, got {len(data):,} bytes",
+            path=path,
         )
     try:
         text = data.decode("utf-8-sig")
@@ -99,7 +100,7 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
 
 
 class _YamlBuilder:
-    """Events to records, without recursion: no text is too deep to be refused."""
+    """Builds records from events without recursion, so that deep text is refused and not a crash."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -124,8 +125,8 @@ class _YamlBuilder:
         if isinstance(event, yaml.ScalarEvent):
             self.put(UnquotedScalar(event.value) if event.implicit[0] else event.value, line)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(self.open) == DEEPEST:
-                raise self.error(f"at most {DEEPEST} levels", "more", line)
+            if len(self.open) == MAX_YAML_DEPTH:
+                raise self.error(f"at most {MAX_YAML_DEPTH} levels", "more", line)
             kind = YamlMapping if isinstance(event, yaml.MappingStartEvent) else YamlList
             opened = kind(line)
             self.put(opened, line)
@@ -136,7 +137,7 @@ class _YamlBuilder:
             self.keys.pop()
 
     def put(self, value: Any, line: int) -> None:
-        """A value where it belongs: at the top, in a list, as a key or as what a key has."""
+        """Put a value where it belongs: at the top, in a list, as a key or as the value of a key."""
         if not self.open:
             if self.roots:
                 raise self.error("one document", "another one", line)

@@ -1,4 +1,4 @@
-"""What every rule has: a weight or the word hard, and when it holds."""
+"""The base class of rules, and bound rules: a rule on the rows of a list."""
 
 from __future__ import annotations
 
@@ -6,53 +6,42 @@ import datetime
 import fnmatch
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn, get_args, get_type_hints
+from typing import Annotated, ClassVar, NamedTuple, NoReturn, get_args, get_type_hints
 
 from podium.errors import UsageError
+from podium.postranking.methods.preferences import Preferences
 from podium.postranking.places.constraints import Constraint
-from podium.postranking.rules.conditions import short
-from podium.postranking.rules.selectors import (
-    BY_FIELD,
-    Document,
-    Each,
-    Selector,
-    Where,
-    frozen,
-    show,
-)
+from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.selectors import BY_FIELD, Each, Selector, Where, freeze, ids, show
 from podium.postranking.work_budget import spend
+from podium.typing import Document
 
-if TYPE_CHECKING:
-    from podium.postranking.binding import BoundRule
-    from podium.postranking.methods.preferences import Preferences
-
-
-LARGEST = 2**31 - 1
-"""Of counts and places; no list is longer."""
-HEAVIEST = 1e9
-"""Of weights; what is to count more is hard."""
+MAX_NUMBER = 2**31 - 1
+"""The largest count or place; no list is longer."""
+MAX_WEIGHT = 1e9
+"""The largest weight; a rule that must count more is hard."""
 MAX_PATTERN_LENGTH, MAX_QUERY_LENGTH = 1_000, 10_000
-"""Characters of a rule's pattern, and of its query."""
+"""Characters of a rule's pattern and of its query."""
 CHARACTERS_PER_STEP = 16
 """Characters that a pattern compares with a query in one step of `spend`."""
 
 
 @dataclass(frozen=True)
-class Whole:
-    """Whole numbers from `low`."""
+class WholeNumbers:
+    """The whole numbers from `low` to `high`."""
 
     low: int
-    high: int = LARGEST
+    high: int = MAX_NUMBER
 
     def __contains__(self, value: object) -> bool:
         return type(value) is int and self.low <= value <= self.high
 
 
-FromOne = Annotated[int, Whole(1)]
-FromZero = Annotated[int, Whole(0)]
+FromOne = Annotated[int, WholeNumbers(1)]
+FromZero = Annotated[int, WholeNumbers(0)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,9 +53,9 @@ class Rule(ABC):
     weight
         rho of a soft rule: how much it counts against the original order.
     hard
-        Whether it must hold; then its weight does not count.
+        Whether the rule must hold; then its weight does not count.
     name
-        What reports call it; what it says unless given.
+        The name of the rule in reports; by default the rule as text.
     query
         The text of the query it is for; upper and lower case and the number of spaces do not count.
     pattern
@@ -82,11 +71,11 @@ class Rule(ABC):
     roles: ClassVar[tuple[str, ...]]
     """The fields that name documents."""
     wishes: ClassVar[tuple[int, ...]] = (0,)
-    """Which way it moves the documents of each role: up -1, down 1, either 0."""
+    """The direction in which it moves the documents of each role: up -1, down 1, either 0."""
     chooses: ClassVar[bool] = False
-    """Whether, soft, it chooses documents from the order that the other rules give."""
+    """Whether a soft rule chooses documents from the order that the other rules give."""
     grouped: ClassVar[bool] = False
-    """Whether it may hold for each value of a field by itself (`Each`)."""
+    """Whether the rule takes `Each`: it then holds for each value of a field by itself."""
     _: KW_ONLY
     weight: float = 1.0
     hard: bool = False
@@ -99,11 +88,11 @@ class Rule(ABC):
 
     def __post_init__(self) -> None:
         for own in fields(self):
-            object.__setattr__(self, own.name, frozen(getattr(self, own.name)))
+            object.__setattr__(self, own.name, freeze(getattr(self, own.name)))
         self._check()
 
     def _check(self) -> None:
-        """Raise a `UsageError` on what it cannot be."""
+        """Raise a `UsageError` if a field of the rule is wrong."""
         for selector in self.selectors:
             self._check_documents(selector)
         for what, whole in counts(type(self)).items():
@@ -114,9 +103,9 @@ class Rule(ABC):
                 self._refuse(f"{what} of {whole.low} or more", value, hint)
         weight = self.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            raise UsageError(f"expected a number as weight of {self}, got {short(weight)}")
-        if not 0 <= weight <= HEAVIEST:  # nor is NaN
-            self._refuse("a weight of 0 or more", weight, f"at most {HEAVIEST:g}")
+            raise UsageError(f"expected a number as weight of {self}, got {short_repr(weight)}")
+        if not 0 <= weight <= MAX_WEIGHT:  # nor is NaN
+            self._refuse("a weight of 0 or more", weight, f"at most {MAX_WEIGHT:g}")
         self._check_words()
         self._check_dates()
 
@@ -133,7 +122,7 @@ class Rule(ABC):
         except TypeError:
             raise UsageError(
                 f"expected an id, ids, Where or Each as documents of a {self.kind} rule, "
-                f"got {short(selector)}"
+                f"got {short_repr(selector)}"
             ) from None
         if not several or None in several:
             self._refuse("documents", "none")
@@ -144,7 +133,7 @@ class Rule(ABC):
         for what in ("name", "query", "pattern"):
             value = getattr(self, what)
             if not isinstance(value, str) and not (value is None and what != "name"):
-                self._refuse(f"text as {what}", short(value))
+                self._refuse(f"text as {what}", short_repr(value))
         for what, most in (("pattern", MAX_PATTERN_LENGTH), ("query", MAX_QUERY_LENGTH)):
             n_characters = len(getattr(self, what) or "")
             if n_characters > most:
@@ -152,20 +141,20 @@ class Rule(ABC):
         if self.query is not None and self.pattern is not None:
             self._refuse("a query or a pattern", "both")
         if not isinstance(self.hard, bool):
-            self._refuse("hard to be True or False", short(self.hard))
-        if type(self.priority) is not int or abs(self.priority) > LARGEST:
-            self._refuse("a whole number as priority", short(self.priority))
+            self._refuse("hard to be True or False", short_repr(self.hard))
+        if type(self.priority) is not int or abs(self.priority) > MAX_NUMBER:
+            self._refuse("a whole number as priority", short_repr(self.priority))
 
     def _check_dates(self) -> None:
         for what in ("starts", "ends"):
             value = getattr(self, what)
             if value is not None and type(value) is not datetime.date:
-                self._refuse(f"a datetime.date as {what}", short(value))
+                self._refuse(f"a datetime.date as {what}", short_repr(value))
         if self.starts is not None and self.ends is not None and self.ends < self.starts:
             self._refuse("an end after the start", f"{self.starts} to {self.ends}")
 
     def _refuse(self, expected: str, got: object, hint: str = "") -> NoReturn:
-        got_text = got if isinstance(got, str) and not hint else short(got)
+        got_text = got if isinstance(got, str) and not hint else short_repr(got)
         raise UsageError(f"expected {expected}{hint and f' ({hint})'} in {self}, got {got_text}")
 
     def reason_off(self, query: str | None, today: datetime.date) -> str:
@@ -173,9 +162,11 @@ class Rule(ABC):
         reason = self.reason_off_today(today)
         if reason:
             return reason
-        if self.query is not None and (query is None or plain(query) != plain(self.query)):
+        if self.query is not None and (
+            query is None or normalise_query(query) != normalise_query(self.query)
+        ):
             return f"is for the query {self.query!r}"
-        if self.pattern is not None and (query is None or not matches(self.pattern, query)):
+        if self.pattern is not None and (query is None or not matches_pattern(self.pattern, query)):
             return f"is for queries like {self.pattern!r}"
         return ""
 
@@ -189,26 +180,28 @@ class Rule(ABC):
 
     @cached_property
     def selectors(self) -> tuple[Selector, ...]:
-        """What chooses the documents it names, one for each role they play."""
+        """The selectors of its documents, one for each role."""
         return tuple(getattr(self, role) for role in self.roles)
 
     @cached_property
-    def named(self) -> tuple[Document, ...]:
-        """The documents it names by id, in all their roles."""
+    def named_docs(self) -> tuple[Document, ...]:
+        """The documents that it names by id, in all roles."""
         return tuple(doc for selector in self.selectors for doc in ids(selector))
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """What it says of places: k, m, gap, position."""
-        return tuple(getattr(self, name) for name in _own(type(self)) if name not in self.roles)
+        """Its numbers: k, m, gap, position."""
+        return tuple(
+            getattr(self, name) for name in _own_fields(type(self)) if name not in self.roles
+        )
 
     @property
     def label(self) -> str:
-        """Its name, or what it says."""
+        """Its name, or the rule as text."""
         return self.name or str(self)
 
     def __str__(self) -> str:
-        own = [show(getattr(self, name)) for name in _own(type(self))]
+        own = [show(getattr(self, name)) for name in _own_fields(type(self))]
         return f"{type(self).__name__}({', '.join(own)})"
 
     def __repr__(self) -> str:
@@ -216,72 +209,112 @@ class Rule(ABC):
                 if f.kw_only and getattr(self, f.name) != f.default]  # fmt: skip
         return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
-    def idle(self, bound: BoundRule) -> str:
-        """Why it changes nothing on this list, whatever its order; nothing where it may."""
+    def reason_idle(self, bound_rule: BoundRule) -> str:
+        """Return why the rule changes nothing on this list in any order; empty if it may change it."""
         return "" if self.hard or self.weight > 0 else "its weight is 0"
 
-    def lacks(self, bound: BoundRule) -> bool:
-        """Whether the list has too few of its documents for it to hold, whatever their order."""
+    def lacks_documents(self, bound_rule: BoundRule) -> bool:
+        """Whether the list has too few of its documents for it to hold in any order."""
         return False
 
     @abstractmethod
-    def slack(self, bound: BoundRule, place: Sequence[int]) -> int:
-        """By how much it is violated, 0 where it holds; place[row] counts from 1."""
+    def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
+        """Return by how much the rule is violated, 0 if it holds; place[row] counts from 1."""
 
-    def movable(self, bound: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """The rows it may have moved, one part for each role, where row i went to place[i]."""
-        return bound.parts
+    def movable(self, bound_rule: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Return the rows that it may have moved, one part per role, if row i went to place[i]."""
+        return bound_rule.parts
 
     @abstractmethod
-    def constraints(self, bound: BoundRule) -> Iterator[Constraint]:
-        """What it demands of places when it is hard."""
+    def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
+        """Yield the constraints on places of a hard rule."""
 
-    def prefer(self, bound: BoundRule, preferences: Preferences) -> None:
-        """Add what it wishes when it is soft, from the original order."""
+    def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
+        """Add the preferences of a soft rule, from the original order."""
         return
 
-    def choose(self, bound: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
-        """Add what it wishes when it is soft, of documents chosen from the order so far."""
+    def choose(self, bound_rule: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
+        """Add the preferences of a soft rule for documents that it chooses from the order so far."""
         return
+
+
+class BoundRule(NamedTuple):
+    """A rule on a list of n documents: the rows that it names, one part for each of its roles.
+
+    `absent` are documents that it names by id and that are not in the list. `hidden` says whether
+    another rule hides a document that it names by id.
+    """
+
+    rule: Rule
+    parts: tuple[tuple[int, ...], ...]
+    n: int
+    absent: tuple[Document, ...] = ()
+    hidden: bool = False
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows of its first role."""
+        return self.parts[0]
+
+    def sort_key(self) -> tuple[object, ...]:
+        """Return a key that differs from that of every rule that acts otherwise."""
+        return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
+
+    def restrict(self, new_row: Mapping[int, int]) -> BoundRule:
+        """Return the rule on the documents that have a new row, with the new rows."""
+        parts = tuple(tuple(new_row[row] for row in rows if row in new_row) for rows in self.parts)
+        by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
+        lost = sum(map(len, parts)) < sum(map(len, self.parts))
+        return self._replace(parts=parts, n=len(new_row), hidden=by_id and lost)
+
+    def places(self, place: Sequence[int]) -> list[int]:
+        """Return the places of its documents; hidden and absent ones stand after the last place."""
+        places = [place[row] for row in self.rows]
+        if self.hidden or self.absent:
+            places.append(max(self.n, *self.rule.numbers) + 1)
+        return places
+
+    def slack(self, place: Sequence[int]) -> int:
+        """Return by how much the rule is violated if row i stands at place[i], from 1."""
+        return self.rule.slack(self, place)
+
+
+NumberedRule = tuple[int, BoundRule]
+"""A rule on a list, by its number among all rules."""
 
 
 @cache
-def _own(kind: type[Rule]) -> tuple[str, ...]:
-    """The fields that make a rule what it is: not those that every rule has."""
+def _own_fields(kind: type[Rule]) -> tuple[str, ...]:
+    """Return the fields of this kind of rule, without those that every rule has."""
     return tuple(f.name for f in fields(kind) if not f.kw_only)
 
 
-def ids(selector: Selector) -> tuple[Document, ...]:
-    """The documents that are named by id."""
-    if isinstance(selector, tuple):
-        return selector
-    return () if isinstance(selector, BY_FIELD) else (selector,)
-
-
 @cache
-def counts(kind: type[Rule]) -> dict[str, Whole]:
-    """The counts and places among a rule's fields, and what they may be."""
+def counts(kind: type[Rule]) -> dict[str, WholeNumbers]:
+    """Return the counts and places among a rule's fields, and the numbers that they may be."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         own.name: whole
         for own in fields(kind)
         for whole in get_args(hints[own.name])[1:]
-        if isinstance(whole, Whole)
+        if isinstance(whole, WholeNumbers)
     }
 
 
-def plain(query: str) -> str:
-    """A query as compared: without upper case and extra spaces."""
+def normalise_query(query: str) -> str:
+    """Return a query as it is compared: without upper case and extra spaces."""
     return " ".join(query.casefold().split())
 
 
-def matches(pattern: str, query: str) -> bool:
-    """Whether a query is like a pattern."""
+def matches_pattern(pattern: str, query: str) -> bool:
+    """Whether a query matches a pattern."""
     spend(len(pattern) * len(query) // CHARACTERS_PER_STEP)
-    return _compiled(plain(pattern)).match(plain(query)) is not None
+    return _compile_pattern(normalise_query(pattern)).match(normalise_query(query)) is not None
 
 
 @lru_cache(maxsize=10_000)  # a service may be sent any number of patterns
-def _compiled(pattern: str) -> re.Pattern[str]:
-    # fnmatch's expressions do not backtrack from one star into another: no query makes them slow.
-    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))  # its sets are not ours
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    # fnmatch's expressions do not backtrack from one star into another, so that no query is slow.
+    return re.compile(
+        fnmatch.translate(pattern.replace("[", "[[]"))
+    )  # brackets are plain text here

@@ -1,4 +1,4 @@
-"""What a rule file may say, as a JSON Schema made from the rules themselves."""
+"""The JSON Schema of rule files, made from the rules themselves."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from podium.postranking.rules.entries import DATES, PARTS, choosers_of
 from podium.postranking.rules.files import VERSION
 from podium.postranking.rules.kinds import RULES
-from podium.postranking.rules.rule import HEAVIEST, LARGEST, Rule, counts
+from podium.postranking.rules.rule import MAX_NUMBER, MAX_WEIGHT, Rule, counts
 
-Schema = dict[str, Any]
+RuleSchema = dict[str, Any]
 
-# Text is taken as it is written, and editors take 300 and true for something else.
-_TEXT: Schema = {"type": ["string", "number", "boolean"]}
-_IDS: Schema = {
+# Podium takes text as it is written, but editors take 300 and true for other types.
+_TEXT: RuleSchema = {"type": ["string", "number", "boolean"]}
+_IDS: RuleSchema = {
     "anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "uniqueItems": True}]
 }
-_WHERE: Schema = {**_TEXT, "description": 'A condition on fields, such as brand == "acme".'}
-_CHOOSERS: dict[str, Schema] = {
+_WHERE: RuleSchema = {**_TEXT, "description": 'A condition on fields, such as brand == "acme".'}
+_CHOOSERS: dict[str, RuleSchema] = {
     "docs": {**_IDS, "description": "An id, or a list of ids."},
     "where": _WHERE,
     "each": {**_TEXT, "description": "A field: the rule holds for each of its values by itself."},
 }
-_PART: Schema = {
+_PART: RuleSchema = {
     "anyOf": [
         *_IDS["anyOf"],
         {
@@ -35,9 +35,9 @@ _PART: Schema = {
     ],
     "description": "An id, a list of ids, or where: and a condition.",
 }
-_COMMON: dict[str, Schema] = {
+_COMMON: dict[str, RuleSchema] = {
     "weight": {
-        "type": "number", "minimum": 0, "maximum": HEAVIEST,
+        "type": "number", "minimum": 0, "maximum": MAX_WEIGHT,
         "description": "How much the rule counts against the original order.",
     },
     "hard": {"type": "boolean", "description": "Whether the rule must hold."},
@@ -47,7 +47,7 @@ _COMMON: dict[str, Schema] = {
     "starts": {"description": "The first day on which it holds."},
     "ends": {"description": "The last day on which it holds."},
     "priority": {
-        "type": "integer", "minimum": -LARGEST, "maximum": LARGEST,
+        "type": "integer", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER,
         "description": "Where hard rules conflict and may yield, the least yields.",
     },
 }  # fmt: skip
@@ -55,10 +55,10 @@ for _date in DATES:
     _COMMON[_date] |= {"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
 
 
-def schema() -> Schema:
-    """The JSON Schema (draft 2020-12) of rule files, for editors.
+def schema() -> RuleSchema:
+    """Return the JSON Schema (draft 2020-12) of rule files, for editors.
 
-    It cannot say all: conditions are read, and dates compared, by `read_rules` only.
+    It cannot check all: only `read_rules` reads conditions and compares dates.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def schema() -> Schema:
     }
 
 
-def _rule(kind: type[Rule]) -> Schema:
-    """The keys of one kind of rule."""
+def _rule(kind: type[Rule]) -> RuleSchema:
+    """Return the schema of one kind of rule."""
     own = {
         name: {"type": "integer", "minimum": whole.low, "maximum": whole.high}
         for name, whole in counts(kind).items()
@@ -105,7 +105,7 @@ def _rule(kind: type[Rule]) -> Schema:
     two = len(kind.roles) == 2
     choosers = PARTS if two else choosers_of(kind)
     documents = dict.fromkeys(PARTS, _PART) if two else {key: _CHOOSERS[key] for key in choosers}
-    entry: Schema = {
+    entry: RuleSchema = {
         "description": (kind.__doc__ or "").partition("\n")[0],
         "properties": {"rule": {"const": kind.kind}, **documents, **own, **_COMMON},
         "required": ["rule", *(PARTS if two else ()), *needed],

@@ -1,17 +1,15 @@
-"""How a rule chooses documents: by id, by what their fields say, or a group for each value."""
+"""Selectors of documents: ids, `Where` with a condition on fields, `Each` with a group per value."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from podium.errors import UsageError
-from podium.postranking.rules.conditions import Fields, read_condition, short
-
-Document = Hashable
+from podium.postranking.rules.conditions import Fields, read_condition, short_repr
+from podium.typing import Document
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,16 @@ class Where:
 
     def __post_init__(self) -> None:
         if not isinstance(self.condition, str):
-            raise UsageError(f"expected a condition as text, got {short(self.condition)}")
+            raise UsageError(f"expected a condition as text, got {short_repr(self.condition)}")
         read_condition(self.condition)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields the condition speaks of."""
+        """The fields that the condition uses."""
         return read_condition(self.condition).names
 
     def meets(self, fields: Fields) -> bool:
-        """Whether a document with these fields is chosen."""
+        """Whether a document with these fields is selected."""
         return read_condition(self.condition).meets(fields)
 
 
@@ -59,17 +57,24 @@ class Each:
 
     def __post_init__(self) -> None:
         if not isinstance(self.field, str) or not self.field:
-            raise UsageError(f"expected the name of a field, got {short(self.field)}")
+            raise UsageError(f"expected the name of a field, got {short_repr(self.field)}")
 
 
 BY_FIELD = (Where, Each)
-"""What needs the fields of documents; everything else names them."""
+"""Selectors that need the fields of documents; all others name documents by id."""
 
 Selector = Document | tuple[Document, ...] | Where | Each
 
 
-def frozen(value: Any) -> Any:
-    """Lists and sets of ids as tuples and NumPy's numbers as Python's, so that rules are values."""
+def ids(selector: Selector) -> tuple[Document, ...]:
+    """Return the documents that a selector names by id."""
+    if isinstance(selector, tuple):
+        return selector
+    return () if isinstance(selector, BY_FIELD) else (selector,)
+
+
+def freeze(value: Any) -> Any:
+    """Return lists and sets as tuples and NumPy's numbers as Python's, so that rules are hashable."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -82,16 +87,16 @@ def frozen(value: Any) -> Any:
 
 
 def show(value: Any) -> str:
-    """A selector or a number as reports print it."""
+    """Return a selector or a number as reports print it."""
     if isinstance(value, Where):
         return value.condition
     if isinstance(value, Each):
         return f"each {value.field}"
     if isinstance(value, tuple):
-        shown = ", ".join(map(_one, value[:5])) + (", ..." if len(value) > 5 else "")
-        return f"[{shown}]"
-    return _one(value)
+        names = ", ".join(map(_show_one, value[:5])) + (", ..." if len(value) > 5 else "")
+        return f"[{names}]"
+    return _show_one(value)
 
 
-def _one(value: Any) -> str:
-    return short(value) if isinstance(value, int) else repr(value)
+def _show_one(value: Any) -> str:
+    return short_repr(value) if isinstance(value, int) else repr(value)

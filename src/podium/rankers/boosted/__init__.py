@@ -1,13 +1,22 @@
-"""Boosting: a ranking function as a sum of weak rankers, found one round at a time.
+"""Boosting: a ranking function as a sum of weak rankers, one more per round.
 
-Each algorithm is a generator of rounds; whoever drives it may look at every round, stop, or keep
-the best prefix.
+Each algorithm is a generator of rounds. Its caller may look at every round, stop, or keep the best
+prefix.
 """
 
-from podium.rankers.boosted.adarank import adarank
-from podium.rankers.boosted.focused import focused_boost
-from podium.rankers.boosted.rankboost import rankboost
+from podium.rankers.boosted.adarank import AdaRank, adarank
+from podium.rankers.boosted.focused_boost import FocusedBoost, focused_boost
+from podium.rankers.boosted.rankboost import RankBoost, rankboost
 from podium.rankers.boosted.rounds import Round
-from podium.rankers.boosted.stumps import Binned
+from podium.rankers.boosted.stumps import BinnedFeatures
 
-__all__ = ["Binned", "Round", "adarank", "focused_boost", "rankboost"]
+__all__ = [
+    "AdaRank",
+    "BinnedFeatures",
+    "FocusedBoost",
+    "RankBoost",
+    "Round",
+    "adarank",
+    "focused_boost",
+    "rankboost",
+]

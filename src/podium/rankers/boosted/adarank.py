@@ -6,42 +6,44 @@ Xu and Li, AdaRank: a boosting algorithm for information retrieval, SIGIR 2007.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import RankingData
 from podium.errors import DataError, UsageError
-from podium.metrics import Lists, Metric
+from podium.metrics import Metric, RankedLists
 from podium.metrics.naming import resolve
+from podium.rankers.boosted.boosted_ranker import BoostedRanker
 from podium.rankers.boosted.rankboost import query_weight
-from podium.rankers.boosted.rounds import Round, first_best, weight_of
+from podium.rankers.boosted.rounds import Round, first_largest, weight_of
+from podium.rankers.parameters import Count
+from podium.typing import Floats
 
-Floats = NDArray[np.float64]
 
-
-class Measure:
+class QueryMeasure:
     """E_i(f): a metric of each query that has an answer, equal scores averaged over.
 
     Examples
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [0, 1, 0, 0], qid=[1, 1, 2, 2])
-    >>> Measure(data, "MRR")(np.zeros(4)).tolist()  # first or second; query 2 has no answer
+    >>> QueryMeasure(data, "MRR")(np.zeros(4)).tolist()  # first or second; query 2 has no answer
     [0.75]
     """
 
     def __init__(self, data: RankingData, metric: str | Metric) -> None:
         self.data, self.metric = data, resolve(metric).averaging_ties()
-        self.active = ~self.metric.blank(Lists.of_scores(data, np.zeros(len(data))))
+        self.active = ~self.metric.blank(RankedLists.of_scores(data, np.zeros(len(data))))
         weight = query_weight(data)[self.active]
         if not weight.sum() > 0:
             raise DataError(f"expected a query that {self.metric} has a value for, got none")
         self.weight = weight / weight.sum()
 
     def __call__(self, scores: NDArray[Any]) -> Floats:
-        """One number for each query that has an answer."""
-        values = self.metric.per_query(Lists.of_scores(self.data, scores))[self.active]
+        """Return one number for each query that has an answer."""
+        values = self.metric.per_query(RankedLists.of_scores(self.data, scores))[self.active]
         if np.abs(values).max() > 1 + 1e-9:  # means over ties round
             raise UsageError(f"expected a metric with values from -1 to 1, got {self.metric}")
         return np.clip(values, -1, 1)
@@ -55,7 +57,7 @@ def adarank(
     max_repeats: int | None = 3,
     reverse: bool = False,
 ) -> Iterator[Round]:
-    """Rounds of AdaRank over single features; the sum of all rounds is a linear model.
+    """Yield rounds of AdaRank over single features; the sum of all rounds is a linear model.
 
     With E_i(f) the measure of query i ranked by f, and P_i prop. to exp(-E_i(f)), each round takes
     the feature h of the largest sum_i P_i E_i(h), with
@@ -70,12 +72,12 @@ def adarank(
     metric
         The measure E, with values from -1 to 1: MAP, NDCG@10, P@10, ...
     n_rounds
-        Rounds at most.
+        The most rounds.
     max_repeats
-        A feature that was taken this often in a row is taken no more; None: no such rule, and
-        AdaRank tends to take its first feature for ever. Ends where no feature is left.
+        The most times in a row that a feature is taken; None: no limit, and AdaRank tends to take
+        its first feature for ever. The rounds end if no feature is left.
     reverse
-        Whether features may count downwards, too.
+        Whether features may also count downwards.
 
     Examples
     --------
@@ -85,7 +87,7 @@ def adarank(
     >>> first.feature, first.alpha == float(np.log(1.5 / 0.5) / 2)
     (1, True)
     """
-    measure = Measure(data, metric)
+    measure = QueryMeasure(data, metric)
     signs = (1, -1) if reverse else (1,)
     E = np.array([[measure(sign * column) for sign in signs] for column in data.X.T])
     scores, P = np.zeros(len(data)), measure.weight
@@ -95,7 +97,7 @@ def adarank(
         if barred.all():
             return
         edges = np.where(barred, -np.inf, (P * E).sum(axis=-1))
-        best = first_best(edges)
+        best = first_largest(edges)
         last, repeats = best, repeats + 1 if best == last else 1
         barred[best] = repeats == max_repeats
         feature, sign = best[0], signs[best[1]]
@@ -104,3 +106,49 @@ def adarank(
         loss = measure.weight * np.exp(-measure(scores))
         P = loss / loss.sum()
         yield Round(feature, None, alpha, float(loss.sum()))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AdaRank(BoostedRanker):
+    """Boosting on queries, driven by a ranking measure: the features that do best where others fail.
+
+    P_i prop. to exp(-E_i(f)), alpha = 1/2 ln(sum P (1 + E) / sum P (1 - E)); the model is linear.
+    Xu and Li, AdaRank: a boosting algorithm for information retrieval, SIGIR 2007.
+
+    Parameters
+    ----------
+    measure
+        E: MAP, NDCG@10, P@10, ...
+    rounds
+        The most features, with repetition.
+    max_repeats
+        The most times in a row that a feature is taken. None: no limit, as in the paper, where the
+        first feature may win for ever.
+    reverse
+        Whether features may also count downwards. In the paper they may not; on LETOR's features it
+        makes no difference.
+    metric
+        The metric by which validation queries choose the number of rounds.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> data = make_synthetic(n_queries=50, n_features=5, seed=0)
+    >>> bool(AdaRank().fit(data).score(data) > 0.5)
+    True
+    """
+
+    name: ClassVar[str] = "adarank"
+    paper: ClassVar[str] = "Xu and Li, SIGIR 2007"
+    grid: ClassVar[dict[str, Any]] = {"measure": ("MAP",)}
+
+    measure: str = "MAP"
+    max_repeats: Count | None = 3
+    reverse: bool = True
+    metric: str = "NDCG@10"
+
+    def _rounds(self, train: RankingData) -> Iterator[Round]:
+        return adarank(
+            train, self.measure, n_rounds=self.rounds,
+            max_repeats=self.max_repeats, reverse=self.reverse,
+        )  # fmt: skip

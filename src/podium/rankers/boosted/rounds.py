@@ -1,20 +1,18 @@
-"""What a round of boosting adds to the ranking function."""
+"""Rounds of boosting: one weak ranker and its weight each."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.float32] | Floats
+from podium.typing import Floats
 
-LARGEST_EDGE = 1 - 1e-9
-"""A weak ranker without a mistake would get infinite weight; it gets 1/2 ln(2e9) = 10.7."""
+MAX_EDGE = 1 - 1e-9
+"""The largest edge that counts: a weak ranker without a mistake would get infinite weight."""
 
-SAME = 1e-12
-"""Edges this close are equal: the order of rows, which rounds them, must not choose."""
+EQUAL_EDGES = 1e-12
+"""Edges this close count as equal: the order of rows changes their rounding and must not choose."""
 
 
 class Round(NamedTuple):
@@ -27,28 +25,28 @@ class Round(NamedTuple):
     threshold: float | None
     alpha: float
     objective: float
-    """The loss of all rounds so far, 1 before the first."""
+    """The loss after this round; it is 1 before the first."""
 
 
 def weight_of(edge: float) -> float:
-    """alpha = 1/2 ln((1 + r) / (1 - r)).
+    """Return alpha = 1/2 ln((1 + r) / (1 - r)) of an edge r.
 
     Examples
     --------
     >>> round(weight_of(0.6), 12) == round(float(np.log(4) / 2), 12), round(weight_of(-1.0), 2)
     (True, -10.71)
     """
-    r = min(max(edge, -LARGEST_EDGE), LARGEST_EDGE)
+    r = min(max(edge, -MAX_EDGE), MAX_EDGE)
     return float(0.5 * np.log((1 + r) / (1 - r)))
 
 
-def first_best(edges: Floats) -> tuple[int, ...]:
-    """Where the largest edge stands; among equal ones the first.
+def first_largest(edges: Floats) -> tuple[int, ...]:
+    """Return the indices of the largest edge; of equal edges, those of the first.
 
     Examples
     --------
-    >>> first_best(np.array([[0.0, 0.3], [0.3 + 1e-15, 0.1]]))
+    >>> first_largest(np.array([[0.0, 0.3], [0.3 + 1e-15, 0.1]]))
     (0, 1)
     """
-    at = int(np.argmax(edges >= edges.max() - SAME))
-    return tuple(int(i) for i in np.unravel_index(at, edges.shape))
+    index = int(np.argmax(edges >= edges.max() - EQUAL_EDGES))
+    return tuple(int(i) for i in np.unravel_index(index, edges.shape))

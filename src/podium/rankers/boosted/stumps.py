@@ -1,4 +1,4 @@
-"""Features cut at a few thresholds: the stumps [x > threshold] that boosting chooses from."""
+"""Stumps [x > threshold]: features cut at a few thresholds, from which boosting chooses."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
-from podium.data.parallel import in_parallel
+from podium.data.parallel import map_in_parallel
 from podium.errors import UsageError
-
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.float32] | Floats
+from podium.typing import Floats, Matrix
 
 MAX_THRESHOLDS = 255
-"""A bin is one byte."""
+"""The number of a bin is one byte."""
 
 
 @dataclass(frozen=True, eq=False)
-class Binned:
+class BinnedFeatures:
     """Features as bins: ``codes[f, i] > t`` exactly where ``X[i, f] > thresholds(f)[t]``.
 
     Examples
     --------
-    >>> binned = Binned.of(np.array([[0.0], [1.0], [3.0], [1.0]]))
+    >>> binned = BinnedFeatures.from_features(np.array([[0.0], [1.0], [3.0], [1.0]]))
     >>> binned.thresholds(0).tolist(), binned.codes.tolist()
     ([0.5, 2.0], [[0, 1, 2, 1]])
     """
@@ -36,50 +34,51 @@ class Binned:
     bounds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, X: Matrix, n_thresholds: int = MAX_THRESHOLDS) -> Binned:
-        """Bins of these features, whatever the order of the rows."""
+    def from_features(cls, X: Matrix, n_thresholds: int = MAX_THRESHOLDS) -> BinnedFeatures:
+        """Return the bins of features; the order of rows does not change the thresholds."""
         if not 1 <= n_thresholds <= MAX_THRESHOLDS:
             raise UsageError(
-                f"expected 1 to {MAX_THRESHOLDS} thresholds a feature, got {n_thresholds}"
+                f"expected 1 to {MAX_THRESHOLDS} thresholds per feature, got {n_thresholds}"
             )
-        cuts = list(in_parallel(lambda column: thresholds(column, n_thresholds), X.T))
+        cuts = list(map_in_parallel(lambda column: feature_thresholds(column, n_thresholds), X.T))
         bounds = np.array([0, *itertools.accumulate(map(len, cuts))], dtype=np.int64)
         joined = np.concatenate([np.zeros(0), *cuts])
         return cls(kernels.bin_features(X, joined, bounds), joined, bounds)
 
     def thresholds(self, feature: int) -> Floats:
-        """The thresholds of a feature, ascending."""
+        """Return the thresholds of a feature, ascending."""
         return self.cuts[slice(*self.bounds[feature : feature + 2])]
 
 
-def thresholds(values: NDArray[Any], most: int) -> Floats:
-    """Where to cut a feature: midway between neighbouring values, at most this many times.
+def feature_thresholds(values: NDArray[Any], n_thresholds: int) -> Floats:
+    """Return where to cut a feature: midway between neighbouring values, at most so many times.
 
-    Of many different values, those cuts that leave about as many documents in each bin; a value
-    that fills more than a bin counts as one, so that it takes no cuts from the rest.
+    If there are more values, bins get about equally many documents. A value that fills more than a
+    bin counts as one bin, so that it takes no cuts from the rest.
 
     Examples
     --------
-    >>> thresholds(np.array([3.0, 1.0, 1.0, 2.0]), 255).tolist()
+    >>> feature_thresholds(np.array([3.0, 1.0, 1.0, 2.0]), 255).tolist()
     [1.5, 2.5]
-    >>> thresholds(np.arange(100.0), 3).tolist()
+    >>> feature_thresholds(np.arange(100.0), 3).tolist()
     [24.5, 49.5, 74.5]
     """
-    ordered = np.sort(values)
-    ordered = ordered[: np.searchsorted(ordered, np.nan)]  # missing values are sorted last
-    last = np.flatnonzero(ordered[1:] != ordered[:-1])  # of each run of equal values but the last
-    if len(last) > most:
-        counts = np.diff(last, prepend=-1, append=len(ordered) - 1)
-        filled = np.cumsum(np.minimum(counts, len(ordered) / most))
-        wanted = filled[-1] * np.arange(1, most + 1) / (most + 1)
-        last = last[np.unique(np.searchsorted(filled[:-2], wanted))]
-    lower, upper = (ordered[at].astype(np.float64) for at in (last, last + 1))
+    ascending = np.sort(values)
+    ascending = ascending[: np.searchsorted(ascending, np.nan)]  # missing values are sorted last
+    # The end of each run of equal values, but for the last run.
+    run_ends = np.flatnonzero(ascending[1:] != ascending[:-1])
+    if len(run_ends) > n_thresholds:
+        counts = np.diff(run_ends, prepend=-1, append=len(ascending) - 1)
+        filled = np.cumsum(np.minimum(counts, len(ascending) / n_thresholds))
+        equal_steps = filled[-1] * np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
+        run_ends = run_ends[np.unique(np.searchsorted(filled[:-2], equal_steps))]
+    lower, upper = (ascending[end].astype(np.float64) for end in (run_ends, run_ends + 1))
     middle = lower / 2 + upper / 2
-    # Between neighbouring doubles there is nothing: cut right above the lower one.
+    # There is nothing between neighbouring doubles: cut at the lower one, x > lower.
     return np.where((lower < middle) & (middle < upper), middle, lower)
 
 
-def above(sums: Floats) -> Floats:
-    """Sums by bin -> at t the sum over the bins above t: that of the stump [code > t]."""
+def sums_beyond(sums: Floats) -> Floats:
+    """Return at t the sum over the bins after t, which is the sum of the stump [code > t]."""
     total = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
     return np.concatenate([total[:, 1:], np.zeros((len(sums), 1))], axis=1)

@@ -1,6 +1,6 @@
 /**
- * The active time of one judgment, in segments. The clock runs while there is no reason to stand still:
- * waiting for the server, a pause, a hidden tab, idleness and a dialog are such reasons.
+ * Measures the active time of one judgment in segments. The clock runs while there is no reason to stop:
+ * waiting for the server, a pause, a hidden tab, idleness or an open dialog.
  */
 export class Clock {
   constructor() {
@@ -8,15 +8,15 @@ export class Clock {
     this.segments = [];
     this.start = 0;
     this.last = 0;
-    this.set();
+    this.synchronise();
   }
 
-  /** Follow the wall clock, but never back. */
-  set() {
+  /** Set the base to the wall clock, but never back. */
+  synchronise() {
     this.base = Math.max(Date.now(), this.last) - performance.now();
   }
 
-  /** Milliseconds since 1970; within a segment they are monotonic, whatever the wall clock does. */
+  /** Return milliseconds since 1970; they never decrease, also if the wall clock is set back. */
   now() {
     this.last = Math.max(this.last, Math.round(this.base + performance.now()));
     return this.last;
@@ -27,33 +27,33 @@ export class Clock {
   }
 
   stop(reason, at = this.now()) {
-    if (this.running) this.close(at);
+    if (this.running) this.endSegment(at);
     this.reasons.add(reason);
   }
 
-  go(reason) {
-    const stood = !this.running;
+  resume(reason) {
+    const wasStopped = !this.running;
     this.reasons.delete(reason);
-    if (stood && this.running) {
-      this.set();
+    if (wasStopped && this.running) {
+      this.synchronise();
       this.start = this.now();
     }
   }
 
-  close(at) {
+  endSegment(at) {
     const end = Math.min(at, this.now());
     if (end > this.start) this.segments.push([this.start, end]);
   }
 
-  /** All segments, with the one that is open. */
-  taken() {
+  /** Return all segments, with the one that is open. */
+  allSegments() {
     const end = this.now();
     const open = this.running && end > this.start ? [[this.start, end]] : [];
     return [...this.segments, ...open];
   }
 
-  /** All segments; the clock stands and begins anew. */
-  take() {
+  /** Return all segments, stop the clock and reset it. */
+  takeSegments() {
     this.stop("waiting");
     const segments = this.segments;
     this.segments = [];
@@ -61,6 +61,6 @@ export class Clock {
   }
 
   get milliseconds() {
-    return this.taken().reduce((sum, [start, end]) => sum + end - start, 0);
+    return this.allSegments().reduce((sum, [start, end]) => sum + end - start, 0);
   }
 }

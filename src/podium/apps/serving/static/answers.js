@@ -42,9 +42,9 @@ export async function clashesIn(service, text, onList) {
     const { rules, findings: found = [] } = await service.ask("/v1/rules/check", { yaml: text });
     const errors = found.filter(({ level, message }) => level === "error" && message.startsWith("cannot hold"));
     const refused = errors.map((finding) => finding.rules.map((at) => rules[at]));
-    const [written, refusedOnes] = [new Set(rules.map(told)), new Set(refused.map(toldTogether))];
+    const [written, refusedOnes] = [new Set(rules.map(ruleKey)), new Set(refused.map(ruleSetKey))];
     const served = onList.map((clash) => ({ ...clash, records: clash.rules.map(({ record }) => record) }))
-      .filter(({ loser, records }) => loser && records.every((record) => written.has(told(record))) && !refusedOnes.has(toldTogether(records)));
+      .filter(({ loser, records }) => loser && records.every((record) => written.has(ruleKey(record))) && !refusedOnes.has(ruleSetKey(records)));
     return { refused, served };
   } catch {
     return { refused: [], served: [] }; // a text that is no rule file is told where it is used
@@ -52,5 +52,5 @@ export async function clashesIn(service, text, onList) {
 }
 
 /** What tells rules apart, however their records are written. */
-const told = (record) => `${say(record, String)} ${record.query ?? ""} ${record.pattern ?? ""}`;
-const toldTogether = (records) => records.map(told).sort().join();
+const ruleKey = (record) => `${say(record, String)} ${record.query ?? ""} ${record.pattern ?? ""}`;
+const ruleSetKey = (records) => records.map(ruleKey).sort().join();

@@ -1,8 +1,8 @@
 /* The rules of a list as cards, each with what became of it. */
 import { Card } from "./card.js";
-import { ofClash, placeBeyond, told, withOthers } from "./outcomes.js";
+import { ofClash, placeBeyond, sayOutcome, withOthers } from "./outcomes.js";
 import { make, ui } from "./page.js";
-import { KINDS, lacking, say, sayScope, scopeOf } from "./rules.js";
+import { KINDS, missingPart, say, sayScope, scopeOf } from "./rules.js";
 
 export class Editor {
   constructor(playground) {
@@ -52,7 +52,7 @@ export class Editor {
       const card = cards.get(key);
       card.documents = known;
       card.show(record, at + 1);
-      const lacks = lacking(record);
+      const lacks = missingPart(record);
       if (lacks) card.tell({ kind: "draft", text: lacks });
       else if (card.element.dataset.status === "draft") card.tell({ kind: "", text: "" });
     });
@@ -81,7 +81,7 @@ export class Editor {
   focus(key) {
     const { element } = this.cards.get(key);
     element.scrollIntoView({ block: "nearest" });
-    const lacks = lacking(this.cards.get(key).record);
+    const lacks = missingPart(this.cards.get(key).record);
     (element.querySelector(lacks ? ".combobox input" : "input[type=number]:not([data-field=priority])") ?? element.querySelector("select")).focus({ preventScroll: true });
   }
 
@@ -102,7 +102,7 @@ export class Editor {
     const count = this.playground.documents.listed.length;
     const tell = ({ key, record }, { kind, text }) => this.cards.get(key)?.tell({ kind, text: text + placeBeyond(record, count) });
     sent.forEach((rule, at) => {
-      if (outcomes[at]) tell(rule, this.withFindings(rule.key, told(rule.record, outcomes[at])));
+      if (outcomes[at]) tell(rule, this.withFindings(rule.key, sayOutcome(rule.record, outcomes[at])));
     });
     for (const [key, text] of wrong) this.cards.get(key)?.tell({ kind: "conflict", text: `Cannot be used: ${text}.` });
     if (!clashes.length) return;

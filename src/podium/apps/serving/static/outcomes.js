@@ -1,6 +1,6 @@
 /* What became of rules, in words: for their cards, and for the documents they moved. */
 import { listed, make, plural } from "./page.js";
-import { rolesOf, say, targetOf, who } from "./rules.js";
+import { rolesOf, say, targetOf, sayTarget } from "./rules.js";
 
 const MISSED = {
   "at-most": (by) => `${by} too many`,
@@ -10,7 +10,7 @@ const MISSED = {
 };
 
 /** What an outcome of the service says of a rule. */
-export function told(record, outcome) {
+export function sayOutcome(record, outcome) {
   if (outcome.note) return { kind: "idle", text: `Does nothing here: ${outcome.note}.` };
   if (outcome.yielded && outcome.satisfied) return { kind: "yielded", text: "Counts as a wish: it clashes with a rule that must hold. It holds all the same." };
   if (outcome.yielded) return { kind: "yielded", text: "Gave way to a rule that it clashes with." };
@@ -79,12 +79,12 @@ export function refusedClashes(clashes, title) {
 const rulesBy = (numbers, isStart = false) => `${isStart ? "R" : "r"}ule${numbers.length > 1 ? "s" : ""} ${listed(numbers)}`;
 
 /** Why a document moved: the rules, by number and in words. */
-export function why(move, rules, numberOf, title) {
+export function explainMove(move, rules, numberOf, title) {
   const lines = move.because.map((at) => {
     const { key, record } = rules[at];
     const named = rolesOf(record).flatMap((role) => targetOf(record, role).ids ?? []);
     const isOwn = !named.length || named.includes(move.id);
-    const others = () => rolesOf(record).map((role) => who(targetOf(record, role), title)).join(" and ");
+    const others = () => rolesOf(record).map((role) => sayTarget(targetOf(record, role), title)).join(" and ");
     // Of several rules none has the whole move to itself: each is told as what it asks for.
     const words = isOwn || move.because.length > 1 ? say(record, title) : `${move.to < move.from ? "moves up past" : "makes way for"} ${others()}`;
     return make("li", {}, make("span", { className: "number", textContent: numberOf(key) }), make("span", { textContent: words }));
@@ -102,12 +102,19 @@ export function summary({ documents, moves, hidden, rules, outcomes, isOld, unus
   const acting = outcomes.filter((outcome) => !outcome.note);
   const held = acting.filter((outcome) => outcome.satisfied).length;
   const total = acting.length + unused;
-  const how = !total ? "no rule acts here" : held === total ? ({ 1: "the rule holds", 2: "both rules hold" }[held] ?? `all ${held} rules hold`) : `${held} of ${plural(total, "rule")} ${held === 1 ? "holds" : "hold"}`;
-  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${how}.`;
+  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${holding(held, total)}.`;
+}
+
+/** How many of the rules that act hold. */
+function holding(held, total) {
+  if (!total) return "no rule acts here";
+  if (total === 1) return held ? "the rule holds" : "the rule does not hold";
+  if (held === total) return total === 2 ? "both rules hold" : `all ${held} rules hold`;
+  return `${held} of ${total} rules ${held === 1 ? "holds" : "hold"}`;
 }
 
 /** The furthest moves, to be read aloud. */
-export function aloud(moves, title) {
+export function announceMoves(moves, title) {
   const far = [...moves.values()].filter((move) => move.to).sort((a, b) => Math.abs(b.from - b.to) - Math.abs(a.from - a.to));
   return far.slice(0, 3).map((move) => `${title(move.id)} from ${move.from} to ${move.to}`).join(", ");
 }

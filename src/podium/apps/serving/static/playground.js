@@ -8,13 +8,13 @@ import { Documents, fromLines, fromSample } from "./documents.js";
 import { Editor } from "./editor.js";
 import { RuleFileDialog } from "./files.js";
 import { History } from "./history.js";
-import { keep, kept } from "./kept.js";
+import { saveToTab, loadFromTab } from "./tab_storage.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
 import { alert, tell, warn, withdraw } from "./notices.js";
-import { aloud, refusedClashes, sayClash, servedClashes, summary, why } from "./outcomes.js";
+import { announceMoves, refusedClashes, sayClash, servedClashes, summary, explainMove } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
-import { concerns, keyed, lacking, newRule, tidy } from "./rules.js";
+import { concerns, keyed, missingPart, newRule, tidy } from "./rules.js";
 import { Selection } from "./selection.js";
 import { Service, lastOnly } from "./service.js";
 
@@ -107,7 +107,7 @@ class Playground {
 
   /** Rules that were worked on before the page was loaded again; Undo takes them back. */
   restore() {
-    const before = kept("rules");
+    const before = loadFromTab("rules");
     if (before && !this.isServed(before)) this.rules.set(before.map(keyed));
   }
 
@@ -130,7 +130,7 @@ class Playground {
     this.selection.ids.clear();
     this.rules.set([...this.rules.value, rule]);
     tell(`Rule ${this.here().length} added.`);
-    if (NARROW.matches && !lacking(rule.record)) return;
+    if (NARROW.matches && !missingPart(rule.record)) return;
     this.view("rules");
     this.editor.focus(rule.key);
   }
@@ -164,12 +164,12 @@ class Playground {
 
   /** What is not in the file. */
   unfinished() {
-    const count = this.rules.value.filter(({ record }) => lacking(record)).length;
+    const count = this.rules.value.filter(({ record }) => missingPart(record)).length;
     return count ? ` Without ${count === 1 ? "a rule that is" : `${count} rules that are`} not finished.` : "";
   }
 
   async yaml() {
-    const rules = this.rules.value.filter(({ record }) => !lacking(record)).map(({ record }) => tidy(record));
+    const rules = this.rules.value.filter(({ record }) => !missingPart(record)).map(({ record }) => tidy(record));
     return (await this.service.ask("/v1/rules/check", { rules, findings: false })).yaml;
   }
 
@@ -189,7 +189,7 @@ class Playground {
     this.clashes = [];
     this.busy(true);
     this.answer.stop(); // it is about what was there before
-    if (this.rules.past.length || this.rules.future.length) keep("rules", this.rules.value.map(({ record }) => record));
+    if (this.rules.past.length || this.rules.future.length) saveToTab("rules", this.rules.value.map(({ record }) => record));
     this.editor.show(this.here());
     this.draw();
     this.soon();
@@ -208,7 +208,7 @@ class Playground {
 
   /** The list under its rules, and what rules say of each other. */
   ask(signal) {
-    const rules = this.here().filter(({ record }) => !lacking(record));
+    const rules = this.here().filter(({ record }) => !missingPart(record));
     return Promise.all([postrank(this.service, this.documents, rules, signal), findings(this.service, rules, signal)]);
   }
 
@@ -224,7 +224,7 @@ class Playground {
     this.draw();
     const said = summary({ ...this.found, documents: this.documents.listed, rules: sent, isOld: !answer, unused: wrong.size });
     ui("summary").textContent = said;
-    ui("said").textContent = answer ? `${said} ${aloud(this.found.moves, (id) => this.documents.title(id))}` : "";
+    ui("said").textContent = answer ? `${said} ${announceMoves(this.found.moves, (id) => this.documents.title(id))}` : "";
   }
 
   /** Each clash above the list, and a way out for each of its rules. */
@@ -240,7 +240,7 @@ class Playground {
   draw() {
     const title = (id) => this.documents.title(id);
     const { order, moves, hidden, sent } = this.found;
-    const reasons = (move) => why(move, sent, (key) => this.editor.number(key), title);
+    const reasons = (move) => explainMove(move, sent, (key) => this.editor.number(key), title);
     this.lists.show({ documents: this.documents.listed, order, moves, hidden, selected: this.selection.ids, reasons });
     this.selection.show(title);
     const count = this.here().length;

@@ -108,7 +108,7 @@ export function withTarget(record, role, target) {
 }
 
 /** What a rule still lacks, in words; nothing where it is whole. */
-export function lacking(record) {
+export function missingPart(record) {
   for (const role of rolesOf(record)) {
     const target = targetOf(record, role);
     const empty = { docs: () => !target.ids.length, where: () => !target.text?.trim(), each: () => !target.field };
@@ -138,7 +138,7 @@ export function tidy(record) {
 
 /** A rule in words; `title` gives those of a document. */
 export function say(record, title) {
-  return record.name || KINDS[record.rule].say(record, ...rolesOf(record).map((role) => who(targetOf(record, role), title)));
+  return record.name || KINDS[record.rule].say(record, ...rolesOf(record).map((role) => sayTarget(targetOf(record, role), title)));
 }
 
 /** The queries of a rule: "query", "pattern", or "" for every query. */
@@ -152,7 +152,7 @@ export function sayScope(record) {
 }
 
 /** Whom a rule is about, in words. */
-export function who(target, title) {
+export function sayTarget(target, title) {
   if (target.mode === "each") return `each ${target.field || "…"}`;
   if (target.mode === "where") return `what has ${sayCondition(target.text || "…")}`;
   const names = target.ids.map(title);

@@ -1,4 +1,4 @@
-import { keep, kept } from "./kept.js";
+import { saveToTab, loadFromTab } from "./tab_storage.js";
 import { ui } from "./page.js";
 
 /** What the service said instead of an answer. */
@@ -13,7 +13,7 @@ export class Refused extends Error {
 /** The service: asks for a token where it wants one, and remembers it while the tab is open. */
 export class Service {
   constructor() {
-    this.token = kept("token") ?? "";
+    this.token = loadFromTab("token") ?? "";
     this.asking = null;
     ui("token").addEventListener("cancel", (event) => event.preventDefault());
   }
@@ -56,7 +56,7 @@ export class Service {
         () => {
           // A header takes no more than ASCII; no token has more.
           this.token = text.value.trim().replace(/[^\x20-\x7e]/g, "");
-          keep("token", this.token);
+          saveToTab("token", this.token);
           this.asking = null;
           resolve();
         },

@@ -1,0 +1,184 @@
+"""Time and memory of a fit as data grows, beside LightGBM, XGBoost and CatBoost.
+
+``python -m benchmarks.scale CONTENDER FOLDER`` fits one contender to saved arrays and prints its figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import memory
+from benchmarks.measure import Report
+from podium import RANKERS
+
+SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000, 3_800_000), (1_000, 2_000)
+N_FEATURES, N_DOCS, ROWS_PER_BLOCK = 136, 100, 100_000
+MAX_SECONDS, QUICK_SECONDS = 600, 60
+N_TREES, N_LEAVES = 50, 31
+QUICK_CONTENDERS = ("ranksvm", "listnet", "lambdamart", "lightgbm")
+TREES = {"num_leaves": N_LEAVES, "learning_rate": 0.1}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "lambdamart": {"trees": N_TREES, "patience": N_TREES, "leaves": N_LEAVES, "learning_rate": 0.1},
+    "focused-svm": {"eps": 1e-3},
+}
+"""What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
+COMPOSED = ("toprank", "cfbrs", "rpc-mtl")
+"""Rankers that are made of other rankers, or need more than labels."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The figures of one fit; without seconds it was cut, failed or was left out."""
+
+    seconds: float | None = None
+    extra_bytes: int = 0
+    mark: str = ""
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return self.mark
+        return f"{self.seconds:,.2f} s, {self.extra_bytes / 1e6:,.0f} MB"
+
+
+def run(quick: bool = False) -> Report:
+    """Measure all figures of the subject."""
+    sizes = QUICK_SIZES if quick else SIZES
+    limit = QUICK_SECONDS if quick else MAX_SECONDS
+    contenders = QUICK_CONTENDERS if quick else (*_rankers(), *PEERS)
+    setting = {"features": N_FEATURES, "documents per query": N_DOCS, "numbers": "float32, normal"}
+    report = Report("scale", "Scale", setting | {"trees": N_TREES, "leaves": N_LEAVES})
+    cells: dict[str, list[Cell]] = {name: [] for name in contenders}
+    for n in sizes:
+        with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
+            _draw(Path(folder), n)
+            for name, own in cells.items():
+                own.append(_measure(name, Path(folder), limit, own))
+    header = ["ranker", *(f"{n:,} documents" for n in sizes), "exponent"]
+    lines = [[name, *map(str, own), _exponent(sizes, own)] for name, own in cells.items()]
+    report.tables.append([header, *lines])
+    report.notes += [
+        "Seconds of a fit, and the growth of the process beyond the data. Each cell is a process of its own; "
+        f"a cell that takes more than {limit} s is cut, and larger ones are left out.",
+        "The exponent is that of seconds as a power of documents, between the two largest sizes measured.",
+    ]
+    return report
+
+
+def _rankers() -> tuple[str, ...]:
+    return tuple(name for name in RANKERS if name not in COMPOSED)
+
+
+def _draw(folder: Path, n: int) -> None:
+    """Save features, and five grades of a noisy linear utility."""
+    rng = np.random.default_rng(0)
+    X = np.empty((n, N_FEATURES), dtype=np.float32)
+    for start in range(0, n, ROWS_PER_BLOCK):
+        block = X[start : start + ROWS_PER_BLOCK]
+        block[:] = rng.standard_normal(block.shape, dtype=np.float32)
+    w = rng.standard_normal(N_FEATURES).astype(np.float32) / np.sqrt(N_FEATURES)
+    utility = X @ w + rng.standard_normal(n, dtype=np.float32)
+    y = np.searchsorted(np.quantile(utility, (0.5, 0.75, 0.9, 0.97)), utility)
+    np.save(folder / "X.npy", X)
+    np.save(folder / "y.npy", y.astype(np.float64))
+
+
+def _measure(name: str, folder: Path, limit: int, smaller: Sequence[Cell]) -> Cell:
+    """Fit in a fresh process, unless a smaller fit has not ended."""
+    if smaller and smaller[-1].seconds is None:
+        return Cell(mark="left out")
+    command = [sys.executable, "-m", "benchmarks.scale", name, str(folder)]
+    try:
+        done = subprocess.run(
+            command, cwd=memory.ROOT, capture_output=True, text=True, check=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return Cell(mark=f"cut at {limit} s")
+    except subprocess.CalledProcessError as error:
+        return Cell(mark=f"failed: {error.stderr.strip().splitlines()[-1]:.80}")
+    return Cell(**json.loads(done.stdout))
+
+
+def _exponent(sizes: Sequence[int], cells: Sequence[Cell]) -> str:
+    """Return the slope of log seconds over log documents between the two largest sizes."""
+    times = [(n, c.seconds) for n, c in zip(sizes, cells, strict=True) if c.seconds]
+    if len(times) < 2:
+        return ""
+    (n, before), (more, after) = times[-2:]
+    return f"{math.log(after / before) / math.log(more / n):.2f}"
+
+
+# --- one cell, in a process of its own ---
+
+
+def _podium(name: str, X: Any, y: Any) -> Callable[[], object]:
+    from podium import RankingData
+
+    importlib.import_module("lightgbm")  # or lambdamart's first fit would
+    data = RankingData.from_arrays(X, y, qid=np.arange(len(y)) // N_DOCS)
+    ranker = RANKERS[name](**SETTINGS.get(name, {}))
+    return lambda: ranker.fit(data)
+
+
+def _lightgbm(X: Any, y: Any) -> Callable[[], object]:
+    import lightgbm
+
+    parameters = {"objective": "lambdarank", "metric": "none", "verbosity": -1, **TREES}
+    sizes = np.full(len(y) // N_DOCS, N_DOCS)
+    return lambda: lightgbm.train(parameters, lightgbm.Dataset(X, y, group=sizes), N_TREES)
+
+
+def _xgboost(X: Any, y: Any) -> Callable[[], object]:
+    xgboost = importlib.import_module("xgboost")
+    parameters = {
+        "objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide",
+        "max_leaves": N_LEAVES, "max_depth": 0, "learning_rate": 0.1,
+    }  # fmt: skip
+    qid = np.arange(len(y)) // N_DOCS
+    return lambda: xgboost.train(parameters, xgboost.QuantileDMatrix(X, y, qid=qid), N_TREES)
+
+
+def _catboost(X: Any, y: Any) -> Callable[[], object]:
+    catboost = importlib.import_module("catboost")
+    qid = np.arange(len(y)) // N_DOCS
+    model = catboost.CatBoostRanker(
+        loss_function="YetiRank", iterations=N_TREES, grow_policy="Lossguide", max_leaves=N_LEAVES,
+        learning_rate=0.1, verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+    return lambda: model.fit(catboost.Pool(X, y, group_id=qid))
+
+
+PEERS = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("contender", choices=(*_rankers(), *PEERS))
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # a fit that has not converged has its time, too
+    X, y = np.load(options.folder / "X.npy"), np.load(options.folder / "y.npy")
+    name = options.contender
+    fit = PEERS[name](X, y) if name in PEERS else _podium(name, X, y)
+    memory.reset_peak()
+    before, start = memory.resident("VmRSS"), time.perf_counter()
+    fit()
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "extra_bytes": memory.resident("VmHWM") - before}))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,200 @@
+"""``podium data``: look at ranking data, convert it, split it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.options.data import DataConvertOptions, DataInfoOptions, DataSplitOptions
+from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
+from podium.apps.cli.outputs.progress import spinner
+from podium.apps.cli.outputs.ranking_data_files import (
+    check_not_replaced,
+    check_ranking_data_targets,
+    writable_format,
+    write_ranking_data,
+)
+from podium.data import (
+    Columns,
+    RankingData,
+    draw_truth,
+    kfold,
+    rotate,
+    scale_by_query,
+    write_columns,
+)
+from podium.data import split as split_data
+from podium.data.atomic_files import check_target, make_folder
+from podium.data.scaling import SCALERS
+from podium.errors import UnknownNameError, UsageError
+
+
+def run_data_info(options: DataInfoOptions) -> None:
+    """Print what is in ranking data: counts, labels, list lengths, odd features."""
+    files = InputFiles(options.missing, options, is_quiet=options.json)
+    if options.write_columns is not None:
+        check_target(options.write_columns, *options.inputs)
+        check_not_replaced([options.write_columns], options.force)
+    facts = _facts(files.read(options.inputs))
+    if options.write_columns is not None:
+        _write_columns(files.resolved_columns, options.write_columns)
+    if options.json:
+        print_json(facts)
+        return
+    facts["scaled_by_query"] = facts["scaled_by_query"] or "not said"
+    rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
+    print_table(" ".join(map(str, options.inputs)), ["what", "value"], rows, text_columns=2)
+
+
+def run_data_convert(options: DataConvertOptions) -> None:
+    """Convert LETOR text or a table to LETOR text, CSV, Parquet or qrels."""
+    check_ranking_data_targets([options.out], options.force)
+    if options.scale is not None and options.scaled is not None:
+        raise UsageError("expected --scale to scale, or --scaled to say that it is done, got both")
+    if options.scaled not in (None, "none", *SCALERS):
+        raise UnknownNameError("scaling", options.scaled or "", [*SCALERS, "none"])
+    data = InputFiles(options.missing, options, is_quiet=options.json).read(options.inputs)
+    with spinner("working"):
+        if options.scaled is not None:
+            data = replace(data, scaled=None if options.scaled == "none" else options.scaled)
+        data = data if options.scale is None else scale_by_query(data, options.scale)
+        data = data if options.topk is None else draw_truth(data, options.topk, options.seed)
+    write_ranking_data(data, options.out)
+    if writable_format(options.out) == "csv" and not options.json:
+        print_notes(_lost_in_csv(data))
+    if options.json:
+        print_json(
+            _describe_files({options.out: data})[0] | {"regrouped": data.source_rows is not None}
+        )
+        return
+    typer.echo(f"{options.out}: {data}", err=True)
+    if data.source_rows is not None:
+        typer.echo(
+            "the rows of a query were not adjacent and are together now: compute scores again",
+            err=True,
+        )
+
+
+def run_data_split(options: DataSplitOptions) -> None:
+    """Split data by query, never within one: into folds, or into train, validation and test."""
+    if sum([options.folds is not None, options.fractions is not None, options.parts]) != 1:
+        raise UsageError("expected one of --folds K, --fractions F,F,F and --parts")
+    files = InputFiles(options.missing, options, is_quiet=options.json)
+    pieces: dict[str, RankingData]
+    if options.fractions is not None:
+        shares = _parse_fractions(options.fractions)
+        parts = split_data(files.read(options.inputs), shares, seed=options.seed)
+        names = ("train", "test") if len(parts) == 2 else ("train", "vali", "test")
+        pieces = dict(zip(names, parts, strict=True))
+    else:
+        if options.parts:
+            rounds = rotate(_read_parts(files, options.inputs))
+        else:
+            rounds = kfold(files.read(options.inputs), options.folds or 0, seed=options.seed)
+        pieces = {
+            f"Fold{i}/{name}": piece
+            for i, fold in enumerate(rounds, start=1)
+            for name, piece in zip(("train", "vali", "test"), fold, strict=True)
+        }
+    paths = {name: options.out / f"{name}.{options.ending.removeprefix('.')}" for name in pieces}
+    check_ranking_data_targets(list(paths.values()), options.force)
+    if writable_format(next(iter(paths.values()))) == "qrels":
+        next(iter(pieces.values())).require_docids("writing qrels")
+    for name, piece in pieces.items():
+        make_folder(paths[name].parent)
+        write_ranking_data(piece, paths[name], files.resolved_columns)
+    if options.json:
+        print_json(_describe_files({paths[name]: piece for name, piece in pieces.items()}))
+        return
+    rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
+    print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+
+
+def _read_parts(files: InputFiles, paths: Sequence[Path]) -> list[RankingData]:
+    """Read one part per file; tables have the features of the first one."""
+    first = files.read(paths[:1])
+    return [first, *(files.read([path], features=first.feature_names) for path in paths[1:])]
+
+
+def _write_columns(columns: Columns | None, path: Path) -> None:
+    if columns is None:
+        raise UsageError(
+            "expected --write-columns with a table (CSV, TSV, JSON lines, Parquet of your own), "
+            "got data whose columns are clear"
+        )
+    write_columns(columns, path)
+    typer.echo(f"{path}: what each column is; use it with --columns {path}", err=True)
+
+
+def _describe_files(files: dict[Path, RankingData]) -> list[dict[str, Any]]:
+    return [
+        {"file": str(path), "queries": d.n_queries, "documents": len(d), "features": d.n_features}
+        for path, d in files.items()
+    ]
+
+
+def _lost_in_csv(data: RankingData) -> list[str]:
+    """Return what CSV has no place for."""
+    lost = [
+        words
+        for words, value in (
+            ("top-k truth", data.topk),
+            ("scaling", data.scaled),
+            ("comments", data.comment_column),
+        )
+        if value is not None
+    ]
+    return [f"CSV has no place for {' and '.join(lost)}; .parquet keeps everything"] if lost else []
+
+
+def _parse_fractions(text: str) -> list[float]:
+    try:
+        shares = [float(share) for share in text.split(",")]
+    except ValueError:
+        raise UsageError(f"expected --fractions such as 0.6,0.2,0.2, got {text!r}") from None
+    if len(shares) not in (2, 3):
+        raise UsageError(f"expected 2 or 3 fractions, got {len(shares)}")
+    return shares
+
+
+def _facts(data: RankingData) -> dict[str, Any]:
+    labels, counts = np.unique(data.y, return_counts=True)
+    sizes = data.groups.sizes
+    varies = np.fmax.reduce(data.X, axis=0) > np.fmin.reduce(data.X, axis=0)
+    with_id = 0 if data.docid_column is None else int((data.docid_column.lengths > 0).sum())
+    grades = {f"{label:g}": int(n) for label, n in zip(labels, counts, strict=True)}
+    return {
+        "queries": data.n_queries,
+        "documents": len(data),
+        "features": data.n_features,
+        "labels": grades if len(grades) <= 20 else {f"{labels[0]:g}..{labels[-1]:g}": len(data)},
+        "queries_without_relevant": int((data.groups.reduce(np.maximum, data.y) <= 0).sum()),
+        "documents_a_query": {
+            "least": int(sizes.min()),
+            "median": float(np.median(sizes)),
+            "mean": round(float(sizes.mean()), 2),
+            "most": int(sizes.max()),
+        },
+        "constant_features": [data.names()[j] for j in np.flatnonzero(~varies)],
+        "missing_values": int(np.isnan(data.X).sum()),
+        "documents_with_id": with_id,
+        "top_k_truth": data.topk,
+        "scaled_by_query": data.scaled,
+        "megabytes": round(data.X.nbytes / 1e6, 1),
+    }
+
+
+def _fact_text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_fact_text(v)}" for key, v in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "no"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)

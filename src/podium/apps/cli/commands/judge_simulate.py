@@ -1,0 +1,68 @@
+"""``podium judge simulate``: count the judgments of simulated assessors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from podium import labelling
+from podium.apps.cli.options.judge_simulate import JudgeSimulateOptions
+from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.progress import spinner
+from podium.labelling import Simulation
+
+
+def run_judge_simulate(options: JudgeSimulateOptions) -> None:
+    """Say how many judgments the top k takes: runs with simulated assessors."""
+    names = list(dict.fromkeys(options.strategies or labelling.STRATEGIES))
+    for name in names:
+        labelling.strategy_named(name)
+    with spinner("simulating"):
+        simulations = [
+            labelling.simulate(
+                name,
+                options.documents,
+                options.top,
+                options.noise,
+                options.ties,
+                options.seed,
+                not options.ask_implied,
+                options.runs,
+                options.prior_tau,
+            )
+            for name in names
+        ]
+    if options.json:
+        print_json([_describe(simulation) for simulation in simulations])
+    else:
+        size = f"the top {options.top:,} of {options.documents:,} documents"
+        _print(simulations, f"Judgments for {size}, {options.runs:,} runs")
+
+
+def _describe(simulation: Simulation) -> dict[str, Any]:
+    settings = (
+        "strategy", "n", "k", "noise", "ties", "seed", "skip_implied", "runs", "prior_tau", "mean", "bound",
+        "recall",
+    )  # fmt: skip
+    return {
+        **{name: getattr(simulation, name) for name in settings},
+        "quantiles": {str(share): value for share, value in simulation.quantiles.items()},
+        "most": int(simulation.judgments.max()),
+        "judgments": simulation.judgments.tolist(),
+    }
+
+
+def _print(simulations: Sequence[Simulation], title: str) -> None:
+    rows = [
+        [
+            simulation.strategy,
+            f"{simulation.mean:,.1f}",
+            *(f"{simulation.quantiles[share]:,.0f}" for share in (0.05, 0.5, 0.95)),
+            f"{simulation.judgments.max():,}",
+            f"{simulation.bound:,}",
+            f"{simulation.recall:.4f}",
+        ]
+        for simulation in simulations
+    ]
+    headers = ["strategy", "mean", "5 %", "50 %", "95 %", "most", "bound", "recall"]
+    print_table(title, headers, rows)

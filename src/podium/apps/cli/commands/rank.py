@@ -1,0 +1,36 @@
+"""``podium rank``: a filter, requests in and answers out, a line each."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from podium.apps.cli.error_reports import fail
+from podium.apps.cli.options.rank import RankOptions
+from podium.apps.serving.jsonl_filter import filter_lines
+from podium.apps.serving.served_files import ServedFiles
+from podium.apps.serving.settings import ServingSettings
+
+
+def run_rank(options: RankOptions) -> None:
+    """Rank JSON lines from stdin to stdout."""
+    settings = ServingSettings(
+        tuple(options.models),
+        rules=None if options.rules is None else str(options.rules),
+        docs=None if options.docs is None else str(options.docs),
+    )
+    state = ServedFiles(settings).state
+    if state.warning:
+        typer.echo(f"podium: {state.warning}", err=True)
+    wrong, out = 0, sys.stdout.buffer
+    for number, (answer, refusal) in enumerate(filter_lines(sys.stdin.buffer, state), start=1):
+        if refusal is not None:
+            wrong += 1
+            if options.strict:
+                fail(f"line {number}: {refusal.message}", 1)
+            typer.echo(f"podium: line {number}: {' '.join(refusal.message.split())}", err=True)
+        out.write(answer + b"\n")
+        out.flush()
+    if wrong:
+        fail(f"{wrong:,} {'line' if wrong == 1 else 'lines'} could not be answered", 1)

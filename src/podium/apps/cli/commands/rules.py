@@ -1,0 +1,90 @@
+"""``podium rules``: list the kinds of rules, print their schema, check a file of rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file
+from podium.apps.cli.options.rules import RulesCheckOptions, RulesListOptions, RulesSchemaOptions
+from podium.apps.cli.outputs.printing import first_line, print_json, print_table, printable
+from podium.apps.cli.outputs.progress import counting_bar
+from podium.errors import DataError
+from podium.postranking import RULES, Finding, examine_rules, schema
+from podium.postranking.rule_check import locate_finding
+from podium.postranking.rules.entries import COMMON, keys_of
+from podium.postranking.rules.files import RuleFile, read_rule_file
+
+AFTER_EVERY_LINE = 1 << 31
+"""Where findings sort that are about no rule in particular."""
+
+
+def run_rules_list(options: RulesListOptions) -> None:
+    """List the kinds of rules and what can be said in each."""
+    common = list(COMMON)
+    kinds = {
+        name: {
+            "summary": first_line(kind),
+            "keys": [k for k in keys_of(kind) if k not in ("rule", *common)],
+        }
+        for name, kind in RULES.items()
+    }
+    if options.json:
+        print_json({"rules": kinds, "common": common})
+        return
+    rows = [[name, str(kind["summary"]), ", ".join(kind["keys"])] for name, kind in kinds.items()]
+    print_table("Rules", ["rule", "what it says", "keys"], rows, text_columns=3)
+    typer.echo(f"Every rule: {', '.join(common)}")
+
+
+def run_rules_schema(options: RulesSchemaOptions) -> None:
+    """Print the JSON Schema of rule files, for editors; it is JSON either way."""
+    print_json(schema())
+
+
+def run_rules_check(options: RulesCheckOptions) -> None:
+    """Find what is wrong with a rule file before it is served."""
+    try:
+        file = read_rule_file(options.rules)
+    except DataError as error:  # no list of rules at all
+        file = RuleFile((), (), (error,), entries=0)
+    n_rules = file.entries
+    texts, fields = read_lookups(options.queries, options.docs)
+    lists = None if options.run is None else read_run_file(options.run)
+    with counting_bar("checking") as progress:
+        findings = examine_rules(
+            file.rules, lists, queries=texts, fields=fields, today=options.today, progress=progress
+        )
+    entries = [*_form_errors(file), *(_finding_entry(finding, file) for finding in findings)]
+    entries.sort(key=lambda entry: (entry["line"] or AFTER_EVERY_LINE, entry["level"]))
+    n_errors = sum(entry["level"] == "error" for entry in entries)
+    if options.json:
+        print_json({"file": str(options.rules), "rules": n_rules, "findings": entries})
+    else:
+        for entry in entries:
+            place = f"{options.rules}:{entry['line']}" if entry["line"] else f"{options.rules}"
+            typer.echo(printable(f"{place}: {entry['level']}: {entry['message']}"))
+        n_warnings = len(entries) - n_errors
+        typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
+    if n_errors:
+        raise typer.Exit(1)
+
+
+def _form_errors(file: RuleFile) -> list[dict[str, Any]]:
+    """Return the entries of the file that are not rules."""
+    return [
+        {
+            "level": "error",
+            "line": error.line,
+            "message": str(error)
+            .removeprefix(f"{error.path}:{error.line}: ")
+            .removeprefix(f"{error.path}: "),
+        }
+        for error in file.errors
+    ]
+
+
+def _finding_entry(finding: Finding, file: RuleFile) -> dict[str, Any]:
+    line, message = locate_finding(finding, file)
+    return {"level": finding.level, "line": line, "message": message}

@@ -1,0 +1,196 @@
+"""``podium train``: labelled queries in, a model file out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.feedback_sources import (
+    check_needs_log,
+    make_alpha_source,
+    make_phi,
+    print_joined,
+    read_feedback,
+)
+from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.metric_option import check_metric
+from podium.apps.cli.inputs.prepared_rankers import (
+    inner_ranker,
+    missing_in_training,
+    prepare_ranker,
+    take_categories,
+    with_scaling,
+)
+from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_parameter_types
+from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
+from podium.apps.cli.options.train import TrainOptions
+from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
+from podium.apps.cli.outputs.progress import training_bar
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.data import RankingData
+from podium.data.atomic_files import atomic_path, check_target
+from podium.ensemble import CFBRS, RerankedModel
+from podium.errors import UsageError, require
+from podium.feedback import Phi
+from podium.metrics import evaluate
+from podium.rankers import History, Prepared, Ranker
+from podium.rankers.prepared_model import PreparedModel
+from podium.registry import RANKERS
+
+
+def run_train(options: TrainOptions) -> None:
+    """Train a ranker and write it to a model file."""
+    plain = build_ranker(options.ranker, _ranker_settings(options))
+    metric = check_metric(options.metric or plain.validation_metric())
+    measure = str(metric.averaging_ties())  # as rankers measure on validation data
+    check_target(options.out, *options.inputs, *(options.valid or ()), *(options.feedback or ()))
+    check_not_replaced([options.out], options.force)
+    phi = make_phi(options.phi_weight, options.phi_scale)
+    _check_feedback(plain, options, phi)
+    learner = prepare_ranker(plain, options)
+    if options.plot is not None:
+        _check_plot(options.plot)
+    data, held_out = _read_data(options)
+    learner = take_categories(learner, data)
+    users: dict[str, Any] = {}
+    if options.feedback:
+        users["feedback"] = read_feedback(options.feedback, options.classes, phi=phi)
+        print_joined(users["feedback"], data)
+    elif options.alpha is not None:
+        users["feedback"] = make_alpha_source(options.alpha, options.seed)
+    started = time.perf_counter()
+    with warnings_in_one_line(), training_bar(options.ranker) as (advance, _):
+        learner.fit(data, valid=held_out, callback=advance, **users)
+    seconds = time.perf_counter() - started
+    learner.save(options.out)
+    if options.plot is not None:
+        _draw_learning_curve(learner.history_, options.plot)
+    facts = _facts(learner, data, held_out, measure, seconds)
+    if options.json:
+        print_json({"model": str(options.out), **facts})
+    else:
+        rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
+        print_table(str(options.out), ["what", "value"], rows, text_columns=2)
+    if learner.stopped_ == "interrupted":
+        fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
+    """Read the data to train on, and the validation data if there is any."""
+    files = InputFiles(missing_in_training(options), options, is_quiet=options.json)
+    data = files.read(options.inputs)
+    if data.categories and (options.feedback or options.alpha is not None):
+        raise UsageError("expected feedback or --categories, got both; leave the categories out")
+    if not options.valid:
+        return data, None
+    held_out = files.read(options.valid, features=data.feature_names, categories=data.categories)
+    return data, with_scaling(held_out, data.scaled) if options.ignore_scaling else held_out
+
+
+def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
+    """Return the settings of --set, with --metric and --seed if the ranker has such parameters."""
+    settings = parse_settings(options.setting)
+    for name, value in (("metric", options.metric), ("seed", options.seed)):
+        if value is None:
+            continue
+        if name in settings:
+            raise UsageError(f"expected --{name} or --set {name}, got both")
+        if options.ranker in RANKERS and name in ranker_parameter_types(options.ranker):
+            settings[name] = value
+    return settings
+
+
+def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> None:
+    """Raise if the options about feedback do not fit the ranker or each other."""
+    has_feedback = options.feedback or options.alpha is not None
+    if has_feedback and not isinstance(learner, CFBRS):
+        option = "--feedback" if options.feedback else "--alpha"
+        raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
+    if has_feedback and isinstance(prepare_ranker(learner, options), Prepared):
+        raise UsageError("expected feedback, or options that prepare features, got both")
+    check_needs_log(options.feedback, options.classes, phi)
+    if options.alpha is not None:
+        if options.feedback:
+            raise UsageError("expected --feedback or --alpha, got both")
+        make_alpha_source(options.alpha, 0)  # raises on a wrong word before the data is read
+
+
+def _facts(
+    ranker: Ranker, data: RankingData, valid: RankingData | None, measure: str, seconds: float
+) -> dict[str, Any]:
+    history = ranker.history_
+    best_step = None if history.best is None else history.steps[history.best - 1]
+    facts: dict[str, Any] = {
+        "ranker": inner_ranker(ranker).name,
+        "settings": flatten(_changed_parameters(inner_ranker(ranker))),
+        "queries": data.n_queries,
+        "documents": len(data),
+        "features": data.n_features,
+        "iterations": len(history),
+        "kept_iteration": history.best,
+        "objective": None if best_step is None else best_step.objective,
+        "metric": measure,
+        "validation": None if best_step is None else best_step.valid,
+        "converged": ranker.converged_,
+        "stopped": ranker.stopped_ or None,
+        "seconds": round(seconds, 3),
+    }
+    if isinstance(ranker.model_, PreparedModel):
+        facts["preparation"] = ranker.model_.describe()
+    if isinstance(ranker.model_, RerankedModel):
+        facts["vote"] = ranker.model_.describe()
+    if isinstance(ranker, CFBRS):
+        facts["ensemble"] = ranker.describe()
+    if valid is not None:
+        scores = ranker.predict(valid)
+        # Of the kept model: a ranker without a metric of its own has measured another one.
+        facts["validation"] = evaluate(valid, scores, measure)[measure].mean
+    return {name: finite_or_none(value) for name, value in facts.items()}
+
+
+def _changed_parameters(ranker: Ranker) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults."""
+    defaults = type(ranker)().get_params(deep=False)
+    parameters = ranker.get_params(deep=False)
+    return {name: value for name, value in parameters.items() if value != defaults[name]}
+
+
+def _fact_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return settings_text(value)
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+PLOT_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def _check_plot(path: Path) -> None:
+    if path.suffix.lower() not in PLOT_ENDINGS:
+        raise UsageError(
+            f"expected --plot with a file that ends in {' '.join(PLOT_ENDINGS)}, got {path}"
+        )
+    check_target(path)
+    require("matplotlib.figure", "report", "drawing a learning curve")
+
+
+def _draw_learning_curve(history: History, path: Path) -> None:
+    if len(history) == 0:
+        typer.echo("podium: warning: solved in one step, no learning curve to draw", err=True)
+        return
+    purpose = "drawing a learning curve"
+    matplotlib = require("matplotlib", "report", purpose)
+    figure = require("matplotlib.figure", "report", purpose).Figure((7, 4), layout="constrained")
+    history.plot(figure.subplots())
+    kind = path.suffix.lower().removeprefix(".")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    # Without dates and random ids the same curve gives the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "podium"}), atomic_path(path) as temporary:
+        figure.savefig(temporary, format=kind, dpi=150, metadata=metadata)

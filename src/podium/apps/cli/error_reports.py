@@ -1,0 +1,85 @@
+"""Errors and warnings in one line on stderr, and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from podium.errors import (
+    BackendError,
+    DuplicateDocumentWarning,
+    MissingExtraError,
+    NotConvergedWarning,
+    NothingLearnedWarning,
+    PodiumError,
+    TruncationWarning,
+    UnknownClassWarning,
+    UsageError,
+)
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
+def reports_errors(command: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Decorate a command: an error is one line on stderr and an exit code, not a traceback.
+
+    1: the data is wrong. 2: the command line is wrong. 130: interrupted.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        try:
+            return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            fail("interrupted", 130)
+        except BrokenPipeError:
+            # The reader (head, less) has closed the pipe. Python would report it again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
+        except (UsageError, MissingExtraError, BackendError) as error:
+            fail(error.on_command_line(), 2)
+        except PodiumError as error:
+            fail(error.on_command_line(), 1)
+        except OSError as error:
+            fail(_system_error(error), 1)
+        except MemoryError as error:
+            fail(str(error) or type(error).__name__, 1)
+
+    return wrapped
+
+
+def _system_error(error: OSError) -> str:
+    """Return an error of the system with the name of the file, without its number."""
+    if error.strerror is None or error.filename is None:
+        return str(error) or type(error).__name__
+    return f"{os.fsdecode(error.filename)}: {error.strerror}"
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print what is wrong in one line and exit with this code."""
+    typer.echo(f"podium: {' '.join(message.split())}", err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Print each warning of the library once, as one line on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        for category in (
+            DuplicateDocumentWarning, NotConvergedWarning, NothingLearnedWarning, TruncationWarning,
+            UnknownClassWarning,
+        ):  # fmt: skip
+            warnings.simplefilter("always", category)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
+                typer.echo(f"podium: warning: {' '.join(message.split())}", err=True)

@@ -1,0 +1,1 @@
+"""What options name, read and checked before any work: files, columns, settings, stores."""

@@ -1,0 +1,162 @@
+"""Input files, read with a progress bar: the one place where commands read ranking data."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from podium.apps.cli.error_reports import warnings_in_one_line
+from podium.apps.cli.inputs.table_columns import columns_of, guesses_text
+from podium.apps.cli.options import MissingChoice
+from podium.apps.cli.options.tables import TableOptions
+from podium.apps.cli.outputs.printing import print_notes
+from podium.data import Columns, Qrels, RankingData, detect_format, read_data, read_judgments
+from podium.data.categories import Category
+from podium.data.parquet_reader import is_podium_parquet
+from podium.data.tables import is_table
+from podium.data.text_files import COMPRESSIONS
+from podium.errors import UnknownNameError, UsageError
+from podium.typing import Matrix
+
+
+@contextmanager
+def reading_bar(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar for reading files, once it has taken half a second."""
+    started = time.monotonic()
+    is_plain = all(path.suffix not in COMPRESSIONS for path in paths)
+    total = sum(path.stat().st_size for path in paths) if is_plain else None
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("reading", total=total)
+
+    def advance(n_bytes: int) -> None:
+        bar.advance(task, n_bytes)
+        if console.is_terminal and not bar.live.is_started and time.monotonic() - started > 0.5:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+class InputFiles:
+    """Files of ranking data as one command reads them: with its options about columns.
+
+    Parameters
+    ----------
+    missing
+        What a missing value is: an error, or a value that is kept.
+    options
+        The options about the columns of tables.
+    is_quiet
+        Whether notes about guessed columns are left out, as with --json.
+    """
+
+    def __init__(
+        self,
+        missing: MissingChoice,
+        options: TableOptions | None = None,
+        *,
+        is_quiet: bool = False,
+    ) -> None:
+        self.missing, self.is_quiet = missing, is_quiet
+        self.named_columns = None if options is None else columns_of(options)
+        self.resolved_columns: Columns | None = None
+        self._query_option = (options or TableOptions).query_option
+        self._notes: set[str] = set()
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        labelled: bool = True,
+        features: Sequence[str] | None = None,
+        categories: Mapping[str, Category] | None = None,
+    ) -> RankingData:
+        """Read several files as one set of ranking data, with a progress bar.
+
+        `features` are those of the training data: they are picked by name from data that has names.
+        `categories` are those of them that are words.
+        """
+        columns = self.named_columns
+        if features is not None and all(is_table(path) for path in paths):
+            columns = self._with_features(paths, features, categories or {})
+        try:
+            with reading_bar(paths) as progress, warnings_in_one_line():
+                data = read_data(
+                    paths, missing=self.missing, labelled=labelled, columns=columns,
+                    tell_columns=self.note_columns, progress=progress,
+                )  # fmt: skip
+        except UnknownNameError as error:
+            if features is None or not {*error.name.split(", ")} <= {*features}:
+                raise
+            raise _lacking_features(error, paths) from None
+        return data if features is None else _pick_features(data, features)
+
+    def read_judgments(self, path: Path) -> RankingData | Qrels:
+        """Read labels to evaluate scores with: ranking data or TREC qrels."""
+        with reading_bar([path]) as progress, warnings_in_one_line():
+            return read_judgments(
+                path, missing=self.missing, columns=self.named_columns,
+                tell_columns=self.note_columns, progress=progress,
+            )  # fmt: skip
+
+    def _with_features(
+        self, paths: Sequence[Path], features: Sequence[str], categories: Mapping[str, Category]
+    ) -> Columns | None:
+        """Columns with the features of a model; podium's own Parquet files know theirs."""
+        columns = self.named_columns
+        if columns is None and any(_is_own_parquet(path) for path in paths):
+            return None
+        columns = columns or Columns()
+        if not columns.categories:
+            forms = {name: category.form for name, category in categories.items()}
+            columns = replace(columns, categories=forms)
+        return columns if columns.features else replace(columns, features=tuple(features))
+
+    def note_columns(self, path: str, columns: Columns) -> None:
+        """Print what the columns of a table were taken as, once."""
+        self.resolved_columns = columns
+        note = guesses_text(path, columns, self._query_option)
+        if note is not None and note not in self._notes and not self.is_quiet:
+            self._notes.add(note)
+            print_notes([note])
+
+
+def _lacking_features(error: UnknownNameError, paths: Sequence[Path]) -> UsageError:
+    """Return the error for a table without features of the training data."""
+    lacking = error.name.split(", ")
+    near = [difflib.get_close_matches(name, error.choices, 1) for name in lacking]
+    renamed = [f"{names[0]} for {name}" for name, names in zip(lacking, near, strict=True) if names]
+    hint = f"; is it {', '.join(renamed)}? Rename the column" if renamed else ""
+    files = ", ".join(map(str, paths))
+    return UsageError(
+        f"{files}: the model needs feature{'s' * (len(lacking) > 1)} {', '.join(lacking)}; the table "
+        f"has {', '.join(error.choices[:20])}{', ...' * (len(error.choices) > 20)}{hint}"
+    )
+
+
+def _is_own_parquet(path: Path) -> bool:
+    return detect_format(path) == "parquet" and is_podium_parquet(path)
+
+
+def _pick_features(data: RankingData, features: Sequence[str]) -> RankingData:
+    """Return the data with these features in this order, if it has their names."""
+    names = data.feature_names
+    if names is None or tuple(names) == tuple(features) or not set(features) <= set(names):
+        return data
+    places = {name: j for j, name in enumerate(names)}
+    X = cast(Matrix, np.take(data.X, [places[name] for name in features], axis=1))
+    return replace(data, X=X, feature_names=tuple(features))

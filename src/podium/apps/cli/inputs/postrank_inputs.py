@@ -1,0 +1,70 @@
+"""What post-ranking reads: rules with their lines, queries, documents, a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from podium.apps.cli.inputs.input_files import reading_bar
+from podium.data import Run, read_queries, read_run
+from podium.errors import ConflictError, UnknownNameError
+from podium.postranking import Rule, read_fields
+from podium.postranking.list_input import Catalogue
+from podium.postranking.rule_index import field_names
+from podium.postranking.rules.files import read_rule_file
+
+
+@dataclass(frozen=True)
+class LocatedRules:
+    """The rules of a file, and the line that each starts on."""
+
+    path: Path
+    rules: tuple[Rule, ...]
+    lines: tuple[int, ...]
+
+    def location(self, rule: object) -> dict[str, int]:
+        """Return the number of a rule in the file, from 0, and its line."""
+        number = self._numbers[id(rule)]
+        return {"index": number, "line": self.lines[number]}
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        # By identity: two rules may be equal.
+        return {id(rule): number for number, rule in enumerate(self.rules)}
+
+    def conflict_text(self, error: ConflictError) -> str:
+        """Return a conflict with the lines of its rules."""
+        lines = sorted(self.location(rule)["line"] for rule in error.rules)
+        every_line = f" (lines {', '.join(map(str, lines[:20]))})" if len(lines) > 1 else ""
+        return f"{self.path}:{lines[0]}: {error.on_command_line()}{every_line}"
+
+    def unknown_field_text(self, error: UnknownNameError) -> str:
+        """Return an unknown field with the line of the rule that names it."""
+        rules = zip(self.rules, self.lines, strict=True)
+        line = next((f":{line}" for rule, line in rules if error.name in field_names(rule)), "")
+        return f"{self.path}{line}: {error.on_command_line()}"
+
+
+def read_rules_with_lines(path: Path) -> LocatedRules:
+    """Read the rules of a file; raise the first error in it."""
+    file = read_rule_file(path)
+    if file.errors:
+        raise file.errors[0]
+    return LocatedRules(path, file.rules, file.lines)
+
+
+def read_lookups(
+    queries: Path | None, docs: Path | None
+) -> tuple[dict[str, str] | None, Catalogue | None]:
+    """Read the texts of queries and the fields of documents; None where there is no file."""
+    return (
+        None if queries is None else read_queries(queries),
+        None if docs is None else read_fields(docs),
+    )
+
+
+def read_run_file(path: Path) -> Run:
+    """Read a run with a progress bar."""
+    with reading_bar([path]) as progress:
+        return read_run(path, progress)

@@ -1,0 +1,97 @@
+"""Options of ``podium data``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.apps.cli.options import Force, Json, MissingOption, SeedOption, file_argument
+from podium.apps.cli.options.tables import TableOptions
+
+Inputs = Annotated[
+    list[Path],
+    file_argument("IN...", "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow)."),
+]
+
+
+@dataclass(frozen=True)
+class DataInfoOptions(TableOptions):
+    """Show what is in ranking data: counts, labels, list lengths, odd features.
+
+    Example: podium data info Fold1/train.txt.gz
+    """
+
+    inputs: Inputs
+    missing: MissingOption = "nan"
+    write_columns: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what each column of a table is as YAML, to be edited and used with --columns.",
+        ),
+    ] = None
+    force: Force = False
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class DataConvertOptions(TableOptions):
+    """Convert LETOR text or a table to LETOR text (.txt), CSV (.csv, .tsv; text also .gz .xz .bz2
+    .zst), Parquet or qrels.
+
+    Example: podium data convert train.txt.gz train.parquet --scale minmax
+    """
+
+    inputs: Inputs
+    out: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="The file to write; its ending decides the format."),
+    ]
+    scale: Annotated[str | None, typer.Option(help="Scale within queries: minmax or zscore.")] = (
+        None
+    )
+    scaled: Annotated[
+        str | None,
+        typer.Option(
+            help="How features are already scaled within queries: minmax (LETOR's), zscore or none."
+        ),
+    ] = None
+    topk: Annotated[
+        int | None, typer.Option(help="Turn grades into top-k truth; ties are broken at random.")
+    ] = None
+    missing: MissingOption = "error"
+    seed: SeedOption = 0
+    force: Force = False
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class DataSplitOptions(TableOptions):
+    """Split data by query into folds, or into train, validation and test.
+
+    Example: podium data split all.txt folds --folds 5
+    """
+
+    inputs: Inputs
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")]
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Folds 1..k, each with train, vali and test, rotated as in LETOR."),
+    ] = None
+    fractions: Annotated[
+        str | None,
+        typer.Option(
+            help="The shares of queries for train, vali and test, or for train and test: 0.6,0.2,0.2"
+        ),
+    ] = None
+    parts: Annotated[
+        bool, typer.Option("--parts", help="The inputs are the parts S1..Sk to rotate.")
+    ] = False
+    ending: Annotated[
+        str, typer.Option(help="The ending of the files, which decides the format.")
+    ] = ".txt"
+    missing: MissingOption = "error"
+    seed: SeedOption = 0
+    force: Force = False
+    json: Json = False

@@ -1,0 +1,72 @@
+"""Options of ``podium train``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options.feedback import (
+    Alpha,
+    FeedbackClasses,
+    FeedbackLogs,
+    PhiScale,
+    PhiWeight,
+)
+from podium.apps.cli.options.preparation import PreparationOptions
+
+RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
+TrainFiles = Annotated[
+    list[Path],
+    file_argument("TRAIN...", "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow)."),
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="MODEL")]
+
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the ranker, as in C=0.1, scorer=mlp, scorer.hidden=64,32; "
+        "may be given several times.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TrainOptions(PreparationOptions):
+    """Train a ranker and write it to a model file.
+
+    Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
+
+    --impute, --indicators, --scale, --log1p and --clip prepare the features. The steps are learned on
+    the training queries and kept in the model, which then takes raw features.
+
+    Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
+    has no model before its last stage, tasks.
+    """
+
+    ranker: RankerName
+    inputs: TrainFiles
+    out: Out
+    valid: Annotated[
+        list[Path] | None, file_option("Validation data, which chooses the number of iterations.")
+    ] = None
+    setting: Set = None
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", help="The metric on the validation data.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(help="Same seed, same model.", min=0, max=2**63 - 1)
+    ] = None
+    feedback: FeedbackLogs = None
+    classes: FeedbackClasses = None
+    phi_weight: PhiWeight = None
+    phi_scale: PhiScale = None
+    alpha: Alpha = None
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
+    ] = None
+    force: Force = False
+    json: Json = False

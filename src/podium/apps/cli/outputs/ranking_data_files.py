@@ -1,0 +1,58 @@
+"""Files of ranking data that commands write: LETOR text, CSV, Parquet, qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from podium.apps.cli.outputs.progress import spinner
+from podium.data import Columns, RankingData, write_csv, write_letor, write_qrels
+from podium.data.text_files import stem
+from podium.errors import UsageError
+
+FORMAT_BY_ENDING = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".qrels": "qrels",
+    **dict.fromkeys((".txt", ".letor", ".svm", ".svmlight", ".dat", ""), "letor"),
+}
+
+
+def writable_format(path: Path) -> str:
+    """Return the format of a file by its ending; raise if there is none."""
+    ending = Path(stem(path)).suffix
+    if ending not in FORMAT_BY_ENDING:
+        endings = " ".join(e for e in FORMAT_BY_ENDING if e)
+        raise UsageError(
+            f"expected a file name that ends in {endings} (text also .gz .xz .bz2 .zst), got {path}"
+        )
+    return FORMAT_BY_ENDING[ending]
+
+
+def write_ranking_data(data: RankingData, path: Path, columns: Columns | None = None) -> None:
+    """Write data in the format of the ending; CSV has the names of `columns`."""
+    with spinner(f"writing {path}"):
+        if writable_format(path) == "parquet":
+            data.to_parquet(path)
+        elif writable_format(path) == "qrels":
+            write_qrels(data, path)
+        elif writable_format(path) == "csv":
+            write_csv(data, path, columns)
+        else:
+            write_letor(data, path)
+
+
+def check_ranking_data_targets(paths: Sequence[Path], force: bool) -> None:
+    """Raise if an ending has no format, or a file would be replaced without --force."""
+    for path in paths:
+        writable_format(path)
+    check_not_replaced(paths, force)
+
+
+def check_not_replaced(paths: Sequence[Path], force: bool) -> None:
+    """Raise if a file would be replaced without --force."""
+    for path in paths:
+        if path.exists() and not force:
+            raise UsageError(f"expected a new file, but {path} already exists; --force replaces it")

@@ -1,0 +1,61 @@
+"""The program of the command line: ``podium COMMAND``, its entry point and version.
+
+`command_table` names every command. The options of a command stand in `options`, what it does in
+`commands`; `lazy_group` imports both only when they are needed.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Annotated, Any
+
+import typer
+
+import podium
+from podium.apps.cli.command_table import COMMANDS
+from podium.apps.cli.error_reports import reports_errors
+from podium.apps.cli.lazy_group import LazyCommands, LazyGroup
+
+
+class PodiumGroup(LazyGroup):
+    """The commands of the table."""
+
+    def __init__(self, *, commands: object = None, **settings: Any) -> None:
+        super().__init__(commands=LazyCommands(COMMANDS), **settings)  # type: ignore[arg-type]
+
+
+app = typer.Typer(
+    name="podium",
+    cls=PodiumGroup,
+    help="Top-k learning to rank: who gets on the podium, and in which order.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+@reports_errors
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        python = platform.python_version()
+        typer.echo(
+            f"podium {podium.__version__} ({podium.kernels.BACKEND} kernels, Python {python})"
+        )
+        raise typer.Exit
+
+
+@app.callback()
+def _podium(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Version and kernels."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,192 @@
+"""What the admin does: assessors, tasks, priorities, guidelines, settlements, exports; all audited."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podium.apps.http.refusals import Refusal
+from podium.apps.judging.admin_bodies import (
+    AssessorBody,
+    AssignmentBody,
+    Body,
+    ExportBody,
+    GuidelinesBody,
+    NewAssessorBody,
+    PriorityBody,
+    ReassignmentBody,
+    SettlementBody,
+    decode_body,
+)
+from podium.apps.judging.refusals import JSON
+from podium.apps.judging.settings import JudgingSettings
+from podium.apps.judging.sign_in_checks import Guard, read_json
+from podium.errors import ChangeConflictError, DataError, UsageError
+from podium.labelling.export import export
+from podium.labelling.guidelines import Guidelines
+from podium.labelling.settlements import Settlement
+from podium.labelling.store import Store, StoreAdmin, StoreMember
+
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "qrels": "text/plain; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+class AdminDesk:
+    """Checks a request of an admin, runs it, and turns what is wrong with it into a refusal."""
+
+    def __init__(self, store: Store, guard: Guard, settings: JudgingSettings) -> None:
+        self.store, self.guard, self.settings = store, guard, settings
+
+    async def run(
+        self, request: Request, kind: type[Body], act: Callable[[StoreAdmin, Body], Any]
+    ) -> Any:
+        """Return what `act` returns for the body of a request, in a thread."""
+        admin = await self.guard.require_admin(request)
+        limits = self.settings.max_body, self.settings.body_seconds
+        content = await read_json(request, *limits, lambda: self.guard.check_change(request, admin))
+        body = decode_body(content, kind)
+        try:
+            return await run_in_threadpool(act, StoreAdmin(self.store, admin.member), body)
+        except ChangeConflictError as error:
+            raise Refusal(409, "conflict", str(error)) from None
+        except (UsageError, DataError) as error:
+            raise Refusal(400, "bad_request", str(error)) from None
+        finally:
+            self.guard.forget_members()
+
+    def member_record(self, member: StoreMember, request: Request, linked: bool) -> dict[str, Any]:
+        """Return a member as JSON; with a new personal link if `linked`, which nobody sees again."""
+        record: dict[str, Any] = {"assessor": member.id, "disabled": member.disabled}
+        if not linked:
+            return record
+        base_url = self.settings.base_url or str(request.base_url)
+        lifetime = timedelta(days=self.settings.link_days)
+        link = self.guard.links.url(base_url, member.id, "assessor", lifetime, member.generation)
+        return record | {"link": link}
+
+
+def make_admin_actions(store: Store, guard: Guard, settings: JudgingSettings) -> APIRouter:
+    """Make the routes ``POST /api/admin/...``."""
+    routes = APIRouter()
+    desk = AdminDesk(store, guard, settings)
+    _add_assessor_routes(routes, desk)
+    _add_task_routes(routes, desk)
+    _add_decision_routes(routes, desk)
+    return routes
+
+
+def _add_assessor_routes(routes: APIRouter, desk: AdminDesk) -> None:
+    @routes.post("/api/admin/assessors")
+    async def add_assessor(request: Request) -> Response:
+        member = await desk.run(
+            request,
+            NewAssessorBody,
+            lambda admin, body: admin.add_assessor(body.assessor, body.name),
+        )
+        return JSON(desk.member_record(member, request, linked=True))
+
+    @routes.post("/api/admin/assessors/disable")
+    async def disable_assessor(request: Request) -> Response:
+        member = await desk.run(
+            request, AssessorBody, lambda admin, body: admin.disable_assessor(body.assessor)
+        )
+        return JSON(desk.member_record(member, request, linked=False))
+
+    @routes.post("/api/admin/assessors/enable")
+    async def enable_assessor(request: Request) -> Response:
+        member = await desk.run(
+            request, AssessorBody, lambda admin, body: admin.enable_assessor(body.assessor)
+        )
+        return JSON(desk.member_record(member, request, linked=True))
+
+    @routes.post("/api/admin/assessors/link")
+    async def renew_link(request: Request) -> Response:
+        member = await desk.run(
+            request, AssessorBody, lambda admin, body: admin.renew_link(body.assessor)
+        )
+        return JSON(desk.member_record(member, request, linked=True))
+
+
+def _add_task_routes(routes: APIRouter, desk: AdminDesk) -> None:
+    @routes.post("/api/admin/tasks/assign")
+    async def assign(request: Request) -> Response:
+        def act(admin: StoreAdmin, body: AssignmentBody) -> list[str]:
+            if body.query:
+                return [admin.assign(body.query, body.assessor, body.tool)]
+            return admin.assign_all(body.assessor, body.tool)
+
+        return JSON({"tasks": await desk.run(request, AssignmentBody, act)})
+
+    @routes.post("/api/admin/tasks/reassign")
+    async def reassign(request: Request) -> Response:
+        task = await desk.run(
+            request, ReassignmentBody, lambda admin, body: admin.reassign(body.task, body.assessor)
+        )
+        return JSON({"tasks": [task]})
+
+    @routes.post("/api/admin/tasks/priority")
+    async def set_priority(request: Request) -> Response:
+        n_tasks = await desk.run(
+            request,
+            PriorityBody,
+            lambda admin, body: admin.set_priority(body.priority, query=body.query, task=body.task),
+        )
+        return JSON({"changed": n_tasks})
+
+
+def _add_decision_routes(routes: APIRouter, desk: AdminDesk) -> None:
+    @routes.post("/api/admin/guidelines")
+    async def save_guidelines(request: Request) -> Response:
+        saved = await desk.run(
+            request,
+            GuidelinesBody,
+            lambda admin, body: admin.save_guidelines(
+                Guidelines(body.text, body.grades), base=body.base
+            ),
+        )
+        return JSON({"version": saved.version})
+
+    @routes.post("/api/admin/settlements")
+    async def settle(request: Request) -> Response:
+        decided = await desk.run(
+            request,
+            SettlementBody,
+            lambda admin, body: admin.settle(
+                Settlement(
+                    body.query, tuple(body.documents), body.answer, body.grade, note=body.note
+                )
+            ),
+        )
+        return JSON(asdict(decided))
+
+    @routes.post("/api/admin/export")
+    async def download_export(request: Request) -> Response:
+        name, media_type, content = await desk.run(
+            request, ExportBody, lambda admin, body: _write_export(desk.store, admin, body)
+        )
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=media_type, headers=headers)
+
+
+def _write_export(store: Store, admin: StoreAdmin, body: ExportBody) -> tuple[str, str, bytes]:
+    """Return the name, the type and the bytes of an export, as `podium judge export` writes it."""
+    name = f"{body.what}.{body.format}"
+    with tempfile.TemporaryDirectory(prefix="podium-export-") as folder:
+        path = Path(folder) / name
+        merge = None if body.merge == "none" else body.merge
+        summary = export(store, path, body.what, body.format, merge=merge)
+        content = path.read_bytes()
+    admin.note_export(asdict(summary) | {"merge": body.merge})
+    return name, MEDIA_TYPES[body.format], content

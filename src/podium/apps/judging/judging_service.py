@@ -1,0 +1,205 @@
+"""JudgingService: hands out questions and stores events while assessors judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from podium.apps.judging.document_html import document_view, reading_length
+from podium.apps.judging.event_writer import EventWriter
+from podium.apps.judging.highlighting import query_words
+from podium.apps.judging.images import ImageFolder
+from podium.apps.judging.questions import SignedQuestions
+from podium.apps.judging.refusals import not_yours
+from podium.apps.judging.settings import JudgingSettings
+from podium.errors import EventError, NotAskedError, ReusedIdError, WithdrawnTaskError
+from podium.labelling.events import JudgingEvent
+from podium.labelling.grading import Grades
+from podium.labelling.judgments import JudgedTopK
+from podium.labelling.pools import PoolQuery
+from podium.labelling.session import Session
+from podium.labelling.store import EventBatch, Store
+from podium.labelling.tasks import GradeTask, PreferenceTask, Task
+
+
+@dataclass(frozen=True)
+class StoredEvents:
+    """Events of a request: the ids accepted, why the next one was refused, the state after them."""
+
+    accepted: tuple[str, ...]
+    refusal: tuple[int, str, str, str] | None
+    """Status, code and message of the answer, and the id of the event; None if all are accepted."""
+    state: dict[str, Any]
+
+
+class JudgingService:
+    """Asks questions and stores events.
+
+    An event is in the store before its request is answered.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        questions: SignedQuestions,
+        settings: JudgingSettings,
+        images: ImageFolder | None = None,
+    ) -> None:
+        self.store = store
+        self._questions, self._settings = questions, settings
+        self._image_address = None if images is None else images.address
+        self._writer = EventWriter(store, settings.busy_seconds)
+        # Queries and tasks never change in the store, so they are cached.
+        self.query = lru_cache(maxsize=256)(store.query)
+        self.document_view = lru_cache(maxsize=4096)(self._render_document)
+        self._tasks: dict[str, Task] = {}
+
+    def close(self) -> None:
+        """Write the events that wait, then stop."""
+        self._writer.close()
+
+    def task(self, member: str, task_id: str) -> Task:
+        """Return a task of an assessor; a task of somebody else is refused with 403."""
+        task = self._tasks.get(task_id)
+        if task is None:
+            try:
+                task = self._tasks[task_id] = self.store.session(task_id).task
+            except EventError:
+                raise not_yours() from None
+        if task.assessor != member:
+            raise not_yours()
+        return task
+
+    def open_task(self, member: str, task_id: str) -> Task:
+        """Return a task as `task` does; one that an admin took away is refused, too."""
+        task = self.task(member, task_id)
+        if self.store.is_withdrawn(task_id):
+            raise not_yours()
+        return task
+
+    def state(self, member: str, task_id: str) -> dict[str, Any]:
+        """Return a task and the state of its session, as JSON."""
+        task = self.open_task(member, task_id)
+        guidelines = self.store.guidelines().version
+        with self.store.locked_session(task_id) as session:
+            record = self._session_record(session, guidelines)
+            return {"task": self._task_record(task), **record}
+
+    async def store_events(
+        self, member: str, task_id: str, events: Sequence[JudgingEvent]
+    ) -> StoredEvents:
+        """Store events one after the other, up to the first that is refused."""
+        if task_id in self._tasks:
+            self.task(member, task_id)
+        else:
+            await run_in_threadpool(self.task, member, task_id)
+        ids = [event.id for event in events]
+        return await self._writer.run(
+            task_id, ids, lambda batch: self._append_all(batch, task_id, events)
+        )
+
+    def _append_all(
+        self, batch: EventBatch, task_id: str, events: Sequence[JudgingEvent]
+    ) -> StoredEvents:
+        accepted: list[str] = []
+        refusal = None
+        for event in events:
+            try:
+                self._append(batch, event)
+            except WithdrawnTaskError:
+                raise not_yours() from None
+            except EventError as error:
+                refusal = (*_status_and_code(error), str(error), event.id)
+                break
+            accepted.append(event.id)
+        state = self._session_record(batch.session(task_id), batch.guidelines)
+        return StoredEvents(tuple(accepted), refusal, state)
+
+    def _append(self, batch: EventBatch, event: JudgingEvent) -> None:
+        session = batch.session(event.session)
+        data = self._questions.event_data(session.task, event.kind, event.data)
+        # An event that was sent again is in the store already, and its question may be an old one.
+        if not batch.has_event(event.id):
+            self._check_current(session, event.kind, data)
+        batch.append(replace(event, data=data))
+
+    def _check_current(self, session: Session, kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "undo" and "judgment" not in data:
+            raise NotAskedError(
+                "expected an undo that names a judgment, got none; load the page again"
+            )
+        if kind in ("judgment", "skip") and "question" in data:
+            question = self._questions.current(session)
+            if question is None or data["question"] != self._questions.token(
+                session.task, question
+            ):
+                raise NotAskedError(
+                    f"expected a {kind} of the current question, got one of another question"
+                )
+
+    # The JSON that a page gets.
+
+    def _task_record(self, task: Task) -> dict[str, Any]:
+        query = self.query(task.query)
+        return {
+            "kind": task.tool,
+            "query": query.text or query.id,
+            "description": query.description,
+            "grades": list(task.grades) if isinstance(task, GradeTask) else None,
+            "k": task.k if isinstance(task, PreferenceTask) else None,
+        }
+
+    def _session_record(self, session: Session, guidelines: int) -> dict[str, Any]:
+        judged, remaining = session.progress
+        step, idle = self._step(session)
+        return {
+            "step": step,
+            "progress": {"done": judged, "remaining": round(remaining, 1)},
+            "idle_seconds": idle,
+            "paused": session.paused,
+            "last": None if session.last is None else session.last.event,
+            "events": session.n_events,
+            "guidelines": guidelines,
+        }
+
+    def _step(self, session: Session) -> tuple[dict[str, Any], float]:
+        """Return what is on screen, and after how many seconds the assessor counts as idle."""
+        task = session.task
+        question = self._questions.current(session)
+        if question is None:
+            return self._result_record(session), self._settings.idle_after(0)
+        views = [self.document_view(task.query, document) for document in question.documents]
+        idle = self._settings.idle_after(sum(map(reading_length, views)))
+        token = self._questions.token(task, question)
+        if len(views) == 1:
+            return {"kind": "document", "question": token, "document": views[0]}, idle
+        return {"kind": "question", "question": token, "left": views[0], "right": views[1]}, idle
+
+    def _result_record(self, session: Session) -> dict[str, Any]:
+        """Return the result of a finished session: levels best first, or documents with grades."""
+        step, query = session.step, self.query(session.task.query)
+        titles = {document.id: document.title for document in query.documents}
+        record: dict[str, Any] = {"kind": "done"}
+        if isinstance(step, JudgedTopK):
+            levels = [[{"id": d, "title": titles[d]} for d in level] for level in step.levels]
+            return record | {"levels": levels}
+        assert isinstance(step, Grades)
+        graded = [
+            {"id": g.document, "title": titles[g.document], "grade": g.grade} for g in step.graded
+        ]
+        return record | {"graded": graded}
+
+    def _render_document(self, query_id: str, document_id: str) -> dict[str, Any]:
+        query: PoolQuery = self.query(query_id)
+        document = next(d for d in query.documents if d.id == document_id)
+        return document_view(document, query_words(query.text), self._image_address)
+
+
+def _status_and_code(error: EventError) -> tuple[int, str]:
+    """Return 409 for a conflict with the session, 400 for a malformed event."""
+    codes = {ReusedIdError: (409, "reused_id"), NotAskedError: (409, "not_asked")}
+    return codes.get(type(error), (400, "bad_event"))

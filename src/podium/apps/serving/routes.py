@@ -1,0 +1,274 @@
+"""Operations of the service, as a table of paths, bodies and answers for the app and for OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podium.apps.http.refusals import Refusal
+from podium.apps.serving.body_types import (
+    EventsAnswer,
+    HealthAnswer,
+    ModelsAnswer,
+    PostrankAnswer,
+    PostrankAnswers,
+    PostrankBatch,
+    PostrankRequest,
+    RankAnswer,
+    RankAnswers,
+    RankBatch,
+    RankRequest,
+    RulesAnswer,
+    RulesCheck,
+    SampleAnswer,
+    SampleRequest,
+    SamplesAnswer,
+)
+from podium.apps.serving.error_answers import refusal_of, refuse_part
+from podium.apps.serving.event_checking import check_events
+from podium.apps.serving.event_log import EventLog
+from podium.apps.serving.postranking import (
+    are_quick_rules,
+    has_small_fields,
+    postrank_answer,
+)
+from podium.apps.serving.prometheus_metrics import ServingMetrics
+from podium.apps.serving.ranking import rank_answer
+from podium.apps.serving.rule_checking import (
+    MAX_QUICK_RULES,
+    check_answer,
+    is_quick_rules_answer,
+    served_rules_answer,
+)
+from podium.apps.serving.served_files import ServedState
+from podium.errors import DeadlineError, PodiumError
+from podium.postranking.work_budget import check_time
+
+MAX_QUICK_QUERY_LENGTH = 200
+"""Characters of a query that patterns are compared with in no time."""
+
+
+@dataclass(frozen=True, eq=False)
+class RequestContext:
+    """What a request is answered from, all of one moment."""
+
+    state: ServedState
+    metrics: ServingMetrics
+    log: EventLog | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One path of the service.
+
+    Parameters
+    ----------
+    path, summary, answer
+        Its path, what it does, and the type of its answer.
+    run
+        Returns the answer to a decoded body (None if it takes no body).
+    body
+        The type of its body; with a body it is a POST.
+    is_quick
+        Whether a request is answered in no time, so that no thread is needed.
+    waits_for_disk
+        Whether its threads mostly wait for the disk: other threads compute.
+    is_open
+        Whether it needs no token.
+    statuses
+        Its statuses beside 200 and those that every path with a body has.
+    """
+
+    path: str
+    summary: str
+    answer: Any
+    run: Callable[[RequestContext, Any], Any]
+    body: Any = None
+    is_quick: Callable[[RequestContext, Any], bool] = lambda context, body: True
+    waits_for_disk: bool = False
+    is_open: bool = False
+    statuses: tuple[int, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """GET, or POST if it takes a body."""
+        return "GET" if self.body is None else "POST"
+
+
+def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
+    """Rank one query."""
+    state = context.state
+    try:
+        answer = rank_answer(request, state.models.find(request.model), state.rules)
+    except PodiumError as error:
+        raise refusal_of(error) from error
+    context.metrics.documents("/v1/rank").inc(_n_documents(request))
+    return answer
+
+
+def rank_batch(context: RequestContext, batch: RankBatch) -> RankAnswers:
+    """Rank several queries."""
+    return RankAnswers(results=_run_each(rank, context, batch.queries))
+
+
+def postrank(context: RequestContext, request: PostrankRequest) -> PostrankAnswer:
+    """Apply rules to a list."""
+    try:
+        answer = postrank_answer(request, context.state.rules)
+    except PodiumError as error:
+        raise refusal_of(error) from error
+    context.metrics.documents("/v1/postrank").inc(len(request.documents))
+    return answer
+
+
+def postrank_batch(context: RequestContext, batch: PostrankBatch) -> PostrankAnswers:
+    """Apply rules to several lists."""
+    return PostrankAnswers(results=_run_each(postrank, context, batch.queries))
+
+
+def _run_each(
+    run: Callable[[RequestContext, Any], Any], context: RequestContext, queries: Sequence[Any]
+) -> list[Any]:
+    """Return the answers to several requests; the refusal of one names it."""
+    answers = []
+    for at, query in enumerate(queries):
+        try:
+            check_time()
+            answers.append(run(context, query))
+        except Refusal as refusal:
+            raise refuse_part(refusal, f"queries[{at}]") from refusal
+        except DeadlineError as error:
+            raise refusal_of(error) from error
+    return answers
+
+
+def keep_events(context: RequestContext, body: Any) -> EventsAnswer:
+    """Append events to the log."""
+    if context.log is None:
+        message = "events are not kept here: the service was started without --events"
+        raise Refusal(404, "no_event_log", message)
+    records = check_events(body)
+    context.log.append(records)
+    context.metrics.events.inc(len(records))
+    return EventsAnswer(accepted=len(records))
+
+
+def list_models(context: RequestContext, _: None) -> ModelsAnswer:
+    """List the models that are served."""
+    rules = context.state.rules.rules
+    return ModelsAnswer(
+        models=context.state.models.info(), rules=None if rules is None else len(rules)
+    )
+
+
+def check_health(context: RequestContext, _: None) -> HealthAnswer:
+    """Say whether all files could be read."""
+    reasons = list(context.state.reasons)
+    return HealthAnswer(status="degraded" if reasons else "ok", reasons=reasons)
+
+
+def list_rules(context: RequestContext, _: None) -> RulesAnswer:
+    """List the service's rules."""
+    return served_rules_answer(context.state.rules)
+
+
+def check_rules(context: RequestContext, request: RulesCheck) -> RulesAnswer:
+    """Check rules."""
+    try:
+        return check_answer(request, context.state.rules)
+    except PodiumError as error:
+        raise refusal_of(error) from error
+
+
+def list_samples(context: RequestContext, _: None) -> SamplesAnswer:
+    """List the queries of the sample."""
+    return context.state.samples.info()
+
+
+def find_sample(context: RequestContext, request: SampleRequest) -> SampleAnswer:
+    """Return one query of the sample."""
+    return context.state.samples.find(request.id, context.state.rules)
+
+
+def _n_documents(request: RankRequest) -> int:
+    return len(request.documents if request.features is None else request.features)  # type: ignore[arg-type]
+
+
+def _rank_is_quick(context: RequestContext, request: RankRequest) -> bool:
+    model = context.state.models.find(request.model)
+    n_documents = len(request.documents or request.features or ())
+    if not model.is_quick(n_documents, request.explain) or request.user_class is not None:
+        return False
+    return request.rules is False or (
+        _has_quick_rules(context, request, n_documents)
+        and has_small_fields(request.documents or ())
+    )
+
+
+def _postrank_is_quick(context: RequestContext, request: PostrankRequest) -> bool:
+    is_quick = _has_quick_rules(context, request, len(request.documents))
+    return is_quick and has_small_fields(request.documents)
+
+
+def _has_quick_rules(
+    context: RequestContext, request: RankRequest | PostrankRequest, n_documents: int
+) -> bool:
+    """Whether the rules of a request take no time; rules of its own have to be read first."""
+    rules = context.state.rules.rules
+    if isinstance(request.rules, list) or len(request.query or "") > MAX_QUICK_QUERY_LENGTH:
+        return False
+    return rules is None or (len(rules) <= MAX_QUICK_RULES and are_quick_rules(rules, n_documents))
+
+
+def _is_never_quick(context: RequestContext, body: Any) -> bool:
+    return False
+
+
+OPERATIONS: dict[str, Operation] = {
+    operation.path: operation
+    for operation in (
+        Operation(
+            "/v1/rank", "Rank the documents of one query, and apply rules if asked for.",
+            RankAnswer, rank, RankRequest, _rank_is_quick, statuses=(404, 409),
+        ),
+        Operation(
+            "/v1/rank/batch", "Rank the documents of several queries.",
+            RankAnswers, rank_batch, RankBatch, _is_never_quick, statuses=(404, 409),
+        ),
+        Operation(
+            "/v1/postrank", "Apply rules to the list of any engine.",
+            PostrankAnswer, postrank, PostrankRequest, _postrank_is_quick, statuses=(409,),
+        ),
+        Operation(
+            "/v1/postrank/batch", "Apply rules to several lists.",
+            PostrankAnswers, postrank_batch, PostrankBatch, _is_never_quick, statuses=(409,),
+        ),
+        Operation(
+            "/v1/events", "Keep User Behavior Insights (UBI) events: one, a list, or {\"events\": [...]}.",
+            EventsAnswer, keep_events, Any, _is_never_quick, waits_for_disk=True, statuses=(404,),
+        ),
+        Operation(
+            "/v1/models", "The models that are served.", ModelsAnswer, list_models, None, _is_never_quick,
+            statuses=(503,),
+        ),
+        Operation(
+            "/v1/rules", "The rules of the service.", RulesAnswer, list_rules,
+            is_quick=lambda context, _: is_quick_rules_answer(context.state.rules), statuses=(503,),
+        ),
+        Operation(
+            "/v1/rules/check", "Check rules, given as records or as a rule file, and return both forms.",
+            RulesAnswer, check_rules, RulesCheck, _is_never_quick,
+        ),
+        Operation("/v1/samples", "The sample's queries, for the playground.", SamplesAnswer, list_samples),
+        Operation(
+            "/v1/samples/one", "One query of the sample with its documents.",
+            SampleAnswer, find_sample, SampleRequest, statuses=(404,),
+        ),
+        Operation(
+            "/healthz", "Whether all is well: degraded if a changed file cannot be read.",
+            HealthAnswer, check_health, is_open=True,
+        ),
+    )
+}  # fmt: skip
+"""Operations by path."""

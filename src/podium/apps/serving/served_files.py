@@ -1,0 +1,244 @@
+"""Files that the service reads, and reads again when they change; an invalid file changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from podium.apps.serving.model_arguments import ModelFile, model_files
+from podium.apps.serving.postranking import ServedRules
+from podium.apps.serving.samples import Samples, demo_samples, read_samples
+from podium.apps.serving.served_models import ServedModels
+from podium.apps.serving.settings import ServingSettings
+from podium.errors import CorruptFileError, DataError, PodiumError
+from podium.postranking import Finding, examine_rules, read_fields
+from podium.postranking.list_input import Catalogue
+from podium.postranking.rule_check import locate_finding, unknown_findings
+from podium.postranking.rules.files import RuleFile, read_rule_file
+
+Signature = tuple[int, ...]
+
+_READ_ERRORS = (PodiumError, OSError, MemoryError)
+
+
+@dataclass(frozen=True, eq=False)
+class ServedState:
+    """All that requests are answered from; replaced as a whole, so that each request sees one of them."""
+
+    models: ServedModels
+    rules: ServedRules
+    samples: Samples
+    reasons: tuple[str, ...] = ()
+    """Why files as they are now cannot be used."""
+    warning: str = ""
+    """The rules that clash, or name documents or fields that --docs does not have, in one line."""
+
+
+class ServedFile:
+    """A file, what was read from it last, and why it could not be read since.
+
+    Parameters
+    ----------
+    title
+        What people call it, such as ``model shop``.
+    path
+        Of the file.
+    read
+        Returns the contents of a file.
+    copies_folder
+        A folder for a copy of what was read last: a worker that starts while the file is broken reads it.
+    """
+
+    def __init__(
+        self, title: str, path: str, read: Callable[[str], Any], copies_folder: str | None = None
+    ) -> None:
+        self.title, self.path, self._read = title, path, read
+        self.value: Any = None
+        self.reason: str | None = None
+        self._signature: Signature | None = None
+        # Endings of names say what a file is.
+        digest = hashlib.sha256(f"{title} {path}".encode()).hexdigest()[:16]
+        self._copy = (
+            None if copies_folder is None else Path(copies_folder) / f"{digest}-{Path(path).name}"
+        )
+
+    def start(self) -> None:
+        """Read the file, or else its copy; raise if there is neither."""
+        try:
+            self.load()
+        except _READ_ERRORS as error:
+            if self._copy is None or not self._copy.exists():
+                raise
+            self.value, self.reason = self._read(str(self._copy)), self._explain(error)
+
+    def load(self) -> None:
+        """Read the file, or raise."""
+        self._signature = signature(self.path)
+        value = self._read(self.path)
+        with self._copying() as keep_copy:
+            if signature(self.path) != self._signature:
+                raise CorruptFileError("expected a whole file, got one that is being written")
+            keep_copy()
+        self.value, self.reason = value, None
+
+    @contextmanager
+    def _copying(self) -> Iterator[Callable[[], object]]:
+        """Copy the file beside its last copy; the function that this yields replaces the last copy."""
+        if self._copy is None:
+            yield lambda: None
+            return
+        last_copy = self._copy
+        new_copy = last_copy.with_name(f"{os.getpid()}-{last_copy.name}")
+        shutil.copyfile(self.path, new_copy)
+        try:
+            yield lambda: os.replace(new_copy, last_copy)
+        finally:
+            new_copy.unlink(missing_ok=True)
+
+    def refresh(self, always: bool) -> bool | None:
+        """Read a changed file; return whether that went well, or None if it was not tried."""
+        if not always and signature(self.path) == self._signature:
+            return None
+        last_reason = self.reason
+        try:
+            self.load()
+        except PodiumError as error:
+            self.reason = self._explain(error)
+        except (OSError, MemoryError) as error:
+            self.reason = self._explain(error)
+            self._signature = None  # trouble of the system may pass without a change of the file
+            if self.reason == last_reason:
+                return None
+        return self.reason is None
+
+    def _explain(self, error: Exception) -> str:
+        """Return what is wrong, without the folder."""
+        name = Path(self.path).name
+        if isinstance(error, OSError):
+            return f"{self.title}: cannot read {name}: {error.strerror or 'no such file'}"
+        text = " ".join(str(error).split()).replace(self.path, name)
+        return f"{self.title}: {text}"
+
+
+class ServedFiles:
+    """Models, rules, fields and samples, from the files of some settings."""
+
+    def __init__(self, settings: ServingSettings) -> None:
+        folder = settings.copies_folder
+        self._models = [
+            ServedFile(f"model {file.name}", file.path, _loader(file), folder)
+            for file in model_files(settings.models)
+        ]
+        self._rules = _optional_file("rules", settings.rules, read_served_rules, folder)
+        self._fields = _optional_file("docs", settings.docs, read_fields, folder)
+        self._samples = _optional_file("samples", settings.samples, read_samples, folder)
+        self._lock = Lock()
+        for file in self.files:
+            file.start()
+        self.state = self._make_state()
+
+    @property
+    def files(self) -> list[ServedFile]:
+        """Every file."""
+        others = (self._rules, self._fields, self._samples)
+        return [*self._models, *(file for file in others if file is not None)]
+
+    def refresh(self, always: bool = False) -> dict[str, bool]:
+        """Read changed files, or all; return of each file that was read whether it is valid."""
+        with self._lock:
+            results = {file.title: file.refresh(always) for file in self.files}
+            reloads = {
+                title: is_valid for title, is_valid in results.items() if is_valid is not None
+            }
+            if reloads:
+                self.state = self._make_state()
+            return reloads
+
+    def _make_state(self) -> ServedState:
+        models = ServedModels(tuple(file.value for file in self._models))
+        fields = None if self._fields is None else self._fields.value
+        rules, warning = None, ""
+        if self._rules is not None:
+            checked: CheckedRules = self._rules.value
+            rules, warning = checked.file.rules, checked.warning(fields)
+        reasons = (file.reason for file in self.files)
+        samples = demo_samples() if self._samples is None else self._samples.value
+        served_rules = ServedRules(rules, fields)
+        return ServedState(models, served_rules, samples, tuple(filter(None, reasons)), warning)
+
+
+class CheckedRules(NamedTuple):
+    """The rules of a file, and the hard rules that clash, if one of them gives way."""
+
+    file: RuleFile
+    clashes: tuple[Finding, ...]
+    name: str
+
+    def warning(self, fields: Catalogue | None) -> str:
+        """Return one line on the first clash, or unknown document or field, and how many there are."""
+        unknown = [] if fields is None else unknown_findings(self.file.rules, fields)
+        findings = [*self.clashes, *unknown]
+        if not findings:
+            return ""
+        line, message = locate_finding(findings[0], self.file)
+        others = len(findings) - 1
+        more = f"; `podium rules check` lists {others} more" if others else ""
+        return f"{self.name}:{line}: {message}{more}"
+
+
+def read_served_rules(path: str) -> CheckedRules:
+    """Read a rule file; raise if hard rules can never hold together and priorities do not decide."""
+    file = read_rule_file(path)
+    if file.errors:
+        raise file.errors[0]
+    clashes = _hard_clashes(file)
+    for clash in clashes:
+        if clash.level == "error":
+            line, message = locate_finding(clash, file)
+            advice = (
+                "`podium rules check` finds every conflict; change or remove one of the rules, or give "
+                "one a lower priority"
+            )
+            raise DataError(
+                f"expected hard rules that can hold together, got {message}; {advice}",
+                path=path,
+                line=line,
+            )
+    return CheckedRules(file, tuple(clashes), Path(path).name)
+
+
+def _hard_clashes(file: RuleFile) -> list[Finding]:
+    """Find the hard rules of a file that cannot hold together on any list with their documents."""
+    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
+    findings = examine_rules([file.rules[number] for number in hard])
+    return [
+        replace(finding, rules=tuple(hard[number] for number in finding.rules))
+        for finding in findings
+        if finding.level == "error" or finding.message.startswith("cannot hold")
+    ]
+
+
+def _loader(file: ModelFile) -> Callable[[str], Any]:
+    return lambda path: replace(file, path=path).load()
+
+
+def _optional_file(
+    title: str, path: str | None, read: Callable[[str], Any], copies_folder: str | None
+) -> ServedFile | None:
+    return None if path is None else ServedFile(title, path, read, copies_folder)
+
+
+def signature(path: str) -> Signature | None:
+    """Return what changes when a file does; None if there is no file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

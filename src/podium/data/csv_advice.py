@@ -1,0 +1,55 @@
+"""Advice about fields of a CSV file that are no numbers: what to do, in Python and on the command line."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL_ADVICE = "every row needs a label: fill it in, or leave the row out"
+_QUOTE_ADVICE = "close the quote; a quote inside of a field is written twice"
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ])\d{3}(\1\d{3})*([.,]\d+)?")
+_CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$€£¥₹]|[A-Z]{3})")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
+
+
+def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]:
+    """Return what to do about a field that is not a number, for Python and for the command line."""
+    if kind == "missing" and is_label:
+        return _LABEL_ADVICE, _LABEL_ADVICE
+    if kind == "missing":
+        return "missing='nan' keeps it as NaN", "--missing nan keeps it as a missing value"
+    if kind == "nonfinite":
+        return "", ""
+    if kind == "malformed" and got.startswith('"'):
+        return _QUOTE_ADVICE, _QUOTE_ADVICE
+    if _THOUSANDS.fullmatch(got):
+        mark = next(c for c in got if c in ",.' ")
+        text = f"thousands={mark!r}", f'--thousands "{mark}"'
+        return (
+            f"numbers with thousands marks: {text[0]}",
+            f"numbers with thousands marks: {text[1]}",
+        )
+    if _DECIMAL_COMMA.fullmatch(got):
+        return (
+            "numbers with a decimal comma: decimal=','",
+            "numbers with a decimal comma: --decimal ,",
+        )
+    if is_label:
+        return (
+            f"grades as words: grades={{{got!r}: 1, ...}} gives each its number",
+            f"grades as words: --grades '{got}=1,...' gives each its number",
+        )
+    if _CURRENCY.fullmatch(got):
+        return (
+            f"a number with a currency sign: remove the sign first, or ignore=[{name!r}]",
+            f"a number with a currency sign: remove the sign first, or --ignore {name}",
+        )
+    if _DATE.fullmatch(got):
+        return (
+            f"turn dates into numbers first (days, for example), or ignore=[{name!r}]",
+            f"turn dates into numbers first (days, for example), or --ignore {name}",
+        )
+    return (
+        f"a column of words: categories=[{name!r}] makes numbers of them; or ignore=[{name!r}]",
+        f"a column of words: --categories {name} makes numbers of them; or --ignore {name}",
+    )

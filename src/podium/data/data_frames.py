@@ -1,0 +1,138 @@
+"""Data frames (pandas, polars, pyarrow) as columns of ranking data and back, through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+import numpy as np
+
+from podium.data.categories import CategoryForm, check_forms, read_category
+from podium.data.query_ids import is_missing
+from podium.data.ranking_columns import Missing, RankingColumns
+from podium.errors import DataError, UsageError, require
+from podium.typing import Floats, Matrix
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS = get_args(Backend)
+
+
+def read_frame(
+    frame: Any,
+    label: str | None = "label",
+    query: str = "qid",
+    features: Sequence[str] | None = None,
+    doc: str | None = None,
+    *,
+    weight: str | None = None,
+    query_text: str | None = None,
+    doc_text: Sequence[str] = (),
+    topk: int | None = None,
+    scaled: str | None = None,
+    missing: Missing = "error",
+    needs_features: bool = True,
+    categories: Mapping[str, CategoryForm] | None = None,
+    path: str | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of ``RankingData.from_arrays`` for a table; see ``from_frame`` there."""
+    table = nw.from_native(frame, eager_only=True)
+    if isinstance(features, str):
+        raise UsageError(f"expected a list of feature columns, got the text {features!r}")
+    if doc is None and features is None and "docid" in table.columns:
+        doc = "docid"  # what make_frame writes
+    other_columns = [c for c in (label, query, doc, weight, query_text) if c] + list(doc_text)
+    forms = check_forms(categories or {})
+    feature_columns = _choose_features(table, features, other_columns, needs_features, forms)
+    words = {
+        name: read_category(
+            table[name].to_list(), form, name, keep_missing=missing == "nan", path=path
+        )
+        for name, form in forms.items()
+    }
+
+    def texts(column: str | None) -> list[str] | None:
+        return None if column is None else [_to_text(v) for v in table[column].to_list()]
+
+    return {
+        "X": _feature_matrix(table, feature_columns, {n: codes for n, (_, codes) in words.items()}),
+        "y": np.zeros(len(table)) if label is None else table[label].to_numpy(),
+        "qid": table[query].to_numpy()
+        if table[query].dtype.is_float()
+        else np.array(table[query].to_list(), dtype=object),
+        "docid": texts(doc),
+        "query_weight": None if weight is None else table[weight].to_numpy(),
+        "query_text": texts(query_text),
+        "doc_text": {c: texts(c) or [] for c in doc_text},
+        "feature_names": feature_columns,
+        "topk": topk,
+        "scaled": scaled,
+        "missing": missing,
+        "categories": {name: category for name, (category, _) in words.items()},
+    }
+
+
+def _choose_features(
+    table: Any, features: Sequence[str] | None, other_columns: Sequence[str], needs_features: bool,
+    categories: Iterable[str] = (),
+) -> list[str]:  # fmt: skip
+    """The feature columns: those given, or all but the others; raises unless they hold numbers."""
+    absent = [c for c in (*other_columns, *(features or ())) if c not in table.columns]
+    if absent:
+        raise DataError(
+            f"expected columns {', '.join(absent)}; the table has {', '.join(table.columns)}"
+        )
+    if features is None:
+        features = [c for c in table.columns if c not in other_columns]
+    if not features and needs_features:
+        raise DataError(f"expected feature columns beside {', '.join(other_columns)}, got none")
+    dtypes = {c: table[c].dtype for c in features if c not in categories}
+    no_numbers = [c for c, t in dtypes.items() if not (t.is_numeric() or t == nw.Boolean)]
+    if no_numbers:
+        raise DataError(
+            f"expected features that are numbers, got text or dates in {', '.join(no_numbers)}"
+        ).advise(
+            python="name the feature columns with features=[...], or those of words with "
+            "categories=[...]",
+            command_line=f"name them with --features, or add --ignore {','.join(no_numbers)} or "
+            f"--categories {','.join(no_numbers)}",
+        )
+    return list(features)
+
+
+def _feature_matrix(table: Any, columns: Sequence[str], codes: Mapping[str, Floats]) -> Matrix:
+    """The columns as a matrix, of float32 if all of them are; categories as codes."""
+    single = all(table[c].dtype == nw.Float32 for c in columns)
+    X = np.empty((len(table), len(columns)), dtype=np.float32 if single else np.float64)
+    for j, column in enumerate(columns):
+        if column in codes:
+            X[:, j] = codes[column]
+            continue
+        values = table[column]
+        X[:, j] = (values.cast(nw.Float64) if values.dtype == nw.Boolean else values).to_numpy()
+    return X
+
+
+def make_frame(data: RankingColumns, backend: Backend = "pandas") -> Any:
+    """Return a table: qid, label, docid (if there are ids), then the features."""
+    if backend not in BACKENDS:
+        raise UsageError(f"expected backend {', '.join(BACKENDS)}, got {backend!r}")
+    require(backend, "arrow" if backend == "pyarrow" else None, f"a {backend} table")
+    columns: dict[str, Any] = {"qid": data.groups.spread(data.qids).tolist(), "label": data.y}
+    if data.docid_column is not None:
+        columns["docid"] = list(data.docid_column)
+    clash = set(columns) & set(data.names())
+    if clash:
+        raise DataError(
+            f"expected features not called {', '.join(sorted(clash))}; rename them first"
+        )
+    if len(set(data.names())) < data.n_features:
+        raise DataError("expected feature names that are unique, got a name twice")
+    columns |= {name: data.X[:, j] for j, name in enumerate(data.names())}
+    for j, category in data.category_columns():
+        columns[data.names()[j]] = [category.decode(code) or None for code in data.X[:, j]]
+    return nw.from_dict(columns, backend=backend).to_native()
+
+
+def _to_text(value: object) -> str:
+    return "" if is_missing(value) else str(value)

@@ -1,0 +1,172 @@
+"""Records of documents and queries: the fields of documents, the texts of queries."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from podium.data.columns import DOC_NAMES
+from podium.data.json_lines import read_json_lines
+from podium.data.text_files import no_utf8, read_blocks, stem
+from podium.errors import DataError, EmptyDataError, MalformedLineError
+from podium.typing import Path_
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+Records = dict[str, dict[str, Any]]
+
+
+def read_fields(path: Path_) -> Records:
+    """Read the fields of documents by id, from JSON lines (``.jsonl``) or a table (``.csv``, ``.tsv``).
+
+    Every record has an ``id``, or a column with another usual name, such as ``product_id`` or ``sku``.
+    In a table, cells that spell a number are numbers, ``true`` and ``false``
+    are truth values, and an empty cell is a field that the document does not have.
+    """
+    name = os.fspath(path)
+    if not _is_json(name):
+        id_column, table = _read_table(name)
+        return dict(_by_key(table, id_column, name))
+    records = read_json_lines(name)
+    first = next(records, None)
+    if first is None:
+        raise EmptyDataError("expected at least one record, got none", path=name)
+    id_column = _id_column(first[1], name, first[0])
+    return dict(_by_key(itertools.chain([first], records), id_column, name))
+
+
+ID_NAMES = ("id", *DOC_NAMES)
+"""Usual names of the column of document ids, the first one that is there is taken."""
+
+
+def _id_column(names: Iterable[str], path: str, line: int) -> str:
+    by_name = {name.lower(): name for name in names}
+    column = next((by_name[name] for name in ID_NAMES if name in by_name), None)
+    if column is None:
+        raise MalformedLineError(
+            f"expected a column of document ids ({', '.join(ID_NAMES)}), got {', '.join(by_name)}",
+            path=path, line=line,
+        )  # fmt: skip
+    return column
+
+
+def read_queries(path: Path_) -> dict[str, str]:
+    """Read the texts of queries by id: lines ``qid<TAB>text``, or JSON lines with ``qid`` and ``text``."""
+    name = os.fspath(path)
+    if not _is_json(name):
+        return dict(_read_tabbed_lines(name))
+    texts = {}
+    for qid, record in _by_key(read_json_lines(name), "qid", name):
+        if not isinstance(record.get("text"), str):
+            raise DataError(
+                f"expected a text for query {qid!r}, got {record.get('text')!r}", path=name
+            )
+        texts[qid] = record["text"]
+    return texts
+
+
+def _is_json(name: str) -> bool:
+    return stem(name).endswith((".jsonl", ".ndjson", ".json"))
+
+
+def _read_text(name: str) -> str:
+    data = b"".join(block.tobytes() for block in read_blocks(name))
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise no_utf8(data[error.start], name, line) from None
+
+
+def _by_key(
+    records: Iterator[tuple[int, dict[str, Any]]], key: str, name: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield records with their keys; raises DataError if a key is absent or occurs twice."""
+    line_of_key: dict[str, int] = {}
+    for line, record in records:
+        value = record.get(key)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise DataError(f"expected {key!r} in each record, got {value!r}", path=name, line=line)
+        if str(value) in line_of_key:
+            first = line_of_key[str(value)]
+            raise DataError(
+                f"expected each {key} once, got {str(value)!r} as on line {first}",
+                path=name,
+                line=line,
+            )
+        line_of_key[str(value)] = line
+        yield str(value), record
+    if not line_of_key:
+        raise EmptyDataError("expected at least one record, got none", path=name)
+
+
+def _read_table(name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
+    """Return the column of ids of a table, and its records with their lines."""
+    tabs = stem(name).endswith(".tsv")
+    reader = csv.reader(
+        io.StringIO(_read_text(name), newline=""), delimiter="\t" if tabs else ",", strict=True
+    )
+    try:
+        header = next(reader, None)
+    except csv.Error as error:
+        raise _no_table(error, name, 1) from None
+    if header is None or len(set(header)) < len(header):
+        raise MalformedLineError(
+            f"expected a first line of column names, each once, got {header}", path=name, line=1
+        )
+    id_column = _id_column(header, name, 1)
+    return id_column, _read_rows(reader, header, id_column, name)
+
+
+def _no_table(error: csv.Error, name: str, line: int) -> MalformedLineError:
+    return MalformedLineError(
+        f"expected a table, got something else ({error})", path=name, line=line
+    )
+
+
+def _read_rows(
+    reader: Any, header: list[str], id_column: str, name: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        for row in reader:
+            if len(row) not in (0, len(header)):
+                raise MalformedLineError(
+                    f"expected {len(header)} columns, got {len(row)}",
+                    path=name,
+                    line=reader.line_num,
+                )
+            cells = zip(header, row, strict=False)
+            record = {
+                key: cell if key == id_column else _parse_cell(cell) for key, cell in cells if cell
+            }
+            if record:
+                yield reader.line_num, record
+    except csv.Error as error:
+        raise _no_table(error, name, reader.line_num) from None
+
+
+def _parse_cell(text: str) -> Any:
+    """Return the value of a cell: a number, a truth value, or text."""
+    if match := _NUMBER.fullmatch(text):
+        return float(text) if match[2] or match[3] else int(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _read_tabbed_lines(name: str) -> Iterator[tuple[str, str]]:
+    qids: set[str] = set()
+    for line, row in enumerate(_read_text(name).split("\n"), start=1):
+        row = row.removesuffix("\r")
+        if not row:
+            continue
+        qid, tab, text = row.partition("\t")
+        if not tab or not qid or qid in qids:
+            got = "a query twice" if qid in qids else repr(row[:60])
+            raise MalformedLineError(f"expected qid<TAB>text, got {got}", path=name, line=line)
+        qids.add(qid)
+        yield qid, text
+    if not qids:
+        raise EmptyDataError("expected at least one query, got none", path=name)

@@ -1,0 +1,124 @@
+"""Parquet writing: one column per feature, opened without parsing text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.data.atomic_files import atomic_path
+from podium.data.categories import Category
+from podium.data.packed_strings import Strings
+from podium.data.ranking_columns import RankingColumns
+from podium.errors import DataError, require
+from podium.typing import Path_
+
+METADATA_KEY = b"podium"
+"""The key of podium's metadata in the schema of a Parquet file."""
+
+_RESERVED_COLUMNS = ("qid", "label", "docid", "comment", "query_weight", "query_text")
+
+
+def write_parquet(data: RankingColumns, path: Path_) -> None:
+    """Write a Parquet file that any tool can open; the file appears whole or not at all."""
+    pa = require("pyarrow", "arrow", "writing Parquet")
+    pq = require("pyarrow.parquet", "arrow", "writing Parquet")
+    columns: dict[str, Any] = {
+        "qid": _to_dictionary(pa, data, data.qids.tolist()),
+        "label": pa.array(data.y),
+    }
+    if data.docid_column is not None:
+        columns["docid"] = _to_arrow(pa, data.docid_column)
+    if data.comment_column is not None:
+        columns["comment"] = _to_arrow(pa, data.comment_column)
+    if data.query_weight is not None:
+        columns["query_weight"] = pa.array(data.groups.spread(data.query_weight))
+    if data.query_text is not None:
+        columns["query_text"] = _to_dictionary(pa, data, list(data.query_text))
+    columns |= {f"text:{name}": _to_arrow(pa, text) for name, text in data.doc_text.items()}
+    clash = {*columns, *_RESERVED_COLUMNS} & set(data.names())
+    if clash or len(set(data.names())) < data.n_features:
+        raise DataError(
+            f"expected feature names that are unique and not {', '.join(_RESERVED_COLUMNS)}, "
+            f"got {', '.join(sorted(clash)) or 'a name twice'}; rename them first"
+        )
+    columns |= {name: pa.array(data.X[:, j]) for j, name in enumerate(data.names())}
+    for j, category in data.category_columns():
+        columns[data.names()[j]] = _to_words(pa, data.X[:, j], category)
+    metadata = {
+        "features": data.names(),
+        "named": data.feature_names is not None,
+        "topk": data.topk,
+        "scaled": data.scaled,
+        "missing": data.missing,
+        "dtype": str(data.X.dtype),
+        "doc_text": list(data.doc_text),
+        **({"categories": _records(data)} if data.categories else {}),
+    }
+    table = pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(metadata)})
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="lz4")
+
+
+def write_scores_parquet(data: RankingColumns, scores: ArrayLike, path: Path_) -> None:
+    """Write columns qid, docid (if there are ids) and score, in the order of the data's input.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pyarrow.parquet import read_table
+    >>> from podium.data import RankingData
+    >>> data = RankingData.from_arrays([[0.0]] * 3, [0, 1, 1], qid=["a", "b", "a"])
+    >>> path = f"{tempfile.mkdtemp()}/scores.parquet"
+    >>> write_scores_parquet(data, data.regroup([0.1, 0.2, 0.3]), path)
+    >>> read_table(path).to_pydict()
+    {'qid': ['a', 'b', 'a'], 'score': [0.1, 0.2, 0.3]}
+    """
+    write_columns_parquet(data, {"score": data.check_scores(scores)}, path)
+
+
+def write_columns_parquet(
+    data: RankingColumns, values: Mapping[str, ArrayLike], path: Path_
+) -> None:
+    """Write qid, docid (if there are ids) and columns of one value per row of the data.
+
+    The rows of the file have the order of the data's input.
+    """
+    pa = require("pyarrow", "arrow", "writing Parquet")
+    pq = require("pyarrow.parquet", "arrow", "writing Parquet")
+    rows = pa.array(data.restore(np.arange(len(data))))
+    columns: dict[str, Any] = {"qid": _to_dictionary(pa, data, data.qids.tolist())}
+    if data.docid_column is not None:
+        columns["docid"] = _to_arrow(pa, data.docid_column)
+    columns |= {name: pa.array(np.asarray(column)) for name, column in values.items()}
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.table(columns).take(rows), temporary, compression="lz4")
+
+
+def _to_arrow(pa: Any, strings: Strings) -> Any:
+    """Return packed strings as an Arrow array, without a copy: the layout is the same."""
+    buffers = [None, pa.py_buffer(strings.offsets), pa.py_buffer(strings.bytes)]
+    column = pa.LargeStringArray.from_buffers(len(strings), buffers[1], buffers[2])
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"expected text in UTF-8 for Parquet, got other bytes ({error})") from error
+    return column
+
+
+def _records(data: RankingColumns) -> dict[str, Any]:
+    return {name: category.to_record() for name, category in data.categories.items()}
+
+
+def _to_words(pa: Any, codes: NDArray[Any], category: Category) -> Any:
+    """Return a category as the words that any tool shows."""
+    indices = pa.array(np.nan_to_num(codes).astype(np.int32), mask=np.isnan(codes))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(category.words, pa.string()))
+
+
+def _to_dictionary(pa: Any, data: RankingColumns, per_query: list[str]) -> Any:
+    texts = _to_arrow(pa, Strings.of(per_query)).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(data.groups.codes.astype(np.int32)), texts)

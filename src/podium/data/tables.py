@@ -1,0 +1,329 @@
+"""Tables of one row per document (CSV, TSV, JSON lines, Parquet, Arrow, data frames) as ranking data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from podium.data.categories import Category, check_forms, read_category
+from podium.data.columns import Columns, text_field
+from podium.data.csv_text import CsvTable, read_csv
+from podium.data.data_frames import read_frame
+from podium.data.duplicate_documents import warn_of_duplicates
+from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
+from podium.data.json_lines import read_json_lines
+from podium.data.ranking_columns import Missing
+from podium.data.ranking_data import RankingData
+from podium.data.text_files import Progress, stem
+from podium.errors import (
+    CorruptFileError,
+    DataError,
+    EmptyDataError,
+    NegativeLabelError,
+    UsageError,
+    require,
+)
+from podium.typing import Floats, Path_
+
+TABLE_ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+}  # fmt: skip
+
+
+def is_table(path: Path_) -> bool:
+    """Whether a file is a table, by its ending."""
+    return Path(stem(path)).suffix.lower() in TABLE_ENDINGS
+
+
+def read_table(
+    source: Path_ | Any,
+    *,
+    query: str | None = None,
+    doc: str | None = None,
+    label: str | None = None,
+    features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    text: Sequence[str] = (),
+    weight: str | None = None,
+    query_text: str | None = None,
+    categories: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
+    grades: Mapping[str, float] | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    thousands: str = "",
+    columns: Columns | None = None,
+    labelled: bool = True,
+    missing: Missing = "error",
+    dtype: DTypeLike | None = None,
+    max_bytes: int = MAX_DENSE_BYTES,
+    progress: Progress | None = None,
+) -> RankingData:
+    """Read a table with one row per document, with columns by any names.
+
+    Columns that are not named are found by usual names: ``query_id`` or ``search_id`` for the query,
+    ``grade`` or ``rating`` for the label, ``product_id`` or ``url`` for the document, and so on. All
+    other columns must be numbers: the features.
+
+    Parameters
+    ----------
+    source
+        A path (``.csv .tsv .jsonl .parquet .arrow``, text also compressed), or a data frame of
+        pandas, polars or pyarrow.
+    query, doc, label, weight, query_text, features, ignore, text, categories
+        As in ``podium.data.Columns``.
+    grades, separator, decimal, thousands
+        As in ``podium.data.Columns``.
+    columns
+        All of these in one object, instead.
+    labelled
+        False: the table may lack labels (documents to be scored).
+    missing
+        What an empty field means: "error", or "nan" to keep it as NaN.
+    dtype
+        float32 or float64; None: float64, or float32 where all features of a frame are.
+    max_bytes
+        Bytes that the feature matrix may take.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "shop.csv"
+    >>> _ = path.write_text("search_id,sku,grade,price\\n7,a1,2,9.5\\n7,b2,0,12\\n")
+    >>> data = read_table(path)
+    >>> data.feature_names, data.docids.tolist(), data.y.tolist()
+    (('price',), ['a1', 'b2'], [2.0, 0.0])
+    """
+    if columns is None:
+        columns = Columns(
+            query=query, doc=doc, label=label, weight=weight, query_text=query_text,
+            features=None if features is None else _names(features), ignore=_names(ignore),
+            text=_names(text), categories=check_forms(categories), grades=dict(grades or {}),
+            separator=separator, decimal=decimal, thousands=thousands,
+        )  # fmt: skip
+    return read_table_as(
+        source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
+        progress=progress,
+    )[0]  # fmt: skip
+
+
+def read_table_as(
+    source: Path_ | Any,
+    columns: Columns,
+    *,
+    labelled: bool = True,
+    missing: Missing = "error",
+    dtype: DTypeLike | None = None,
+    max_bytes: int = MAX_DENSE_BYTES,
+    progress: Progress | None = None,
+) -> tuple[RankingData, Columns]:
+    """Read a table as `read_table` does; return also what each column was taken as."""
+    if not isinstance(source, str | os.PathLike):
+        return _from_frame(source, columns, labelled, missing, dtype, max_bytes)
+    path = os.fspath(source)
+    kind = TABLE_ENDINGS.get(Path(stem(path)).suffix.lower())
+    if kind == "csv":
+        table = read_csv(
+            path, columns, labelled=labelled, missing=missing, dtype=dtype or np.float64,
+            max_bytes=max_bytes, progress=progress,
+        )  # fmt: skip
+        return _from_csv(table, missing), table.columns
+    if kind is None:
+        raise UsageError(
+            f"expected a file that ends in {', '.join(TABLE_ENDINGS)}, got {os.path.basename(path)}"
+        )
+    frames = {"json": _json_frame, "parquet": _parquet_frame, "arrow": _arrow_frame}
+    return _from_frame(frames[kind](path), columns, labelled, missing, dtype, max_bytes, path)
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise UsageError(f"expected a list of column names, got the text {names!r}")
+    return tuple(names)
+
+
+def _from_csv(table: CsvTable, missing: Missing) -> RankingData:
+    columns, texts = table.columns, table.texts
+    assert columns.query is not None
+    qid = texts[columns.query]
+    if not qid.lengths.all():
+        row = int(np.flatnonzero(qid.lengths == 0)[0])
+        raise DataError(
+            "expected a query id, got an empty field",
+            path=table.path, line=table.line_of(row), column=columns.query,
+        )  # fmt: skip
+    categories = _fill_categories(table, missing)
+    data = RankingData.from_arrays(
+        table.X,
+        _csv_labels(table),
+        qid=qid,
+        docid=None if columns.doc is None else texts[columns.doc],
+        query_weight=None if columns.weight is None else table.numbers[columns.weight],
+        query_text=None if columns.query_text is None else texts[columns.query_text],
+        doc_text={text_field(name): texts[name] for name in columns.text},
+        feature_names=columns.features,
+        missing=missing,
+        categories=categories,
+        dtype=table.X.dtype,
+    )
+    warn_of_duplicates(data, table.path)
+    return data
+
+
+def _fill_categories(table: CsvTable, missing: Missing) -> dict[str, Category]:
+    """Write the places of words into the feature columns; return the words of each category."""
+    columns, categories = table.columns, dict[str, Category]()
+    for name, form in columns.categories.items():
+        category, codes = read_category(
+            table.texts[name], form, name, keep_missing=missing == "nan", path=table.path,
+            line_of=table.line_of,
+        )  # fmt: skip
+        table.X[:, (columns.features or ()).index(name)] = codes
+        categories[name] = category
+    return categories
+
+
+def _csv_labels(table: CsvTable) -> Floats:
+    """The labels of a table, words by their numbers; 0 where there are none."""
+    name = table.columns.label
+    if name is None:
+        return np.zeros(len(table.X))
+    if not table.columns.grades:
+        labels = table.numbers[name]
+        if np.isnan(labels).any():
+            row = int(np.flatnonzero(np.isnan(labels))[0])
+            raise DataError(
+                "expected a label, got an empty field",
+                path=table.path, line=table.line_of(row), column=name,
+            )  # fmt: skip
+        if (labels < 0).any():
+            row = int(np.flatnonzero(labels < 0)[0])
+            raise NegativeLabelError(
+                f"expected labels of 0 or more, got {labels[row]:g}",
+                path=table.path, line=table.line_of(row), column=name,
+            )  # fmt: skip
+        return labels
+    words = list(table.texts[name])
+    unknown = next((i for i, word in enumerate(words) if word not in table.columns.grades), None)
+    if unknown is not None:
+        raise _unknown_grade(words[unknown], table.columns, table.path, table.line_of(unknown))
+    return np.array([table.columns.grades[word] for word in words])
+
+
+def _unknown_grade(word: str, columns: Columns, path: str | None, line: int | None) -> DataError:
+    grades = ", ".join(f"{grade}={number:g}" for grade, number in columns.grades.items())
+    return DataError(
+        f"expected one of the grades {grades}, got {word!r:.80}",
+        path=path, line=line, column=columns.label,
+    )  # fmt: skip
+
+
+def _from_frame(
+    frame: Any, columns: Columns, labelled: bool, missing: Missing, dtype: DTypeLike | None,
+    max_bytes: int, path: str | None = None,
+) -> tuple[RankingData, Columns]:  # fmt: skip
+    table = nw.from_native(frame, eager_only=True)
+    if len(table) == 0:
+        raise EmptyDataError("expected at least one row, got none", path=path)
+
+    def is_number(name: str) -> bool:
+        dtype = table[name].dtype
+        return bool(dtype.is_numeric() or dtype == nw.Boolean)
+
+    columns = columns.resolve(table.columns, is_number, labelled=labelled, path=path)
+    for name in columns.features or ():
+        if not is_number(name) and name not in columns.categories:
+            raise _no_number_column(name, str(table[name].dtype), path)
+    itemsize = np.dtype(dtype or np.float64).itemsize
+    check_memory(len(table), len(columns.features or ()), itemsize, max_bytes, path)
+    arguments = read_frame(
+        frame, label=None, query=columns.query or "", features=columns.features, doc=columns.doc,
+        weight=columns.weight, query_text=columns.query_text, doc_text=columns.text, missing=missing,
+        needs_features=False, categories=columns.categories, path=path,
+    )  # fmt: skip
+    arguments["y"] = _frame_labels(table, columns, path)
+    arguments["doc_text"] = {text_field(n): text for n, text in arguments["doc_text"].items()}
+    data = RankingData.from_arrays(**arguments, dtype=dtype, max_bytes=max_bytes)
+    warn_of_duplicates(data, path)
+    return data, columns
+
+
+def _no_number_column(name: str, dtype: str, path: str | None) -> DataError:
+    return DataError(
+        f"expected a feature that is a number, got {dtype}", path=path, column=name
+    ).advise(
+        python=f"categories=[{name!r}] makes numbers of words; or ignore=[{name!r}]",
+        command_line=f"--categories {name} makes numbers of words; or --ignore {name}",
+    )
+
+
+def _frame_labels(table: Any, columns: Columns, path: str | None) -> NDArray[Any]:
+    if columns.label is None:
+        return np.zeros(len(table))
+    labels = table[columns.label]
+    if columns.grades:
+        words = [str(word) for word in labels.to_list()]
+        unknown = next((word for word in words if word not in columns.grades), None)
+        if unknown is not None:
+            raise _unknown_grade(unknown, columns, path, None)
+        return np.array([columns.grades[word] for word in words])
+    if not (labels.dtype.is_numeric() or labels.dtype == nw.Boolean):
+        got = next((str(word) for word in labels.to_list()), "")
+        raise DataError(
+            f"expected labels that are numbers, got {got!r:.80}", path=path, column=columns.label
+        ).advise(
+            python=f"grades as words: grades={{{got!r}: 1, ...}} gives each its number",
+            command_line=f"grades as words: --grades '{got}=1,...' gives each its number",
+        )
+    return np.asarray(labels.to_numpy(), dtype=np.float64)
+
+
+def _json_frame(path: str) -> Any:
+    """The objects of JSON lines as a table: a key that an object lacks is missing there."""
+    lines = list(read_json_lines(path))
+    names = dict.fromkeys(name for _, record in lines for name in record)
+    pa = require("pyarrow", "arrow", "reading a table of JSON lines")
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = pa.array([record.get(name) for _, record in lines])
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise _mixed_values(lines, name, path) from None
+    return pa.table(columns)
+
+
+def _mixed_values(lines: Sequence[tuple[int, Any]], name: str, path: str) -> DataError:
+    """The error for a key whose values are of several types: where the first other one is."""
+    values = [(line, record[name]) for line, record in lines if record.get(name) is not None]
+    is_number = isinstance(values[0][1], int | float)
+    other = (item for item in values if isinstance(item[1], int | float) != is_number)
+    line, value = next(other, values[0])
+    expected = "a number" if is_number else "text"
+    return DataError(
+        f"expected {expected}, as in the lines before, got {value!r:.80}",
+        path=path, line=line, column=name,
+    )  # fmt: skip
+
+
+def _parquet_frame(path: str) -> Any:
+    pa = require("pyarrow", "arrow", "reading Parquet")
+    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, ValueError) as error:
+        raise CorruptFileError(f"expected a Parquet file ({error})", path=path) from error
+
+
+def _arrow_frame(path: str) -> Any:
+    pa = require("pyarrow", "arrow", "reading Arrow files")
+    feather = require("pyarrow.feather", "arrow", "reading Arrow files")
+    try:
+        return feather.read_table(path)
+    except (pa.ArrowException, ValueError) as error:
+        raise CorruptFileError(f"expected an Arrow file ({error})", path=path) from error

@@ -1,0 +1,242 @@
+"""Personal ranking: scores, lists and updates for classes of users, each with its own block weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from podium.data import RankingData
+from podium.ensemble.cfbrs.block_weights import BlockWeights, Evidence
+from podium.ensemble.cfbrs.composed_model import BlockModels, ensemble_of, simplest_model
+from podium.ensemble.cfbrs.user_classes import (
+    Adaptation,
+    ClassTable,
+    FeedbackBatch,
+    PersonalList,
+    adapt,
+    add_to_population,
+    class_of_each_query,
+    has_classes,
+    is_feedback_log,
+    learn_classes,
+    measure_classes,
+)
+from podium.errors import NothingLearnedWarning, UnknownClassWarning, UsageError
+from podium.metrics import Metric
+from podium.metrics.naming import parse
+from podium.rankers import Ranker
+from podium.typing import Floats
+
+NO_CLASSES_MESSAGE = (
+    "nothing was learned from users, for only classes of them have weights of their own, and none is "
+    "named: say whose queries they are (user_class=; read_ubi(..., user_class=); --classes)"
+)
+
+
+class PersonalRanker(Ranker):
+    """A ranker whose model is a `ComposedModel`: it serves and learns classes of users."""
+
+    # Normalised scores and ranks need query ids: predict requests them, too.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
+
+    metric: str
+    max_error: float
+    weights: Literal["size", "validation"]
+    seed: int
+
+    @property
+    def classes_(self) -> ClassTable:
+        """The classes of users: their numbers of queries, and their training errors.
+
+        After updates the error is the mean, over all queries, of the error when each was added.
+        """
+        return ClassTable.of(ensemble_of(self.model_).classes, self.metric, self.max_error)
+
+    def class_weights(self, user_class: str | None) -> tuple[BlockWeights, str | None]:
+        """Return the weights a class is served with, and why they are not its own (None if they are)."""
+        composed = ensemble_of(self.model_)
+        weights = composed.weights_of(user_class)
+        if weights is None:
+            names = ", ".join(str(own.name) for own in composed.classes) or "none"
+            return composed.population, f"unknown user class {user_class!r} (known: {names})"
+        if weights.name is not None and weights.error > self.max_error:
+            return composed.population, (
+                f"user class {user_class!r} has a training error of {weights.error:.3f}, "
+                f"above max_error={self.max_error:g}"
+            )
+        return weights, None
+
+    def tie_averaged_metric(self) -> Metric:
+        """Return the metric, averaged over the orders of equal scores."""
+        return parse(self.metric).averaging_ties()
+
+    def learn_classes(
+        self,
+        evidence: Mapping[str | None, Evidence],
+        models: Mapping[str, BlockModels] | None = None,
+    ) -> None:
+        """Learn the weights of each class from its evidence; some may have models of their own."""
+        composed = ensemble_of(self.model_)
+        composed = learn_classes(composed, evidence, self.tie_averaged_metric(), self.seed, models)
+        self.model_ = simplest_model(composed)
+
+    def learn_population(self, evidence: Mapping[str | None, Evidence]) -> None:
+        """Add the evidence of all users to their weights, if these are measured."""
+        if None in evidence and self.weights == "validation":
+            composed = ensemble_of(self.model_)
+            composed = add_to_population(composed, evidence[None], self.tie_averaged_metric())
+            self.model_ = simplest_model(composed)
+
+    # --- prediction ---
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        qid: ArrayLike | None = None,
+        user_class: ArrayLike | Sequence[str | None] | None = None,
+        ignore_scaling: bool = False,
+    ) -> Floats:
+        """Return one score per row, in the rows' order, for all users or for a class of them.
+
+        Parameters
+        ----------
+        X
+            RankingData; or an array or a data frame, with
+        qid
+            the query of each row, if blocks are normalised or ranked or classes differ by query.
+        user_class
+            One class for all queries, or one per query. A class that is unknown, or has too high an
+            error, is served as all users are, with an ``UnknownClassWarning``.
+        ignore_scaling
+            Whether to take RankingData that is scaled otherwise than the training data.
+        """
+        if qid is not None:
+            if isinstance(X, RankingData):
+                raise UsageError("expected RankingData alone, got query ids beside it")
+            self._features(X)  # checks the number and the names of the features
+            data = self._documents(X, qid)
+            return np.asarray(data.restore(self.predict(data, user_class=user_class)))
+        population = super().predict(X, ignore_scaling=ignore_scaling)
+        if user_class is None:
+            return population
+        if not isinstance(X, RankingData):
+            if not (isinstance(user_class, str) and ensemble_of(self.model_).combination.is_linear):
+                raise UsageError("expected qid= or RankingData, to know whose rows are whose")
+            X = self._documents(X, np.zeros(np.shape(X)[0], dtype=int))
+        return self._predict_by_class(X, class_of_each_query(X, user_class), population)
+
+    def _predict_by_class(
+        self, data: RankingData, names: Sequence[str | None], population: Floats
+    ) -> Floats:
+        scores, composed = population.copy(), ensemble_of(self.model_)
+        for name in dict.fromkeys(names):
+            weights, reason = self.class_weights(name)
+            if reason is not None:
+                warnings.warn(f"{reason}: served as all users are", UnknownClassWarning, 3)
+            if weights.name is not None:
+                own = data.groups.spread(np.array([other == name for other in names]))
+                scores[own] = composed.for_users(weights).scores(data.X, data.groups)[own]
+        return scores
+
+    def rank(  # type: ignore[override]
+        self,
+        X: Any,
+        k: int | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        user_class: ArrayLike | Sequence[str | None] | None = None,
+    ) -> Sequence[PersonalList]:
+        """Return the top k of each query, best first; each list says for which class it was made."""
+        if user_class is None:
+            return [PersonalList.of(ranked, None, None) for ranked in super().rank(X, k, qid=qid)]
+        data = X if isinstance(X, RankingData) else self._documents(X, qid)
+        names = class_of_each_query(data, user_class)
+        lists = self._lists(X, k, qid, lambda data: self.predict(data, user_class=names))
+        served = {name: self.class_weights(name)[0].name for name in dict.fromkeys(names)}
+        return [
+            PersonalList.of(ranked, name, served[name])
+            for ranked, name in zip(lists, names, strict=True)
+        ]
+
+    # --- updates ---
+
+    def update(
+        self, data: Any, *, feedback: Any = None, user_class: ArrayLike | None = None
+    ) -> Self:
+        """Change what blocks count by new feedback, for its classes and for all users; refit no block.
+
+        Earlier feedback still counts: several updates give the same weights as one with all their
+        queries, except for T of a class, which each update tries on its queries with the earlier
+        weights. The weights of all users change if they are measured (``weights`` not "size"). If they
+        are not, feedback without user classes changes nothing, and a ``NothingLearnedWarning`` says so.
+
+        Parameters
+        ----------
+        data
+            The queries whose lists were shown.
+        feedback, user_class
+            As in ``fit``; without feedback the data's labels count.
+        """
+        batch = self._feedback_batch(data, feedback, user_class)
+        if batch.feedback is not None and not is_feedback_log(batch.feedback):
+            raise UsageError(
+                "expected a log as podium.feedback.read_ubi reads it to update by, got "
+                f"{batch.feedback!r}"
+            )
+        evidence = batch.evidence()
+        if not evidence:
+            raise UsageError("expected a query with documents of different labels, got none")
+        self.learn_classes(evidence)
+        if not has_classes(evidence) and self.weights == "size":
+            warnings.warn(NO_CLASSES_MESSAGE, NothingLearnedWarning, stacklevel=2)
+        self.learn_population(evidence)
+        return self
+
+    def learn_until_converged(
+        self,
+        batches: Iterable[Any],
+        valid: Any = None,
+        *,
+        tol: float = 1e-3,
+        patience: int = 2,
+    ) -> Adaptation:
+        """Update with one batch of feedback after the other until the metric changes no more.
+
+        Parameters
+        ----------
+        batches
+            ``podium.ensemble.FeedbackBatch`` each: queries and their feedback; RankingData: its labels.
+        valid
+            Another batch to measure on; None: each batch is measured before it is learned from.
+        tol, patience
+            It ends when so many batches in a row change the metric by less than this.
+        """
+        return adapt(
+            (self._feedback_batch(batch) for batch in batches),
+            None if valid is None else self._feedback_batch(valid),
+            metric=self.metric, measure=self._measure, update=self.update,
+            tol=tol, patience=patience,
+        )  # fmt: skip
+
+    def _measure(self, batch: FeedbackBatch) -> float:
+        composed, metric = ensemble_of(self.model_), self.tie_averaged_metric()
+        return measure_classes(composed, batch, metric, lambda name: self.class_weights(name)[0])
+
+    def _feedback_batch(
+        self, data: Any, feedback: Any = None, user_class: ArrayLike | None = None
+    ) -> FeedbackBatch:
+        """Return a batch of this data; raise if the ranker is not fitted on such features."""
+        batch = (
+            data
+            if isinstance(data, FeedbackBatch)
+            else FeedbackBatch(self.ranking_data(data), feedback, user_class)
+        )
+        check_is_fitted(self, "model_")
+        self._features(batch.data)
+        return batch

@@ -1,0 +1,65 @@
+"""Nested model files: models within the file of an ensemble, each under its number; no part is trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from podium.aggregation import AGGREGATORS, Aggregator
+from podium.errors import ModelFileError
+from podium.rankers.models import Model, Part
+from podium.rankers.parameters import check_parameters
+
+MAX_NESTED_MODELS = 4
+"""How deep models may lie within models in a file; a deeper file is taken for an attack."""
+
+
+def number_parts(models: Iterable[Model]) -> dict[str, Part]:
+    """Return the parts of models, each name with the number of its model before it."""
+    return {
+        f"{number}/{name}": part
+        for number, model in enumerate(models)
+        for name, part in model.parts().items()
+    }
+
+
+def parts_by_model(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
+    """Return the parts of every nested model by its number.
+
+    One pass over all parts is enough: a file may have many models.
+
+    Examples
+    --------
+    >>> parts_by_model({"vote": "{}", "0/trees": "tree", "1/0/loss": "hinge"})
+    {0: {'trees': 'tree'}, 1: {'0/loss': 'hinge'}}
+    """
+    models: dict[int, dict[str, Part]] = {}
+    for name, part in parts.items():
+        number, slash, rest = name.partition("/")
+        if slash and number.isdecimal() and number.isascii() and len(number) < 10:
+            models.setdefault(int(number), {})[rest] = part
+    return models
+
+
+def is_nested_too_deep(parts: Mapping[str, Part]) -> bool:
+    """Whether models lie within models more than MAX_NESTED_MODELS deep."""
+    return any(name.count("/") > MAX_NESTED_MODELS for name in parts)
+
+
+def read_aggregator(name: object, options: Any) -> Aggregator:
+    """Return the aggregator of this name in a file; raise ModelFileError if there is none."""
+    if not isinstance(name, str) or name not in AGGREGATORS:
+        raise ModelFileError(f"expected a known aggregator, got {name!r:.80}")
+    aggregator = AGGREGATORS[name](**options)
+    check_parameters(aggregator, name)
+    return aggregator
+
+
+def read_number(value: object, least: float = -math.inf) -> float:
+    """Return a finite number of at least `least`; raise ValueError if it is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r:.80} is not a number")
+    if value < least:
+        raise ValueError(f"{value!r:.80} is below {least:g}")
+    return float(value)

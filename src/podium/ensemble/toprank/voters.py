@@ -1,0 +1,88 @@
+"""Voters of TopRank: the rankers to fit as members, and what each vote counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium.ensemble.toprank.reranked_model import Member
+from podium.errors import UsageError
+from podium.rankers import Ranker
+
+BEST_VOTERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lambdamart", {"loss": "lambdarank"}),
+    ("lambdamart", {"loss": "xendcg"}),
+    ("focused-boost", {}),
+    ("topk-listmle", {}),
+)
+"""Voters of mode "best": several families, and with the base an odd number of votes."""
+PAPER_VOTERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("regression", {}),
+    ("ranksvm", {}),
+    ("listnet", {}),
+)
+"""Voters of mode "paper"."""
+
+
+@dataclass(frozen=True)
+class MemberSpec:
+    """A ranker to fit as it is, or with the best settings of a grid."""
+
+    ranker: Ranker
+    grid: Mapping[str, Sequence[Any]] | None = None
+    label: str = ""
+    """Its name among the members; empty: the ranker's own."""
+
+    def __str__(self) -> str:
+        return f"{self.ranker!r}" + ("" if self.grid is None else " tuned")
+
+
+def check_vote_weights(weights: Any, voters: Sequence[str]) -> None:
+    """Raise if weights are not "measured", "equal", or one number per voter."""
+    if isinstance(weights, str):
+        if weights not in ("measured", "equal"):
+            raise UsageError(
+                f"expected weights of toprank to be 'measured', 'equal' or numbers, got {weights!r}"
+            )
+    elif np.shape(weights) != (len(voters),):
+        raise UsageError(
+            f"expected {len(voters)} weights, one for each voter ({', '.join(voters)}), "
+            f"got {weights!r}"
+        )
+    elif not all(_is_weight(weight) for weight in weights) or not any(weights):
+        raise UsageError(f"expected weights of 0 or more, one above 0, got {weights!r}")
+
+
+def _is_weight(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return math.isfinite(value) and float(value) >= 0
+
+
+def vote_weights(
+    weights: str | Sequence[float], members: Sequence[Member], base_votes: bool
+) -> tuple[float, ...]:
+    """Return p_a, the weight of each member's vote; they add up to 1.
+
+    A base that does not vote has weight 0, unless it is the only member.
+    """
+    first = 0 if base_votes or len(members) == 1 else 1
+    voters = members[first:]
+    if isinstance(weights, str):
+        values = [m.value for m in voters] if weights == "measured" else []
+        p = [value for value in values if value is not None]
+        usable = len(p) == len(voters) and any(p)
+    else:
+        p = list(weights)[: len(voters)]
+        usable = any(p)
+    return (0.0,) * first + _shares(p if usable else [1.0] * len(voters))
+
+
+def _shares(weights: Sequence[float]) -> tuple[float, ...]:
+    """Return weights that add up to 1."""
+    total = math.fsum(weights)
+    return tuple(float(weight / total) for weight in weights)

@@ -1,0 +1,1 @@
+"""Importers: one file for each program that models come from."""

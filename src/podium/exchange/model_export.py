@@ -1,0 +1,95 @@
+"""Export: a fitted ranker in, a file for an engine out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from podium.errors import UnknownNameError, UsageError
+from podium.exchange.exporters.elasticsearch import export_elasticsearch, export_opensearch
+from podium.exchange.exporters.exported_model import ExportedModel
+from podium.exchange.exporters.onnx import export_onnx
+from podium.exchange.exporters.podium_json import export_json
+from podium.exchange.exporters.solr import export_solr
+from podium.exchange.exporters.vespa import export_vespa
+from podium.exchange.normalizers import scaled_by_query_error
+from podium.exchange.portable_model import PortableModel, make_portable
+from podium.plugins import Registry, check_function
+
+EXPORTERS: Registry[Callable[[PortableModel, str], ExportedModel]] = Registry(
+    "podium.exporters",
+    {
+        "elasticsearch": export_elasticsearch,
+        "opensearch": export_opensearch,
+        "solr": export_solr,
+        "vespa": export_vespa,
+        "onnx": export_onnx,
+        "json": export_json,
+    },
+    check_function,
+)
+"""Every exporter by the name of its engine."""
+_SCALED_BY_CALLER = ("onnx", "json")
+"""Targets that get their features from a program of the user, which can scale them first."""
+
+
+def export_model(
+    model: Any,
+    to: str,
+    *,
+    name: str | None = None,
+    feature_names: Sequence[str] | Mapping[str, str] | None = None,
+    normalizers: Any = None,
+    member: str | None = None,
+    user_class: str | None = None,
+) -> ExportedModel:
+    """Return a fitted ranker as an engine takes it, with the same scores up to rounding to float32.
+
+    Raises a `CannotExpressError` if the engine cannot express it; the error says why and what is nearest.
+
+    Parameters
+    ----------
+    model
+        A fitted ranker, or a scikit-learn pipeline of a scaler and one.
+    to
+        "elasticsearch", "opensearch", "solr", "vespa", "onnx" or "json".
+    name
+        The name of the model in the engine; None: the ranker's name.
+    feature_names
+        The names of the features in the engine, in order, or {name here: name there}.
+    normalizers
+        How the features were scaled before training: {feature: Standard(...) or MinMax(...)}, or a
+        fitted scaler of scikit-learn. The engine then scales them itself.
+    member
+        The ranker of a toprank to export.
+    user_class
+        The class of users whose weights of a cfbrs to export.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> from podium.rankers import RankSVM
+    >>> ranker = RankSVM().fit(make_synthetic(n_queries=20, n_features=2, seed=0))
+    >>> export_model(ranker, "solr", name="shop", feature_names=["title", "clicks"])
+    ExportedModel(target='solr', kind='LinearModel', name='shop', features=('title', 'clicks'), notes=())
+    """
+    if to not in EXPORTERS:
+        raise UnknownNameError("target", str(to), EXPORTERS)
+    portable = make_portable(
+        model, feature_names=feature_names, normalizers=normalizers, member=member,
+        user_class=user_class,
+    )  # fmt: skip
+    model_name = portable.ranker.replace(" ", "-") if name is None else name
+    if not model_name.strip() or any(ord(letter) < 32 for letter in model_name):
+        raise UsageError(f"expected a name for the model, got {model_name!r}")
+    if portable.scaled is not None and to not in _SCALED_BY_CALLER:
+        raise scaled_by_query_error(portable.scaled)
+    exported = EXPORTERS[to](portable, model_name)
+    exported = replace(exported, notes=(*exported.notes, *portable.notes))
+    if portable.scaled is None:
+        return exported
+    note = (
+        f"scale the features of each query first ({portable.scaled}): the model was trained on such"
+    )
+    return replace(exported, notes=(*exported.notes, note))

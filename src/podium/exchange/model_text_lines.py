@@ -1,0 +1,74 @@
+"""Lines of a model file as text, and errors that name file and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from podium.data.text_files import read_blocks
+from podium.errors import ModelFileError
+from podium.typing import Path_
+
+MAX_MODEL_BYTES = 1 << 28
+"""Bytes that a text model may have; more is taken for a mistake or an attack."""
+MAX_MODEL_LINES = 1 << 22
+MAX_FEATURES = 1 << 20
+"""The highest feature that a text model may name."""
+
+
+class ModelLines(tuple[str, ...]):
+    """Lines of a model file, without their ends, and the path of the file."""
+
+    path: str
+
+    @classmethod
+    def from_text(cls, text: str, path: str) -> ModelLines:
+        """Return the lines of a text."""
+        lines = cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"))
+        lines.path = path
+        return lines
+
+    @classmethod
+    def read(cls, path: Path_) -> ModelLines:
+        """Read the lines of a file, compressed or not (.gz .xz .bz2 .zst)."""
+        name, pieces, size = os.fspath(path), [], 0
+        for block in read_blocks(name):
+            size += len(block)
+            if size > MAX_MODEL_BYTES:
+                limit = f"{MAX_MODEL_BYTES >> 20} MiB"
+                raise ModelFileError(f"{name}: expected a model of at most {limit}")
+            pieces.append(block.tobytes())
+        data = b"".join(pieces)
+        if data.count(b"\n") > MAX_MODEL_LINES:
+            raise ModelFileError(f"{name}: expected a model of at most {MAX_MODEL_LINES:,} lines")
+        try:
+            return cls.from_text(data.decode(), name)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise ModelFileError(
+                f"{name}:{line}: expected a model as text (UTF-8), got other bytes"
+            ) from None
+
+    @property
+    def text(self) -> str:
+        """All lines as one text."""
+        return "\n".join(self)
+
+    def error(self, line: int, message: str) -> ModelFileError:
+        """Return an error at a line; the first line is 1."""
+        return ModelFileError(f"{self.path}:{line}: {message}")
+
+
+def count_features(lines: ModelLines, features: Sequence[int], n_features: int | None) -> int:
+    """Return how many features rows have: `n_features`, or the highest feature that the model uses.
+
+    Features are counted from 1.
+    """
+    largest = max(features, default=0)
+    if n_features is None:
+        n_features = max(largest, 1)
+    if largest > n_features:
+        raise ModelFileError(
+            f"{lines.path}: expected features 1 to {n_features}, got a model of feature {largest}"
+        )
+    return n_features

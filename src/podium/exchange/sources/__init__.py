@@ -1,1 +1,0 @@
-"""Programs that models come from, a file each."""

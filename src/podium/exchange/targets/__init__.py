@@ -1,1 +1,0 @@
-"""Engines that models go to, a file each."""

@@ -1,0 +1,192 @@
+"""LETOR features of queries and candidate documents, as ranking data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium.data import Groups, Qrels, RankingData, Run, Strings, match_documents
+from podium.errors import DataError, EmptyDataError, UsageError
+from podium.features.formulas import FORMULAS
+from podium.features.index import Index, QueryTerms
+from podium.features.term_counter import WHOLE_DOCUMENT
+from podium.features.term_matches import TermMatches
+from podium.typing import Floats, Ints
+
+PAIRS_PER_BLOCK = 1 << 18
+"""Pairs of a word and a document that are computed at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """A query with the documents to be ranked for it."""
+
+    qid: str
+    text: str
+    query: QueryTerms
+    documents: Ints
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.query.terms) * len(self.documents)
+
+
+def make_features(
+    index: Index,
+    queries: Mapping[str, str],
+    candidates: int | Run | Mapping[str, Sequence[str]] = 100,
+    judgments: Qrels | Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    field: str = WHOLE_DOCUMENT,
+    progress: Callable[[int, int], object] | None = None,
+) -> RankingData:
+    """Compute every formula for every field of every candidate, as data to train and rank with.
+
+    Parameters
+    ----------
+    index
+        The documents.
+    queries
+        Texts by query id.
+    candidates
+        The documents to be ranked: a number (the best by BM25), a run, or document ids by query id.
+        They keep their order, best first. A query without candidates has no rows.
+    judgments
+        Labels: qrels, or labels by query id and document id. Other documents and labels below 0 get 0.
+    field
+        The field that BM25 searches for candidates.
+    progress
+        Called with the number of finished queries and of all queries.
+
+    Examples
+    --------
+    >>> index = Index.build([
+    ...     {"id": "a", "title": "Wings", "body": "The lift of wings."},
+    ...     {"id": "b", "title": "Heat", "body": "Heat in wings and slabs."},
+    ... ])
+    >>> data = make_features(index, {"q1": "lift of wings"}, 10, {"q1": {"a": 2}})
+    >>> data
+    RankingData(1 query, 2 documents, 48 features, labels 0..2)
+    >>> column = data.feature_names.index("covered(body)")
+    >>> data.docids.tolist(), data.X[:, column].tolist(), data.y.tolist()
+    (['a', 'b'], [3.0, 1.0], [2.0, 0.0])
+    """
+    texts = {str(qid): text for qid, text in queries.items()}
+    candidate_lists = [
+        item for item in _find_candidates(index, texts, candidates, field) if len(item.documents)
+    ]
+    if not candidate_lists:
+        raise EmptyDataError("expected a query with candidates, got none")
+    groups = Groups.from_sizes([len(item.documents) for item in candidate_lists])
+    X = np.empty((groups.n_rows, len(index.feature_names)))
+    for first, last in _blocks(candidate_lists):
+        rows = slice(int(groups.offsets[first]), int(groups.offsets[last]))
+        X[rows] = _compute_features(index, candidate_lists[first:last])
+        if progress is not None:
+            progress(last, len(candidate_lists))
+    documents = np.concatenate([item.documents for item in candidate_lists])
+    docids, qids = index.docids.take(documents), [item.qid for item in candidate_lists]
+    return RankingData(
+        X=X,
+        y=_labels(judgments, qids, groups, docids),
+        groups=groups,
+        qids=np.array(qids, dtype=object),
+        docid_column=docids,
+        query_text=Strings.of(item.text for item in candidate_lists),
+        doc_text={name: texts.take(documents) for name, texts in index.texts.items()},
+        feature_names=index.feature_names,
+    )
+
+
+def _find_candidates(
+    index: Index,
+    queries: Mapping[str, str],
+    candidates: int | Run | Mapping[str, Sequence[str]],
+    field: str,
+) -> Iterator[_Candidates]:
+    if isinstance(candidates, int | np.integer):
+        for qid, text in queries.items():
+            hits = index.search(text, int(candidates), field)
+            yield _Candidates(qid, text, index.query(text), hits.documents)
+        return
+    if not isinstance(candidates, Run | Mapping):
+        raise UsageError(
+            "expected candidates as a number, a Run or document ids by query, "
+            f"got {type(candidates).__name__}"
+        )
+    pairs = _rank_run(candidates) if isinstance(candidates, Run) else candidates.items()
+    docids_of = {str(qid): [str(docid) for docid in docids] for qid, docids in pairs}
+    for qid in docids_of:
+        if qid not in queries:
+            raise DataError(f"expected candidates for queries with a text, got query {qid!r}")
+    for qid, text in queries.items():
+        documents = index.rows(docids_of.get(qid, ()), f" for query {qid!r}")
+        if len(np.unique(documents)) < len(documents):
+            raise DataError(f"expected each candidate once, got one twice for query {qid!r}")
+        yield _Candidates(qid, text, index.query(text), documents)
+
+
+def _rank_run(run: Run) -> Iterator[tuple[str, list[str]]]:
+    """Yield the documents of each query of a run, best first."""
+    docids = run.docids.take(run.groups.order(run.values)).to_array()
+    for qid, rows in zip(run.qids.tolist(), run.groups.slices(), strict=True):
+        yield qid, docids[rows].tolist()
+
+
+def _blocks(candidate_lists: Sequence[_Candidates]) -> Iterator[tuple[int, int]]:
+    """Yield bounds of neighbouring queries that together have about PAIRS_PER_BLOCK pairs."""
+    first, pairs = 0, 0
+    for i, item in enumerate(candidate_lists):
+        if i > first and pairs + item.n_pairs > PAIRS_PER_BLOCK:
+            yield first, i
+            first, pairs = i, 0
+        pairs += item.n_pairs
+    yield first, len(candidate_lists)
+
+
+def _compute_features(index: Index, candidate_lists: Sequence[_Candidates]) -> Floats:
+    """Return the features of these queries, one row per document."""
+    documents = np.concatenate([item.documents for item in candidate_lists])
+    sizes = np.concatenate([np.full(len(p.documents), len(p.query.terms)) for p in candidate_lists])
+    terms = np.concatenate([np.tile(p.query.terms, len(p.documents)) for p in candidate_lists])
+    qtf = np.concatenate([np.tile(p.query.qtf, len(p.documents)) for p in candidate_lists])
+    groups = Groups.from_sizes(sizes)
+    columns = []
+    for postings in index.streams.values():
+        matches = TermMatches(postings, groups, documents, terms, qtf)
+        columns += [formula(matches, index.parameters) for formula in FORMULAS.values()]
+    return np.column_stack(columns)
+
+
+def _labels(
+    judgments: Qrels | Mapping[str, Mapping[str, float]] | None,
+    qids: Sequence[str],
+    groups: Groups,
+    docids: Strings,
+) -> Floats:
+    """Return the label of each row; 0 without a judgment."""
+    if judgments is None:
+        return np.zeros(groups.n_rows)
+    judged = [str(qid) for qid in (judgments.qids if isinstance(judgments, Qrels) else judgments)]
+    if set(judged).isdisjoint(qids):
+        raise DataError(
+            f"expected judgments of these queries ({qids[0]!r}, ...), got none of them "
+            f"({', '.join(map(repr, judged[:1])) or 'none at all'}, ...)"
+        )
+    if isinstance(judgments, Qrels):
+        number = {qid: q for q, qid in enumerate(judged)}
+        codes = np.array([number.get(qid, len(judged)) for qid in qids], dtype=np.int64)
+        at = match_documents(groups.spread(codes), docids, judgments.groups.codes, judgments.docids)
+        return np.where(at >= 0, np.maximum(judgments.values[at], 0.0), 0.0)
+    labels = {
+        (str(qid), str(docid)): label
+        for qid, labels_of_query in judgments.items()
+        for docid, label in labels_of_query.items()
+    }
+    values = [
+        labels.get((qids[q], docid), 0.0)
+        for q, docid in zip(groups.codes.tolist(), docids, strict=True)
+    ]
+    return np.maximum(np.array(values, dtype=np.float64), 0.0)

@@ -1,0 +1,104 @@
+"""Alpha, the value of a list to its user: phi maps the eight factors to a number in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium.errors import UsageError
+from podium.feedback.factors import FACTORS, N_POSITIVE
+from podium.typing import Floats
+
+PhiFunction = Callable[[Floats], ArrayLike]
+"""Factors (n, 8), NaN in the columns that a log never carries -> n numbers in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Phi:
+    """The default phi: positive against negative factors, each saturated and weighted.
+
+    s_j = 1 - exp(-mu_j / scale_j)
+    P = sum_j w_j s_j / sum_j w_j over the positive factors that the log carries, N likewise over the
+    negative ones
+    phi(mu) = (1 + P - N) / 2
+
+    So alpha is 1/2 if nobody reacted (or no factor is carried), near 1 if all positive factors are large,
+    near 0 if all negative ones are. A factor that a log never carries is not 0: it is left out of the
+    mean. (CFBRS, Definition 4, leaves phi open: "a heuristically defined function".)
+
+    Parameters
+    ----------
+    weights
+        w_1..w_8, 0 or more, one of them above 0.
+    scales
+        A large value of each factor: s_j = 0.63 there. By default one event per list of ten documents, ten
+        seconds per document, and all documents ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mu = np.array([[0.2, 0, 12, 0, 0, 0.1, 0, 0]])     # 2 clicks on 10 documents, 2 minutes, ...
+    >>> Phi()(mu).round(4).tolist()
+    [0.6405]
+    >>> mu[:, [1, 3, 4, 6]] = np.nan                       # a log that carries none of these
+    >>> Phi()(mu).round(4).tolist()
+    [0.8671]
+    """
+
+    weights: tuple[float, ...] = (1.0,) * 8
+    scales: tuple[float, ...] = (0.1, 0.1, 10.0, 0.1, 0.1, 1.0, 0.1, 0.1)
+
+    def __post_init__(self) -> None:
+        for name, least in (("weights", 0.0), ("scales", np.nextafter(0, 1))):
+            try:
+                values = tuple(float(v) for v in getattr(self, name))
+            except (TypeError, ValueError):
+                raise UsageError(
+                    f"expected 8 {name} of phi, each a number, got {getattr(self, name)!r}"
+                ) from None
+            if len(values) != len(FACTORS) or not all(least <= v < np.inf for v in values):
+                raise UsageError(
+                    f"expected 8 {name} of phi, {'0 or more' if least == 0 else 'above 0'} and "
+                    f"finite, got {values}"
+                )
+            object.__setattr__(self, name, values)
+        if not any(self.weights):
+            raise UsageError("expected a weight of phi above 0, got 0 for all 8 factors")
+
+    def __call__(self, mu: Floats) -> Floats:
+        """Return alpha of each row of factors."""
+        s = -np.expm1(-mu / np.array(self.scales))
+        w = np.where(np.isnan(mu), 0.0, np.array(self.weights))
+        s = np.where(np.isnan(mu), 0.0, s)
+        good, bad = slice(0, N_POSITIVE), slice(N_POSITIVE, None)
+        return np.asarray((1 + _mean(s[:, good], w[:, good]) - _mean(s[:, bad], w[:, bad])) / 2)
+
+
+def _mean(s: Floats, w: Floats) -> Floats:
+    total = w.sum(axis=1)
+    return np.asarray((w * s).sum(axis=1) / np.where(total > 0, total, 1.0))
+
+
+def apply_phi(phi: PhiFunction, mu: Floats) -> Floats:
+    """Return phi of these factors; a wrong result is an error that says what is wrong."""
+    if not callable(phi):
+        raise UsageError(f"expected phi as a function of the factors, got {phi!r}")
+    values = phi(mu.copy())
+    try:
+        alpha = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise UsageError(f"expected phi to give numbers, got {values!r:.60}") from None
+    if alpha.shape != (len(mu),):
+        raise UsageError(
+            f"expected phi to give {len(mu)} numbers, one for each row of factors, got an array of "
+            f"shape {alpha.shape}"
+        )
+    wrong = ~((alpha >= 0) & (alpha <= 1))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        factors = ", ".join(f"{n}={v:.4g}" for n, v in zip(FACTORS, mu[row], strict=True))
+        raise UsageError(f"expected phi in [0, 1], got {alpha[row]} for {factors}")
+    return alpha

@@ -1,0 +1,46 @@
+"""The eight factors mu_1..mu_8 of CFBRS (Definition 4): what users did with a list and its documents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.feedback.list_sums import ListSums
+from podium.typing import Bools, Floats
+
+FACTORS = (
+    "clicks", "bookmarks", "dwell", "downloads", "shares", "ignored", "back", "closed",
+)  # fmt: skip
+"""The names of mu_1..mu_8: five positive, three negative; dwell is in seconds."""
+
+N_POSITIVE = 5
+"""The first five factors are positive."""
+
+
+def carried_factors(list_sums: ListSums) -> Bools:
+    """Return which factors a log carries: those of which it has at least one event."""
+    clicked = list_sums["clicks"] > 0
+    opened = bool(list_sums["openings"].any())
+    special = {
+        "dwell": opened,
+        "closed": opened,
+        "ignored": bool((clicked & np.isfinite(list_sums.positions)).any()),
+        "back": bool(list_sums["back"].any() or list_sums.returns.any()),
+    }
+    return np.array(
+        [special[f] if f in special else bool(list_sums[f].any()) for f in FACTORS], dtype=bool
+    )
+
+
+def document_reactions(list_sums: ListSums, carried: Bools) -> Floats:
+    """Return what happened to each document: (documents, 8), NaN in columns that are never carried."""
+    columns = [
+        list_sums.ignored if factor == "ignored" else list_sums[factor] for factor in FACTORS
+    ]
+    return np.where(carried, np.stack(columns, axis=1).astype(np.float64), np.nan)
+
+
+def list_factors(list_sums: ListSums, reactions: Floats) -> Floats:
+    """Return mu_1..mu_8 of each list: the mean reaction over its documents."""
+    mu = list_sums.groups.reduce(np.add, reactions)
+    mu[:, FACTORS.index("back")] += list_sums.returns  # returns that name no document
+    return np.asarray(mu / list_sums.groups.sizes[:, None])

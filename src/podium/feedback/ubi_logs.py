@@ -1,0 +1,120 @@
+"""Read UBI logs (User Behavior Insights 1.3): NDJSON files or lines, plain or in bulk form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from podium.data.text_files import Progress, read_blocks
+from podium.errors import UsageError
+from podium.feedback.actions import ACTIONS
+from podium.feedback.alpha import PhiFunction
+from podium.feedback.feedback import Feedback
+from podium.feedback.ubi_reader import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader
+from podium.feedback.user_classes import UserClass
+from podium.typing import Path_
+
+
+def read_ubi(
+    paths: Path_ | Sequence[Path_],
+    *,
+    user_class: UserClass | None = None,
+    actions: Mapping[str, str] = ACTIONS,
+    phi: PhiFunction | None = None,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Feedback:
+    """Read UBI logs: the eight factors of every list (one list = one query_id), and alpha.
+
+    Query records and events may be in one file or in several, in any order, plain (one per line), in bulk
+    form (action lines between them) or as search hits (``{"_id": ..., "_source": {...}}``), compressed as
+    their endings say. Times are ISO 8601 (UTC unless they say otherwise) or numbers:
+    milliseconds since 1970, or seconds where that would lie before 1973.
+
+    An event is a duplicate if its id came before (``event_id`` of its attributes or of the event or,
+    without it, the bulk or hit ``_id``) or, without an id, if all of query, action, document, position,
+    time, session, client and dwell did. Neither the order of events nor duplicates change the result,
+    if the events of a list lie within `window`. A list is open for at least ``window / 2`` events (and
+    hits of query records) after its first event. Later events are added to it, but not compared with
+    earlier ones. The window and the result bound the memory, not the number of events.
+
+    Parameters
+    ----------
+    user_class
+        The source of the user class: a path such as ``"query_attributes.user_class"`` or
+        ``"event_attributes.segment"``, a table of users (user_id or client_id -> class, see
+        ``read_classes``), or a function of the record. Lists without a class belong to the
+        population only.
+    actions
+        Names of actions -> kinds; by default ``ACTIONS``.
+    phi
+        The factors (n, 8) -> alpha in [0, 1]; ``Phi()`` by default.
+    closed_within
+        Seconds within which a document that is closed counts as closed at once (mu_8).
+    window
+        The number of events within which duplicates are found and dwell times measured.
+    strict
+        Stop at the first line that is malformed or lacks what UBI requires, instead of counting it.
+    progress
+        Called with the number of bytes of text read since the last call.
+    """
+    names = [os.fspath(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    if not names:
+        raise UsageError("expected at least one file of events, got none")
+    reader = UbiReader(user_class, actions, closed_within, window, strict)
+    for name in names:
+        reader.start(name)
+        for text in read_blocks(name):
+            reader.feed(_lines(text.tobytes()))
+            if progress is not None:
+                progress(len(text))
+    return reader.feedback(phi)
+
+
+def parse_ubi(
+    lines: Iterable[str],
+    *,
+    user_class: UserClass | None = None,
+    actions: Mapping[str, str] = ACTIONS,
+    phi: PhiFunction | None = None,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
+    window: int = WINDOW_EVENTS,
+    strict: bool = False,
+) -> Feedback:
+    """Read a UBI log from lines of text; see ``read_ubi``.
+
+    Examples
+    --------
+    >>> lines = [
+    ...     '{"query_id": "1", "user_query": "fonts", "query_response_hit_ids": ["a", "b"]}',
+    ...     '{"action_name": "click", "query_id": "1", "timestamp": "2025-03-03T10:00:02Z",'
+    ...     ' "event_attributes": {"object": {"object_id": "b"}, "position": {"ordinal": 2}}}',
+    ... ]
+    >>> feedback = parse_ubi(lines)
+    >>> feedback.factors.tolist()                  # clicks 1/2, ignored 1/2; the rest is never carried
+    [[0.5, nan, nan, nan, nan, 0.5, nan, nan]]
+    """
+    reader = UbiReader(user_class, actions, closed_within, window, strict)
+    reader.start("events")
+    reader.feed(lines)
+    return reader.feedback(phi)
+
+
+def _lines(text: bytes) -> Iterable[str | None]:
+    """Return the lines of a block; None for a line that is not UTF-8."""
+    try:
+        lines: list[str | None] = [*text.decode().split("\n")]
+    except UnicodeDecodeError:
+        lines = [_decode(line) for line in text.split(b"\n")]
+    if lines[-1] == "":  # a block ends with a line end
+        del lines[-1]
+    return lines
+
+
+def _decode(line: bytes) -> str | None:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return None

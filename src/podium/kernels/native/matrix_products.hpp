@@ -1,0 +1,199 @@
+// Products with a matrix of features in rows, X w and X' g: sums run in a fixed order, so the result is the
+// same to the bit with any number of threads (threaded BLAS adds in another order).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "vector_width.hpp"
+
+namespace podium {
+
+// Eight doubles at a time; without fused multiply-add all widths give the same bits.
+using Eight = double __attribute__((vector_size(8 * kLanes)));
+
+template <class T>
+inline __attribute__((always_inline)) void load(const T* x, Eight& out) {
+    for (Row l = 0; l < kLanes; ++l) out[l] = static_cast<double>(x[l]);
+}
+
+// The rows of a matrix one after the other, from a first one on.
+template <class T>
+struct Rows {
+    const T* x;
+    Row d, first;
+
+    const T* at(Row i) const { return x + (first + i) * d; }
+};
+
+// Some rows in an order of their own.
+template <class T>
+struct ChosenRows {
+    const T* x;
+    Row d;
+    const Row* rows;
+
+    const T* at(Row i) const { return x + rows[i] * d; }
+};
+
+// out[i] = sum_j x[i, j] w[j] for some rows: eight running sums, added up in pairs.
+template <class Matrix>
+inline __attribute__((always_inline)) void dot_rows(const Matrix rows, Row n, const double* w, double* out) {
+    const Row d = rows.d;
+    for (Row i = 0; i < n; ++i) {
+        const auto* x = rows.at(i);
+        Eight sum = {}, a, b;
+        Row j = 0;
+        for (; j + kLanes <= d; j += kLanes) {
+            load(x + j, a);
+            load(w + j, b);
+            sum += a * b;
+        }
+        double rest = 0;
+        for (; j < d; ++j) rest += static_cast<double>(x[j]) * w[j];
+        out[i] = rest + (((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])));
+    }
+}
+
+// out[j] += sum_i g[i] x[i, j] for some rows, four rows at a time.
+template <class Matrix>
+inline __attribute__((always_inline)) void add_rows(const Matrix rows, Row n, const double* g, double* out) {
+    const Row d = rows.d;
+    Row i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const auto *x0 = rows.at(i), *x1 = rows.at(i + 1), *x2 = rows.at(i + 2), *x3 = rows.at(i + 3);
+        for (Row j = 0; j < d; ++j)
+            out[j] += (g[i] * static_cast<double>(x0[j]) + g[i + 1] * static_cast<double>(x1[j])) +
+                      (g[i + 2] * static_cast<double>(x2[j]) + g[i + 3] * static_cast<double>(x3[j]));
+    }
+    for (; i < n; ++i) {
+        const auto* x = rows.at(i);
+        for (Row j = 0; j < d; ++j) out[j] += g[i] * static_cast<double>(x[j]);
+    }
+}
+
+#define PODIUM_PRODUCTS_OF(Matrix)                                                                    \
+    PODIUM_ANY_WIDTH inline void dot_rows_of(const Matrix rows, Row n, const double* w, double* out) { \
+        dot_rows(rows, n, w, out);                                                                    \
+    }                                                                                                 \
+    PODIUM_ANY_WIDTH inline void add_rows_of(const Matrix rows, Row n, const double* g, double* out) { \
+        add_rows(rows, n, g, out);                                                                    \
+    }
+PODIUM_PRODUCTS_OF(Rows<double>)
+PODIUM_PRODUCTS_OF(Rows<float>)
+PODIUM_PRODUCTS_OF(ChosenRows<double>)
+PODIUM_PRODUCTS_OF(ChosenRows<float>)
+#undef PODIUM_PRODUCTS_OF
+
+// Rows handed to a thread at a time; a constant, so that sums do not depend on the number of threads.
+constexpr Row kBlock = 1024;
+
+// Bytes that stay in the second-level cache until they are used.
+constexpr Row kWindowBytes = 1 << 18;
+
+// A run of chosen rows, from `begin` to `end`, that lie near each other in memory, from row `low` to row `high`:
+// the documents of a query.
+struct Window {
+    Row begin, end, low, high;
+
+    Row spread() const { return high - low + 1; }
+};
+
+// The window from chosen row i on; it is empty behind the last one.
+template <class T>
+inline Window window_at(const T*, Row d, const Row* rows, Row i, Row n) {
+    if (i >= n) return {n, n, 0, -1};
+    const Row most = std::max<Row>(1, kWindowBytes / (std::max<Row>(1, d) * static_cast<Row>(sizeof(T))));
+    Window window{i, i + 1, rows[i], rows[i]};
+    for (; window.end < n; ++window.end) {
+        const Row low = std::min(window.low, rows[window.end]), high = std::max(window.high, rows[window.end]);
+        if (high - low >= most) break;
+        window.low = low, window.high = high;
+    }
+    return window;
+}
+
+// Calls for the rows of a window one after the other: in their own order each would come late from memory.
+template <class T>
+inline void fetch(const T* x, Row d, const Window& window) {
+    const char* last = reinterpret_cast<const char*>(x + (window.high + 1) * d);
+    for (const char* line = reinterpret_cast<const char*>(x + window.low * d); line < last; line += 64)
+        __builtin_prefetch(line, 0, 2);
+}
+
+// out[i] = the product of row rows[i]: of whole windows one row after the other, then put into their order.
+template <class T>
+inline void dot_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* w, double* out) {
+    std::vector<double> products;
+    for (Window window = window_at(x, d, rows, 0, n); window.begin < n;
+         window = window_at(x, d, rows, window.end, n)) {
+        const Row size = window.end - window.begin;
+        if (window.spread() > 2 * size) {
+            dot_rows_of(ChosenRows<T>{x, d, rows + window.begin}, size, w, out + window.begin);
+            continue;
+        }
+        products.resize(static_cast<std::size_t>(window.spread()));
+        dot_rows_of(Rows<T>{x, d, window.low}, window.spread(), w, products.data());
+        for (Row i = window.begin; i < window.end; ++i)
+            out[i] = products[static_cast<std::size_t>(rows[i] - window.low)];
+    }
+}
+
+// out += X[rows]' g, four rows at a time; while a window is in use, the next one is called for.
+template <class T>
+inline void add_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* g, double* out) {
+    Window window = window_at(x, d, rows, 0, n);
+    fetch(x, d, window);
+    for (Row added = 0; added < n;) {
+        const Row end = window.end == n ? n : window.end / 4 * 4;
+        window = window_at(x, d, rows, window.end, n);
+        fetch(x, d, window);
+        add_rows_of(ChosenRows<T>{x, d, rows + added}, end - added, g + added, out);
+        added = end;
+    }
+}
+
+// multiply(b, first, n) for each block of n rows from `first` on.
+template <class Multiply>
+void for_each_block(Row n, Row d, Multiply multiply) {
+    const Row blocks = (n + kBlock - 1) / kBlock;
+#pragma omp parallel for schedule(static) if (is_long(n * d / 8))
+    for (Row b = 0; b < blocks; ++b) multiply(b, b * kBlock, std::min(kBlock, n - b * kBlock));
+}
+
+// out = X w; of the n rows X[rows], if there are any.
+template <class T>
+void matvec(const T* x, Row n, Row d, const double* w, const Row* rows, double* out) {
+    for_each_block(n, d, [=](Row, Row first, Row size) {
+        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, size, w, out + first);
+        dot_chosen_rows(x, d, rows + first, size, w, out + first);
+    });
+}
+
+// out = X' g, or of the n rows X[rows]: each block of rows by itself, then the blocks in order.
+template <class T>
+void rmatvec(const T* x, Row n, Row d, const double* g, const Row* rows, double* out) {
+    const Row blocks = (n + kBlock - 1) / kBlock;
+    std::vector<double> partial(static_cast<std::size_t>(blocks * d), 0.0);
+    double* sums = partial.data();
+    for_each_block(n, d, [=](Row b, Row first, Row size) {
+        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, size, g + first, sums + b * d);
+        add_chosen_rows(x, d, rows + first, size, g + first, sums + b * d);
+    });
+    std::fill(out, out + d, 0.0);
+    for (Row b = 0; b < blocks; ++b)
+        for (Row j = 0; j < d; ++j) out[j] += sums[b * d + j];
+}
+
+// out[q] = X' g over the rows of query q.
+template <class T>
+void rmatvec_by_query(const T* x, Row d, const double* g, const Row* offsets, Row n_queries, double* out) {
+    for_each_query(n_queries, offsets[n_queries] * d / 8, [=](Row q) {
+        std::fill(out + q * d, out + (q + 1) * d, 0.0);
+        const Row first = offsets[q];
+        add_rows_of(Rows<T>{x, d, first}, offsets[q + 1] - first, g + first, out + q * d);
+    });
+}
+
+}  // namespace podium

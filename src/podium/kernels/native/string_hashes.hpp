@@ -1,0 +1,79 @@
+// Numbers that depend on content alone: the same document gets the same number wherever it stands.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "vector_width.hpp"
+
+namespace podium {
+
+constexpr std::uint64_t kPrime = 0x100000001b3ULL;
+
+// FNV-1a over the bytes, from a state on.
+inline std::uint64_t add_bytes(std::uint64_t h, const unsigned char* p, const unsigned char* end) {
+    for (; p < end; ++p) h = (h ^ *p) * kPrime;
+    return h;
+}
+
+// The seed is spread over all bits: xored as it is, it would only rename first bytes.
+inline std::uint64_t first_state(std::uint64_t seed) {
+    return 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
+}
+
+// The finaliser of splitmix64, which spreads the bits.
+inline std::uint64_t spread_bits(std::uint64_t h) {
+    h ^= h >> 30;
+    h *= 0xbf58476d1ce4e5b9ULL;
+    h ^= h >> 27;
+    h *= 0x94d049bb133111ebULL;
+    return h ^ (h >> 31);
+}
+
+// Strings hashed side by side: each byte waits for the product of the last, so one string alone leaves the
+// processor idle.
+constexpr Row kTogether = 32;
+
+// The first 8 * words bytes of strings that start at begin + offsets[i].
+PODIUM_ANY_WIDTH
+inline void add_words_together(const unsigned char* begin, const Row* offsets, Row words, std::uint64_t* h) {
+    for (Row j = 0; j < words; ++j) {
+        std::uint64_t word[kTogether];
+        for (Row i = 0; i < kTogether; ++i) std::memcpy(&word[i], begin + offsets[i] + 8 * j, 8);
+        for (int byte = 0; byte < 8; ++byte)
+            for (Row i = 0; i < kTogether; ++i) {
+                h[i] = (h[i] ^ (word[i] & 0xff)) * kPrime;
+                word[i] >>= 8;
+            }
+    }
+}
+
+// Eight bytes are one number, lowest byte first.
+inline bool are_alike(const Row* offsets) {
+    if constexpr (std::endian::native != std::endian::little) return false;
+    for (Row i = 1; i < kTogether; ++i)
+        if (offsets[i + 1] - offsets[i] != offsets[1] - offsets[0]) return false;
+    return true;
+}
+
+// out[i] is the hash of string i, bytes[offsets[i]:offsets[i + 1]].
+inline void hash_strings(const unsigned char* bytes, const Row* offsets, Row n, std::uint64_t seed,
+                         std::uint64_t* out) {
+    const Row bunches = (n + kTogether - 1) / kTogether;
+#pragma omp parallel for schedule(static) if (is_long(offsets[n] / 8))
+    for (Row b = 0; b < bunches; ++b) {
+        const Row first = b * kTogether, last = std::min(first + kTogether, n);
+        Row done = 0;  // bytes of each string
+        std::uint64_t h[kTogether];
+        std::fill(h, h + kTogether, first_state(seed));
+        if (last - first == kTogether && are_alike(offsets + first)) {
+            done = (offsets[first + 1] - offsets[first]) / 8 * 8;
+            add_words_together(bytes, offsets + first, done / 8, h);
+        }
+        for (Row i = first; i < last; ++i)
+            out[i] = spread_bits(add_bytes(h[i - first], bytes + offsets[i] + done, bytes + offsets[i + 1]));
+    }
+}
+
+}  // namespace podium

@@ -1,0 +1,213 @@
+"""Ranked lists: labelled documents in the order of their scores, which metrics evaluate.
+
+What several metrics need is computed once and shared: the order under a tie rule, gains, relevance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import kernels
+from podium.data import Groups, Qrels, RankingData, Run, Strings
+from podium.errors import DataError, GainOverflowError, MissingDocidsError
+from podium.metrics.gain_and_discount import GAINS, GAINS_BY_LABEL, Gain, check_exponent
+from podium.metrics.ties import RankedRows
+from podium.typing import Bools, Floats, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedDocuments:
+    """Labels of judged documents, ranked or not: what the ideal and recall count."""
+
+    labels: Floats
+    groups: Groups
+    is_ranked: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """Labelled documents with scores, grouped by query.
+
+    `judged` has the labels that count for the ideal and for recall; None means those of the ranked
+    documents.
+    """
+
+    labels: Floats
+    scores: Floats
+    groups: Groups
+    qids: NDArray[np.object_]
+    docids: Strings | None = None
+    judged: JudgedDocuments | None = None
+    weight: Floats | None = None
+    topk: int | None = None
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_scores(cls, data: RankingData, scores: ArrayLike) -> RankedLists:
+        """Make lists from the documents of ranking data and these scores."""
+        return cls(
+            data.y, data.check_scores(scores), data.groups, data.qids, data.docid_column,
+            weight=data.query_weight, topk=data.topk,
+        )  # fmt: skip
+
+    @classmethod
+    def of_run(cls, qrels: Qrels, run: Run) -> RankedLists:
+        """Make lists from a run and the labels of qrels.
+
+        Every query of the qrels counts, even without documents in the run (as trec_eval -c); queries
+        without qrels do not. Documents without a label or with a negative one are not relevant.
+        """
+        ranked = _in_query_order(run, qrels.qids)
+        at = kernels.match_strings(*ranked.packed(), *qrels.packed())
+        labels = np.zeros(len(qrels) + 1)  # row -1, the last one, is that of unjudged documents
+        np.maximum(qrels.values, 0, out=labels[:-1])
+        is_ranked = np.zeros(len(labels), dtype=bool)
+        is_ranked[at] = True
+        return cls(
+            labels=labels[at],
+            scores=ranked.values,
+            groups=ranked.groups,
+            qids=qrels.qids,
+            docids=ranked.docids,
+            judged=JudgedDocuments(labels[:-1], qrels.groups, is_ranked[:-1]),
+            weight=qrels.weight,
+            topk=qrels.topk,
+        )
+
+    def with_scores(self, scores: Floats) -> RankedLists:
+        """Return the same documents with other scores; keeps what depends on labels alone."""
+        cache = {key: value for key, value in self._cache.items() if key[0] != "ranking"}
+        return replace(self, scores=scores, _cache=cache)
+
+    def _compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+    def ranking(self, ties: str) -> RankedRows:
+        """Return the order under a tie rule; one sort per query, shared by all metrics."""
+        rule = "stable" if ties == "average" else ties
+        ranking: RankedRows = self._compute_once(("ranking", rule), lambda: self._rank(rule))
+        return ranking
+
+    def _rank(self, ties: str) -> RankedRows:
+        if ties == "trec":
+            with np.errstate(over="ignore"):
+                singles = self.scores.astype(np.float32)
+            order = kernels.trec_order(singles, *self._docid_arrays(), self.groups.offsets)
+            return RankedRows(order, self.groups, singles.astype(np.float64))
+        tie_keys = self.labels if ties == "worst" else None
+        return RankedRows(self.groups.order(self.scores, tie_keys), self.groups, self.scores)
+
+    def _docid_arrays(self) -> tuple[NDArray[np.uint8], Rows]:
+        if self.docids is None:
+            raise MissingDocidsError(
+                "ties='trec' orders equal scores by document id, and this data has no ids"
+            )
+        return self.docids.bytes, self.docids.offsets
+
+    def gains(self, gain: Gain) -> Floats:
+        """The gain of each ranked document."""
+        return self._gains(gain)[0]
+
+    def _gains(self, gain: Gain) -> tuple[Floats, Floats, Groups]:
+        """Return the gains of ranked documents, and those that the ideal sorts, with their groups."""
+        gains: tuple[Floats, Floats, Groups] = self._compute_once(
+            ("gain", gain), lambda: self._compute_gains(gain)
+        )
+        return gains
+
+    def _compute_gains(self, gain: Gain) -> tuple[Floats, Floats, Groups]:
+        compute, judged = GAINS[gain], self.judged
+        if judged is None:
+            gains = compute(self.labels, self.groups)
+            return gains, gains, self.groups
+        if gain in GAINS_BY_LABEL:
+            ideal_gains = compute(judged.labels, judged.groups)
+            return compute(self.labels, self.groups), ideal_gains, judged.groups
+        # A rank is one among all documents of the query, ranked or judged.
+        rest = np.flatnonzero(~judged.is_ranked)
+        codes = np.concatenate([self.groups.codes, judged.groups.codes[rest]])
+        labels = np.concatenate([self.labels, judged.labels[rest]])
+        rows, groups = (
+            np.argsort(codes, kind="stable"),
+            Groups.from_codes(codes, len(self.groups))[0],
+        )
+        gains, gain_of_row = compute(labels[rows], groups), np.empty(len(rows))
+        gain_of_row[rows] = gains
+        return gain_of_row[: len(self.labels)], gains, groups
+
+    def ideal(self, gain: Gain, discount: Floats) -> Floats:
+        """The largest sum of discounted gains that any order has."""
+        _, gains, groups = self._gains(gain)
+        values: Floats = self._compute_once(
+            ("ideal", gain, discount.tobytes()),
+            lambda: kernels.ideal_sum(gains, groups.offsets, discount),
+        )
+        if not np.isfinite(values).all():
+            check_exponent(float(self.max_label().max(initial=0)))
+            raise GainOverflowError(
+                "expected gains whose sum fits a double, got labels too large for sums of 2^label - 1; "
+                "use gain='linear' or gain='rank'"
+            )
+        return values
+
+    def relevant(self, threshold: float) -> Bools:
+        """Whether the label of each ranked document reaches the threshold."""
+        return self._relevant(threshold)[0]
+
+    def n_relevant(self, threshold: float) -> Rows:
+        """Relevant documents of each query, ranked or not."""
+        return self._relevant(threshold)[1]
+
+    def _relevant(self, threshold: float) -> tuple[Bools, Rows]:
+        relevance: tuple[Bools, Rows] = self._compute_once(
+            ("rel", threshold), lambda: self._find_relevant(threshold)
+        )
+        return relevance
+
+    def _find_relevant(self, threshold: float) -> tuple[Bools, Rows]:
+        relevant, counts = kernels.find_relevant(self.labels, threshold, self.groups.offsets)
+        if self.judged is None:
+            return relevant, counts
+        judged = self.judged
+        return relevant, kernels.find_relevant(judged.labels, threshold, judged.groups.offsets)[1]
+
+    def max_label(self) -> Floats:
+        """The largest label of each query."""
+        counted = self if self.judged is None else self.judged
+        return np.asarray(counted.groups.reduce(np.maximum, counted.labels))
+
+    def lengths(self) -> Rows:
+        """Documents in each query's ranked list."""
+        return self.groups.sizes
+
+    def longest(self) -> int:
+        """Documents of the longest list, or of the query with the most judged ones."""
+        n_judged = 0 if self.judged is None else int(self.judged.groups.sizes.max(initial=0))
+        return max(n_judged, int(self.groups.sizes.max(initial=0)))
+
+
+def _in_query_order(run: Run, qids: NDArray[np.object_]) -> Run:
+    """Return the lists of these queries in this order, empty ones for queries that the run lacks."""
+    run_qids, qrels_qids = run.qids.tolist(), qids.tolist()
+    if run_qids == qrels_qids:
+        return run
+    number = {qid: q for q, qid in enumerate(run_qids)}
+    queries = np.array([number.get(qid, -1) for qid in qrels_qids], dtype=np.int64)
+    has_list = queries >= 0
+    if not has_list.any():
+        raise DataError(
+            f"expected a run over the queries of the qrels, got no query in common "
+            f"(run: {run.qids[0]!r}, qrels: {qids[0]!r}, ...)"
+        )
+    groups = Groups.from_sizes(np.where(has_list, run.groups.sizes[queries], 0))
+    if np.array_equal(queries[has_list], np.arange(len(run_qids))):
+        return Run(qids, groups, run.docids, run.values)
+    _, rows = run.groups.take(queries[has_list])
+    return Run(qids, groups, run.docids.take(rows), run.values[rows])

@@ -1,0 +1,111 @@
+"""Linear problems: a loss of X w with a penalty on w; and minima, the results of minimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import kernels
+from podium.errors import DivergedError
+from podium.optim.threads import one_blas_thread
+from podium.typing import Floats
+
+IterationCallback = Callable[[int, Floats, float], None]
+"""Called once per iteration with its number, the point and the value."""
+
+HESSIAN_COLUMNS = 64
+"""The columns of X per block of a Hessian; a copy of all columns would double the memory of X."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem:
+    """f(w) = l2/2 |w|^2 + loss(X w): the loss sees predictions, the optimiser sees weights.
+
+    Parameters
+    ----------
+    X
+        Features, one row per example.
+    loss
+        Predictions -> the loss and its gradient with respect to the predictions.
+    l2
+        The strength of the penalty, 0 or more.
+    product
+        (predictions, direction) -> the loss's Hessian times the direction, for Newton's method.
+    products
+        (predictions, directions) -> the same for the columns of a matrix, if that is much faster than
+        one product each.
+    rows
+        The rows of X that are the examples, in their order; None: all rows. Nothing is copied.
+
+    Examples
+    --------
+    >>> X, y = np.eye(2), np.array([1.0, 3.0])
+    >>> problem = LinearProblem(X, lambda s: (0.5 * float(np.sum((s - y) ** 2)), s - y), l2=1.0)
+    >>> value, gradient = problem(np.zeros(2))
+    >>> value, gradient.tolist()
+    (5.0, [-1.0, -3.0])
+    """
+
+    X: NDArray[Any]
+    loss: Callable[[Floats], tuple[float, Floats]]
+    l2: float = 1.0
+    product: Callable[[Floats, Floats], Floats] | None = None
+    products: Callable[[Floats, Floats], Floats] | None = None
+    rows: NDArray[np.int64] | None = None
+
+    def scores(self, w: Floats) -> Floats:
+        """Return X w."""
+        return kernels.matvec(self.X, w, self.rows)
+
+    def pull(self, g: Floats) -> Floats:
+        """Return X' g: the gradient of the weights, from that of the predictions."""
+        return kernels.rmatvec(self.X, g, self.rows)
+
+    def hessian(self, scores: Floats) -> Floats:
+        """Return l2 I + X' H X, where H is the loss's Hessian; needs `products`."""
+        assert self.products is not None
+        X = self.X if self.rows is None else self.X[self.rows]
+        d = X.shape[1]
+        out = self.l2 * np.eye(d)
+        with one_blas_thread():
+            for left in range(0, d, HESSIAN_COLUMNS):
+                block = slice(left, left + HESSIAN_COLUMNS)
+                columns = np.ascontiguousarray(X[:, block], dtype=np.float64)
+                out[:, block] += X.T @ self.products(scores, columns)
+        return out
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Return f(w) and its gradient."""
+        value, g = self.loss(self.scores(w))
+        return value + 0.5 * self.l2 * norm2(w), self.pull(g) + self.l2 * w
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where a minimiser stopped, and why.
+
+    `gap` is a proved bound on the value minus the least value, if the method has one.
+    """
+
+    x: Floats
+    value: float
+    iterations: int
+    converged: bool
+    reason: str
+    gradient_norm: float | None = None
+    gap: float | None = None
+
+
+def norm2(w: Floats) -> float:
+    """Return |w|^2, summed in a fixed order."""
+    return float(np.sum(w * w))
+
+
+def check_finite(value: float, iteration: int, what: str = "objective") -> None:
+    """Raise if the objective is NaN or infinite."""
+    if not np.isfinite(value):
+        raise DivergedError(f"the {what} became {value} at iteration {iteration}")

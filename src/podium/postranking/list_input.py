@@ -1,0 +1,116 @@
+"""The input of one list: ids or records, best first, with the model's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from podium.errors import (
+    DataError,
+    LengthMismatchError,
+    NonFiniteError,
+    UsageError,
+)
+from podium.postranking.listing import Listing
+from podium.postranking.methods.problem import to_floats
+from podium.postranking.rules.conditions import Fields, short_repr
+from podium.typing import Document, Floats
+
+Catalogue = Mapping[Any, Fields]
+"""The fields of documents by their ids."""
+
+
+def read_list(
+    docs: Sequence[Any], scores: ArrayLike | None = None, fields: Catalogue | None = None
+) -> tuple[Listing, Floats | None]:
+    """Return the documents in their original order, with their scores."""
+    ids, records = _read_documents(docs)
+    if fields is not None and records is not None:
+        raise UsageError("expected fields in the documents or beside them, got both")
+    try:
+        listing = Listing.of(ids, records)
+    except TypeError:
+        wrong = next(doc for doc in ids if not _is_hashable(doc))
+        raise UsageError(
+            f"expected documents as ids, or as records with an 'id', got {short_repr(wrong)}"
+        ) from None
+    if fields is not None:
+        listing = replace(listing, fields=look_up(fields, ids))
+    if None in listing.row:
+        raise DataError(f"expected an id for each document, got None at {listing.row[None] + 1}")
+    if scores is None:
+        return listing, None
+    model = _read_scores(scores, ids)
+    if (model[1:] <= model[:-1]).all():  # most lists come in the order of their scores
+        return listing, model
+    order = np.argsort(-model, kind="stable")
+    return listing.take(order.tolist()), model[order]
+
+
+def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:
+    """Return the fields of documents; a document that is not in the catalogue has none."""
+    if not isinstance(fields, Mapping):
+        raise UsageError(
+            f"expected fields as a mapping of ids to fields, got {type(fields).__name__}"
+        )
+    records = [fields.get(doc, {}) for doc in ids]
+    if not all(isinstance(values, Mapping) for values in records):
+        at = next(i for i, values in enumerate(records) if not isinstance(values, Mapping))
+        raise UsageError(
+            f"expected a mapping of fields for {ids[at]!r}, got {short_repr(records[at])}"
+        )
+    return records
+
+
+def _read_documents(docs: Any) -> tuple[list[Document], list[Fields] | None]:
+    """Return the ids of documents, and their records if they are records."""
+    expected = "expected a list of documents, best first"
+    if isinstance(docs, str | bytes):
+        raise UsageError(f"{expected}, got the text {docs[:40]!r}; list(text) are its letters")
+    if isinstance(docs, Mapping | Set):
+        raise UsageError(f"{expected}, got a {type(docs).__name__}, which has no order")
+    if hasattr(docs, "columns"):
+        raise UsageError(
+            f"{expected}, got a {type(docs).__name__}; give its column of ids, or its rows as records "
+            "(pandas: to_dict('records'), polars: to_dicts(), pyarrow: to_pylist())"
+        )
+    try:
+        listed = docs.tolist() if isinstance(docs, np.ndarray) else list(docs)
+    except TypeError:
+        raise UsageError(f"{expected}, got {short_repr(docs)}") from None
+    if not listed:
+        return [], None
+    if isinstance(listed[0], tuple):
+        raise UsageError(f"{expected} as ids or records, got the tuple {short_repr(listed[0])}")
+    if not isinstance(listed[0], Mapping):
+        return listed, None
+    for at, record in enumerate(listed, start=1):
+        if not isinstance(record, Mapping) or "id" not in record:
+            raise DataError(
+                f"expected a record with an 'id' for each document, got {short_repr(record)} at {at}"
+            )
+    return [record["id"] for record in listed], listed
+
+
+def _read_scores(scores: ArrayLike, ids: Sequence[Document]) -> Floats:
+    model = to_floats(scores, "scores")
+    if model.shape != (len(ids),):
+        raise LengthMismatchError(
+            f"expected a score for each of {len(ids)} documents, got {model.shape}"
+        )
+    if not np.isfinite(model).all():
+        at = int(np.argmin(np.isfinite(model)))
+        raise NonFiniteError(f"expected finite scores, got {model[at]} for {ids[at]!r}")
+    return model
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

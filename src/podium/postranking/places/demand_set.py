@@ -1,0 +1,188 @@
+"""The demand set of a list: constraints of hard rules as demands on the documents they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podium.postranking.places.constraints import (
+    ApartConstraint,
+    BeforeConstraint,
+    Constraint,
+    CountConstraint,
+    ImpossibleConstraint,
+    TogetherConstraint,
+    WindowConstraint,
+)
+from podium.postranking.places.demands import (
+    ApartDemand,
+    BeforeDemand,
+    CountDemand,
+    Demand,
+    ListScores,
+    SymmetryDemand,
+    TogetherDemand,
+)
+from podium.postranking.places.windows import NoRoom, Windows
+
+
+@dataclass(frozen=True)
+class DemandSet:
+    """The demands of all constraints; document i has the rank `ranks[i]` in the list by score.
+
+    Documents that no constraint names have no window and stand anywhere.
+    """
+
+    ranks: list[int]
+    demands: list[Demand]
+    windows: Windows
+
+
+def make_demand_set(
+    constraints: Sequence[Constraint], rank: Sequence[int], scores: Sequence[float]
+) -> DemandSet:
+    """Return the demands of constraints on rows of these ranks; scores are best first.
+
+    Raises `NoRoom` if a constraint alone cannot be met, or `Before` demands form a circle.
+    """
+    n = len(scores)
+    effective = [constraint for constraint in constraints if not _is_idle(constraint, n)]
+    ranks = sorted({rank[row] for constraint in effective for row in _rows(constraint)})
+    number = {at: i for i, at in enumerate(ranks)}
+    index = [number.get(at, -1) for at in rank]
+    list_scores = ListScores(scores, ranks)
+    windows = Windows([1] * len(ranks), [n] * len(ranks))
+    by_key: dict[tuple[Any, ...], Demand] = {}
+    for constraint in effective:
+        if isinstance(constraint, WindowConstraint):
+            windows.at_least(index[constraint.row], constraint.first)
+            windows.at_most(index[constraint.row], constraint.last)
+        else:
+            key, demand = _make_demand(constraint, index, list_scores)
+            by_key[key] = demand
+    # Sorted keys make the result independent of the order of the rules, and of repeated rules.
+    demands = [by_key[key] for key in sorted(by_key)]
+    _check_no_circle([d for d in demands if isinstance(d, BeforeDemand)], len(ranks))
+    _check_neighbours(
+        [d.members for d in demands if isinstance(d, TogetherDemand) and len(d.members) == 2]
+    )
+    return DemandSet(ranks, demands + _symmetries(demands, windows), windows)
+
+
+def _make_demand(
+    constraint: Constraint, index: Sequence[int], scores: ListScores
+) -> tuple[tuple[Any, ...], Demand]:
+    """Return the demand of a constraint, and a key by which demands are sorted.
+
+    The search decides counts first, which leave the most orders to choose from, and `Before` last.
+    """
+
+    def numbers(rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(sorted([index[row] for row in rows]))
+
+    if isinstance(constraint, CountConstraint):
+        members = numbers(constraint.rows)
+        k, least, most = constraint.k, constraint.least, constraint.most
+        return (0, k, least, most, members), CountDemand(members, k, least, most)
+    if isinstance(constraint, TogetherConstraint):
+        members = numbers(constraint.rows)
+        return (1, members), TogetherDemand(members, scores)
+    if isinstance(constraint, ApartConstraint):
+        members = numbers(constraint.rows)
+        return (2, constraint.gap, members), ApartDemand(members, constraint.gap)
+    if isinstance(constraint, BeforeConstraint):
+        upper, lower = numbers(constraint.a), numbers(constraint.b)
+        return (3, upper, lower), BeforeDemand(upper, lower, scores)
+    raise NoRoom
+
+
+def _rows(constraint: Constraint) -> tuple[int, ...]:
+    if isinstance(constraint, WindowConstraint):
+        return (constraint.row,)
+    if isinstance(constraint, BeforeConstraint):
+        return constraint.a + constraint.b
+    return () if isinstance(constraint, ImpossibleConstraint) else constraint.rows
+
+
+def _is_idle(constraint: Constraint, n: int) -> bool:
+    """Whether every order meets the constraint."""
+    if isinstance(constraint, WindowConstraint):
+        return constraint.first <= 1 and constraint.last >= n
+    if isinstance(constraint, CountConstraint):
+        size, k = len(constraint.rows), constraint.k
+        # Only n - k documents stand below the top k, so that the rest of the group must be in it.
+        fewest, most = max(size - max(n - k, 0), 0), min(size, k)
+        return constraint.least <= fewest and constraint.most >= most
+    return False
+
+
+def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
+    """Return a demand for each group of documents with one window and the same roles in all demands."""
+    # A role is 2 * demand, plus 1 for the lower documents of a `Before` demand.
+    roles: list[list[int]] = [[] for _ in windows.first]
+    for number, demand in enumerate(demands):
+        for at, i in enumerate(demand.members):
+            is_lower = isinstance(demand, BeforeDemand) and at >= len(demand.upper)
+            roles[i].append(2 * number + is_lower)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, (first, last) in enumerate(zip(windows.first, windows.last, strict=True)):
+        if roles[i]:
+            groups.setdefault((first, last, *roles[i]), []).append(i)
+    return [
+        SymmetryDemand(group, _largest_step([demands[role // 2] for role in key[2:]]))
+        for key, group in groups.items()
+        if len(group) > 1
+    ]
+
+
+def _largest_step(demands: Sequence[Demand]) -> int:
+    """Return how far apart `Apart` demands keep the documents of a group; 0 without one."""
+    return max([demand.step for demand in demands if isinstance(demand, ApartDemand)], default=0)
+
+
+def _check_no_circle(befores: Sequence[BeforeDemand], m: int) -> None:
+    """Raise `NoRoom` if documents stand before each other in a circle.
+
+    Kahn's algorithm: documents that wait for nothing are done, which may free others. If some are never
+    done, they wait for each other.
+    """
+    if not befores:
+        return
+    demands_above: list[list[int]] = [[] for _ in range(m)]  # demands whose upper part has it
+    n_waits_for = [0] * m  # demands whose lower part has it and whose upper part is not done
+    for number, before in enumerate(befores):
+        for i in before.upper:
+            demands_above[i].append(number)
+        for i in before.lower:
+            n_waits_for[i] += 1
+    n_missing = [len(before.upper) for before in befores]
+    done = [i for i in range(m) if not n_waits_for[i]]
+    for i in done:
+        for number in demands_above[i]:
+            n_missing[number] -= 1
+            if not n_missing[number]:
+                for j in befores[number].lower:
+                    n_waits_for[j] -= 1
+                    if not n_waits_for[j]:
+                        done.append(j)
+    if len(done) < m:
+        raise NoRoom
+
+
+def _check_neighbours(pairs: Sequence[Sequence[int]]) -> None:
+    """Raise `NoRoom` if a document has three neighbours, or a chain of neighbours closes.
+
+    Pairs of documents that stand side by side form chains; joining two chains joins their ends.
+    """
+    neighbours: dict[int, int] = {}
+    end: dict[int, int] = {}  # for each end of a chain, the other end
+    for a, b in pairs:
+        for i in (a, b):
+            neighbours[i] = neighbours.get(i, 0) + 1
+            if neighbours[i] > 2:
+                raise NoRoom
+        far_a, far_b = end.get(a, a), end.get(b, b)
+        if far_a == b:
+            raise NoRoom
+        end[far_a], end[far_b] = far_b, far_a

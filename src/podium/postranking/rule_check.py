@@ -1,0 +1,125 @@
+"""The check of rules before they serve: unknown names, conflicts, rules without effect."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from podium.data.trec import Run
+from podium.postranking.list_input import Catalogue
+from podium.postranking.listing import unknown_field
+from podium.postranking.places.placement import SEARCH_LIMIT
+from podium.postranking.rule_index import field_names, selects_by_field
+from podium.postranking.rule_trial import Finding, RuleTrial, TrialProgress
+from podium.postranking.rules.files import RuleFile
+from podium.postranking.rules.rule import Rule, normalise_query
+from podium.postranking.settings import Settings, check_day, check_rules
+
+
+def locate_finding(finding: Finding, file: RuleFile) -> tuple[int | None, str]:
+    """Return the line of a finding's first rule, and a sentence with labels and lines of all its rules."""
+    if not finding.rules:
+        return None, finding.message
+    first, *others = finding.rules
+    labels = [f"{file.rules[other].label} (line {file.lines[other]})" for other in others]
+    together = f" and {', '.join(labels)}" if labels else ""
+    return file.lines[first], f"{file.rules[first].label}{together}: {finding.message}"
+
+
+def examine_rules(
+    rules: Iterable[Rule],
+    run: Run | None = None,
+    *,
+    queries: Mapping[str, str] | None = None,
+    fields: Catalogue | None = None,
+    today: datetime.date | None = None,
+    limit: int = SEARCH_LIMIT,
+    progress: TrialProgress = lambda done, total: None,
+) -> tuple[Finding, ...]:
+    """Return everything that is wrong with rules, or looks wrong.
+
+    Errors are documents and fields that `fields` does not have, and hard rules that cannot hold together
+    on any list with their documents, unless one of them has the lowest priority. Warnings are hard rules
+    of which one gives way, rules that never act, soft rules that contradict each other, and equal rules.
+
+    Parameters
+    ----------
+    rules
+        The rules, as `read_rules` returns them.
+    run, queries, fields
+        The lists that the rules are for, with queries and fields as in `postrank_batch`.
+    today
+        The day for rules with dates; rules that start later are also tried on their first days.
+    limit
+        Steps of the search for an order under hard rules before it is undecided.
+    progress
+        Called with the number of lists and queries that are done, and of all.
+
+    Examples
+    --------
+    >>> from podium.postranking import NotTopK, TopK
+    >>> day = datetime.date(2026, 12, 24)
+    >>> examine_rules([TopK("a", 3, ends=datetime.date(2026, 11, 30))], today=day)
+    (Finding(level='warning', rules=(0,), message='never acts: ended on 2026-11-30'),)
+    """
+    checked, day = check_rules(rules), check_day(today)
+    findings = [
+        *_ended_findings(checked, day),
+        *_repeated_findings(checked),
+        *unknown_findings(checked, fields),
+    ]
+    wrong_rules = {
+        number for finding in findings for number in finding.rules if finding.level == "error"
+    }
+    settings = Settings(missing="report", limit=limit)
+    trial = RuleTrial(checked, settings, progress)
+    trial.run_over(_days(checked, day), run, queries, fields, wrong_rules)
+    return tuple(findings + trial.findings())
+
+
+def _ended_findings(rules: Sequence[Rule], day: datetime.date) -> Iterator[Finding]:
+    for number, rule in enumerate(rules):
+        if rule.ends is not None and rule.ends < day:
+            yield Finding("warning", (number,), f"never acts: ended on {rule.ends}")
+        elif not rule.hard and rule.weight == 0:
+            yield Finding("warning", (number,), "never acts: its weight is 0")
+
+
+def _repeated_findings(rules: Sequence[Rule]) -> Iterator[Finding]:
+    first: dict[Rule, int] = {}
+    for number, rule in enumerate(rules):
+        bare = replace(
+            rule, name="", query=None if rule.query is None else normalise_query(rule.query)
+        )
+        if first.setdefault(bare, number) != number:
+            yield Finding("warning", (number, first[bare]), "say the same")
+
+
+def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterator[Finding]:
+    """Yield findings on documents and fields of rules that the catalogue does not have."""
+    if fields is None:
+        for number, rule in enumerate(rules):
+            if selects_by_field(rule):
+                yield Finding(
+                    "warning",
+                    (number,),
+                    "chooses by fields, and no fields are given to check it by",
+                )
+        return
+    names = {name for values in fields.values() for name in values}
+    for number, rule in enumerate(rules):
+        unknown = [doc for doc in rule.named_docs if doc not in fields]
+        if unknown:
+            listed = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+            yield Finding("error", (number,), f"names unknown documents: {listed}")
+        for name in field_names(rule):
+            if name not in names:
+                text = str(unknown_field(name, names, rule.selectors))
+                yield Finding("error", (number,), text)
+
+
+def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:
+    """Return today and the days on which more rules start."""
+    later = {rule.starts for rule in rules if rule.starts is not None and rule.starts > day}
+    return [day, *sorted(later)]

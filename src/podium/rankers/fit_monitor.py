@@ -1,0 +1,91 @@
+"""The monitor of a fit: it records each iteration, validates, and keeps the best model, or the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import RankingData
+from podium.metrics import Metric
+from podium.metrics.repeated_metric import RepeatedMetric
+from podium.rankers.learning_curve import Callback, FitStep, History
+from podium.rankers.models import Linear, Model
+
+LazyModel = Model | Callable[[], Model]
+"""A model, or a function that makes it if that is expensive."""
+
+
+@dataclass
+class FitMonitor:
+    """Follows a fit: records steps, evaluates validation queries, keeps the best model, or the last."""
+
+    ranker: str
+    metric: Metric
+    valid: RankingData | None = None
+    callback: Callback | None = None
+    total: int | None = None
+    keep_best: bool = True
+    steps: list[FitStep] = field(default_factory=list)
+    best: int | None = None
+    """The iteration of the kept model."""
+    stage: str = ""
+    _best_quality: float = -float("inf")
+    _kept_model: LazyModel | None = None
+
+    @property
+    def model(self) -> Model | None:
+        """The kept model."""
+        return None if self._kept_model is None else _make_model(self._kept_model)
+
+    def __call__(self, objective: float, model: LazyModel, scores: Any = None) -> float | None:
+        """Record an iteration and return the validation metric.
+
+        `scores` are the model's scores of the validation queries, if the ranker has them already.
+        """
+        value = None
+        if self.valid is not None:
+            if scores is None:
+                scores = _make_model(model).scores(self.valid.X, self.valid.groups)
+            value = self._measure(scores)
+        step = FitStep(
+            self.ranker, len(self.steps) + 1, self.total, float(objective), str(self.metric), value,
+            self.stage,
+        )  # fmt: skip
+        self.steps.append(step)
+        # Without validation the lowest objective counts. If no validation query has a value, all
+        # metrics are NaN; the condition is written so that the last iteration is kept then.
+        quality = -objective if value is None else value
+        if not self.keep_best or not (quality < self._best_quality or value == self._best_quality):
+            self._kept_model, self.best, self._best_quality = model, step.iteration, quality
+        if self.callback is not None:
+            self.callback(step)
+        return value
+
+    @cached_property
+    def _measure(self) -> RepeatedMetric:
+        assert self.valid is not None
+        return RepeatedMetric(self.valid, self.metric)
+
+    def begin(self, stage: str) -> None:
+        """Begin a stage of the fit."""
+        self.stage = stage
+        if self.callback is not None:
+            metric = str(self.metric)
+            self.callback(FitStep(self.ranker, 0, None, float("nan"), metric, None, stage))
+
+    def record_weights(self, _: int, w: NDArray[np.float64], objective: float) -> None:
+        """Record an iteration of an optimiser of linear models."""
+        self(objective, Linear(w.copy()))
+
+    def history(self) -> History:
+        """Return the curve so far."""
+        return History(tuple(self.steps), self.best)
+
+
+def _make_model(model: LazyModel) -> Model:
+    return model if isinstance(model, Model) else model()

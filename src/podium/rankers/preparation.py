@@ -1,0 +1,427 @@
+"""Preparation of features: clip, log1p, impute, scale; learned on training queries, kept in the model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.groups import Groups
+from podium.data.scaling import SCALERS
+from podium.data.strict_json import read_json
+from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
+from podium.rankers.models import Part, vector
+from podium.typing import Floats
+
+Imputation = Literal["none", "median", "mean", "zero"]
+Scaling = Literal["none", "zscore", "minmax", "robust", "query-zscore", "query-minmax"]
+Bounds = tuple[float | None, float | None]
+"""The lowest and the highest value of a clipped feature; None: no bound."""
+
+WITHIN_QUERIES = "query-"
+BLOCK_VALUES = 1 << 16
+"""Rows are prepared in blocks of about this many values, which fit into a core's cache."""
+BLOCK_COLUMNS = 16
+"""Statistics read this many columns at a time: a cache line of float32 has as many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """Steps from raw features to those a model sees: clip, log1p, impute, scale.
+
+    Parameters
+    ----------
+    n_features
+        The number of raw features.
+    clip
+        Feature number -> its lowest and highest value.
+    log1p
+        The numbers of the features that become log(1 + x).
+    fill
+        The value of each feature where it is missing; None: missing values stay missing.
+    indicators
+        The numbers of the features that get an indicator: 1 where the value is missing, else 0.
+        Indicators follow the features, in this order.
+    scale
+        Over the training data: (x - shift) / divisor. Within queries: query-zscore, query-minmax.
+    shift, divisor
+        The numbers of a scaling over the training data, one per feature.
+
+    Examples
+    --------
+    >>> steps = learn_preparation(np.array([[1.0], [np.nan], [3.0]]), ["price"], impute="mean")
+    >>> steps.apply(np.array([[np.nan], [5.0]])).tolist()
+    [[2.0], [5.0]]
+    """
+
+    n_features: int
+    clip: Mapping[int, Bounds]
+    log1p: tuple[int, ...]
+    fill: Floats | None
+    indicators: tuple[int, ...]
+    scale: Scaling
+    shift: Floats | None
+    divisor: Floats | None
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of features that the model sees."""
+        return self.n_features + len(self.indicators)
+
+    @property
+    def needs_groups(self) -> bool:
+        """Whether a step needs all documents of a query."""
+        return self.scale.startswith(WITHIN_QUERIES)
+
+    def output_names(self, names: Sequence[str]) -> list[str]:
+        """Return the names of the features that the model sees."""
+        return [*names, *(f"{names[j]} is missing" for j in self.indicators)]
+
+    def describe(self) -> str:
+        """Return the steps in words.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0], [3.0]])
+        >>> learn_preparation(X, ["price"], impute="zero", scale="minmax", log1p=["price"]).describe()
+        'log1p of 1 feature, missing values filled in, scaled (minmax)'
+        """
+        steps = [
+            _count_features("clipped", len(self.clip)),
+            _count_features("log1p of", len(self.log1p)),
+            "" if self.fill is None else "missing values filled in",
+            _count_features("indicators of", len(self.indicators)),
+            "" if self.scale == "none" else f"scaled ({self.scale})",
+        ]
+        return ", ".join(filter(None, steps)) or "none"
+
+    # --- use ---
+
+    def apply(self, X: NDArray[Any], groups: Groups | None = None) -> NDArray[Any]:
+        """Return rows as the model sees them, X itself if there is nothing to do.
+
+        float32 stays float32. Scaling within queries needs the groups.
+        """
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise UsageError(f"expected rows of {self.n_features} features, got shape {X.shape}")
+        if self.needs_groups and groups is None:
+            raise UsageError(
+                "expected to know which rows are a query's, because features are scaled within "
+                "queries: give a RankingData, or an array with query ids, as in "
+                "predict(X, qid=qid); got features alone"
+            )
+        if self._changes_nothing(X):
+            return X
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        out = np.empty((len(X), self.n_outputs), dtype)
+        step = max(1, BLOCK_VALUES // max(1, self.n_features))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(X), step):
+                self._fill_block(X[first : first + step], out[first : first + step], first)
+            if groups is not None and self.needs_groups:
+                scaler = SCALERS[self.scale.removeprefix(WITHIN_QUERIES)]
+                columns = out[:, : self.n_features]
+                columns[:] = scaler(groups, columns.astype(np.float64, copy=False))
+        return out
+
+    def _changes_nothing(self, X: NDArray[Any]) -> bool:
+        if self.clip or self.log1p or self.indicators or self.scale != "none":
+            return False
+        return self.fill is None or X.size == 0 or not np.isnan(X.min())  # min keeps NaN
+
+    def _fill_block(self, X: NDArray[Any], out: NDArray[Any], first_row: int) -> None:
+        """Write the prepared rows of a block; scaling within queries follows later."""
+        block = X.astype(np.float64)
+        missing = np.isnan(block) if self.fill is not None or self.indicators else None
+        self._transform(block, first_row)
+        if self.fill is not None and missing is not None:
+            np.copyto(block, self.fill, where=missing)
+        if self.shift is not None and self.divisor is not None:
+            block -= self.shift
+            block /= self.divisor
+        out[:, : self.n_features] = block
+        if missing is not None:
+            out[:, self.n_features :] = missing[:, list(self.indicators)]
+
+    def _transform(self, block: Floats, first_row: int) -> None:
+        """Clip features and take logarithms, in place."""
+        for j, (low, high) in self.clip.items():
+            np.clip(block[:, j], low, high, out=block[:, j])
+        for j in self.log1p:
+            log1p_in_place(block[:, j], f"feature {j + 1}", first_row)
+
+    def fold_indicators(self, values: Floats) -> Floats:
+        """Add what belongs to indicators to their features, along the last axis."""
+        out: Floats = np.array(values[..., : self.n_features])
+        if self.indicators:
+            out[..., list(self.indicators)] += values[..., self.n_features :]
+        return out
+
+    # --- files ---
+
+    def parts(self) -> dict[str, Part]:
+        """Return the steps as JSON, and their numbers as arrays."""
+        steps = {
+            "features": self.n_features,
+            "clip": [[j, low, high] for j, (low, high) in self.clip.items()],
+            "log1p": list(self.log1p),
+            "indicators": list(self.indicators),
+            "scale": self.scale,
+        }
+        arrays = {"fill": self.fill, "shift": self.shift, "divisor": self.divisor}
+        parts: dict[str, Part] = {"preparation": json.dumps(steps, allow_nan=False)}
+        return parts | {name: array for name, array in arrays.items() if array is not None}
+
+    @classmethod
+    def from_parts(cls, parts: Mapping[str, Part]) -> Self:
+        """Make the steps of their parts; raise a ModelFileError if they do not fit."""
+        text = parts.get("preparation")
+        if not isinstance(text, str):
+            raise ModelFileError("expected a text named 'preparation' in the model")
+        try:
+            steps = read_json(text)
+            n = steps["features"]
+            if type(n) is not int or not 1 <= n < 2**31:
+                raise ValueError(f"{n!r:.80} features")
+            preparation = cls(
+                n_features=n,
+                clip=_read_clip(steps["clip"], n),
+                log1p=_read_features(steps["log1p"], n),
+                fill=_read_numbers(parts, "fill", n),
+                indicators=_read_features(steps["indicators"], n),
+                scale=_read_scale(steps["scale"]),
+                shift=_read_numbers(parts, "shift", n),
+                divisor=_read_numbers(parts, "divisor", n),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            if isinstance(error, ModelFileError):
+                raise
+            raise ModelFileError(
+                f"expected the steps of a preparation in the model, got something else ({error!s:.200})"
+            ) from error
+        preparation.check_scale_numbers()
+        return preparation
+
+    def check_scale_numbers(self) -> None:
+        """Raise if the numbers of the scaling are not what its name needs."""
+        needs_numbers = self.scale != "none" and not self.needs_groups
+        if {self.shift is None, self.divisor is None} != {not needs_numbers}:
+            raise ModelFileError(
+                f"expected a shift and a divisor per feature with a scaling over the training data "
+                f"only, got the scaling {self.scale}"
+            )
+        if self.divisor is not None and not (self.divisor > 0).all():
+            raise ModelFileError("expected divisors above 0 in the preparation of the model")
+
+
+def _count_features(step: str, n: int) -> str:
+    return "" if n == 0 else f"{step} {n:,} feature{'s' * (n > 1)}"
+
+
+def log1p_in_place(column: Floats, name: str, first_row: int = 0) -> None:
+    """Replace x by log(1 + x); raise if a value is -1 or less. Missing values stay missing."""
+    if (column <= -1).any():
+        row = int(np.argmax(column <= -1))
+        raise DataError(
+            f"expected values above -1 for log1p, got {column[row]:g} in {name}, row {first_row + row}"
+        ).advise(
+            python="clip the feature, as in clip={'price': (0, None)}",
+            command_line="clip the feature, as in --clip price=0:",
+        )
+    np.log1p(column, out=column)
+
+
+def has_preparation(parts: Mapping[str, Part]) -> bool:
+    """Whether a model, or one within it, prepares its features.
+
+    Examples
+    --------
+    >>> has_preparation({"0/preparation": "{}"}), has_preparation({"weights": "1"})
+    (True, False)
+    """
+    return any(name.rpartition("/")[2] == "preparation" for name in parts)
+
+
+# --- learning ---
+
+
+def learn_preparation(
+    X: NDArray[Any],
+    names: Sequence[str],
+    *,
+    impute: Imputation = "none",
+    indicators: bool = False,
+    scale: Scaling = "none",
+    log1p: Sequence[str] = (),
+    clip: Mapping[str, Bounds] | None = None,
+) -> Preparation:
+    """Learn the steps from the rows of the training queries.
+
+    A feature without any value is filled with 0. A feature that is constant becomes 0 if it is scaled.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 5.0], [2.0, np.nan]])
+    >>> steps = learn_preparation(X, ["clicks", "age"], impute="median", indicators=True, scale="minmax")
+    >>> steps.apply(X).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    n = X.shape[1]
+    bounds = {_position(name, names): check_bounds(name, b) for name, b in (clip or {}).items()}
+    logs = tuple(sorted({_position(name, names) for name in log1p}))
+    has_missing, fill = np.zeros(n, dtype=bool), np.zeros(n)
+    shift, divisor = np.zeros(n), np.ones(n)
+    measure = SCALE_STATISTICS.get(scale)
+    if impute != "none" or indicators or measure is not None or logs:
+        for j, column in _columns(X):
+            if j in bounds:
+                np.clip(column, *bounds[j], out=column)
+            if j in logs:
+                log1p_in_place(column, f"feature {names[j]!r}")
+            missing = np.isnan(column)
+            has_missing[j] = missing.any()
+            if impute != "none":
+                present = column[~missing]
+                fill[j] = FILL_VALUES[impute](present) if len(present) else 0.0
+                column[missing] = fill[j]
+            if measure is not None:
+                shift[j], divisor[j] = _scale_numbers(measure, column, names[j])
+    return Preparation(
+        n_features=n,
+        clip=bounds,
+        log1p=logs,
+        fill=None if impute == "none" else fill,
+        indicators=tuple(np.flatnonzero(has_missing).tolist()) if indicators else (),
+        scale=scale,
+        shift=None if measure is None else shift,
+        divisor=None if measure is None else divisor,
+    )
+
+
+def _columns(X: NDArray[Any]) -> Any:
+    """Yield the number and a float64 copy of each column."""
+    for first in range(0, X.shape[1], BLOCK_COLUMNS):
+        block = np.array(X[:, first : first + BLOCK_COLUMNS].T, dtype=np.float64, order="C")
+        yield from enumerate(block, start=first)
+
+
+def _position(name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise UnknownNameError("feature to prepare", str(name), map(str, names))
+    return list(names).index(name)
+
+
+def check_bounds(name: str, bounds: Any) -> Bounds:
+    """Return the bounds of a clipped feature; raise if they are not two numbers in order."""
+    try:
+        low, high = (None if b is None else float(b) for b in bounds)
+        is_wrong = (low, high) == (None, None)
+        is_wrong |= any(b is not None and not math.isfinite(b) for b in (low, high))
+    except (TypeError, ValueError):
+        is_wrong, low, high = True, None, None
+    if is_wrong or (low is not None and high is not None and low > high):
+        raise UsageError(
+            f"expected a lowest and a highest value to clip {name!r}, got {bounds!r:.80}"
+        ).advise(
+            python="as in clip={'price': (0, 100)}; None is no bound",
+            command_line="as in --clip price=0:100, --clip price=0: or --clip price=:100",
+        )
+    return low, high
+
+
+FILL_VALUES: dict[str, Callable[[Floats], Any]] = {
+    "median": np.median,
+    "mean": np.mean,
+    "zero": lambda values: 0.0,
+}
+"""What missing values become: a number of the values that are there."""
+
+
+def _zscore(values: Floats) -> tuple[Any, Any]:
+    return values.mean(), values.std()
+
+
+def _minmax(values: Floats) -> tuple[Any, Any]:
+    return values.min(), values.max() - values.min()
+
+
+def _robust(values: Floats) -> tuple[Any, Any]:
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    return middle, high - low
+
+
+SCALE_STATISTICS: dict[str, Callable[[Floats], tuple[Any, Any]]] = {
+    "zscore": _zscore,
+    "minmax": _minmax,
+    "robust": _robust,
+}
+"""Scalings over the training data: values -> what is subtracted, and what to divide by."""
+
+
+def _scale_numbers(
+    measure: Callable[[Floats], tuple[Any, Any]], column: Floats, name: str
+) -> tuple[float, float]:
+    """Return shift and divisor; a constant feature becomes 0, one without values stays missing."""
+    values = column[~np.isnan(column)]
+    if len(values) == 0:
+        return 0.0, 1.0
+    if values.min() == values.max():
+        return float(values[0]), 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift, divisor = map(float, measure(values))
+    if not (math.isfinite(shift) and math.isfinite(divisor)):
+        raise DataError(
+            f"expected values that can be scaled, got {values.min():g} to {values.max():g} in feature "
+            f"{name!r:.80}: their mean or spread is beyond all numbers"
+        ).advise(
+            python=f"clip the feature, as in clip={{{name!r}: (0, 1e6)}}",
+            command_line=f"clip the feature, as in --clip {name}=0:1000000",
+        )
+    return shift, divisor if divisor > 0 else 1.0
+
+
+# --- reading ---
+
+
+def _read_features(values: Any, n: int) -> tuple[int, ...]:
+    """Return increasing numbers of features."""
+    if not isinstance(values, list) or any(type(v) is not int for v in values):
+        raise TypeError(f"{values!r:.80} instead of numbers of features")
+    if any(not 0 <= v < n for v in values) or sorted(set(values)) != values:
+        raise ValueError(f"{values!r:.80} instead of features 0..{n - 1}, each once and in order")
+    return tuple(values)
+
+
+def _read_clip(entries: Any, n: int) -> dict[int, Bounds]:
+    clip: dict[int, Bounds] = {}
+    for j, low, high in entries:
+        if type(j) is not int or not 0 <= j < n or j in clip:
+            raise ValueError(f"{j!r:.80} as a clipped feature")
+        for bound in (low, high):
+            if bound is not None and (type(bound) not in (int, float) or not math.isfinite(bound)):
+                raise ValueError(f"{bound!r:.80} as a bound")
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"the bounds {low!r} and {high!r}")
+        clip[j] = low, high
+    return clip
+
+
+def _read_scale(value: Any) -> Scaling:
+    if value not in get_args(Scaling):
+        raise ValueError(f"the scaling {value!r:.80}")
+    scale: Scaling = value
+    return scale
+
+
+def _read_numbers(parts: Mapping[str, Part], name: str, n: int) -> Floats | None:
+    if name not in parts:
+        return None
+    values: Floats = vector(dict(parts), name)
+    if len(values) != n:
+        raise ModelFileError(f"expected {n} numbers in {name!r} of the model, got {len(values)}")
+    return values

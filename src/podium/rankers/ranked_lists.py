@@ -1,0 +1,62 @@
+"""Ranked lists: the top k documents of each query by score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import RankingData
+from podium.errors import UsageError
+from podium.html_tables import html_table
+from podium.typing import Floats
+
+REPR_DOCUMENTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class RankedList:
+    """The top of one query's list: rows of the data, document ids if there are any, and scores."""
+
+    qid: str
+    rows: NDArray[np.int64]
+    docids: tuple[str, ...] | None
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        documents = self.docids or tuple(map(str, self.rows.tolist()))
+        more = ", ..." if len(documents) > REPR_DOCUMENTS else ""
+        return f"RankedList({self.qid}: {', '.join(documents[:REPR_DOCUMENTS])}{more})"
+
+    def _repr_html_(self) -> str:
+        """Return the documents as a table for notebooks."""
+        documents = self.docids or tuple(f"row {row}" for row in self.rows.tolist())
+
+        def cells(i: int) -> tuple[object, ...]:
+            return i + 1, documents[i], float(self.scores[i])
+
+        title = f"Query {self.qid}: {len(self)} document{'s' * (len(self) != 1)}"
+        return html_table(title, ("place", "document", "score"), len(self), cells)
+
+
+def check_k(k: int | None) -> None:
+    """Raise if k is neither None nor a whole number of 1 or more."""
+    if k is not None and (not isinstance(k, int | np.integer) or k < 1):
+        raise UsageError(f"expected k to be a whole number of 1 or more, got {k!r}")
+
+
+def ranked_lists(
+    data: RankingData, scores: Floats, rows: NDArray[np.int64], k: int | None
+) -> list[RankedList]:
+    """Return the top k of each query; `rows` are the numbers that the caller has for the rows."""
+    order, docids = data.groups.order(scores), data.docids
+    lists = []
+    for query, places in data.queries():
+        top = order[places][:k]
+        ids = None if docids is None else tuple(docids[top].tolist())
+        lists.append(RankedList(query, rows[top], ids, scores[top]))
+    return lists

@@ -1,0 +1,381 @@
+"""The scikit-learn estimator that rankers are: parameters, checks, fit and predict."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from podium.data import MAX_DENSE_BYTES, RankingData, shuffle
+from podium.data.argument_checks import to_array
+from podium.data.feature_matrix import to_dense
+from podium.data.ranking_columns import Missing
+from podium.errors import (
+    DataError,
+    DivergedError,
+    NonFiniteError,
+    NotConvergedWarning,
+    UnknownNameError,
+    UsageError,
+)
+from podium.metrics.naming import parse
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
+from podium.rankers.input_checks import (
+    as_data,
+    check_feature_count,
+    check_feature_names,
+    check_scaling,
+    column_names,
+)
+from podium.rankers.learning_curve import Callback, History
+from podium.rankers.models import Model
+from podium.rankers.optimality_certificate import Certificate
+from podium.rankers.parameters import check_parameters
+from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries, hold_out
+from podium.typing import Floats
+
+
+def require_finite_scores(scores: Floats) -> Floats:
+    """Return the scores; raise if one of them is NaN or infinite."""
+    # A sum of squares is finite only if every score is. It takes half the time of a look at each.
+    if not math.isfinite(np.dot(scores, scores)) and not np.isfinite(scores).all():
+        row = int(np.argmin(np.isfinite(scores)))
+        raise NonFiniteError(f"expected finite features, got a score of {scores[row]} in row {row}")
+    return scores
+
+
+class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """Fits a model to labelled queries and predicts one score per row.
+
+    Subclasses are dataclasses: parameters are fields, and `learn` turns data into a model.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """The values that `tune` tries by default: those of the paper."""
+    warm_start_along: ClassVar[str | None] = None
+    """The parameter along which `tune` starts each fit from the last one."""
+    score_only: ClassVar[tuple[str, ...]] = ()
+    """Parameters that change scores only: fits that differ in them learn the same model."""
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Names that papers give to parameters, for suggestions in errors."""
+    accepts_missing: ClassVar[bool] = False
+    accepts_categories: ClassVar[bool] = False
+
+    # scikit-learn's model selection passes query ids to fit and score, once routing is on.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Raise for a parameter that the ranker does not have, with the nearest name."""
+        if "__dataclass_fields__" in cls.__dict__:  # a class may have an __init__ of its own
+            unknown = parameters.keys() - {field.name for field in fields(cls)}
+            if unknown:
+                raise TypeError(str(cls.unknown_parameter(min(unknown))))
+        ranker: Self = super().__new__(cls)
+        return ranker
+
+    model_: Model
+    history_: History
+    converged_: bool
+    certificate_: Certificate | None
+    """Where the optimiser stopped and how far from the optimum, if it proves that."""
+
+    # --- fit ---
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        valid: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn from labelled queries.
+
+        Parameters
+        ----------
+        X, y, qid
+            Features, labels and query ids, one per row; or X alone, a RankingData.
+        sample_weight
+            How much each query counts: one per query, or one per row that is equal within a query.
+        valid
+            Validation queries, RankingData or (X, y, qid): they choose iterations, never weights.
+        callback
+            Called with a FitStep after each iteration; may raise KeyboardInterrupt to stop.
+
+        A fit that is interrupted (ctrl-C) ends with the best model so far, marked as not converged.
+        """
+        train = self.ranking_data(X, y, qid, sample_weight)
+        validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
+        return self.fit_data(train, validation, callback)
+
+    def fit_data(
+        self,
+        data: RankingData,
+        valid: RankingData | None = None,
+        callback: Callback | None = None,
+        start: Model | None = None,
+        learn: Learner | None = None,
+    ) -> Self:
+        """Fit to ranking data, from the model `start` if there is one; `learn` replaces the ranker's own."""
+        check_parameters(self, self.name)
+        self.check_settings()
+        result, monitor = self.train_model(data, valid, callback, start, learn)
+        if not result.converged:
+            warnings.warn(
+                f"{self.name} stopped before it was done after {len(monitor.steps)} iterations "
+                f"({result.reason})",
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+        self.model_, self.history_ = result.model, monitor.history()
+        self.converged_, self.stopped_ = result.converged, result.reason
+        self.certificate_ = result.certificate
+        self._remember(data)
+        return self
+
+    def train_model(
+        self,
+        data: RankingData,
+        valid: RankingData | None = None,
+        callback: Callback | None = None,
+        start: Model | None = None,
+        learn: Learner | None = None,
+    ) -> tuple[FitResult, FitMonitor]:
+        """Learn a model without a change of the ranker; return the result and its monitor."""
+        train, valid = self.training_parts(data, valid)
+        # Ties are averaged over: the order of the validation rows must not choose an iteration.
+        metric = parse(self.validation_metric()).averaging_ties()
+        total = self.total_iterations()
+        monitor = FitMonitor(self.name, metric, valid, callback, total, self.keeps_best)
+        return self._learn_or_interrupt(learn or self.learn, train, monitor, start), monitor
+
+    def training_parts(
+        self, data: RankingData, valid: RankingData | None
+    ) -> tuple[RankingData, RankingData | None]:
+        """Return the queries to train on and those to validate on.
+
+        Queries without weight are dropped, the data is checked, validation queries are held out if
+        the ranker needs them, and rows are shuffled if their order matters.
+        """
+        train = drop_weightless_queries(data)
+        self.check_training(train)
+        if valid is not None:
+            self._check_missing(valid)
+            check_feature_names(valid.feature_names, train.feature_names, "the validation data")
+            check_feature_count(valid.n_features, train.n_features, "the validation data")
+            check_scaling(valid.scaled, train.scaled, "the validation data")
+            if not contrasting_queries(valid).any():
+                raise DataError(
+                    "expected a validation query with documents of different labels, got none: "
+                    "nothing could be chosen by them"
+                )
+        elif self.needs_validation():
+            train, valid = hold_out(train, self.validation_fraction, self._seed())
+        return (shuffle(train, self._seed()) if self.row_order_matters() else train), valid
+
+    def _learn_or_interrupt(
+        self, learn: Learner, train: RankingData, monitor: FitMonitor, start: Model | None
+    ) -> FitResult:
+        """Learn; if interrupted, end with the best model so far."""
+        try:
+            # An overflow ends in a DivergedError, which says more than NumPy's warnings.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return learn(train, monitor, start)
+        except DivergedError as error:
+            raise DivergedError(f"{self.name}: {error}; settings: {self._settings()}") from error
+        except KeyboardInterrupt:
+            if monitor.model is None:
+                raise
+            return FitResult(monitor.model, False, "interrupted")
+
+    @abstractmethod
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
+        """Return the model that fits the data; report each iteration to the monitor."""
+
+    def _remember(self, data: RankingData) -> None:
+        self.n_features_in_ = data.n_features
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.trained_ = TrainingSummary(
+            data.n_queries, len(data), data.fingerprint, data.topk, data.feature_names, data.scaled
+        )
+
+    # --- what a fit depends on: subclasses say it ---
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the best iteration is kept, by validation data; if not, the last one is."""
+        return True
+
+    def row_order_matters(self) -> bool:
+        """Whether the order of rows could change the model; if so, rows are shuffled by seed."""
+        return False
+
+    def needs_validation(self) -> bool:
+        """Whether queries are held out if there is no validation data."""
+        return False
+
+    def validation_metric(self) -> str:
+        """Return the metric on the validation queries."""
+        return str(getattr(self, "metric", "NDCG@10"))
+
+    def _seed(self) -> int:
+        return int(getattr(self, "seed", 0))
+
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars; None if it is open."""
+        return None
+
+    def _settings(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
+
+    def result_parameters(self) -> dict[str, Any]:
+        """Return what the result depends on besides the data: the parameters."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
+
+    # --- checks ---
+
+    @classmethod
+    def unknown_parameter(cls, parameter: str) -> UnknownNameError:
+        """Return the error for a parameter that the ranker does not have."""
+        own = [field.name for field in fields(cls)]
+        suggestion = cls.aliases.get(parameter, "")
+        return UnknownNameError(f"parameter of {cls.name}", parameter, own, suggestion=suggestion)
+
+    def parameter_path(self, name: str) -> str:
+        """Return the name of a parameter for `set_params`; raise if there is no such parameter."""
+        if name not in self.get_params():
+            raise self.unknown_parameter(name)
+        return name
+
+    def has_parameter(self, name: str) -> bool:
+        """Whether the ranker has a parameter of this name."""
+        return name in self.get_params(deep=False)
+
+    def check_fit(self, train: RankingData) -> None:
+        """Raise the errors that a fit to this data would raise before it learns."""
+        check_parameters(self, self.name)
+        self.check_settings()
+        self.check_training(drop_weightless_queries(train))
+
+    def check_settings(self) -> None:
+        """Raise a UsageError if parameters are wrong in a way that their types do not show."""
+
+    def check_training(self, data: RankingData) -> None:
+        """Raise if nothing can be learned from the data."""
+        self._check_missing(data)
+        if data.categories and not self.accepts_categories:
+            raise DataError(
+                f"expected features that are numbers for {self.name}, got the category "
+                f"{next(iter(data.categories))!r:.80}"
+            ).advise(
+                python="Prepared(ranker, impute='none', scale='none') makes numbers of categories",
+                command_line="leave it out with --ignore",
+            )
+        if not contrasting_queries(data).any():
+            raise DataError(
+                f"expected at least one query with documents of different labels to train "
+                f"{self.name}, got one label only in each of {data.n_queries} queries"
+            )
+
+    def _check_missing(self, data: RankingData) -> None:
+        if data.n_features == 0:
+            raise DataError(f"expected features for {self.name}, got none")
+        if data.missing == "nan" and not self.accepts_missing and np.isnan(data.X).any():
+            raise DataError(
+                f"expected every feature to have a value for {self.name}, got missing ones (NaN)"
+            ).advise(
+                python="fill them in by Prepared(ranker, impute='median'); lambdamart takes them as they are",
+                command_line="train with --impute median; lambdamart takes them as they are",
+            )
+
+    # --- predict ---
+
+    def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
+        """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
+
+        RankingData that is scaled by query in another way than the training data is an error, unless
+        `ignore_scaling` says otherwise. Arrays do not say how they are scaled.
+
+        Examples
+        --------
+        >>> from podium.data import make_synthetic
+        >>> from podium.rankers import RankSVM
+        >>> data = make_synthetic(n_queries=20, seed=0)
+        >>> RankSVM().fit(data).predict(data).shape == (len(data),)
+        True
+        """
+        if "model_" not in self.__dict__:
+            check_is_fitted(self, "model_")
+        matrix = self._features(X, ignore_scaling=ignore_scaling)
+        has_groups = isinstance(X, RankingData)
+        scores = self.model_.scores(matrix, X.groups) if has_groups else self.model_.predict(matrix)
+        return require_finite_scores(scores)
+
+    def predict_by_query(self, X: Any, qid: ArrayLike) -> Floats:
+        """Return one score per row of an array or a frame whose queries are known."""
+        if isinstance(X, RankingData):
+            raise UsageError("expected RankingData alone, got query ids beside it")
+        self._features(X)  # checks the number and the names of the features
+        data = self._documents(X, qid)
+        return np.asarray(data.restore(RankingEstimator.predict(self, data)))
+
+    def ranking_data(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        *,
+        scaled: str | None = None,
+    ) -> RankingData:
+        """Return ranking data as `as_data`; rankers that accept missing values accept NaN."""
+        missing: Missing = "nan" if self.accepts_missing else "error"
+        return as_data(X, y, qid, weight, scaled=scaled, missing=missing)
+
+    def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
+        """Return the rows of an array or a frame, without labels."""
+        shape = X.shape if hasattr(X, "shape") else to_array(X, "X").shape
+        return self.ranking_data(X, np.zeros(shape[:1]), qid, scaled=self._scaled)
+
+    @property
+    def _scaled(self) -> str | None:
+        """How the training data was scaled by query."""
+        return self.trained_.scaled if "trained_" in self.__dict__ else None
+
+    def _features(self, X: Any, *, ignore_scaling: bool = False) -> NDArray[Any]:
+        names: Sequence[str] | None
+        matrix: NDArray[Any] | None
+        if isinstance(X, RankingData):
+            self._check_missing(X)
+            names, matrix = X.feature_names, None
+        else:
+            names, matrix = (
+                column_names(X),
+                np.ascontiguousarray(to_dense(X, None, MAX_DENSE_BYTES)),
+            )
+        n_features = X.n_features if matrix is None else matrix.shape[1]
+        check_feature_names(names, getattr(self, "feature_names_in_", None), "the data")
+        check_feature_count(n_features, self.n_features_in_, "the data")
+        # A model of another program does not say how its training data was scaled.
+        is_known = self._scaled is not None or self.trained_.n_queries > 0
+        if isinstance(X, RankingData) and is_known and not ignore_scaling:
+            check_scaling(X.scaled, self._scaled, "the data")
+        return self.model_.align(X) if matrix is None else matrix

@@ -1,0 +1,88 @@
+"""The training objective: a loss over all queries as one number, weighted, summed or averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from podium.data import RankingData
+from podium.errors import DataError
+from podium.losses import BoundLoss, Loss
+from podium.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingObjective:
+    """sum_q weight_q loss_q(scores), a function of the scores alone.
+
+    Examples
+    --------
+    >>> from podium.data import RankingData
+    >>> from podium.losses import PairLogistic
+    >>> data = RankingData.from_arrays([[0.0]] * 4, [1, 0, 1, 0], qid=[1, 1, 2, 2])
+    >>> value, gradient = TrainingObjective.from_loss(PairLogistic(), data)(np.zeros(4))
+    >>> bool(np.isclose(value, np.log(2))), gradient.tolist()
+    (True, [-0.25, 0.25, -0.25, 0.25])
+    """
+
+    bound: BoundLoss
+    weight: Floats
+    row_weight: Floats
+
+    @classmethod
+    def from_loss(
+        cls,
+        loss: Loss,
+        data: RankingData,
+        *,
+        seed: int = 0,
+        reduction: Literal["mean", "sum"] = "mean",
+    ) -> TrainingObjective:
+        """Bind a loss to data: the mean over active queries, or the sum."""
+        bound = loss.bind(data, seed)
+        weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
+        objective = cls(bound, weight, np.asarray(data.groups.spread(weight)))
+        if reduction == "mean" and objective.active_weight > 0:
+            return objective.times(1 / objective.active_weight)
+        return objective
+
+    @property
+    def active_weight(self) -> float:
+        """The weight of the active queries: those that the loss says something about."""
+        return float(np.sum(self.weight * self.bound.active))
+
+    def check(self, name: str) -> None:
+        """Raise if no query is active: nothing could be learned."""
+        if not self.bound.active.any():
+            raise DataError(
+                f"expected a query with documents that the loss of {name} can distinguish, got none"
+            )
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the loss and its gradient with respect to the scores."""
+        values, gradient = self.bound(scores)
+        return float(np.sum(values * self.weight)), gradient * self.row_weight
+
+    def derivatives(self, scores: Floats) -> tuple[float, Floats, Floats]:
+        """Return the loss, its gradient and the diagonal of the Hessian, row weights if it has none."""
+        if not self.bound.smooth:
+            return *self(scores), self.row_weight
+        values, gradient, curvature = self.bound.derivatives(scores)
+        total = float(np.sum(values * self.weight))
+        return total, gradient * self.row_weight, curvature * self.row_weight
+
+    def product(self, scores: Floats, direction: Floats) -> Floats:
+        """Return the Hessian times a direction."""
+        return self.bound.product(scores, direction) * self.row_weight
+
+    def products(self, scores: Floats, directions: Floats) -> Floats:
+        """Return the Hessian times each column of a matrix."""
+        out = self.bound.products(scores, directions)
+        out *= self.row_weight[:, None]  # in place: it is as large as the features
+        return out
+
+    def times(self, factor: float) -> TrainingObjective:
+        """Return the same loss times a factor."""
+        return TrainingObjective(self.bound, self.weight * factor, self.row_weight * factor)

@@ -1,0 +1,288 @@
+"""What a newcomer meets on the command line: names that stay, files that stay, words that help."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.emoji import Emoji
+
+import podium
+from podium.data import Columns, read_table
+from podium.data.csv_text import check_utf8
+from podium.errors import MalformedLineError
+from podium.postranking import read_fields
+from tests.support.cli import answer, flat, run
+
+SHOP = (
+    "search_id;product_id;grade;title;price\n"
+    "1;a;good;Schöne Schuhe;9,5\n1;b;bad;Hut;12,25\n2;a;good;Schuhe;3\n2;c;bad;Rock;4\n"
+)
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    write("shop.csv", SHOP)
+    return write
+
+
+def error_of(*arguments, code):
+    return run(*arguments, code=code).stderr.strip().splitlines()[-1]
+
+
+# --- columns
+
+
+def test_split_keeps_names_words_and_marks_so_that_columns_fit(write):
+    run("data", "info", "shop.csv", "--grades", "good=2,bad=0", "--decimal", ",",
+        "--write-columns", "columns.yaml")  # fmt: skip
+    run("data", "split", "shop.csv", "parts", "--fractions", "0.5,0.5", "--ending", ".csv",
+        "--columns", "columns.yaml")  # fmt: skip
+    for part in ("train", "test"):
+        assert run("data", "info", f"parts/{part}.csv", "--columns", "columns.yaml")
+    lines = "".join(Path(f"parts/{part}.csv").read_text() for part in ("train", "test"))
+    assert "search_id;product_id;title;grade;price\n" in lines
+    assert "1;b;Hut;bad;12,25\n" in lines
+
+
+def test_a_rating_may_be_a_feature(write):
+    write("shop.csv", "search_id,sku,rating,price\n1,a,3,2\n1,b,2,1\n")
+    assert "label as rating (or is it a feature?)" in run("data", "info", "shop.csv").stderr
+
+
+# --- text that is not UTF-8
+
+
+def test_other_encodings_are_told_with_file_line_byte_and_remedy(write):
+    write("latin.csv", SHOP.encode("latin1"))
+    assert error_of("data", "info", "latin.csv", code=1) == (
+        "podium: latin.csv:2: expected text in UTF-8, got the byte 0xf6; save the file as CSV in UTF-8, "
+        "or convert it, as in: iconv -f latin1 -t utf-8 latin.csv > utf8.csv"
+    )
+
+
+def test_the_line_is_right_in_later_blocks(tmp_path):
+    rows = [f"{q},{d},0,a" for q in range(30_000) for d in range(5)]
+    rows[140_000] = "q,1,0,\xe9"
+    path = tmp_path / "large.csv"
+    path.write_bytes("\n".join(["qid,sku,label,title", *rows]).encode("latin1"))
+    with pytest.raises(MalformedLineError, match=r"large\.csv:140002: .*0xe9"):
+        read_table(path, features=[])
+    check_utf8(np.frombuffer("é".encode(), np.uint8), "x", 0)
+
+
+# --- documents and rules
+
+
+@pytest.mark.parametrize("column", ["id", "product_id", "SKU", "url"])
+def test_fields_take_the_usual_names_of_documents(write, column):
+    write("docs.csv", f"brand,{column}\nAcme,a\n")
+    assert read_fields("docs.csv") == {"a": {"brand": "Acme", column: "a"}}
+    write("docs.jsonl", json.dumps({"brand": "Acme", column: "a"}) + "\n")
+    assert read_fields("docs.jsonl") == {"a": {"brand": "Acme", column: "a"}}
+
+
+def test_fields_without_ids_name_what_is_there(write):
+    write("docs.csv", "brand,colour\nAcme,red\n")
+    with pytest.raises(
+        MalformedLineError, match=r"docs\.csv:1: expected a column of document ids \(id, "
+    ):
+        read_fields("docs.csv")
+
+
+def test_rank_checks_rules_against_the_fields(write):
+    write("data.csv", "qid,docid,label,price\n1,a,1,2\n1,b,0,1\n")
+    run("train", "regression", "data.csv", "-o", "m.podium")
+    write("docs.csv", "product_id,brand\na,Acme\nb,Bolt\n")
+    write(
+        "rules.yaml",
+        "version: 1\nrules:\n  - {rule: top-k, where: \"brnd == 'Acme'\", k: 1, weight: 2}\n",
+    )
+    result = run("rank", "m.podium", "--rules", "rules.yaml", "--docs", "docs.csv", input="")
+    checked = run("rules", "check", "rules.yaml", "--docs", "docs.csv", code=1).stdout
+    assert "rules.yaml:3: " in result.stderr
+    assert "brnd" in result.stderr
+    assert result.stderr.strip().removeprefix("podium: ").split(": ", 1)[1] in checked.replace(
+        "error: ", ""
+    )
+
+
+# --- files that are there
+
+
+def test_predict_keeps_a_file_that_is_there(write):
+    write("data.csv", "qid,docid,label,price\n1,a,1,2\n1,b,0,1\n")
+    run("train", "regression", "data.csv", "-o", "m.podium")
+    run("predict", "m.podium", "data.csv", "-o", "data.scores")
+    assert error_of("predict", "m.podium", "data.csv", "-o", "data.scores", code=2) == (
+        "podium: expected a new file, but data.scores already exists; --force replaces it"
+    )
+    run("predict", "m.podium", "data.csv", "-o", "data.scores", "--force")
+
+
+def test_write_csv_with_columns(write, tmp_path):
+    columns = Columns(query="s", doc="sku", label="stars", text=("title",))
+    data = podium.RankingData.from_arrays(
+        [[1.5]], [1], qid=["q"], docid=["a"], doc_text={"title": ["Hat"]}, feature_names=["price"]
+    )
+    podium.data.write_csv(data, tmp_path / "out.csv", columns)
+    assert (tmp_path / "out.csv").read_text() == "s,sku,title,stars,price\nq,a,Hat,1,1.5\n"
+
+
+# --- messages
+
+DATA = "qid,docid,label,price\n1,a,1,2\n1,b,0,1\n1,c,0,3\n"
+
+
+@pytest.fixture
+def shop(write):
+    write("data.csv", DATA)
+    run("train", "regression", "data.csv", "-o", "m.podium")
+    return write
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (("train", "xgboost", "data.csv", "-o", "x.podium"), 2, ["did you mean lambdamart?"]),
+        (("train", "svmrank", "data.csv", "-o", "x.podium"), 2, ["did you mean ranksvm?"]),
+        (("evaluate", "data.csv", "x", "-m", "NDCG10"), 2, ["did you mean NDCG@10?"]),
+        (("evaluate", "data.csv", "x", "-m", "ndcg_5"), 2, ["did you mean NDCG@5?"]),
+        (("predict", "data.csv", "m.podium"), 1, ["data.csv: ", "a model; it comes first"]),
+        (("serve", "data.csv"), 1, ["data.csv: ", "podium train makes a model"]),
+        (
+            ("data", "info", "m.podium"),
+            1,
+            ["m.podium: ", "got a zip archive, such as a podium model"],
+        ),
+    ],
+)
+def test_a_wrong_name_or_order_is_told_with_the_right_one(shop, arguments, code, parts):
+    shop("x", "1\n2\n3\n")
+    line = error_of(*arguments, code=code)
+    for part in parts:
+        assert part in line
+
+
+@pytest.mark.parametrize("price", ["$9.99", "9.99 EUR", "€ 9", "-$3"])
+def test_a_currency_sign_is_named(shop, price):
+    shop("data.csv", DATA.replace("1,c,0,3", f"1,c,0,{price}"))
+    assert error_of("data", "info", "data.csv", code=1) == (
+        f"podium: data.csv:4: column 'price': expected a number, got '{price}'; a number with a currency "
+        "sign: remove the sign first, or --ignore price"
+    )
+
+
+def test_doubled_carriage_returns_are_named(shop):
+    shop("data.csv", DATA.replace("\n", "\r\r\n"))
+    line = error_of("data", "info", "data.csv", code=1)
+    assert "data.csv:1: expected lines that end in a line feed, got two carriage returns" in line
+    assert "tr -d '\\r' < data.csv > repaired.csv" in line
+
+
+def test_one_equals_sign_in_a_condition(shop):
+    shop(
+        "rules.yaml", 'version: 1\nrules:\n  - {rule: top-k, where: "price = 3", k: 1, weight: 2}\n'
+    )
+    assert "(write == to compare)" in run("rules", "check", "rules.yaml", code=1).stdout
+    shop(
+        "rules.yaml", 'version: 1\nrules:\n  - {rule: top-k, where: "price ==", k: 1, weight: 2}\n'
+    )
+    assert "write ==" not in run("rules", "check", "rules.yaml", code=1).stdout
+
+
+def test_a_parameter_in_other_case_is_suggested():
+    with pytest.raises(TypeError, match=r"unknown parameter of ranksvm 'c'; did you mean C\?"):
+        podium.RankSVM(c=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "python", "command_line"),
+    [
+        (("--scale", "query-zscore"), "scale='zscore'", "--scale zscore or minmax"),
+        (("--log1p", "price"), "train without log1p=", "train without --log1p"),
+        (("--clip", "price=0:9"), "train without clip=", "train without --clip"),
+    ],
+)
+def test_exports_advise_in_words_of_the_command_line(shop, options, python, command_line):
+    run("train", "regression", "data.csv", "-o", "p.podium", *options)
+    line = error_of("export", "p.podium", "--to", "solr", code=2)
+    assert command_line in line
+    assert python not in line
+    with pytest.raises(podium.errors.CannotExpressError, match=python):
+        podium.exchange.export_model(podium.load("p.podium"), "solr")
+
+
+@pytest.mark.parametrize("scale", ["zscore", "minmax"])
+def test_values_beyond_scaling_are_named(shop, scale):
+    shop("huge.csv", DATA.replace("a,1,2", "a,1,1e308").replace("b,0,1", "b,0,-1e308"))
+    line = error_of("train", "regression", "huge.csv", "--scale", scale, "-o", "h.podium", code=1)
+    assert "got -1e+308 to 1e+308 in feature 'price'" in line
+    assert line.endswith("clip the feature, as in --clip price=0:1000000")
+
+
+def test_more_commands_take_names_of_columns(shop):
+    shop("places.csv", "session;sku;bm25;dense\n1;a;1;2\n1;b;2;1\n1;c;3;3\n")
+    command = ("aggregate", "--places", "places.csv", "--query", "session", "--method", "borda")
+    assert run(*command).stdout.split() == ["1.5", "1.5", "0.0"]  # places 1 2, 2 1 and 3 3
+    shop("stars.csv", "session,sku,stars,price\n1,a,0,2\n2,b,1,2\n")
+    told = json.loads(
+        run("metrics", "--explain", "NDCG@10", "--value", 0.5, "--data", "stars.csv", "--query",
+            "session", "--label", "stars", "--json").stdout
+    )  # fmt: skip
+    assert told["blank"] == 0.5
+
+
+def test_labels_that_are_not_read_are_left_empty(write):
+    train = ["--decimal", ",", "--grades", "good=1,bad=0", "-o", "m.podium"]
+    run("train", "regression", "shop.csv", *train)
+    told = run("explain", "m.podium", "--data", "shop.csv", "--decimal", ",", "--query", "1")
+    rows = [flat(line).split() for line in told.stdout.splitlines() if "price" in line]
+    assert [row[-2] for row in rows] == ["1", "2"]  # no label before the score
+    arguments = ["explain", "m.podium", "--data", "shop.csv", "--decimal", ",", "--query", "1"]
+    documents = answer(*arguments)["documents"]
+    assert [d["label"] for d in documents] == [None, None]
+    documents = answer(*arguments, "--grades", "good=1,bad=0")["documents"]
+    assert {d["docid"]: d["label"] for d in documents} == {"a": 1.0, "b": 0.0}
+
+
+def test_notes_name_each_option_once_and_as_the_command_has_it(write):
+    write("words.csv", "qid,docid,label,price,title,brand\n1,a,1,2,x,u\n1,b,0,1,y,v\n")
+    run("train", "regression", "words.csv", "-o", "m.podium")
+    note = run("data", "info", "words.csv").stderr
+    assert note.strip().endswith("with --query --label --doc --text-columns --categories")
+    note = run("explain", "m.podium", "--data", "words.csv", "--query", "1").stderr
+    assert "name others with --query-column --label" in note
+
+
+def test_a_row_with_too_few_fields_is_named_as_such(write):
+    write("n.csv", 'qid,docid,label,ctr,title\n1,"a, b",1,2,x\n1,b,0,Café Noir\n')
+    told = error_of("data", "info", "n.csv", code=1)
+    assert "n.csv:3: expected 5 columns, as in the first line, got 4" in told
+    assert "--categories" not in told
+    write("n.csv", 'qid,docid,label,ctr,title\n1,a,1,2,"x\ny"\n1,b,0,Noir,z\n')
+    assert "n.csv:4: column 'ctr': expected a number" in error_of(
+        "data", "info", "n.csv", "--features", "ctr", code=1
+    )
+
+
+def test_help_has_no_emoji():
+    told = run("train", "--help").stdout
+    assert "size=small:medium:large" in flat(told)
+    assert Emoji.replace(told) == told
+    assert "Ⓜ" not in told
+
+
+def test_missing_values_are_filled_in_by_an_option(write):
+    write("gaps.csv", "qid,docid,label,price\n1,a,1,\n1,b,0,1\n")
+    command = ["train", "ranksvm", "gaps.csv", "--missing", "nan", "-o", "m.podium"]
+    assert "got missing ones (NaN); train with --impute median; lambdamart" in error_of(
+        *command, code=1
+    )
+    run(*command, "--impute", "median")

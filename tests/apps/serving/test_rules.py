@@ -1,0 +1,223 @@
+"""Lists under rules over HTTP: what postrank says, with ids, reasons and conflicts."""
+
+import numpy as np
+import pytest
+
+from podium.postranking import TopK, postrank, read_fields, read_rules
+from tests.support.ranking_service import NAMES, error, get, post, rows, save, service
+
+RULES = """\
+version: 1
+rules:
+  - {rule: top-k, docs: e, k: 1, weight: 50}
+  - {rule: hide, where: stock == 0, hard: true}
+  - {rule: pin, docs: c, position: 2, query: clocks, hard: true}
+"""
+IDS = list("abcdef")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serving")
+    (folder / "rules.yaml").write_text(RULES)
+    (folder / "docs.csv").write_text("id,stock\n" + "".join(f"{i},{int(i != 'b')}\n" for i in IDS))
+    ranker, path = save(folder)
+    return ranker, path, str(folder / "rules.yaml"), str(folder / "docs.csv")
+
+
+@pytest.fixture(scope="module")
+def app(files):
+    _, path, rules, docs = files
+    return service(path, rules=rules, docs=docs)
+
+
+def put(app, **request):
+    response = post(app, "/v1/postrank", request)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_a_list_is_what_postrank_makes_of_it(app, files):
+    found = postrank(IDS, read_rules(files[2]), fields=read_fields(files[3]), missing="report")
+    answer = put(app, documents=IDS)
+    assert answer["ids"] == list(found.order) == ["e", "a", "c", "d", "f"]
+    assert answer["order"] == [IDS.index(id_) for id_ in found.order]
+    assert answer["hidden"] == ["b"]
+    assert "moves" not in answer
+
+
+def test_rules_for_a_query_are_on_for_it(app):
+    assert put(app, documents=IDS, query="Clocks")["ids"][1] == "c"
+    assert put(app, documents=IDS, query="boards")["ids"][1] == "a"
+
+
+def test_scores_give_the_order_first(app):
+    documents = [{"id": id_, "score": at} for at, id_ in enumerate(IDS)]
+    assert put(app, documents=documents, rules=[])["ids"] == IDS[::-1]
+
+
+def test_fields_of_the_request_come_before_the_catalogue(app):
+    documents = [{"id": id_, "fields": {"stock": int(id_ != "a")}} for id_ in IDS]
+    assert put(app, documents=documents)["hidden"] == ["a"]
+
+
+def test_moves_have_reasons(app, files):
+    answer = put(app, documents=IDS, explain=True)
+    first = next(move for move in answer["moves"] if move["id"] == "e")
+    assert first == {"id": "e", "from": 5, "to": 1, "because": [0]}
+    gone = next(move for move in answer["moves"] if move["id"] == "b")
+    assert (gone["from"], gone["to"], gone["because"]) == (2, None, [1])
+    assert [told["rule"] for told in answer["rules"]] == [
+        rule.label for rule in read_rules(files[2])
+    ]
+    assert answer["rules"][2]["note"] == "is for the query 'clocks'"
+
+
+def test_rules_may_come_with_the_request(app):
+    rules = [{"rule": "top-k", "docs": "f", "k": 2, "weight": 30}]
+    answer = put(app, documents=IDS, rules=rules, k=3)
+    assert answer["ids"] == list(postrank(IDS, [TopK("f", 2, weight=30)]).order[:3])
+
+
+def test_documents_that_are_not_in_the_list_do_no_harm(app):
+    assert put(app, documents=["x", "y"], explain=True)["ids"] == ["x", "y"]
+    assert put(app, documents=[])["ids"] == []
+
+
+CONFLICT = [
+    {"rule": "pin", "docs": "a", "position": 1, "hard": True, "priority": 2},
+    {"rule": "pin", "docs": "b", "position": 1, "hard": True, "priority": 1},
+]
+
+
+def test_hard_rules_that_conflict_yield_or_are_named(app):
+    answer = put(app, documents=IDS, rules=CONFLICT, explain=True)
+    assert answer["ids"][0] == "a"
+    assert [told.get("yielded", False) for told in answer["rules"]] == [False, True]
+    request = {"documents": IDS, "rules": CONFLICT, "conflicts": "error"}
+    told = error(post(app, "/v1/postrank", request), 409, "conflict")
+    assert told["rules"] == ["Pin('a', 1)", "Pin('b', 1)"]
+    assert answer["yielded"] == [{"number": 1, "rule": "Pin('b', 1)", "to": [0]}]
+
+
+SOLD_OUT = [
+    {"rule": "pin", "docs": "a", "position": 1, "hard": True, "name": "a first"},
+    {"rule": "hide", "where": "stock == 0", "hard": True},
+]
+
+
+def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is_named(app):
+    documents = [{"id": id_, "fields": {"stock": int(id_ != "a")}} for id_ in IDS]
+    query = {"documents": documents, "rules": SOLD_OUT}
+    answer = put(app, **query)
+    assert answer["ids"] == IDS[1:]
+    assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
+    batch = post(app, "/v1/postrank/batch", {"queries": [query, {"documents": IDS, "rules": []}]})
+    assert [result.get("yielded") for result in batch.json()["results"]] == [
+        answer["yielded"],
+        None,
+    ]
+    ranked = [dict(doc, features=dict(zip(NAMES, row, strict=True)))
+              for doc, row in zip(documents, rows(6).tolist(), strict=True)]  # fmt: skip
+    for path, body in (
+        ("/v1/rank", {"documents": ranked, "rules": SOLD_OUT}),
+        ("/v1/rank/batch", {"queries": [{"documents": ranked, "rules": SOLD_OUT}]}),
+    ):
+        answer = post(app, path, body).json()
+        answer = answer["results"][0] if "results" in answer else answer
+        assert sorted(answer["ids"]) == IDS[1:]
+        assert answer["yielded"] == [{"number": 0, "rule": "a first", "to": [1]}]
+    told = error(post(app, "/v1/postrank", {**query, "conflicts": "error"}), 409, "conflict")
+    assert told["numbers"] == [0, 1]
+    assert told["rules"] == ["a first", "Hide(stock == 0)"]  # names, as in `yielded`
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "what"),
+    [
+        ({"documents": ["a", "a"]}, "duplicate_id", "'a' twice"),
+        ({"documents": [{"id": "a", "score": 1}, {"id": "b"}]}, "missing_score", "documents[1]"),
+        ({"documents": IDS, "rules": [{"rule": "topk"}]}, "bad_request", "rules[0]: unknown rule"),
+        (
+            {"documents": IDS, "rules": [{"rule": "top-k", "docs": "a"}]},
+            "bad_request",
+            "expected k",
+        ),
+        ({"documents": IDS, "rules": [{}]}, "bad_request", "expected rule:"),
+        ({"documents": IDS, "rules": [], "base": "margin"}, "bad_request", "expected scores"),
+        ({"documents": IDS, "rules": "x"}, "wrong_type", "expected a list or null, got text"),
+        ({"documents": [""]}, "wrong_type", "length"),
+        ({"documents": IDS, "prior": -1}, "wrong_type", ">= 0"),
+        ({}, "wrong_type", "documents"),
+    ],
+)
+def test_what_is_wrong_is_said(app, request_, code, what):
+    assert what in error(post(app, "/v1/postrank", request_), 422, code)["message"]
+
+
+def test_a_service_without_rules_says_so(files):
+    app = service(files[1])
+    error(post(app, "/v1/postrank", {"documents": IDS}), 422, "no_rules")
+    error(post(app, "/v1/rank", {"features": [], "rules": True}), 422, "no_rules")
+    assert put(app, documents=IDS, rules=[])["ids"] == IDS
+    assert get(app, "/v1/models").json()["rules"] is None
+
+
+def test_several_lists_at_once(app):
+    lists = [{"documents": IDS, "query": query} for query in ("clocks", "boards")]
+    response = post(app, "/v1/postrank/batch", {"queries": lists})
+    assert response.json()["results"] == [put(app, **one) for one in lists]
+    lists[1]["documents"] = ["a", "a"]
+    told = error(post(app, "/v1/postrank/batch", {"queries": lists}), 422, "duplicate_id")
+    assert told["at"] == "queries[1]"
+
+
+def test_ranking_and_rules_in_one_call(app, files):
+    ranker, _, rules, docs = files
+    X = rows(6)
+    scores = ranker.predict(X)
+    found = postrank(
+        IDS, read_rules(rules), scores, fields=read_fields(docs), missing="report", query="clocks"
+    )
+    request = {
+        "features": X.tolist(),
+        "ids": IDS,
+        "rules": True,
+        "query": "clocks",
+        "explain": True,
+    }
+    answer = post(app, "/v1/rank", request).json()
+    assert answer["ids"] == list(found.order)
+    assert answer["scores"] == [float(scores[IDS.index(id_)]) for id_ in found.order]
+    assert answer["order"] == [IDS.index(id_) for id_ in found.order]
+    assert answer["hidden"] == ["b"]
+    assert len(answer["contributions"]) == 5
+    origin = {move["id"]: move["from"] for move in answer["moves"]}
+    best = [IDS[row] for row in np.argsort(-scores, kind="stable")]
+    assert all(best[place - 1] == id_ for id_, place in origin.items())
+    assert [told["rule"] for told in answer["rules"]] == [rule.label for rule in read_rules(rules)]
+
+
+def test_two_calls_are_one(app):
+    X = rows(6).tolist()
+    model = post(app, "/v1/rank", {"features": X, "ids": IDS}).json()
+    documents = [
+        {"id": id_, "score": score}
+        for id_, score in zip(model["ids"], model["scores"], strict=True)
+    ]
+    both = post(app, "/v1/rank", {"features": X, "ids": IDS, "rules": True}).json()
+    assert put(app, documents=documents)["ids"] == both["ids"]
+
+
+def test_rules_need_ids(app):
+    error(post(app, "/v1/rank", {"features": rows(2).tolist(), "rules": True}), 422, "wrong_ids")
+    request = {"features": rows(2).tolist(), "ids": ["a", "a"], "rules": True}
+    error(post(app, "/v1/rank", request), 422, "duplicate_id")
+
+
+def test_a_list_with_too_many_rules_is_refused(tmp_path):
+    app = service()
+    rules = [{"rule": "top-k", "docs": f"d{i}", "k": 1, "weight": 1} for i in range(1_000)]
+    body = {"documents": [f"d{i}" for i in range(5_001)], "rules": rules}
+    told = error(post(app, "/v1/postrank", body), 413, "too_many")
+    assert "5,001 times 1,000" in told["message"]

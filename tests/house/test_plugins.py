@@ -1,0 +1,211 @@
+"""Other packages' rankers, aggregators and the rest: by entry points, and never breaking podium."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from podium.errors import PluginWarning
+from podium.plugins import Registry, check_function, subclasses_of
+
+MODULE = """
+from dataclasses import dataclass
+import numpy as np
+from podium.aggregation import PointAggregator
+from podium.metrics import Metric
+from podium.rankers import RankSVM
+from podium.losses import QueryLoss
+
+@dataclass(frozen=True)
+class LastIsFirst(PointAggregator):
+    name = "last-is-first"
+    paper = "none"
+    def points(self, rankings):
+        return np.nan_to_num(rankings.places)
+
+@dataclass(eq=False)
+class StiffSVM(RankSVM):
+    '''RankSVM with a small C.'''
+    name = "stiff-svm"
+    C: float = 1e-3
+
+@dataclass(frozen=True, kw_only=True)
+class Always(Metric):
+    name = "Always"
+    aliases = ("one",)
+    formula = "1"
+    def values(self, lists):
+        return np.ones(len(lists.lengths()))
+    def blank(self, lists):
+        return np.zeros(len(lists.lengths()), dtype=bool)
+
+class Gap(QueryLoss):
+    name = "gap"
+    def query(self, scores, labels):
+        return 0.0, np.zeros(len(scores))
+
+def shout(portable, name):
+    raise ValueError
+"""
+ENTRY_POINTS = """
+[podium.aggregators]
+last-is-first = strangers:LastIsFirst
+borda = strangers:LastIsFirst
+broken = strangers:Nothing
+[podium.rankers]
+stiff-svm = strangers:StiffSVM
+wrong = strangers:LastIsFirst
+missing = no_such_module:Ranker
+imported = strangers:StiffSVM
+quits = quitter:Ranker
+[podium.metrics]
+Always = strangers:Always
+[podium.losses]
+gap = strangers:Gap
+[podium.exporters]
+shout = strangers:shout
+"""
+
+
+@pytest.fixture
+def strangers(tmp_path):
+    """A folder with an installed package, as pip leaves one."""
+    (tmp_path / "strangers.py").write_text(MODULE)
+    (tmp_path / "quitter.py").write_text("import sys\nsys.exit(3)\n")
+    info = tmp_path / "strangers-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    return tmp_path
+
+
+def run(strangers, *arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(strangers)},
+    )  # fmt: skip
+
+
+def test_plugins_are_in_the_registries_and_broken_ones_are_named(strangers):
+    code = (
+        "import json, warnings, podium\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    names = [list(r)[-1] for r in (podium.AGGREGATORS, podium.RANKERS, podium.METRICS,\n"
+        "             podium.LOSSES, podium.EXPORTERS)]\n"
+        "print(json.dumps([names, [str(w.message) for w in caught], \n"
+        "    [w.category.__name__ for w in caught],\n"
+        "    list(podium.aggregate([['a', 'b', 'c']], 'last-is-first')),\n"
+        "    str(podium.metrics.parse('one@3')), podium.AGGREGATORS['borda'].__module__]))\n"
+    )
+    done = run(strangers, "-c", code)
+    assert done.returncode == 0, done.stderr
+    names, messages, kinds, order, metric, borda = json.loads(done.stdout)
+    assert names == ["last-is-first", "stiff-svm", "Always", "gap", "shout"]
+    assert order == ["c", "b", "a"]
+    assert metric == "Always@3"
+    assert borda == "podium.aggregation.borda"
+    assert set(kinds) == {"PluginWarning"}
+    problems = {message.split("'")[1]: message for message in messages}
+    assert set(problems) == {"borda", "broken", "wrong", "missing", "imported", "quits"}
+    assert problems["borda"] == (
+        "left out the plug-in 'borda' of strangers (podium.aggregators, strangers:LastIsFirst): "
+        "the name is taken"
+    )
+    assert problems["imported"].endswith("the name is taken")
+    assert problems["quits"].endswith("SystemExit: 3")
+    assert "AttributeError" in problems["broken"]
+    assert "expected a subclass of podium.rankers.ranker.Ranker" in problems["wrong"]
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in problems["missing"]
+
+
+def test_a_ranker_of_another_package_is_trained_saved_and_loaded(strangers, tmp_path):
+    (tmp_path / "train.txt").write_text("2 qid:1 1:3\n1 qid:1 1:2\n0 qid:1 1:1\n")
+    arguments = ["train", "stiff-svm", "train.txt", "-o", "model.podium"]
+    for command in (arguments, ["predict", "model.podium", "train.txt", "-o", "scores.txt"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "podium", *command], capture_output=True, text=True, check=False,
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(strangers)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    scores = [float(line) for line in (tmp_path / "scores.txt").read_text().split()]
+    assert scores[0] > scores[1] > scores[2]
+    listed = run(strangers, "-m", "podium", "rankers")
+    assert "stiff-svm" in listed.stdout
+    assert "left out the plug-in 'missing' of strangers" in listed.stderr
+
+
+def test_names_of_podium_ask_for_no_plugins(monkeypatch):
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: pytest.fail("asked"))
+    registry = Registry("podium.nothing", {"a": 1}, check_function)
+    assert registry["a"] == 1
+    assert "a" in registry
+
+
+def test_a_plugin_may_ask_for_all_names_while_it_is_loaded(monkeypatch):
+    class Entry:
+        name, value, dist = "b", "x:y", None
+
+        def load(self):
+            assert list(registry) == ["a"]
+            return abs
+
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: [Entry()])
+    registry = Registry("podium.nothing", {"a": max}, check_function)
+    assert dict(registry) == {"a": max, "b": abs}
+    assert repr(registry) == "Registry('podium.nothing': a, b)"
+
+
+def test_what_is_no_class_or_function_is_left_out(monkeypatch):
+    class Entry:
+        name, value, dist = "b", "x:y", None
+
+        def load(self):
+            return 3
+
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: [Entry()])
+    for check in (check_function, subclasses_of(int)):
+        registry = Registry("podium.nothing", {"a": max}, check)
+        with pytest.warns(PluginWarning, match="of an unnamed package .*: expected"):
+            assert list(registry) == ["a"]
+
+
+def test_two_threads_that_load_at_once_do_not_wait_for_each_other(monkeypatch):
+    """One thread imports a plug-in that lists the registry, while another lists it."""
+    both_load = threading.Barrier(2, timeout=30)
+
+    class Entry:
+        name, value, dist = "b", "x:y", None
+
+        def load(self):
+            both_load.wait()
+            assert "a" in list(registry)
+            return abs
+
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: [Entry()])
+    registry = Registry("podium.nothing", {"a": max}, check_function)
+    with ThreadPoolExecutor(2) as threads:
+        lists = [threads.submit(list, registry) for _ in range(2)]
+        assert [one.result(timeout=60) for one in lists] == [["a", "b"]] * 2
+
+
+def test_a_warning_that_is_an_error_leaves_the_other_plugins(monkeypatch):
+    class Entry:
+        value, dist = "x:y", None
+
+        def __init__(self, name, target):
+            self.name, self.load = name, lambda: target
+
+    entries = [Entry("bad", 3), Entry("good", abs)]
+    monkeypatch.setattr("podium.plugins.entry_points", lambda group: entries)
+    registry = Registry("podium.nothing", {}, check_function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PluginWarning)
+        with pytest.raises(PluginWarning, match="'bad'"):
+            list(registry)
+    assert list(registry) == ["good"]

@@ -1,0 +1,146 @@
+"""Checking many rules: in seconds, each conflict that there is, and nothing in silence."""
+
+import random
+import time
+
+import pytest
+
+import podium
+from podium.errors import UnknownNameError
+from podium.postranking import (
+    Apart,
+    Before,
+    Hide,
+    NotTopK,
+    Pin,
+    Together,
+    TopK,
+    Where,
+    examine_rules,
+    postrank,
+    rule_trial,
+)
+from podium.postranking.listing import Listing
+
+
+def conflicts(findings):
+    return {one.rules for one in findings if "cannot hold" in one.message}
+
+
+def test_rules_for_ten_thousand_queries_take_seconds():
+    run = podium.Run.from_scores(*_scored(5))
+    rules = [TopK(f"d{at % 20}", 3, hard=True, query=f"other {at}") for at in range(10_000)]
+    started = time.process_time()
+    found = examine_rules(rules, run)
+    assert time.process_time() - started < 30
+    assert [one.message for one in found] == [
+        f"never acts: no query is 'other {at}'" for at in range(10_000)
+    ]
+    odd = [
+        *rules,
+        Pin("d3", 9, hard=True, query="other 3"),
+        Pin("d9", 1, hard=True, query="other 9"),
+    ]
+    started = time.process_time()
+    assert conflicts(examine_rules(odd)) == {(3, 10_000)}
+    assert time.process_time() - started < 30
+
+
+def _scored(n_queries):
+    data = podium.make_synthetic(n_queries=n_queries, n_docs=20, seed=0)
+    return data, data.X[:, 0]
+
+
+def test_ten_thousand_rules_on_the_same_lists_take_seconds():
+    data, scores = _scored(5)
+    rng = random.Random(0)
+    rules = []
+    for at in range(10_000):
+        query = rng.choice(data.qids.tolist())
+        doc, other = (f"{query}-d{number}" for number in rng.sample(range(1, 21), 2))
+        kind = rng.choice([TopK, NotTopK, Pin, Before])
+        second = other if kind is Before else rng.randint(1, 19)
+        rules.append(kind(doc, second, hard=at % 2 == 0, query=query))
+    started = time.process_time()
+    found = examine_rules(rules, podium.Run.from_scores(data, scores))
+    assert time.process_time() - started < 60
+    assert rule_trial.MAX_CONFLICTS <= len(conflicts(found)) <= 3 * rule_trial.MAX_CONFLICTS
+    notes = [one.message for one in found if not one.rules]
+    assert notes[0].startswith("20 conflicts of hard rules were found and no more looked for")
+    for numbers in conflicts(found):
+        docs = [f"{rules[numbers[0]].query}-d{number}" for number in range(1, 21)]
+        alone = [type(rules[number])(*rules[number].selectors, *rules[number].numbers, hard=True)
+                 for number in numbers]  # fmt: skip
+        with pytest.raises(podium.errors.ConflictError):
+            postrank([*docs, *range(60)], alone)
+
+
+def test_sets_that_are_alike_are_tried_once(monkeypatch):
+    tried = []
+    real = rule_trial.find_conflict
+    monkeypatch.setattr(
+        rule_trial,
+        "find_conflict",
+        lambda prepared, settings: tried.append(1) or real(prepared, settings),
+    )
+    pairs = [(Pin(f"a{q}", 1, hard=True, query=f"q{q}"), Pin(f"b{q}", 1, hard=True, query=f"q{q}"))
+             for q in range(15)]  # fmt: skip
+    found = examine_rules([rule for pair in pairs for rule in pair])
+    assert conflicts(found) == {(2 * q, 2 * q + 1) for q in range(15)}
+    assert len(tried) == 2  # the conflict, and that there is no other
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_remembered_changes_no_answer(seed, monkeypatch):
+    rng = random.Random(seed)
+    rules = []
+    for _ in range(30):
+        doc, other = rng.sample("abcde", 2)
+        kind = rng.choice([TopK, NotTopK, Pin, Before, Together, Apart, Hide])
+        given = {
+            Before: (doc, other), Together: ([doc, other],), Apart: ([doc, other], 2), Hide: (doc,),
+        }.get(kind, (doc, rng.randint(1, 4)))  # fmt: skip
+        rules.append(kind(*given, hard=True, query=f"q{rng.randrange(12)}"))
+    found = conflicts(examine_rules(rules))
+    monkeypatch.setattr(rule_trial, "_rename_documents", lambda meanings: (object(),))
+    assert found == conflicts(examine_rules(rules))
+
+
+def test_work_ends_and_says_so(monkeypatch):
+    monkeypatch.setattr(rule_trial, "MAX_WORK", 40)  # 1 rule, 2 + 2 (k + 1) documents: 9 + 11 + 13
+    rules = [TopK([f"a{q}", "b"], q + 2, hard=True, query=f"q{q}") for q in range(20)]
+    (note,) = examine_rules(rules)
+    assert note.rules == ()
+    assert "too many rules to try all: on 17 lists and queries it is not known" in note.message
+
+
+def test_progress_comes_to_its_end():
+    told = []
+    rules = [TopK("a", 2, query=f"q{q}") for q in range(5)]
+    data, scores = _scored(3)
+    examine_rules(rules, podium.Run.from_scores(data, scores), progress=lambda *at: told.append(at))
+    assert told == [(at, 9) for at in range(1, 10)]
+
+
+def test_text_without_quotes_is_told_from_a_field():
+    docs = [{"id": "a", "brand": "acme", "price": 3}, {"id": "b", "brand": "other", "price": 4}]
+    with pytest.raises(
+        UnknownNameError, match="'acme'; text stands in quotes: \"acme\"; "
+    ) as caught:
+        postrank(docs, [Hide(Where("brand == acme"))])
+    assert caught.value.name == "acme"
+    for condition in ("prise > 3", "brand == 'acme' and prise", "'acme' in brnad"):
+        with pytest.raises(UnknownNameError) as caught:
+            postrank(docs, [Hide(Where(condition))])
+        assert "quotes" not in str(caught.value)
+    fields = {doc["id"]: doc for doc in docs}
+    (one,) = examine_rules([Hide(Where("brand != acme"), hard=True)], fields=fields)
+    assert "text stands in quotes" in one.message
+
+
+def test_strangers_have_near_names():
+    listing = Listing.of(["dgt3000", "dgt2010", 7])
+    assert listing.describe_absent("dgt300") == "'dgt300', which is not in it"
+    assert "did you mean 'dgt3000'" in listing.describe_absent("dgt300", hints=True)
+    assert "missing='report'" in listing.describe_absent("leap", hints=True)
+    assert "but 7 is" in listing.describe_absent("7", hints=True)

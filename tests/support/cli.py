@@ -1,0 +1,27 @@
+"""What the tests of commands share: run one, read its answer."""
+
+import json
+
+from typer.testing import CliRunner
+
+from podium.apps.cli import app
+
+runner = CliRunner()
+
+# A shell starts background jobs deaf to SIGINT, and their children inherit it.
+LISTENING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def run(*arguments, code=0, **options):
+    arguments = [str(a) for a in arguments]
+    result = runner.invoke(app, arguments, env={"COLUMNS": "200"}, **options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def answer(*arguments, code=0):
+    return json.loads(run(*arguments, "--json", code=code).stdout)
+
+
+def flat(text):
+    return " ".join(text.replace("│", " ").split())
