@@ -1,4 +1,4 @@
-"""Generated files: the CLI reference, the schema of rule files, the kernels' type stub.
+"""Generated files: CLI reference, list of source files, schema of rule files, type stub of the kernels.
 
 python -m tools.generate --write    writes them
 python -m tools.generate --check    fails if one is stale
@@ -7,6 +7,7 @@ python -m tools.generate --check    fails if one is stale
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,6 +65,31 @@ def _flat(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
+def source_files() -> str:
+    """Return docs/files.md: each source file with the first line of its docstring, room by room."""
+    pages = [
+        "# Source files\n\nYou look for the file of a noun: search this page. Each file has the first line "
+        "of its docstring.\n[Architecture](architecture.md) has the rooms and their order.\n"
+    ]
+    source = ROOT / "src"
+    folders = sorted({path.parent for path in source.rglob("*.py")})
+    for folder in folders:
+        rows = [
+            _file_row(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"
+        ]
+        if rows:
+            pages.append(
+                f"\n## {folder.relative_to(source)}\n\n| file | what is in it |\n| --- | --- |\n"
+            )
+            pages += rows
+    return "".join(pages)
+
+
+def _file_row(path: Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return f"| `{path.name}` | {docstring.partition(chr(10))[0].replace('|', chr(92) + '|')} |\n"
+
+
 def native_stub() -> str:
     """Return the type stub of the native kernels, from the built module."""
     from nanobind.stubgen import StubGen
@@ -86,6 +112,7 @@ def rules_schema() -> str:
 
 FILES: dict[str, Callable[[], str]] = {
     "docs/cli.md": cli_reference,
+    "docs/files.md": source_files,
     "docs/rules.schema.json": rules_schema,
     "src/podium/kernels/_native.pyi": native_stub,
 }

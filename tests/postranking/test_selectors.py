@@ -20,7 +20,7 @@ from podium.errors import (
 )
 from podium.postranking import AtMost, Each, Hide, TopK, Where, postrank
 from podium.postranking.listing import Listing
-from podium.postranking.rules.conditions import (
+from podium.postranking.rules.field_conditions import (
     MAX_CONDITION_DEPTH,
     MAX_CONDITION_LENGTH,
     read_condition,

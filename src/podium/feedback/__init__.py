@@ -2,6 +2,7 @@
 
 from podium.feedback.actions import ACTIONS
 from podium.feedback.alpha import Phi
+from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.factors import FACTORS, N_POSITIVE
 from podium.feedback.feedback import Feedback, FeedbackSummary
 from podium.feedback.feedback_files import load_feedback, save_feedback
@@ -15,7 +16,7 @@ from podium.feedback.simulated_feedback import (
     split_alpha,
 )
 from podium.feedback.ubi_logs import parse_ubi, read_ubi
-from podium.feedback.ubi_reader import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader
+from podium.feedback.ubi_reader import WINDOW_EVENTS, UbiReader
 from podium.feedback.user_classes import read_classes
 
 __all__ = [

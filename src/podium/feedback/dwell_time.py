@@ -9,6 +9,8 @@ import numpy as np
 from podium.feedback.actions import KIND_CODES
 from podium.typing import Bools, Floats, Ints
 
+CLOSED_WITHIN_SECONDS = 5.0
+"""A document that is closed within so many seconds counts as closed at once (mu_8)."""
 LONGEST_DWELL_SECONDS = 1e12
 """The longest dwell time in seconds; longer ones are errors, and their sums could be infinite."""
 

@@ -10,7 +10,8 @@ from podium.typing import Bools, Floats
 FACTORS = (
     "clicks", "bookmarks", "dwell", "downloads", "shares", "ignored", "back", "closed",
 )  # fmt: skip
-"""The names of mu_1..mu_8: five positive, three negative; dwell is in seconds."""
+"""The names of mu_1..mu_8: five positive, three negative. Dwell is in seconds; closed
+means within CLOSED_WITHIN_SECONDS (`dwell_time`)."""
 
 N_POSITIVE = 5
 """The first five factors are positive."""

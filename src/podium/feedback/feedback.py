@@ -14,6 +14,7 @@ from podium.data import Groups, RankingData, Strings
 from podium.data.trec import match_documents
 from podium.errors import DataError, EmptyDataError, UsageError
 from podium.feedback.alpha import Phi, PhiFunction, apply_phi
+from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.factor_figures import draw_alphas, draw_factor
 from podium.feedback.factors import FACTORS, carried_factors, document_reactions, list_factors
 from podium.feedback.list_sums import ListSums, combine
@@ -79,7 +80,7 @@ class Feedback:
     @classmethod
     def of_parts(
         cls, parts: Sequence[ListSums], counts: LogCounts, phi: PhiFunction | None = None,
-        closed_within: float = 5.0, *, source: str | None = None,
+        closed_within: float = CLOSED_WITHIN_SECONDS, *, source: str | None = None,
     ) -> Feedback:  # fmt: skip
         """Combine parts of a log; lists without documents are left out."""
         if not parts:

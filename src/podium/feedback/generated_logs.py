@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium.data import Groups, RankingData, check_seed, make_synthetic
 from podium.data.atomic_files import atomic_writer
 from podium.errors import UsageError
+from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.factors import FACTORS
 from podium.typing import Floats, Path_
 
@@ -70,7 +71,7 @@ def make_log(
     depth: int = 10,
     user_class: str | None = None,
     clicks: Sequence[float] = CLICK_CHANCES,
-    closed_within: float = 5.0,
+    closed_within: float = CLOSED_WITHIN_SECONDS,
     start: int = START_MS,
     seed: int = 0,
 ) -> GeneratedLog:

@@ -1,4 +1,4 @@
-"""Simulated and uniform feedback: alpha of a composition without a log, split among its blocks."""
+"""Simulated feedback, normal by the size of blocks, and uniform feedback: alpha without a log."""
 
 from __future__ import annotations
 

@@ -9,8 +9,9 @@ from podium.data.text_files import Progress, read_blocks
 from podium.errors import UsageError
 from podium.feedback.actions import ACTIONS
 from podium.feedback.alpha import PhiFunction
+from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.feedback import Feedback
-from podium.feedback.ubi_reader import CLOSED_WITHIN_SECONDS, WINDOW_EVENTS, UbiReader
+from podium.feedback.ubi_reader import WINDOW_EVENTS, UbiReader
 from podium.feedback.user_classes import UserClass
 from podium.typing import Path_
 

@@ -15,7 +15,7 @@ from podium.errors import EmptyDataError, MalformedLineError, UsageError
 from podium.feedback.actions import ACTIONS, KIND_CODES, kind_codes
 from podium.feedback.alpha import PhiFunction
 from podium.feedback.duplicates import duplicate_key, first_id
-from podium.feedback.dwell_time import LONGEST_DWELL_SECONDS
+from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS, LONGEST_DWELL_SECONDS
 from podium.feedback.feedback import Feedback
 from podium.feedback.list_windows import OpenLists
 from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS, LogCounts
@@ -29,9 +29,6 @@ from podium.feedback.ubi_events import (
 )  # fmt: skip
 from podium.feedback.ubi_fields import identifier_of, number_of, seconds_of, text_of
 from podium.feedback.user_classes import UserClass, class_reader
-
-CLOSED_WITHIN_SECONDS = 5.0
-"""A document that is closed within so many seconds counts as closed at once (mu_8)."""
 
 WINDOW_EVENTS = 500_000
 """The number of events within which duplicates are found and dwell times measured."""

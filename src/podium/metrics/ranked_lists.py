@@ -14,19 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
 from podium.data import Groups, Qrels, RankingData, Run, Strings
-from podium.errors import DataError, GainOverflowError, MissingDocidsError
+from podium.errors import GainOverflowError, MissingDocidsError
 from podium.metrics.gain_and_discount import GAINS, GAINS_BY_LABEL, Gain, check_exponent
+from podium.metrics.judged_documents import JudgedDocuments, join_judgments
 from podium.metrics.ties import RankedRows
 from podium.typing import Bools, Floats, Rows
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedDocuments:
-    """Labels of judged documents, ranked or not: what the ideal and recall count."""
-
-    labels: Floats
-    groups: Groups
-    is_ranked: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +54,14 @@ class RankedLists:
         Every query of the qrels counts, even without documents in the run (as trec_eval -c); queries
         without qrels do not. Documents without a label or with a negative one are not relevant.
         """
-        ranked = _in_query_order(run, qrels.qids)
-        at = kernels.match_strings(*ranked.packed(), *qrels.packed())
-        labels = np.zeros(len(qrels) + 1)  # row -1, the last one, is that of unjudged documents
-        np.maximum(qrels.values, 0, out=labels[:-1])
-        is_ranked = np.zeros(len(labels), dtype=bool)
-        is_ranked[at] = True
+        ranked, labels, judged = join_judgments(run, qrels)
         return cls(
-            labels=labels[at],
+            labels=labels,
             scores=ranked.values,
             groups=ranked.groups,
             qids=qrels.qids,
             docids=ranked.docids,
-            judged=JudgedDocuments(labels[:-1], qrels.groups, is_ranked[:-1]),
+            judged=judged,
             weight=qrels.weight,
             topk=qrels.topk,
         )
@@ -191,23 +178,3 @@ class RankedLists:
         """Documents of the longest list, or of the query with the most judged ones."""
         n_judged = 0 if self.judged is None else int(self.judged.groups.sizes.max(initial=0))
         return max(n_judged, int(self.groups.sizes.max(initial=0)))
-
-
-def _in_query_order(run: Run, qids: NDArray[np.object_]) -> Run:
-    """Return the lists of these queries in this order, empty ones for queries that the run lacks."""
-    run_qids, qrels_qids = run.qids.tolist(), qids.tolist()
-    if run_qids == qrels_qids:
-        return run
-    number = {qid: q for q, qid in enumerate(run_qids)}
-    queries = np.array([number.get(qid, -1) for qid in qrels_qids], dtype=np.int64)
-    has_list = queries >= 0
-    if not has_list.any():
-        raise DataError(
-            f"expected a run over the queries of the qrels, got no query in common "
-            f"(run: {run.qids[0]!r}, qrels: {qids[0]!r}, ...)"
-        )
-    groups = Groups.from_sizes(np.where(has_list, run.groups.sizes[queries], 0))
-    if np.array_equal(queries[has_list], np.arange(len(run_qids))):
-        return Run(qids, groups, run.docids, run.values)
-    _, rows = run.groups.take(queries[has_list])
-    return Run(qids, groups, run.docids.take(rows), run.values[rows])

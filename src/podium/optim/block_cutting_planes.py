@@ -1,11 +1,11 @@
-"""Block cutting planes: minimise 1/2 |w|^2 + a sum of convex functions, to a proved gap.
+"""Block cutting planes, with a working set per block (query): minimise to a proved gap.
 
-The sum is sum_i total_i L_i(X_i w) with every L_i >= 0 convex. Each block has planes of its own (the
-n-slack structural SVM; Tsochantaridis, Joachims, Hofmann, Altun, JMLR 2005), so a pass over all
-blocks says far more than one plane below their sum. Block ascent climbs the dual of the problem with
-the planes so far (Shah, Kolmogorov, Lampert: A multi-plane block-coordinate Frank-Wolfe algorithm,
-CVPR 2015). If that is slow, an interior point method solves it. The value of the dual is the lower
-bound; its w is the place of the next planes.
+The objective is 1/2 |w|^2 + sum_i total_i L_i(X_i w) with every L_i >= 0 convex. Each block has planes
+of its own (the n-slack structural SVM; Tsochantaridis, Joachims, Hofmann, Altun, JMLR 2005), so a pass
+over all blocks says far more than one plane below their sum. Block ascent climbs the dual of the
+problem with the planes so far (Shah, Kolmogorov, Lampert: A multi-plane block-coordinate Frank-Wolfe
+algorithm, CVPR 2015). If that is slow, an interior point method solves it. The value of the dual is the
+lower bound; its w is the place of the next planes.
 """
 
 from __future__ import annotations

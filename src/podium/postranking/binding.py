@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.postranking.listing import Listing
-from podium.postranking.rules.conditions import read_condition
+from podium.postranking.rules.field_conditions import read_condition
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
 from podium.postranking.work_budget import spend

@@ -17,7 +17,7 @@ from podium.errors import (
 )
 from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import to_floats
-from podium.postranking.rules.conditions import Fields, short_repr
+from podium.postranking.rules.field_conditions import Fields, short_repr
 from podium.typing import Document, Floats
 
 Catalogue = Mapping[Any, Fields]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.rules.conditions import Fields, read_condition, short_repr
+from podium.postranking.rules.field_conditions import Fields, read_condition, short_repr
 from podium.postranking.rules.selectors import BY_FIELD, Selector, Where, ids
 from podium.postranking.work_budget import spend
 from podium.typing import Document

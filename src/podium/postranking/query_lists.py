@@ -14,7 +14,7 @@ from podium.data.trec import Run
 from podium.errors import ConflictError, DataError, NonFiniteError, UndecidedError, UsageError
 from podium.postranking.list_input import Catalogue, look_up, read_list
 from podium.postranking.listing import Listing
-from podium.postranking.rules.conditions import Fields
+from podium.postranking.rules.field_conditions import Fields
 from podium.typing import Floats
 
 Lists = Mapping[str, Sequence[Any]]

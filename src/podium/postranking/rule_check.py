@@ -12,8 +12,9 @@ from podium.postranking.listing import unknown_field
 from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.rule_index import field_names, selects_by_field
 from podium.postranking.rule_trial import Finding, RuleTrial, TrialProgress
+from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.rules.files import RuleFile
-from podium.postranking.rules.rule import Rule, normalise_query
+from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings, check_day, check_rules
 
 

@@ -10,7 +10,8 @@ from podium.postranking.list_input import Catalogue, look_up
 from podium.postranking.listing import unknown_field
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking
-from podium.postranking.rules.rule import Rule, normalise_query
+from podium.postranking.rules.dates_and_queries import normalise_query
+from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import BY_FIELD, Each, Where
 from podium.typing import Document
 

@@ -16,7 +16,8 @@ from podium.postranking.listing import Listing
 from podium.postranking.preparation import PreparedList, prepare_listing
 from podium.postranking.query_lists import errors_naming, lists_of
 from podium.postranking.rule_index import RuleIndex, selects_by_field
-from podium.postranking.rules.rule import Rule, counts, normalise_query
+from podium.postranking.rules.dates_and_queries import normalise_query
+from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import ids
 from podium.postranking.settings import Settings
 from podium.postranking.work_budget import check_time

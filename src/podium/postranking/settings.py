@@ -12,7 +12,7 @@ from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method, is_number
 from podium.postranking.places.placement import SEARCH_LIMIT
-from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import Rule
 
 MissingDocuments = Literal["error", "report"]

@@ -1,4 +1,4 @@
-"""Scored tables of the RPC-MTL paper: items with a score each, cut into lists.
+"""Scored tables of the RPC-MTL paper, such as photos with a score each, cut into lists.
 
 Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure of objects, TKDE 2016,
 section 3.

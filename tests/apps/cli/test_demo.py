@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium.apps.serving.jsonl_filter import filter_lines
-from podium.apps.serving.served_files import ServedFiles
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
 from podium.data import kfold
 from podium.experiments.demo import CANDIDATES, REMOVED_MODULES, RULES, Demo, FirstStage

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from podium.apps.serving.served_files import ServedFiles
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import ModelFileError, PodiumError
 from tests.support.ranking_service import get, post, replace, rows, save, service
@@ -203,7 +203,7 @@ def test_models_and_rules_change_together(files, monkeypatch):
 
 
 def test_a_file_that_is_being_written_is_taken_later(files, monkeypatch):
-    from podium.apps.serving import served_files as module
+    from podium.apps.serving import reloaded_files as module
 
     model, other, *_ = files
     files = ServedFiles(ServingSettings((str(model),)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.apps.http.client_limits import client_name, request_allowance, retry_seconds
+from podium.apps.http.client_limits import client_name, request_allowance, too_many_requests
 from podium.apps.http.hosts import AllowedHosts
 from podium.apps.http.refusals import Refusal
 from podium.apps.http.settings import AccessSettings
@@ -56,13 +56,6 @@ class Gate:
                 f"expected a host name of this server (header Host), got {name!r}; "
                 "start the server with --allowed-host NAME to allow another name",
             )
-
-
-def too_many_requests(wait: float) -> Refusal:
-    """Return 429 for a client that asks too often."""
-    seconds = retry_seconds(wait)
-    message = f"expected fewer requests from this address; try again after {seconds} s"
-    return Refusal(429, "too_many_requests", message, retry_seconds=seconds)
 
 
 def client_of(scope: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Rate limits: how often each client may do something, in bounded memory."""
+"""Rate limits (429): how often each client may do something, in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+
+from podium.apps.http.refusals import Refusal
 
 MAX_CLIENTS = 10_000
 """Clients that are remembered; one more, and the one that was away for longest is forgotten."""
@@ -125,3 +127,10 @@ def wrong_try_allowance(per_minute: int) -> Allowance:
 def retry_seconds(wait: float) -> int:
     """Return whole seconds for the header Retry-After."""
     return max(1, math.ceil(wait))
+
+
+def too_many_requests(wait: float) -> Refusal:
+    """Return 429 for a client that asks too often."""
+    seconds = retry_seconds(wait)
+    message = f"expected fewer requests from this address; try again after {seconds} s"
+    return Refusal(429, "too_many_requests", message, retry_seconds=seconds)

@@ -28,8 +28,8 @@ from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.openapi import openapi
 from podium.apps.serving.pages import Page, read_pages
 from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.routes import OPERATIONS, Operation, RequestContext
-from podium.apps.serving.served_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
 from podium.apps.serving.thread_limiter import ThreadLimiter
 from podium.apps.serving.tokens import TokenCheck

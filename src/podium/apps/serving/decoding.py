@@ -1,4 +1,4 @@
-"""Bodies of JSON into the types of `bodies`; what is wrong with one is a refusal that names the place."""
+"""Decode JSON bodies into the types of `body_types`; a refusal (422) names the place of an error."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from podium.apps.serving.body_types import RankAnswer, RankRequest
 from podium.apps.serving.decoding import BodyDecoder
 from podium.apps.serving.error_answers import error_body, refusal_of
 from podium.apps.serving.ranking import rank_answer
-from podium.apps.serving.served_files import ServedState
+from podium.apps.serving.reloaded_files import ServedState
 from podium.errors import PodiumError
 
 _decode = BodyDecoder(RankRequest).decode

@@ -21,7 +21,7 @@ from podium.apps.serving.body_types import (
 from podium.apps.serving.error_answers import refusal_of
 from podium.errors import ConflictError
 from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
-from podium.postranking.rules.conditions import Fields
+from podium.postranking.rules.field_conditions import Fields
 from podium.postranking.work_budget import bounded_steps
 
 MAX_QUICK_FIELD_VALUES = 20_000

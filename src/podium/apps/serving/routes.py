@@ -35,13 +35,13 @@ from podium.apps.serving.postranking import (
 )
 from podium.apps.serving.prometheus_metrics import ServingMetrics
 from podium.apps.serving.ranking import rank_answer
+from podium.apps.serving.reloaded_files import ServedState
 from podium.apps.serving.rule_checking import (
     MAX_QUICK_RULES,
     check_answer,
     is_quick_rules_answer,
     served_rules_answer,
 )
-from podium.apps.serving.served_files import ServedState
 from podium.errors import DeadlineError, PodiumError
 from podium.postranking.work_budget import check_time
 

@@ -4,5 +4,6 @@
 all of them, `composition_plan` which of them an ensemble has, `composition_feedback` the feedback alpha on
 them, `feature_blocks` a ranker for each block, `block_weights` what each block counts, `user_classes` the
 weights of each class of users, `personal_ranker` lists and updates for classes, and `composed_model` the
-fitted model and its file form.
+fitted model and its file form. Feedback that is simulated (normal by the size of blocks) is in
+`podium.feedback.simulated_feedback`.
 """

@@ -17,7 +17,7 @@ from podium.data import RankingData
 from podium.ensemble.base_rankers import make_base_ranker
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
 from podium.ensemble.toprank.reranked_model import Member, RerankedModel
-from podium.ensemble.toprank.voters import (
+from podium.ensemble.toprank.vote_weights import (
     BEST_VOTERS,
     PAPER_VOTERS,
     MemberSpec,

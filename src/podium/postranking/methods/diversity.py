@@ -24,7 +24,7 @@ from podium.postranking.methods.problem import (
     is_number,
     to_floats,
 )
-from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import Rule
 from podium.typing import Document, Floats
 

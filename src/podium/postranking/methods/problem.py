@@ -12,7 +12,7 @@ import numpy as np
 from podium.errors import NonFiniteError, UsageError
 from podium.postranking.listing import Listing
 from podium.postranking.methods.preferences import Pairs, Scale
-from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.typing import Floats
 

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from podium.errors import PodiumError, UnknownNameError, UsageError
-from podium.postranking.rules.conditions import cut_text, short_repr
+from podium.postranking.rules.field_conditions import cut_text, short_repr
 from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.plain_yaml import UnquotedScalar, YamlMapping
 from podium.postranking.rules.rule import Rule, counts

@@ -12,13 +12,13 @@ import yaml
 from podium.data.atomic_files import atomic_writer
 from podium.data.text_files import read_blocks
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.rules.conditions import short_repr
 from podium.postranking.rules.entries import (
     Ids,
     RuleEntryError,
     read_entry,
     rule_entry,
 )
+from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.plain_yaml import (
     MAX_YAML_BYTES,
     YamlList,

@@ -1,22 +1,20 @@
-"""The base class of rules, and bound rules: a rule on the rows of a list."""
+"""The base class of rules (weight, dates, queries, priority), and bound rules, on the rows of a list."""
 
 from __future__ import annotations
 
 import datetime
-import fnmatch
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Annotated, ClassVar, NamedTuple, NoReturn, get_args, get_type_hints
 
 from podium.errors import UsageError
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.places.constraints import Constraint
-from podium.postranking.rules.conditions import short_repr
+from podium.postranking.rules.dates_and_queries import reason_off_for, reason_off_on
+from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.selectors import BY_FIELD, Each, Selector, Where, freeze, ids, show
-from podium.postranking.work_budget import spend
 from podium.typing import Document
 
 MAX_NUMBER = 2**31 - 1
@@ -25,8 +23,6 @@ MAX_WEIGHT = 1e9
 """The largest weight; a rule that must count more is hard."""
 MAX_PATTERN_LENGTH, MAX_QUERY_LENGTH = 1_000, 10_000
 """Characters of a rule's pattern and of its query."""
-CHARACTERS_PER_STEP = 16
-"""Characters that a pattern compares with a query in one step of `spend`."""
 
 
 @dataclass(frozen=True)
@@ -159,24 +155,11 @@ class Rule(ABC):
 
     def reason_off(self, query: str | None, today: datetime.date) -> str:
         """Return why the rule is off for this query on this day; empty if it is on."""
-        reason = self.reason_off_today(today)
-        if reason:
-            return reason
-        if self.query is not None and (
-            query is None or normalise_query(query) != normalise_query(self.query)
-        ):
-            return f"is for the query {self.query!r}"
-        if self.pattern is not None and (query is None or not matches_pattern(self.pattern, query)):
-            return f"is for queries like {self.pattern!r}"
-        return ""
+        return self.reason_off_today(today) or reason_off_for(query, self.query, self.pattern)
 
     def reason_off_today(self, today: datetime.date) -> str:
         """Return why the rule is off for every query on this day; empty if it is not."""
-        if self.starts is not None and today < self.starts:
-            return f"starts on {self.starts}"
-        if self.ends is not None and today > self.ends:
-            return f"ended on {self.ends}"
-        return ""
+        return reason_off_on(today, self.starts, self.ends)
 
     @cached_property
     def selectors(self) -> tuple[Selector, ...]:
@@ -299,22 +282,3 @@ def counts(kind: type[Rule]) -> dict[str, WholeNumbers]:
         for whole in get_args(hints[own.name])[1:]
         if isinstance(whole, WholeNumbers)
     }
-
-
-def normalise_query(query: str) -> str:
-    """Return a query as it is compared: without upper case and extra spaces."""
-    return " ".join(query.casefold().split())
-
-
-def matches_pattern(pattern: str, query: str) -> bool:
-    """Whether a query matches a pattern."""
-    spend(len(pattern) * len(query) // CHARACTERS_PER_STEP)
-    return _compile_pattern(normalise_query(pattern)).match(normalise_query(query)) is not None
-
-
-@lru_cache(maxsize=10_000)  # a service may be sent any number of patterns
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    # fnmatch's expressions do not backtrack from one star into another, so that no query is slow.
-    return re.compile(
-        fnmatch.translate(pattern.replace("[", "[[]"))
-    )  # brackets are plain text here

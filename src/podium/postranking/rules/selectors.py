@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import UsageError
-from podium.postranking.rules.conditions import Fields, read_condition, short_repr
+from podium.postranking.rules.field_conditions import Fields, read_condition, short_repr
 from podium.typing import Document
 
 

@@ -37,7 +37,7 @@ from podium.postranking import (
 )
 from podium.postranking.methods.problem import Method
 from podium.postranking.postrank import make_method
-from podium.postranking.rules.rule import normalise_query
+from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.settings import Settings
 
 MAX_REASONS_PER_MOVE = 3

@@ -9,7 +9,7 @@ import typer
 from podium.apps.cli.error_reports import fail
 from podium.apps.cli.options.rank import RankOptions
 from podium.apps.serving.jsonl_filter import filter_lines
-from podium.apps.serving.served_files import ServedFiles
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
-from socket import socket
 
 import typer
 
-from podium.apps.cli.error_reports import fail
 from podium.apps.cli.options.serve import ServeOptions
 from podium.apps.cli.outputs.printing import print_json
+from podium.apps.cli.servers.listening_port import listen_or_fail
 from podium.apps.cli.servers.web_access import access_settings
-from podium.apps.http.connections import listen
 from podium.apps.serving.app import make_service
 from podium.apps.serving.server import run_server
 from podium.apps.serving.settings import ServingSettings
@@ -41,7 +39,7 @@ def run_serve(options: ServeOptions) -> None:
     service = make_service(settings)  # also for workers: an error in a file is reported once
     if service.files.state.warning:
         logging.warning("%s", service.files.state.warning)
-    sock = _listen(options.host, options.port)
+    sock = listen_or_fail(options.host, options.port)
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{sock.getsockname()[1]}"
 
@@ -58,19 +56,6 @@ def run_serve(options: ServeOptions) -> None:
         return
     del service  # workers have their own
     run_workers(settings, options.workers, sock, ready)
-
-
-def _listen(host: str, port: int) -> socket:
-    """Return the socket that serves; fail with advice if the port is taken."""
-    try:
-        return listen(host, port)
-    except OSError as error:
-        reason = error.strerror or error
-        fail(
-            f"cannot listen on {host} port {port}: {reason}; "
-            "give another --port, or 0 for any that is free",
-            1,
-        )
 
 
 def _path_text(path: Path | None) -> str | None:

@@ -20,6 +20,7 @@ from podium.apps.cli.inputs.judgment_store import store_name
 from podium.apps.cli.options.judge_demo import JudgeDemoOptions
 from podium.apps.cli.options.judge_serve import JudgeServeOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, printable
+from podium.apps.cli.servers.listening_port import listen_or_fail
 from podium.apps.cli.servers.store_lock import lock_store
 from podium.apps.http.connections import uvicorn_config
 from podium.apps.http.draining import ClosingConnections, DrainingServer
@@ -58,7 +59,7 @@ def serve_store(
     links = Links(secret)
     app = ClosingConnections(make_app(store, secret=secret, settings=settings))
     with (
-        _listen(options.host, options.port) as listener,
+        listen_or_fail(options.host, options.port) as listener,
         _serve_alone(name, settings, listener) as base_url,
     ):
         first_link = print_links(
@@ -92,18 +93,6 @@ def _exit_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens: a port in use is an error before anything is printed."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise OSError(
-            f"expected a free address, got {host} port {port}: {error.strerror or error}; "
-            "give another --port, or 0 for any"
-        ) from None
 
 
 def _address(listener: socket.socket) -> str:

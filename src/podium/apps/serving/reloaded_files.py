@@ -1,4 +1,4 @@
-"""Files that the service reads, and reads again when they change; an invalid file changes nothing."""
+"""Reload: files that the service reads again when they change; an invalid file changes nothing."""
 
 from __future__ import annotations
 
