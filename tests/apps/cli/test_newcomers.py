@@ -96,6 +96,27 @@ def test_fields_without_ids_name_what_is_there(write):
         read_fields("docs.csv")
 
 
+def test_fields_may_repeat_a_document_with_equal_fields(write):
+    write("docs.csv", "sku,brand,price\na,Acme,2\nb,Bolt,3\na,Acme,2\n")
+    assert read_fields("docs.csv") == {
+        "a": {"sku": "a", "brand": "Acme", "price": 2},
+        "b": {"sku": "b", "brand": "Bolt", "price": 3},
+    }
+    record = json.dumps({"id": 1, "brand": "Acme"}) + "\n"
+    write("docs.jsonl", record + record)
+    assert read_fields("docs.jsonl") == {"1": {"id": 1, "brand": "Acme"}}
+
+
+def test_documents_with_different_fields_name_both_lines_and_the_field(write):
+    write("docs.csv", "sku,brand,price,size\na,Acme,2,S\nb,Bolt,3,S\na,Acme,4,\n")
+    write("rules.yaml", "version: 1\nrules:\n  - {rule: hide, docs: a}\n")
+    assert error_of("rules", "check", "rules.yaml", "--docs", "docs.csv", code=1) == (
+        "podium: docs.csv:4: expected equal fields wherever sku is 'a', got price 2 on line 2 and 4 on "
+        "line 4 (also different: size); keep one line per sku, or leave the columns that differ out of "
+        "the file"
+    )
+
+
 def test_rank_checks_rules_against_the_fields(write):
     write("data.csv", "qid,docid,label,price\n1,a,1,2\n1,b,0,1\n")
     run("train", "regression", "data.csv", "-o", "m.podium")
