@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
 from podium.apps.cli.options.demo import DemoOptions
-from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.printing import print_json, print_table, stderr_console
 from podium.data.atomic_files import make_folder
 from podium.errors import MissingExtraError
 from podium.experiments import report_tables
@@ -132,9 +131,9 @@ class StageBar:
 
 @contextmanager
 def _stage_bar() -> Iterator[StageBar]:
-    console = Console(stderr=True)
+    console = stderr_console()
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(),
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
     stages = StageBar(bar)
