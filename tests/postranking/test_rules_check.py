@@ -6,6 +6,7 @@ import time
 import pytest
 
 import podium
+from podium.data import Run
 from podium.errors import UnknownNameError
 from podium.postranking import (
     Apart,
@@ -183,3 +184,38 @@ def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, m
     assert [(f.level, f.message) for f in findings] == ([("warning", message)] if message else [])
     (outcome,) = postrank(["a", "b"], [Hide(Where(condition), hard=True)], fields=fields).rules
     assert (message or "") in outcome.note
+
+
+GONE = "the second rule hides 'a', so the first rule has no effect"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([Pin("a", 1, hard=True), Hide(Where("stock == 0"), hard=True)], [((0, 1), GONE)]),
+        ([Hide(Where("stock == 0"), hard=True), TopK("a", 2)], [((1, 0), GONE)]),
+        ([TopK(["a", "b"], 2), Hide(Where("stock == 0"), hard=True)],
+         [((0, 1), "the second rule hides 'a'")]),
+        ([Pin("a", 1, query="hat"), Hide(Where("stock == 0"), hard=True, query="shoe")], []),
+        (
+            [Pin("a", 1), Hide(Where("stock == 0"), hard=True, query="shoe")],
+            [((0, 1), "the second rule hides 'a' for query 'shoe', so the first rule has no effect")],
+        ),
+        ([Pin("b", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1), Hide(Where("stock == 0"))], []),
+        ([NotTopK("a", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1, hard=True), Hide("a", hard=True)], [((0, 1), "cannot hold together")]),
+    ],
+)  # fmt: skip
+def test_a_pinned_document_that_another_rule_hides_is_a_warning(rules, expected):
+    fields = {"a": {"stock": 0}, "b": {"stock": 3}, "c": {"stock": 4}}
+    findings = examine_rules(rules, fields=fields)
+    assert [(f.rules, f.message) for f in findings] == expected
+    lists = Run.from_scores(
+        podium.RankingData.from_arrays([[0.0]] * 3, [0] * 3, qid=["hat"] * 3, docid=list("abc")),
+        [3, 2, 1],
+    )
+    with_run = [
+        f for f in examine_rules(rules, lists, fields=fields) if "never acts" not in f.message
+    ]
+    assert [f.rules for f in with_run] == [numbers for numbers, _ in expected]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from podium.data.trec import Run
 from podium.postranking.binding import FieldTypes, type_notes
+from podium.postranking.hidden_documents import hidden_findings
 from podium.postranking.list_input import Catalogue
 from podium.postranking.listing import unknown_field
 from podium.postranking.places.placement import SEARCH_LIMIT
@@ -42,8 +43,8 @@ def examine_rules(
 
     Errors are documents and fields that `fields` does not have, and hard rules that cannot hold together
     on any list with their documents, unless one of them has the lowest priority. Warnings are hard rules
-    of which one gives way, rules that never act, soft rules that contradict each other, equal rules, and
-    fields that are compared with another type than they have.
+    of which one gives way, rules that never act, soft rules that contradict each other, equal rules,
+    fields that are compared with another type than they have, and pinned documents that another rule hides.
 
     Parameters
     ----------
@@ -76,7 +77,11 @@ def examine_rules(
     }
     settings = Settings(missing="report", limit=limit)
     trial = RuleTrial(checked, settings, progress)
-    trial.run_over(_days(checked, day), run, queries, fields, wrong_rules)
+    days = _days(checked, day)
+    trial.run_over(days, run, queries, fields, wrong_rules)
+    if fields is not None:
+        conflicts = {tuple(sorted(numbers)) for numbers, _ in trial.conflicts}
+        findings += hidden_findings(checked, fields, days, conflicts)
     return tuple(findings + trial.findings())
 
 

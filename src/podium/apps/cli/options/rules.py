@@ -39,8 +39,8 @@ class RulesCheckOptions:
     each other on every list that has these documents.
 
     Warnings (exit code 0) are rules that never act, rules that contradict each other, the same rule
-    twice, and fields that a rule compares with another type: in_stock == "false", if --docs has true
-    and false. Hard rules are also a warning if one of them gives way: its priority is the lowest,
+    twice, pinned documents that another rule hides, and fields that a rule compares with another
+    type: in_stock == "false", if --docs has true and false. Hard rules are also a warning if one of them gives way: its priority is the lowest,
     or they clash only on a list of --run.
     """
 
