@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import podium
 from podium.apps.cli.command_help import AdvisingCommand, literal
+from podium.apps.serving.samples import read_samples
 from podium.data import Columns, read_table
 from podium.data.csv_text import check_utf8
 from podium.errors import MalformedLineError
@@ -141,6 +142,54 @@ def test_rank_checks_rules_against_the_fields(write):
     assert result.stderr.strip().removeprefix("podium: ").split(": ", 1)[1] in checked.replace(
         "error: ", ""
     )
+
+
+def test_predict_makes_samples_of_a_table(write):
+    write(
+        "shop.csv",
+        "search_id,sku,grade,title,brand,price\nhat,a,1,Cap,Acme,2.5\nhat,b,0,Fez,Bolt,\nshoe,a,1,Cap,Acme,1\n",
+    )
+    columns = ("--categories", "brand", "--text-columns", "title", "--missing", "nan")
+    run("train", "regression", "shop.csv", *columns, "--impute", "mean", "-o", "m.podium")
+    run("predict", "m.podium", "shop.csv", "--text-columns", "title", "-o", "samples.jsonl")
+    features = [
+        {"brand": "Acme", "price": 2.5},
+        {"brand": "Bolt", "price": None},
+        {"brand": "Acme", "price": 1.0},
+    ]
+    first, second, third = (
+        {"id": id_, "features": own, "fields": {"title": title}}
+        for id_, own, title in zip("aba", features, ("Cap", "Fez", "Cap"), strict=True)
+    )
+    lines = Path("samples.jsonl").read_text()
+    assert list(map(json.loads, lines.splitlines())) == [
+        {"id": "hat", "query": "hat", "documents": [first, second]},
+        {"id": "shoe", "query": "shoe", "documents": [third]},
+    ]
+    assert list(read_samples("samples.jsonl").queries) == ["hat", "shoe"]
+    assert error_of("serve", "m.podium", "--samples", "shop.csv", "--port", "0", code=1) == (
+        "podium: shop.csv: expected JSON lines, got a table; podium predict MODEL shop.csv -o samples.jsonl "
+        "makes them of a table"
+    )
+    answers = run("rank", "m.podium", input=lines).stdout.splitlines()
+    scores = [score for line in answers for score in json.loads(line)["scores"]]
+    expected = podium.load("m.podium").predict(
+        read_table("shop.csv", categories=["brand"], text=["title"], missing="nan")
+    )
+    np.testing.assert_allclose(sorted(scores), sorted(expected), rtol=1e-12)
+
+
+def test_samples_need_ids_that_occur_once(write):
+    write("data.csv", "qid,label,price\n1,1,2\n1,0,1\n")
+    run("train", "regression", "data.csv", "-o", "m.podium")
+    assert "needs document ids" in error_of(
+        "predict", "m.podium", "data.csv", "-o", "s.jsonl", code=1
+    )
+    write("twice.csv", "qid,docid,price\n1,a,2\n1,a,1\n")
+    assert "got 'a' twice in query '1'" in error_of(
+        "predict", "m.podium", "twice.csv", "-o", "s.jsonl", code=1
+    )
+    assert not Path("s.jsonl").exists()
 
 
 # --- files that are there
