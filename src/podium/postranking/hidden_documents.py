@@ -25,19 +25,19 @@ def hidden_findings(
     Pairs of rules in `conflicts` are left out: another finding names them.
     """
     lifting = {n: rule for n, rule in enumerate(rules) if isinstance(rule, Pin | TopK)}
-    named = {doc for rule in lifting.values() for doc in rule.named_docs if doc in fields}
+    documents = {doc for rule in lifting.values() for doc in rule.named_docs if doc in fields}
     work = MAX_WORK
     for number, rule in enumerate(rules):
         if not isinstance(rule, Hide) or not isinstance(rule.doc, Where) or not rule.hard:
             continue
-        work -= len(named) + len(lifting)
+        work -= len(documents) + len(lifting)
         if work < 0:
             yield Finding(
                 "warning", (), "too many rules to look for pinned documents that are hidden"
             )
             return
         meets = read_condition(rule.doc.condition).meets
-        hidden = {doc for doc in named if meets(fields[doc])}
+        hidden = {doc for doc in documents if meets(fields[doc])}
         for other, lifted in lifting.items():
             docs = [doc for doc in lifted.named_docs if doc in hidden]
             if docs and tuple(sorted((other, number))) not in conflicts:

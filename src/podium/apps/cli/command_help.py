@@ -13,7 +13,7 @@ import typer
 from rich.emoji import Emoji
 from typer.core import TyperCommand, TyperGroup
 
-Shown = TypeVar("Shown", TyperCommand, TyperGroup)
+AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
 
 _MISSING_FILE = re.compile(r"'(.*)' does not exist")
 
@@ -23,26 +23,26 @@ def literal(text: str | None) -> str | None:
 
     Examples
     --------
-    >>> literal("size=S:M:L, or not"), literal("size=S:m:L")
-    ('size=S:M:L, or not', 'size=S:[none][/none]m:[none][/none]L')
+    >>> literal("as in S: small"), literal("size=S:m:L")
+    ('as in S: small', 'size=S:[none][/none]m:[none][/none]L')
     """
     if text is None or Emoji.replace(text) == text:
         return text
     return text.replace(":", ":[none][/none]")  # rich replaces codes between two tags only
 
 
-def show_literally(command: Shown) -> Shown:
+def show_literally(command: AnyCommand) -> AnyCommand:
     """Return a copy of a command whose help has no emoji."""
-    shown = copy.copy(command)
-    shown.help, shown.epilog = literal(command.help), literal(command.epilog)
-    shown.params = [_literal_parameter(parameter) for parameter in command.params]
-    return shown
+    literal_copy = copy.copy(command)
+    literal_copy.help, literal_copy.epilog = literal(command.help), literal(command.epilog)
+    literal_copy.params = [_literal_parameter(parameter) for parameter in command.params]
+    return literal_copy
 
 
 def _literal_parameter(parameter: Any) -> Any:
-    shown = copy.copy(parameter)
-    shown.help = literal(getattr(parameter, "help", None))
-    return shown
+    literal_copy = copy.copy(parameter)
+    literal_copy.help = literal(getattr(parameter, "help", None))
+    return literal_copy
 
 
 class AdvisingCommand(TyperCommand):
