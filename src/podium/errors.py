@@ -297,6 +297,10 @@ class DuplicateDocumentWarning(UserWarning):
     """A query has a document twice: each row counts as a document of its own."""
 
 
+class LeftOutColumnsWarning(UserWarning):
+    """Columns of words are left out of the features, because nothing says what they are."""
+
+
 class TruncationWarning(UserWarning):
     """A file was read, but has less data than it states: it may be cut off."""
 
