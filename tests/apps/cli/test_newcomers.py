@@ -5,6 +5,8 @@ import gzip
 import json
 import lzma
 import zipfile
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 
 import podium
 from podium.apps.cli.command_help import AdvisingCommand, literal
+from podium.apps.cli.command_table import COMMANDS
 from podium.apps.serving.samples import read_samples
 from podium.data import Columns, read_table
 from podium.data.csv_text import check_utf8
@@ -203,6 +206,42 @@ def test_predict_keeps_a_file_that_is_there(write):
         "podium: expected a new file, but data.scores already exists; --force replaces it"
     )
     run("predict", "m.podium", "data.csv", "-o", "data.scores", "--force")
+
+
+WRITES = ("out", "plot", "figure", "write_columns")
+REPLACES = {("reproduce",): "the same command continues an earlier run"}
+
+
+def option_classes():
+    """Yield the path of each command and the class of its options."""
+    for name, entry in COMMANDS.items():
+        inner = (
+            {(name, n): e for n, e in entry.commands.items()}
+            if hasattr(entry, "commands")
+            else {(name,): entry}
+        )
+        for path, command in inner.items():
+            module = import_module(f"podium.apps.cli.options.{command.module}")
+            yield path, getattr(module, "".join(map(str.capitalize, path)) + "Options")
+
+
+def test_every_command_that_writes_files_has_force():
+    writing = {
+        path: own for path, kind in option_classes()
+        if (own := {field.name for field in fields(kind)}) & {*WRITES}
+    }  # fmt: skip
+    assert len(writing) > 15
+    assert {path for path, own in writing.items() if "force" not in own} == {*REPLACES}
+
+
+def test_pictures_that_are_there_stay(shop):
+    shop("curve.svg", "mine")
+    arguments = ("train", "listnet", "data.csv", "-o", "new.podium", "--plot", "curve.svg")
+    assert error_of(*arguments, code=2) == (
+        "podium: expected a new file, but curve.svg already exists; --force replaces it"
+    )
+    assert Path("curve.svg").read_text() == "mine"
+    assert not Path("new.podium").exists()
 
 
 def test_write_csv_with_columns(write, tmp_path):
