@@ -10,7 +10,7 @@ SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/podium/k
 .PHONY: demo test check docs screenshots bench soak clean help
 
 demo: $(VENV)/installed
-	$(BIN)/podium demo
+	$(BIN)/podium demo --force
 
 # Compiled modules are kept, also where the environment forbids it: tests start hundreds of processes.
 test soak: export PYTHONDONTWRITEBYTECODE =

@@ -6,6 +6,7 @@ import time
 import pytest
 
 import podium
+from podium.data import Run
 from podium.errors import UnknownNameError
 from podium.postranking import (
     Apart,
@@ -144,3 +145,77 @@ def test_strangers_have_near_names():
     assert "did you mean 'dgt3000'" in listing.describe_absent("dgt300", hints=True)
     assert "missing='report'" in listing.describe_absent("leap", hints=True)
     assert "but 7 is" in listing.describe_absent("7", hints=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ('in_stock == "false"', 'in_stock is true or false in 2 documents, and the rule compares it with the '
+         'text "false"; write false, without quotes'),
+        ('"yes" == in_stock', 'in_stock is true or false in 2 documents, and the rule compares it with the '
+         'text "yes"; write true, without quotes'),
+        ('price > "20"', 'price is a number in 2 documents, and the rule compares it with the text "20"; '
+         "write 20, without quotes"),
+        ('price in ["cheap"]',
+         'price is a number in 2 documents, and the rule compares it with the text "cheap"'),
+        ("size == true", "size is text in 1 document, and the rule compares it with true or false; "
+         'write size == "true"'),
+        ("brand == 3", "brand is text in 2 documents, and the rule compares it with a number"),
+        ("in_stock == 1", None),
+        ('price in ["20", 20]', None),
+        ('tags == "x"', None),
+        ('"Ac" in brand', None),
+        ("mixed == 3", None),
+    ],
+)  # fmt: skip
+def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, message):
+    fields = {
+        "a": {
+            "brand": "Acme",
+            "price": 2.5,
+            "in_stock": True,
+            "size": "S",
+            "tags": [1],
+            "mixed": 1,
+        },
+        "b": {"brand": "Bolt", "price": 30, "in_stock": False, "tags": [2], "mixed": "x"},
+    }
+    findings = examine_rules([Hide(Where(condition), hard=True)], fields=fields)
+    assert [(f.level, f.message) for f in findings] == ([("warning", message)] if message else [])
+    (outcome,) = postrank(["a", "b"], [Hide(Where(condition), hard=True)], fields=fields).rules
+    assert (message or "") in outcome.note
+
+
+GONE = "the second rule hides 'a', so the first rule has no effect"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([Pin("a", 1, hard=True), Hide(Where("stock == 0"), hard=True)], [((0, 1), GONE)]),
+        ([Hide(Where("stock == 0"), hard=True), TopK("a", 2)], [((1, 0), GONE)]),
+        ([TopK(["a", "b"], 2), Hide(Where("stock == 0"), hard=True)],
+         [((0, 1), "the second rule hides 'a'")]),
+        ([Pin("a", 1, query="hat"), Hide(Where("stock == 0"), hard=True, query="shoe")], []),
+        (
+            [Pin("a", 1), Hide(Where("stock == 0"), hard=True, query="shoe")],
+            [((0, 1), "the second rule hides 'a' for query 'shoe', so the first rule has no effect")],
+        ),
+        ([Pin("b", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1), Hide(Where("stock == 0"))], []),
+        ([NotTopK("a", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1, hard=True), Hide("a", hard=True)], [((0, 1), "cannot hold together")]),
+    ],
+)  # fmt: skip
+def test_a_pinned_document_that_another_rule_hides_is_a_warning(rules, expected):
+    fields = {"a": {"stock": 0}, "b": {"stock": 3}, "c": {"stock": 4}}
+    findings = examine_rules(rules, fields=fields)
+    assert [(f.rules, f.message) for f in findings] == expected
+    lists = Run.from_scores(
+        podium.RankingData.from_arrays([[0.0]] * 3, [0] * 3, qid=["hat"] * 3, docid=list("abc")),
+        [3, 2, 1],
+    )
+    with_run = [
+        f for f in examine_rules(rules, lists, fields=fields) if "never acts" not in f.message
+    ]
+    assert [f.rules for f in with_run] == [numbers for numbers, _ in expected]

@@ -216,10 +216,10 @@ def _check_names(columns: Columns, names: Sequence[str], path: str | None) -> No
         )
     absent = [name for name in columns.features or () if name not in names]
     if len(absent) > 1:
-        raise UnknownNameError("columns", ", ".join(absent), names, path=path)
+        raise UnknownNameError("columns", ", ".join(absent), names, path=path, holder="the table")
     for name in sorted(_used_names(columns)):
         if name not in names:
-            raise UnknownNameError("column", name, names, path=path)
+            raise UnknownNameError("column", name, names, path=path, holder="the table")
 
 
 def _check_features(columns: Columns) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.binding import bind, text_for_numbers
+from podium.postranking.binding import FieldTypes, bind, type_notes
 from podium.postranking.list_input import Catalogue, read_list
 from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import PostRankingProblem
@@ -244,5 +244,5 @@ def _bind_present(
         else "names nothing"
     )
     names = ", ".join(map(listing.describe_absent, absent[:3]))
-    text_note = text_for_numbers(rule, listing)
-    return [], idle, f"{few} in the list" + (names and f": {names}") + text_note
+    notes = "".join(f"; {note}" for note in type_notes(rule, FieldTypes(listing.fields or ())))
+    return [], idle, f"{few} in the list" + (names and f": {names}") + notes

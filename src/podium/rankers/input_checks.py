@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from podium.data import RankingData
+from podium.data.categories import CategoryForm
+from podium.data.data_frames import encode_frame
 from podium.data.query_ids import values_per_query
 from podium.data.ranking_columns import Missing
 from podium.errors import DataError, ScalingError, UsageError
@@ -78,10 +80,12 @@ def as_data(
     *,
     scaled: str | None = None,
     missing: Missing = "error",
+    categories: Mapping[str, CategoryForm] | None = None,
 ) -> RankingData:
     """Return RankingData as it is, or make it of (X, y, qid), a tuple or three arguments.
 
-    `scaled` says how arrays are scaled by query, for they do not say it themselves.
+    `scaled` says how arrays are scaled by query, for they do not say it themselves. `categories` are
+    the columns of a frame that are words; by default those of a categorical type.
     """
     if isinstance(X, RankingData):
         if y is not None or qid is not None:
@@ -105,9 +109,12 @@ def as_data(
             "in scikit-learn's model selection switch on metadata routing "
             "(sklearn.set_config(enable_metadata_routing=True)) and pass params={'qid': qid}"
         )
+    names, words = column_names(X), None
+    if names is not None and (encoded := encode_frame(X, missing, categories)) is not None:
+        X, words = encoded
     return RankingData.from_arrays(
-        X, y, qid=qid, query_weight=query_weight, feature_names=column_names(X), scaled=scaled,
-        missing=missing,
+        X, y, qid=qid, query_weight=query_weight, feature_names=names, scaled=scaled, missing=missing,
+        categories=words or {},
     )  # fmt: skip
 
 

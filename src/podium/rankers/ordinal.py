@@ -128,7 +128,7 @@ class Ordinal(Ranker):
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
-        self._check_missing(data)
+        self._check_features(data)
         check_labels_differ(data, self.name)
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data import RankingData
+from podium.data.data_frames import holds_words
 from podium.errors import DataError, UsageError
 from podium.rankers.category_encoding import CategoryEncoding, learn_encoding
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.importance import feature_names_of
+from podium.rankers.input_checks import as_data, column_names
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model, check_categories
 from podium.rankers.parameters import check_parameters
@@ -36,8 +39,9 @@ class Prepared(Ranker):
 
     The steps are learned on the training queries and kept in the model file. Every ranker then takes
     missing values, if `impute` says what they become. Features that are categories become numbers
-    before the other steps. ``predict``, ``rank`` and ``explain`` take raw
-    features, and explanations are about raw features.
+    before the other steps: those of RankingData, and columns of a data frame that have a categorical
+    type. ``predict``, ``rank`` and ``explain`` take raw features, and explanations are about raw
+    features.
 
     Parameters
     ----------
@@ -90,7 +94,7 @@ class Prepared(Ranker):
         Parameters
         ----------
         X
-            RankingData; or, for a model without categories, an array or a data frame of raw features.
+            RankingData, or a data frame of raw features; an array for a model without categories.
         qid
             The query of each row of an array, for scaling within queries.
         ignore_scaling
@@ -135,17 +139,36 @@ class Prepared(Ranker):
         model = self.model_
         if isinstance(model, PreparedModel) and model.encoding is not None:
             expected = model.categories(feature_names_of(self))
-            if not isinstance(X, RankingData):
+            if not isinstance(X, RankingData) and not holds_words(X, expected):
                 raise DataError(
                     f"expected RankingData with the categories {', '.join(map(repr, expected))}, as in "
-                    "training, got an array or a frame, which does not say the words of its numbers"
+                    "training, got an array or a frame of numbers, which does not say their words"
                 ).advise(
-                    python=f"read the data with categories={list(expected)!r}",
+                    python="give a frame with the words, or read the data with "
+                    f"categories={list(expected)!r}",
                     command_line="name them with --categories",
                 )
+            if not isinstance(X, RankingData):
+                X = self._documents(X, np.zeros(len(X), dtype=np.int64))
             if not X.categories:
                 check_categories((), expected)
         return super()._features(X, ignore_scaling=ignore_scaling)
+
+    def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
+        """Return the rows of an array or a frame; columns of words are the model's categories."""
+        model = self.model_
+        if (
+            column_names(X) is None
+            or not isinstance(model, PreparedModel)
+            or model.encoding is None
+        ):
+            return super()._documents(X, qid)
+        expected = model.categories(feature_names_of(self))
+        return as_data(
+            X, np.zeros(len(X)), qid, scaled=self._scaled,
+            missing="nan" if self.accepts_missing else "error",
+            categories={name: category.form for name, category in expected.items()},
+        )  # fmt: skip
 
     def check_settings(self) -> None:
         """Raise if the steps, or the settings of the ranker, are wrong."""

@@ -280,6 +280,15 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
+        self._check_features(data)
+        if not contrasting_queries(data).any():
+            raise DataError(
+                f"expected at least one query with documents of different labels to train "
+                f"{self.name}, got one label only in each of {data.n_queries} queries"
+            )
+
+    def _check_features(self, data: RankingData) -> None:
+        """Raise if features are missing, or are words, and the ranker takes none."""
         self._check_missing(data)
         if data.categories and not self.accepts_categories:
             raise DataError(
@@ -288,11 +297,6 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             ).advise(
                 python="Prepared(ranker, impute='none', scale='none') makes numbers of categories",
                 command_line="leave it out with --ignore",
-            )
-        if not contrasting_queries(data).any():
-            raise DataError(
-                f"expected at least one query with documents of different labels to train "
-                f"{self.name}, got one label only in each of {data.n_queries} queries"
             )
 
     def _check_missing(self, data: RankingData) -> None:

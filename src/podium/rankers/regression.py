@@ -47,7 +47,7 @@ class Regression(Ranker):
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
-        self._check_missing(data)
+        self._check_features(data)
         check_labels_differ(data, self.name)
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:

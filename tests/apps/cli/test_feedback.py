@@ -106,7 +106,7 @@ def test_plot(folder, ending):
     assert len(first) > 5000
     if ending == "svg":
         assert b"novice" in first
-        run("feedback", "summarise", *LOGS, *CLASSES, "--plot", "out.svg")
+        run("feedback", "summarise", *LOGS, *CLASSES, "--plot", "out.svg", "--force")
         assert (folder / "out.svg").read_bytes() == first
 
 

@@ -1,13 +1,26 @@
 """What a newcomer meets on the command line: names that stay, files that stay, words that help."""
 
+import bz2
+import gzip
 import json
+import lzma
+import zipfile
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
+import typer
 from rich.emoji import Emoji
+from rich.text import Text
+from typer.testing import CliRunner
 
 import podium
+from podium.apps.cli.command_help import AdvisingCommand, literal
+from podium.apps.cli.command_table import COMMANDS
+from podium.apps.serving.samples import read_samples
 from podium.data import Columns, read_table
 from podium.data.csv_text import check_utf8
 from podium.errors import MalformedLineError
@@ -96,6 +109,27 @@ def test_fields_without_ids_name_what_is_there(write):
         read_fields("docs.csv")
 
 
+def test_fields_may_repeat_a_document_with_equal_fields(write):
+    write("docs.csv", "sku,brand,price\na,Acme,2\nb,Bolt,3\na,Acme,2\n")
+    assert read_fields("docs.csv") == {
+        "a": {"sku": "a", "brand": "Acme", "price": 2},
+        "b": {"sku": "b", "brand": "Bolt", "price": 3},
+    }
+    record = json.dumps({"id": 1, "brand": "Acme"}) + "\n"
+    write("docs.jsonl", record + record)
+    assert read_fields("docs.jsonl") == {"1": {"id": 1, "brand": "Acme"}}
+
+
+def test_documents_with_different_fields_name_both_lines_and_the_field(write):
+    write("docs.csv", "sku,brand,price,size\na,Acme,2,S\nb,Bolt,3,S\na,Acme,4,\n")
+    write("rules.yaml", "version: 1\nrules:\n  - {rule: hide, docs: a}\n")
+    assert error_of("rules", "check", "rules.yaml", "--docs", "docs.csv", code=1) == (
+        "podium: docs.csv:4: expected equal fields wherever sku is 'a', got price 2 on line 2 and 4 on "
+        "line 4 (also different: size); keep one line per sku, or leave the columns that differ out of "
+        "the file"
+    )
+
+
 def test_rank_checks_rules_against_the_fields(write):
     write("data.csv", "qid,docid,label,price\n1,a,1,2\n1,b,0,1\n")
     run("train", "regression", "data.csv", "-o", "m.podium")
@@ -113,6 +147,54 @@ def test_rank_checks_rules_against_the_fields(write):
     )
 
 
+def test_predict_makes_samples_of_a_table(write):
+    write(
+        "shop.csv",
+        "search_id,sku,grade,title,brand,price\nhat,a,1,Cap,Acme,2.5\nhat,b,0,Fez,Bolt,\nshoe,a,1,Cap,Acme,1\n",
+    )
+    columns = ("--categories", "brand", "--text-columns", "title", "--missing", "nan")
+    run("train", "regression", "shop.csv", *columns, "--impute", "mean", "-o", "m.podium")
+    run("predict", "m.podium", "shop.csv", "--text-columns", "title", "-o", "samples.jsonl")
+    features = [
+        {"brand": "Acme", "price": 2.5},
+        {"brand": "Bolt", "price": None},
+        {"brand": "Acme", "price": 1.0},
+    ]
+    first, second, third = (
+        {"id": id_, "features": own, "fields": {"title": title}}
+        for id_, own, title in zip("aba", features, ("Cap", "Fez", "Cap"), strict=True)
+    )
+    lines = Path("samples.jsonl").read_text()
+    assert list(map(json.loads, lines.splitlines())) == [
+        {"id": "hat", "query": "hat", "documents": [first, second]},
+        {"id": "shoe", "query": "shoe", "documents": [third]},
+    ]
+    assert list(read_samples("samples.jsonl").queries) == ["hat", "shoe"]
+    assert error_of("serve", "m.podium", "--samples", "shop.csv", "--port", "0", code=1) == (
+        "podium: shop.csv: expected JSON lines, got a table; podium predict MODEL shop.csv -o samples.jsonl "
+        "makes them of a table"
+    )
+    answers = run("rank", "m.podium", input=lines).stdout.splitlines()
+    scores = [score for line in answers for score in json.loads(line)["scores"]]
+    expected = podium.load("m.podium").predict(
+        read_table("shop.csv", categories=["brand"], text=["title"], missing="nan")
+    )
+    np.testing.assert_allclose(sorted(scores), sorted(expected), rtol=1e-12)
+
+
+def test_samples_need_ids_that_occur_once(write):
+    write("data.csv", "qid,label,price\n1,1,2\n1,0,1\n")
+    run("train", "regression", "data.csv", "-o", "m.podium")
+    assert "needs document ids" in error_of(
+        "predict", "m.podium", "data.csv", "-o", "s.jsonl", code=1
+    )
+    write("twice.csv", "qid,docid,price\n1,a,2\n1,a,1\n")
+    assert "got 'a' twice in query '1'" in error_of(
+        "predict", "m.podium", "twice.csv", "-o", "s.jsonl", code=1
+    )
+    assert not Path("s.jsonl").exists()
+
+
 # --- files that are there
 
 
@@ -124,6 +206,42 @@ def test_predict_keeps_a_file_that_is_there(write):
         "podium: expected a new file, but data.scores already exists; --force replaces it"
     )
     run("predict", "m.podium", "data.csv", "-o", "data.scores", "--force")
+
+
+WRITES = ("out", "plot", "figure", "write_columns")
+REPLACES = {("reproduce",): "the same command continues an earlier run"}
+
+
+def option_classes():
+    """Yield the path of each command and the class of its options."""
+    for name, entry in COMMANDS.items():
+        inner = (
+            {(name, n): e for n, e in entry.commands.items()}
+            if hasattr(entry, "commands")
+            else {(name,): entry}
+        )
+        for path, command in inner.items():
+            module = import_module(f"podium.apps.cli.options.{command.module}")
+            yield path, getattr(module, "".join(map(str.capitalize, path)) + "Options")
+
+
+def test_every_command_that_writes_files_has_force():
+    writing = {
+        path: own for path, kind in option_classes()
+        if (own := {field.name for field in fields(kind)}) & {*WRITES}
+    }  # fmt: skip
+    assert len(writing) > 15
+    assert {path for path, own in writing.items() if "force" not in own} == {*REPLACES}
+
+
+def test_pictures_that_are_there_stay(shop):
+    shop("curve.svg", "mine")
+    arguments = ("train", "listnet", "data.csv", "-o", "new.podium", "--plot", "curve.svg")
+    assert error_of(*arguments, code=2) == (
+        "podium: expected a new file, but curve.svg already exists; --force replaces it"
+    )
+    assert Path("curve.svg").read_text() == "mine"
+    assert not Path("new.podium").exists()
 
 
 def test_write_csv_with_columns(write, tmp_path):
@@ -159,7 +277,7 @@ def shop(write):
         (
             ("data", "info", "m.podium"),
             1,
-            ["m.podium: ", "got a zip archive, such as a podium model"],
+            ["m.podium: ", "got a podium model; a model comes before the data"],
         ),
     ],
 )
@@ -168,6 +286,107 @@ def test_a_wrong_name_or_order_is_told_with_the_right_one(shop, arguments, code,
     line = error_of(*arguments, code=code)
     for part in parts:
         assert part in line
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong", "nearest"),
+    [("--label", "lable", "label"), ("--query", "quid", "qid or docid"), ("--doc", "doc", "docid"),
+     ("--features", "prise", "price"), ("--ignore", "prices", "price")],
+)  # fmt: skip
+def test_an_unknown_column_lists_those_of_the_table(shop, option, wrong, nearest):
+    assert error_of("data", "info", "data.csv", option, wrong, code=2) == (
+        f"podium: data.csv: unknown column '{wrong}'; did you mean {nearest}? "
+        "The table has qid, docid, label, price"
+    )
+
+
+def test_a_column_that_is_near_to_none_lists_those_of_the_table(shop):
+    assert error_of("data", "info", "data.csv", "--label", "zzzz", code=2) == (
+        "podium: data.csv: unknown column 'zzzz'; the table has qid, docid, label, price"
+    )
+
+
+def test_explain_takes_data_with_and_without_its_option(shop):
+    by_option = run("explain", "m.podium", "--data", "data.csv", "--query", "1").stdout
+    assert run("explain", "m.podium", "data.csv", "--query", "1").stdout == by_option
+    assert "expected --data DATA together with --query Q" in error_of(
+        "explain", "m.podium", "data.csv", code=2
+    )
+
+
+SCORES_ORDER = "the labelled data comes first, then scores: podium evaluate DATA SCORES"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        ("train data.csv regression -o x.podium", 2,
+         "The ranker comes first, then the data: podium train regression data.csv"),
+        ("tune data.csv regression --valid data.csv -o x.podium", 2,
+         "The ranker comes first, then the data: podium tune regression data.csv"),
+        ("train data.csv -o x.podium", 2,
+         "Missing argument 'TRAIN...'. The ranker comes first, then the data: podium train RANKER data.csv"),
+        ("train data.csv data.csv -o x.podium", 2,
+         "expected a ranker, such as listnet, got the file data.csv"),
+        ("train regression datas.csv -o x.podium", 2, "'datas.csv' does not exist. Did you mean data.csv?"),
+        ("train regression no/data.csv -o x.podium", 2, "There is no folder no."),
+        ("evaluate x data.csv", 1, f"x: expected LETOR text or a table (CSV, Parquet), got what looks like "
+         f"scores; {SCORES_ORDER}"),
+        ("evaluate data.csv data.csv", 1, SCORES_ORDER),
+        ("evaluate data.csv m.podium", 1, f"m.podium: expected data, got a podium model; {SCORES_ORDER}"),
+        ("postrank rules.yaml --rules a.run", 1, "a.run:1: expected version: 1 and a list of rules"),
+        ("postrank a.run --rules a.run", 1, "the run comes first, as in: podium postrank RUN --rules RULES"),
+        ("postrank rules.yaml --rules rules.yaml", 1, "podium predict MODEL DATA -o name.run writes one"),
+    ],
+)  # fmt: skip
+def test_swapped_arguments_are_told_which_is_which(shop, arguments, code, part):
+    shop("x", "1\n2\n3\n")
+    shop("a.run", "1 Q0 a 1 0.5 t\n")
+    shop("rules.yaml", "version: 1\nrules:\n  - {rule: hide, docs: a}\n")
+    assert part in flat(run(*arguments.split(), code=code).stderr)
+
+
+def test_a_file_that_is_missing_is_no_ranker(shop):
+    told = flat(
+        run("train", "regression", "nothing", "--valid", "data.csv", "-o", "x", code=2).stderr
+    )
+    assert "'nothing' does not exist" in told
+    assert "The ranker comes first" not in told
+
+
+ARRAY = json.dumps([{"qid": 1, "label": 1, "price": 2}])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("x.csv", gzip.compress(DATA.encode()), "got gzip data; rename it to x.csv.gz"),
+        ("x.txt", lzma.compress(DATA.encode()), "got xz data; rename it to x.txt.xz"),
+        ("x.csv", bz2.compress(DATA.encode()), "got bzip2 data; rename it to x.csv.bz2"),
+        ("x.csv", DATA.encode("utf-16"), "got text in UTF-16; save it as UTF-8, or convert it, as in: "
+         "iconv -f utf-16 -t utf-8 x.csv > utf8.csv"),
+        ("x.csv", b"\xd0\xcf\x11\xe0\0\0", "got a spreadsheet; save it as CSV in UTF-8"),
+        ("x.jsonl", ARRAY, "x.jsonl:1: expected JSON lines, one object per line, got a JSON array; write it "
+         "as lines, as in: jq -c '.[]' x.jsonl > lines.jsonl"),
+        ("x.jsonl", ARRAY.replace("{", "{\n"), "got a JSON array"),
+        ("x.json", ARRAY, "got a JSON array"),
+        ("x.jsonl", gzip.compress(ARRAY.encode()), "got gzip data; rename it to x.jsonl.gz"),
+    ],
+)  # fmt: skip
+def test_files_of_another_kind_are_named_with_the_remedy(write, name, content, part):
+    write(name, content)
+    assert part in error_of("data", "info", name, code=1)
+
+
+@pytest.mark.parametrize(
+    ("inner", "part"),
+    [("shop.csv", "got a zip archive; unpack it first, as in: unzip x.csv"),
+     ("xl/workbook.xml", "got a spreadsheet; save it as CSV in UTF-8")],
+)  # fmt: skip
+def test_zip_archives_are_named_with_the_remedy(write, inner, part):
+    with zipfile.ZipFile("x.csv", "w") as archive:
+        archive.writestr(inner, DATA)
+    assert part in error_of("data", "info", "x.csv", code=1)
 
 
 @pytest.mark.parametrize("price", ["$9.99", "9.99 EUR", "€ 9", "-$3"])
@@ -270,6 +489,25 @@ def test_a_row_with_too_few_fields_is_named_as_such(write):
     assert "n.csv:4: column 'ctr': expected a number" in error_of(
         "data", "info", "n.csv", "--features", "ctr", code=1
     )
+
+
+def test_emoji_codes_are_shown_as_they_are(write):
+    code = ":smile:"
+    assert Emoji.replace(code) != code
+    assert literal(f"a{code}b") != f"a{code}b"
+    assert Text.from_markup(literal(f"a{code}b")).plain == f"a{code}b"
+    app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+    @app.command(cls=AdvisingCommand, help=f"Make {code}.", epilog=f"And {code}.")
+    def make(size: Annotated[str, typer.Option(help=f"As in {code}.")] = "") -> None:
+        pass
+
+    assert CliRunner().invoke(app, ["--help"]).stdout.count(code) == 3
+    write("shop.csv", f"qid,docid,label,{code}\n1,{code},1,2\n1,b,0,1\n")
+    run("train", "regression", "shop.csv", "-o", "m.podium")
+    assert code in run("explain", "m.podium").stdout
+    assert code in run("explain", "m.podium", "shop.csv", "--query", "1").stdout
+    assert code in run("data", "info", f"{code}.csv", code=2).stderr
 
 
 def test_help_has_no_emoji():

@@ -246,7 +246,7 @@ def test_rules_of_equal_priority_give_way_and_are_named(folder):
 @pytest.mark.parametrize(
     ("name", "text", "error", "line"),
     [
-        ("d.jsonl", '{"id": "a"}\n{"id": "a"}\n', DataError, 2),
+        ("d.jsonl", '{"id": "a"}\n{"id": "a", "size": 1}\n', DataError, 2),
         ("d.jsonl", '{"name": "a"}\n', DataError, 1),
         ("d.jsonl", '{"id": true}\n', DataError, 1),
         ("d.jsonl", '{"id": "a"}\n[1]\n', MalformedLineError, 2),
@@ -257,7 +257,7 @@ def test_rules_of_equal_priority_give_way_and_are_named(folder):
         ("d.csv", "id,id\na,1\n", MalformedLineError, 1),
         ("d.csv", "id,price\na,1,2\n", MalformedLineError, 2),
         ("d.csv", 'id,price\na,"1\n', MalformedLineError, None),
-        ("d.csv", "id\na\na\n", DataError, 3),
+        ("d.csv", "id,size\na,1\na,2\n", DataError, 3),
         ("d.csv", "", MalformedLineError, 1),
         ("d.csv", b"id\n\xff\n", MalformedLineError, 2),
     ],

@@ -10,7 +10,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
 from typing import Any, NoReturn, TypeGuard
@@ -54,8 +54,8 @@ class Condition:
     compared: frozenset[str] = frozenset()
     size: int = 1
     """The number of its comparisons and connections."""
-    numeric: frozenset[str] = frozenset()
-    """The fields that are compared with a number."""
+    constants: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The constants that each field is compared with."""
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +79,7 @@ class _ConditionParser:
         self.names: dict[str, None] = {}
         self.quoted: list[str] = []
         self.compared: set[str] = set()
-        self.numeric: set[str] = set()
+        self.constants: dict[str, tuple[Any, ...]] = {}
         self.size = 0
 
     def condition(self) -> Condition:
@@ -91,7 +91,7 @@ class _ConditionParser:
         if not self.names:
             self.refuse("a field", "none")
         return Condition(
-            tuple(self.names), meets, frozenset(self.compared), self.size, frozenset(self.numeric)
+            tuple(self.names), meets, frozenset(self.compared), self.size, self.constants
         )
 
     def word(self, match: re.Match[str]) -> str:
@@ -141,14 +141,23 @@ class _ConditionParser:
         compare, a, b = _COMPARE[type(op)], self.term(left, depth), self.term(right, depth)
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
             self.compared.add(self.name(right.id))
+        if isinstance(left, ast.Name) and not isinstance(right, ast.Name):
+            self.note_constants(left.id, right)
+        elif isinstance(right, ast.Name) and not isinstance(op, ast.In | ast.NotIn):
+            self.note_constants(right.id, left)
         if isinstance(left, ast.Name) and isinstance(right, ast.Constant):
-            if isinstance(right.value, int | float):
-                self.numeric.add(self.name(left.id))
             if isinstance(op, ast.Eq):
                 return _equals(self.name(left.id), right.value)
             constant = right.value
             return lambda fields: compare(a(fields), constant)
         return lambda fields: compare(a(fields), b(fields))
+
+    def note_constants(self, name: str, node: ast.expr) -> None:
+        """Keep the constants of a node as those that a field is compared with."""
+        nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+        values = tuple(part.value for part in nodes if isinstance(part, ast.Constant))
+        own = self.name(name)
+        self.constants[own] = (*self.constants.get(own, ()), *values)
 
     def term(self, node: ast.expr, depth: int) -> Term:
         """Return the value of a node, as a function of a document's fields."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -25,7 +24,7 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.compare import CompareOptions
-from podium.apps.cli.outputs.printing import print_json, print_table, printable
+from podium.apps.cli.outputs.printing import print_json, print_table, printable, stderr_console
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
@@ -192,7 +191,7 @@ def _progress_display(
     rankers: list[str], n_folds: int, metric: str
 ) -> Iterator[Callable[[ComparisonProgress], None]]:
     """Show a table of all cells that fills while they run."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield lambda progress: None
         return
