@@ -135,10 +135,10 @@ def test_documents_from_json_lines(tmp_path):
             "docs.jsonl:2: expected 'id' in each document",
         ),
         ('{"id": true}\n', "docs.jsonl:1: expected 'id' in each document, got True"),
-        ('{"id": "a"\n', "docs.jsonl:1: expected JSON"),
-        ("[1]\n", "docs.jsonl:1: expected a JSON object"),
+        ('{"id": "a"\n', "docs.jsonl:1: expected JSON, one JSON object per line, got"),
+        ("[1]\n", "docs.jsonl:1: expected a JSON object per line, got '[1]'"),
         ("", "docs.jsonl: expected at least one document"),
-        (b'{"id": "\xff"}', "docs.jsonl:1: expected UTF-8"),
+        (b'{"id": "\xff"}', "docs.jsonl:1: expected UTF-8 text, got byte 0xff"),
     ],
 )
 def test_wrong_lines_are_named(tmp_path, text, message):

@@ -22,7 +22,7 @@ from podium.errors import (
 from podium.feedback import make_log, parse_ubi
 from podium.figure_style import new_axes, plain_label
 from podium.html_tables import LAST_ROWS, MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS, html_table
-from podium.labelling.judging_statistics import statistics
+from podium.labelling import statistics
 from podium.labelling.store import Store
 from podium.metrics import QueryDifferences, bootstrap_interval
 from podium.rankers.explanation import Explanation, explain

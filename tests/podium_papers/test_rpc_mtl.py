@@ -1,8 +1,9 @@
 """The RPC-MTL paper's experiments: total orders, choices by validation, parts left out, claims."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -392,7 +393,7 @@ def test_tables_are_tested_by_repeats(found):
 
 
 def test_results_survive_json(found):
-    assert RpcMtlReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert msgspec.convert(json.loads(json.dumps(asdict(found))), RpcMtlReproduction) == found
 
 
 def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):

@@ -226,7 +226,7 @@ def latex(report: ComparisonResult) -> str:
     rows = [
         " & ".join(
             [
-                _latex_first_cell(_paper_label(report, ranker)),
+                _latex_first_cell(report, ranker),
                 *(
                     _latex_value(report, report.standing(ranker, m), best[m] == ranker)
                     for m in report.metrics
@@ -266,10 +266,6 @@ PAPER_NAMES = {
 """The names of rankers as papers print them."""
 
 
-def _paper_label(report: ComparisonResult, ranker: str) -> str:
-    return ranker_label(report, ranker).replace(ranker, PAPER_NAMES.get(ranker, ranker), 1)
-
-
 def _caption(report: ComparisonResult) -> str:
     """Return what the table shows, as a sentence."""
     facts = report.data
@@ -297,8 +293,9 @@ def _escape_latex(plain: str) -> str:
     return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in plain)
 
 
-def _latex_first_cell(plain: str) -> str:
+def _latex_first_cell(report: ComparisonResult, ranker: str) -> str:
     """Return the first cell of a row; the end of the row before would take a [ or * as its own."""
+    plain = ranker_label(report, ranker).replace(ranker, PAPER_NAMES.get(ranker, ranker), 1)
     return f"{{}}{_escape_latex(plain)}" if plain.startswith(("[", "*")) else _escape_latex(plain)
 
 

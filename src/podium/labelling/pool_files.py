@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from podium.data.atomic_files import atomic_writer
+from podium.data.json_lines import read_json_lines
 from podium.data.text_files import COMPRESSIONS, MAX_LINE_BYTES, read_blocks, stem
 from podium.data.trec import read_run
 from podium.errors import DataError, EmptyDataError, MalformedLineError, UsageError
@@ -150,7 +150,7 @@ def read_records(path: str) -> Iterator[tuple[int, Record]]:
     """Yield line number and record of a JSONL, CSV or TSV file."""
     ending = Path(stem(path)).suffix.lower()
     if ending in (".jsonl", ".ndjson", ".json"):
-        return _json_records(path)
+        return read_json_lines(path)
     if ending in (".csv", ".tsv"):
         return _table_records(path, "," if ending == ".csv" else "\t")
     raise UsageError(
@@ -178,27 +178,6 @@ def _split(text: bytes) -> Iterable[bytes]:
     pieces = text.split(b"\n")
     last = pieces.pop()
     return [piece + b"\n" for piece in pieces] + ([last] if last else [])
-
-
-def _json_records(path: str) -> Iterator[tuple[int, Record]]:
-    for number, line in enumerate(text_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise MalformedLineError(
-                f"expected one JSON object per line, got {line.strip()!r:.60} ({error})",
-                path=path,
-                line=number,
-            ) from None
-        if not isinstance(record, dict):
-            raise MalformedLineError(
-                f"expected one JSON object per line, got {line.strip()!r:.60}",
-                path=path,
-                line=number,
-            )
-        yield number, record
 
 
 def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:

@@ -152,21 +152,15 @@ def _no_id(names: tuple[str, ...]) -> DataError:
     return DataError(f"expected an id as {names[0]!r}{others}, got none")
 
 
-def read_document(
-    fields: RecordFields,
-    id: str,  # noqa: A002 - the field's name
-    score: float | None = None,
-) -> PoolDocument:
+def read_document(fields: RecordFields, id: str) -> PoolDocument:  # noqa: A002 - the field's name
     """Return a document from its fields; at most one of text, html and image may be set."""
     contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
     kinds = [kind for kind, content in contents.items() if content]
     if len(kinds) > 1:
         raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
     kind: ContentKind = kinds[0] if kinds else "text"
-    own = _score(fields.value("score"), id)
-    return PoolDocument(
-        id, contents[kind], kind, fields.text(*TITLE), own if score is None else score
-    )
+    score = _score(fields.value("score"), id)
+    return PoolDocument(id, contents[kind], kind, fields.text(*TITLE), score)
 
 
 def _query(fields: RecordFields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:

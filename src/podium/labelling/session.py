@@ -11,7 +11,7 @@ from podium.labelling.active_time import MAX_SEGMENTS_PER_JUDGMENT, ActiveTime, 
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Answer, JudgedTopK, Judgment, Question
-from podium.labelling.strategies import StrategyRun
+from podium.labelling.strategies.strategy_run import StrategyRun
 from podium.labelling.tasks import GradeTask, Task
 
 Step = Question | JudgedTopK | GradeQuestion | Grades

@@ -8,7 +8,7 @@ ListMLE, and `rpc_mtl_model` the fitted model. Ordinal regression is in `podium.
 
 from podium.multitask.list_orders import Orders, draw_orders
 from podium.multitask.metric_learning import DistanceMetric, MetricKind, learn_metric
-from podium.multitask.multitask_listmle import Sublists, Tasks, TasksObjective, fit_tasks
+from podium.multitask.multitask_listmle import Tasks, TasksObjective, fit_tasks
 from podium.multitask.preference_degrees import Divider, Division
 from podium.multitask.rank_preserving_clustering import (
     Clusters,
@@ -18,6 +18,7 @@ from podium.multitask.rank_preserving_clustering import (
 )
 from podium.multitask.rpc_mtl import RPCMTL
 from podium.multitask.rpc_mtl_model import Combination, RPCMTLModel
+from podium.multitask.sublists import Sublists
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 

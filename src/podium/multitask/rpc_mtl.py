@@ -14,10 +14,11 @@ from podium.data import RankingData, shuffled_queries
 from podium.errors import UsageError
 from podium.multitask.list_orders import draw_orders
 from podium.multitask.metric_learning import DistanceMetric, MetricKind
-from podium.multitask.multitask_listmle import Solver, Sublists, TasksObjective, minimise
+from podium.multitask.multitask_listmle import Solver, TasksObjective, minimise
 from podium.multitask.preference_degrees import Divider, Division, check_kappas
 from podium.multitask.rank_preserving_clustering import Clusters
 from podium.multitask.rpc_mtl_model import Combination, RPCMTLModel, scale_or_one
+from podium.multitask.sublists import Sublists
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model

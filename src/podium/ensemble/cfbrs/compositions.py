@@ -214,7 +214,7 @@ class Compositions:
                 ends = (i - last >= self.min_block) & _draw_events(c[i], t[i], size, rng)
                 cut[ends, i] = True
                 last[ends] = i
-        return [_block_sizes(row) for row in cut]
+        return [tuple(np.diff(np.flatnonzero(row)).tolist()) for row in cut]
 
     def sample_stratified(
         self,
@@ -292,10 +292,6 @@ def _find_end(ways: Sequence[int], first: int, index: int) -> tuple[int, int]:
     """
     end = bisect_right(ways, index - ways[first], first, key=neg) - 1
     return end, index - (ways[first] - ways[end])
-
-
-def _block_sizes(cut: NDArray[np.bool_]) -> Composition:
-    return tuple(np.diff(np.flatnonzero(cut)).tolist())
 
 
 def _draw_events(ways: int, total: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -3,20 +3,3 @@
 Each algorithm is a generator of rounds. Its caller may look at every round, stop, or keep the best
 prefix.
 """
-
-from podium.rankers.boosted.adarank import AdaRank, adarank
-from podium.rankers.boosted.focused_boost import FocusedBoost, focused_boost
-from podium.rankers.boosted.rankboost import RankBoost, rankboost
-from podium.rankers.boosted.rounds import Round
-from podium.rankers.boosted.stumps import BinnedFeatures
-
-__all__ = [
-    "AdaRank",
-    "BinnedFeatures",
-    "FocusedBoost",
-    "RankBoost",
-    "Round",
-    "adarank",
-    "focused_boost",
-    "rankboost",
-]

@@ -59,7 +59,7 @@ def run_compare(options: CompareOptions) -> None:
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
     contestants = _with_categories(contestants, data)
-    n_folds = _n_folds(data, options.folds)
+    n_folds = len(data) if isinstance(data, list) else options.folds or 5
     with warnings_in_one_line(), _progress_display(list(contestants), n_folds, metrics[0]) as watch:
         try:
             report = compare_rankers(
@@ -172,10 +172,6 @@ def _read(options: CompareOptions) -> RankingData | list[Fold]:
             paths[0], missing=reader.missing, columns=reader.named_columns,
             tell_columns=reader.note_columns, progress=progress,
         )  # fmt: skip
-
-
-def _n_folds(data: RankingData | list[Fold], folds: int | None) -> int:
-    return len(data) if isinstance(data, list) else folds or 5
 
 
 def _data_name(paths: list[Path]) -> str:
