@@ -1,4 +1,4 @@
-"""Binding: a rule on a list, with the rows of the documents that it names."""
+"""Binding: find the rows of a list that a rule names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.postranking.work_budget import spend
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """Bind a rule to a list; with `Each` there is one bound rule for each value."""
     n = len(listing.docs)
-    # In an empty list no document has a field, which is no error of the rule.
+    # In an empty list no document has a field; this is not an error of the rule.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple([doc for doc in rule.named_docs if doc not in listing.row])
     if len(groups) == 1:
@@ -21,7 +21,7 @@ def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
 
 
 def text_for_numbers(rule: Rule, listing: Listing) -> str:
-    """Return a note on fields that a rule compares with numbers and that the list has only as text."""
+    """Return a note on fields that are text in the list but that a rule compares with numbers."""
     wheres = [selector for selector in rule.selectors if isinstance(selector, Where)]
     names = {name for where in wheres for name in read_condition(where.condition).numeric}
     notes = []
@@ -30,5 +30,5 @@ def text_for_numbers(rule: Rule, listing: Listing) -> str:
         spend(len(listing.docs))
         if values and all(isinstance(value, str) for value in values):
             documents = "1 document" if len(values) == 1 else f"{len(values):,} documents"
-            notes.append(f"; {name} is text in {documents}, and the rule compares it with a number")
+            notes.append(f"; {name} is text in {documents}, but the rule compares it with a number")
     return "".join(notes)
