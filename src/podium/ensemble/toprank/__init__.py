@@ -1,6 +1,6 @@
 """TopRank: supervised re-ranking of the head of a list by the votes of several rankers.
 
-`ranker` has the ranker, `voters` who votes and what a vote counts, `heads` the first t documents,
-`reranked_model` the fitted model and its file form, `head_explanation` why a head is ordered as it is.
-Supervised Kemeny, which joins the votes, is in `podium.aggregation`.
+`ranker` has the ranker, `voters` the voters and the weights of their votes, `heads` the first t
+documents, `reranked_model` the fitted model and its file form, and `head_explanation` the
+explanation of a head. Supervised Kemeny, which combines the votes, is in `podium.aggregation`.
 """
