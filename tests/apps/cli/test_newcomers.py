@@ -154,7 +154,11 @@ def shop(write):
         (("train", "svmrank", "data.csv", "-o", "x.podium"), 2, ["did you mean ranksvm?"]),
         (("evaluate", "data.csv", "x", "-m", "NDCG10"), 2, ["did you mean NDCG@10?"]),
         (("evaluate", "data.csv", "x", "-m", "ndcg_5"), 2, ["did you mean NDCG@5?"]),
-        (("predict", "data.csv", "m.podium"), 1, ["data.csv: ", "a model; it comes first"]),
+        (
+            ("predict", "data.csv", "m.podium"),
+            1,
+            ["data.csv: ", "put the model first, before the data"],
+        ),
         (("serve", "data.csv"), 1, ["data.csv: ", "podium train makes a model"]),
         (
             ("data", "info", "m.podium"),
