@@ -87,7 +87,7 @@ def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[
         raise ModelFileError(str(error)) from error
     except _DAMAGE_ERRORS as error:
         damage = ModelFileError(
-            f"{name} is not a podium model file, or it is truncated or damaged ({error})"
+            f"{name}: this is not a podium model file, or it is truncated or damaged ({error})"
         )
         raise damage if _begins_as_archive(path) else damage.advise(**_DATA_ADVICE) from error
 
