@@ -303,11 +303,11 @@ GOOD = {
         (json.dumps(GOOD | {"grades": {"x": 3.5, "y": 2}}), r"got 3\.5"),
         (json.dumps(GOOD | {"order": ["x"]}), "level of the order"),
         (json.dumps(GOOD | {"order": [[]]}), "level of the order"),
-        (json.dumps(GOOD | {"order": [["x"], ["w"]]}), "graded names, got 'w'"),
-        (json.dumps(GOOD | {"order": [["x"], ["y", "x"]]}), "each name once in the order, got 'x'"),
-        (json.dumps(GOOD | {"order": [["y"], ["x"]]}), r"'x' \(4\) below 'y' \(2\)"),
-        (json.dumps(GOOD | {"order": [["y"]]}), r"'x' \(4\) below 'y' \(2\)"),
-        (json.dumps(GOOD | {"id": "first"}), "each id once, got 'first' again"),
+        (json.dumps(GOOD | {"order": [["x"], ["w"]]}), "the order has 'w', which has no grade"),
+        (json.dumps(GOOD | {"order": [["x"], ["y", "x"]]}), "the order has 'x' twice"),
+        (json.dumps(GOOD | {"order": [["y"], ["x"]]}), r"'x' \(4\) is below 'y' \(2\)"),
+        (json.dumps(GOOD | {"order": [["y"]]}), r"'x' \(4\) is below 'y' \(2\)"),
+        (json.dumps(GOOD | {"id": "first"}), "the id 'first' occurs twice"),
     ],
 )  # fmt: skip
 def test_a_malformed_line_is_an_error_with_its_place(tmp_path, line, message):

@@ -151,8 +151,8 @@ def test_pictures_have_words_ids_of_their_own_and_colours_of_the_page(report):
     page = report.to_html()
     alts = re.findall(r'role="img" aria-label="([^"]+)"', page)
     assert len(alts) == page.count("<figure>") > 10
-    assert any("against beta from 0 to 1" in alt for alt in alts)
-    assert any("against C from 0.0001 to 1" in alt for alt in alts)
+    assert any("by beta from 0 to 1" in alt for alt in alts)
+    assert any("by C from 0.0001 to 1" in alt for alt in alts)
     assert any("better" in alt and "worse" in alt for alt in alts)
     assert any("mean weight over folds" in alt for alt in alts)
     assert any("mean importance over folds" in alt for alt in alts)
@@ -207,7 +207,7 @@ def test_no_value_is_no_failure():
     assert bad.split()[:3] == ["bad!", "failed", "failed"]
     assert "no value & \\textbf{0.0000}" in found.to_latex()
     page = found.to_html()
-    assert "no test query counts in NDCG(empty=&#39;skip&#39;)@5" in page
+    assert "NDCG(empty=&#39;skip&#39;)@5 has no value for any test query" in page
     assert '<td class="failed">no value</td>' in page
     assert "every cell failed" not in page
 

@@ -470,7 +470,7 @@ def test_short_lists_have_no_path():
 
 def test_a_picture_is_of_the_clusters_asked_for():
     data = make_opposed(20, 7, seed=0, n_features=3)
-    with pytest.raises(UsageError, match="n_clusters of rpc-mtl to be at most 7"):
+    with pytest.raises(UsageError, match="n_clusters of rpc-mtl must be at most 7"):
         cluster_figure("many", data, n_clusters=99)
     euclid = cluster_figure("Euclid's", data, distance=None)
     assert euclid.shares != cluster_figure("learned", data, kappa_1=1, kappa_2=4).shares

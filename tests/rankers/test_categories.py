@@ -216,7 +216,7 @@ def test_words_are_learned_on_the_training_queries(tmp_path):
 
 def test_a_feature_with_the_name_of_a_word_is_refused(tmp_path):
     data = shop(tmp_path, ROWS.replace("price", "brand=Acme"))
-    with pytest.raises(DataError, match=r"got 2 features 'brand=Acme': a word of a category"):
+    with pytest.raises(DataError, match=r"^2 features are named 'brand=Acme'.*a category"):
         trained(data)
     assert trained(shop(tmp_path, ROWS.replace("price", "brand=Zenith"))).n_features_in_ == 3
     assert trained(shop(tmp_path, ROWS.replace("price", "size=S"))).n_features_in_ == 3
@@ -266,7 +266,7 @@ def test_other_categories_than_in_training_are_refused(tmp_path):
         trained(plain).predict(data)
     order = {"brand": "onehot", "size": ["S", "M", "L", "XL"]}
     other = podium.read_table(table(tmp_path, ROWS.replace("Bolt,M", "Bolt,XL")), categories=order)
-    with pytest.raises(DataError, match=r"expected one of S, M, L as 'size'.* got 'XL'"):
+    with pytest.raises(DataError, match=r"trained with 'XL' as 'size'; expected one of S, M, L"):
         ranker.predict(other)
 
 
@@ -282,16 +282,16 @@ def test_numbers_without_words_are_refused(tmp_path):
         lambda: ranker.rank(data.X, 2, qid=qid),
         lambda: ranker.explain(nameless, "1"),
     ):
-        with pytest.raises(DataError, match=r"the categories 'brand', 'size', as in training, got"):
+        with pytest.raises(
+            DataError, match=r"categories 'brand', 'size', (as in training, got|but)"
+        ):
             act()
     plain = podium.read_table(table(tmp_path), ignore=["brand", "size"])
     assert len(trained(plain).predict(plain.X)) == 5
 
 
 def test_plain_rankers_refuse_categories(tmp_path):
-    with pytest.raises(
-        DataError, match=r"numbers for ranksvm, got the category 'brand'; Prepared\("
-    ):
+    with pytest.raises(DataError, match=r"^ranksvm needs .* 'brand' is a category; Prepared\("):
         RankSVM().fit(shop(tmp_path))
 
 

@@ -41,7 +41,7 @@ Results = Sequence[tuple[Task, JudgedTopK | Grades | None]]
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What an export wrote.
+    """The summary of an export.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def export(
     features: RankingData | None = None,
     unjudged: Unjudged = "drop",
 ) -> ExportSummary:
-    """Write the judged truth or the judgments of a store; the file appears whole or not at all.
+    """Write the judged truth or the judgments of a store to a file, all or nothing.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def export(
         assessor, time, and whether it was undone or repeated. ``"judgments"``: every judgment of a pair
         or a grade, also with the time of day and the version of the guidelines.
     format
-        ``"letor"`` (with features, in which top-k truth is labels), ``"qrels"``, ``"parquet"`` or
-        ``"csv"``; preferences and judgments go into the latter two.
+        ``"letor"`` (with features; top-k truth becomes labels), ``"qrels"``, ``"parquet"`` or
+        ``"csv"``; preferences and judgments take only the latter two.
     merge
         How to merge assessors, see `merge_top_k` and `merge_grades`; None for one row per assessor
         (Parquet and CSV). Settlements of admins count in merged truth only.
@@ -106,7 +106,7 @@ def export(
         See `JudgedTruth.join`; needed for letor, possible for parquet.
     """
     _check_arguments(what, format, merge, features)
-    # Results are read first: a session that ends in between then counts as not finished.
+    # Results are read first, so a session that ends in between counts as unfinished.
     finished = store.results()
     log = store.judgments(details=what == "judgments")
     results = [(task, finished.get(task.id)) for task in log.tasks]
@@ -163,13 +163,14 @@ def _check_arguments(
         raise UsageError(f"expected format parquet or csv for {what}, got {format}")
     if merge is None and not table:
         raise UsageError(
-            f"expected a way to merge assessors for {format}, which has one label per document, got none"
+            f"{format} has one label per document, so assessors must be merged; choose a way "
+            "with merge"
         )
     if format == "letor" and features is None:
-        raise UsageError("expected features for LETOR rows, got none; give ranking data with ids")
+        raise UsageError("LETOR rows need features; add ranking data with document ids as features")
     joins = format in ("letor", "parquet") and merge is not None and what not in _TABLES
     if features is not None and not joins:
-        raise UsageError("expected features only with merged labels as letor or parquet")
+        raise UsageError("features are only for merged labels in the formats letor and parquet")
 
 
 def _truth(
@@ -183,7 +184,7 @@ def _truth(
 ) -> JudgedTruth:
     if what == "grades":
         if not isinstance(merge, str):
-            raise UsageError(f"expected the name of a way to merge grades, got {merge!r}")
+            raise UsageError(f"expected the name of a method to merge grades, got {merge!r}")
         return grade_truth(results, merge, settlements)
     documents: dict[str, dict[str, None]] = {}
     for task, result in results:
@@ -194,7 +195,7 @@ def _truth(
 
 
 def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -> Columns:
-    """Return the columns of every assessor's own truth, one assessor after the other."""
+    """Return the columns of the truth of each assessor, one assessor after another."""
     columns: Columns = {}
     ordered = sorted(results, key=lambda result: result[0].assessor)
     for assessor, group in groupby(ordered, key=lambda result: result[0].assessor):
@@ -208,7 +209,7 @@ def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -
         for name, values in assessor_columns.items():
             columns.setdefault(name, []).extend(values)
     if not columns:
-        raise EmptyDataError("expected a finished query, got none")
+        raise EmptyDataError("no query is finished; expected at least one")
     return columns
 
 
@@ -248,7 +249,7 @@ def preference_columns(log: JudgmentLog) -> Columns:
 def judgment_columns(log: JudgmentLog) -> Columns:
     """Return columns of every judgment, pairs and grades, with the version of the guidelines.
 
-    ``b`` is empty and ``answer`` the name of the grade where one document was graded.
+    For a grade, ``b`` is empty and ``answer`` is the name of the grade.
     """
     columns = _pair_columns(log, np.arange(len(log.task)))
     columns |= {

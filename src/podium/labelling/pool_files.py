@@ -65,8 +65,8 @@ def read_pool(path: Path_) -> Pool:
                 before = first.setdefault((query.id, document.id), line)
                 if before != line:
                     raise MalformedLineError(
-                        f"expected each document once per query, got {document.id!r:.60} of query "
-                        f"{query.id!r:.60} as in line {before}",
+                        f"query {query.id!r:.60} has document {document.id!r:.60} already in "
+                        f"line {before}; expected each document once",
                         path=name,
                         line=line,
                     )
@@ -77,7 +77,7 @@ def read_pool(path: Path_) -> Pool:
         return replace(pool, ignored=tuple(ignored))
     except EmptyDataError:
         raise EmptyDataError(
-            "expected at least one document, got an empty file", path=name
+            "the file is empty; expected at least one document", path=name
         ) from None
     except DataError as error:
         raise error if error.path else DataError(str(error), path=name) from None
@@ -96,8 +96,9 @@ def read_trec_pool(
         JSONL, CSV or TSV with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
         ``html``, ``image``; only documents of the run are kept.
     queries
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``) and
-        ``description``; TSV may have no header: ``id`` and ``text``. Without it a query's text is its id.
+        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``)
+        and ``description``; TSV may have no header: ``id`` and ``text``. Without it, the text of a
+        query is its id.
     depth
         The number of documents per query; None for all.
     """
@@ -117,13 +118,13 @@ def read_trec_pool(
         for doc, _ in docs:
             if doc not in by_id:
                 raise DataError(
-                    f"expected every document of the run, got none with id {doc!r:.60} "
-                    f"(query {qid!r:.60})",
+                    f"the file has no document {doc!r:.60} (query {qid!r:.60}); expected "
+                    "every document of the run",
                     path=os.fspath(documents),
                 )
         if queries is not None and qid not in texts:
             raise DataError(
-                f"expected every query of the run, got none with id {qid!r:.60}",
+                f"the file has no query {qid!r:.60}; expected every query of the run",
                 path=os.fspath(queries),
             )
     return Pool(
@@ -140,7 +141,7 @@ def read_trec_pool(
 
 
 def write_pool(pool: Pool, path: Path_) -> None:
-    """Write a pool as JSONL, one query per line; it reads back equal."""
+    """Write a pool as JSONL, one query per line; reading it gives an equal pool."""
     with atomic_writer(path) as write:
         for line in pool_lines(pool):
             write(line.encode())
@@ -154,8 +155,8 @@ def read_records(path: str) -> Iterator[tuple[int, Record]]:
     if ending in (".csv", ".tsv"):
         return _table_records(path, "," if ending == ".csv" else "\t")
     raise UsageError(
-        f"expected a file that ends in .jsonl, .csv or .tsv ({', '.join(COMPRESSIONS)} after it or not), "
-        f"got {path}"
+        "expected a file name that ends in .jsonl, .csv or .tsv (optionally with "
+        f"{', '.join(COMPRESSIONS)}), got {path}"
     )
 
 
@@ -188,7 +189,9 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
             header = [name.strip() for name in row]
             if (twice := first_repeated(map(plain_name, header))) is not None:
                 raise MalformedLineError(
-                    f"expected each column once, got {twice!r:.60} twice", path=path, line=number
+                    f"the column {twice!r:.60} occurs twice; expected each column once",
+                    path=path,
+                    line=number,
                 )
             continue
         if len(row) != len(header):
@@ -202,7 +205,7 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
 
 def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and fields of each row that is not empty."""
-    # In TSV quotes are text: files of queries are written so.
+    # In TSV, quotes are part of the text, as usual in files of queries.
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     rows = csv.reader(text_lines(path), delimiter=delimiter, strict=True, quoting=quoting)
     limit = csv.field_size_limit()
@@ -248,7 +251,7 @@ def _read_by_id(path: Path_, ids: set[str], ignored: dict[str, None]) -> dict[st
         if doc not in ids:
             return None
         if doc in by_id:
-            raise DataError(f"expected each document once, got {doc!r:.60} again")
+            raise DataError(f"document {doc!r:.60} occurs twice; expected each document once")
         document = read_document(fields, doc)
         ignored.update(dict.fromkeys(fields.unread))
         return document
@@ -268,7 +271,7 @@ def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str,
         fields = RecordFields(record)
         query = read_query(fields)
         if query[0] in texts:
-            raise DataError(f"expected each query once, got {query[0]!r:.60} again")
+            raise DataError(f"query {query[0]!r:.60} occurs twice; expected each query once")
         ignored.update(dict.fromkeys(fields.unread))
         return query
 

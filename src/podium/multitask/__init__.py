@@ -1,4 +1,4 @@
-"""RPC-MTL, lists with a common structure: clusters of objects that keep ranks, and a task for each.
+"""RPC-MTL for lists with a common structure: rank-preserving clusters of objects, and one task each.
 
 `rpc_mtl` has the ranker, `metric_learning` and `metric_solver` the metric, `rank_preserving_clustering`
 the clusters (pLocalsearch), `preference_degrees` the degrees of preference, `multitask_listmle` multi-task
@@ -23,7 +23,7 @@ from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 RANKERS: dict[str, type[Ranker]] = {"rpc-mtl": RPCMTL}
-"""The rankers of this room by name; ``podium.RANKERS`` has every room's."""
+"""The rankers of this room by name; ``podium.RANKERS`` has those of all rooms."""
 
 MODELS: dict[str, type[Model]] = {"combined": RPCMTLModel}
 """The kinds of model of this room, for model files."""

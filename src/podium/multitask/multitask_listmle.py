@@ -1,4 +1,4 @@
-"""Multi-task ListMLE: one linear ranking function per cluster, all of them near their mean."""
+"""Multi-task ListMLE: one linear ranking function per cluster, pulled towards their mean."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from podium.optim.linear_problem import check_finite, norm2
 from podium.typing import Floats, Rows
 
 Each = Callable[[int, Floats, float], None]
-"""Called once per iteration with its number, W and the objective."""
+"""A function that is called once per iteration with its number, W and the objective."""
 
 Solver = Literal["lbfgs", "sgd"]
 
 LISTS_PER_STEP = 16
-"""Lists of a stochastic step."""
+"""The number of lists of a stochastic step."""
 DEFAULT_TOL: dict[Solver, float] = {"lbfgs": 1e-6, "sgd": 1e-5}
 
 
@@ -115,11 +115,12 @@ def fit_tasks(
         Psi(W) = 1/N sum_i sum_k -log P(sublist k of list i | w_k)
                  + lambda sum_k |w_k - mean w|^2 + l2/2 sum_k |w_k|^2
 
-    A list is cut where its cluster changes. P is the Plackett-Luce likelihood of a sublist's order; a
-    sublist of one object says nothing. Psi is convex. L-BFGS minimises it in all of W at once, with
-    the mean as a function of W; alternating as in (11) leads to the same minimum. With one cluster Psi
-    is ListMLE's objective. ``solver="sgd"`` is the paper's: stochastic steps over the lists in a random
-    order, with a constant mean w during a pass. Adam scales the steps, and they shrink from pass to pass.
+    A list is cut where its cluster changes. P is the Plackett-Luce likelihood of a sublist's order;
+    a sublist of one object adds nothing. Psi is convex. L-BFGS minimises it over all of W at once,
+    with the mean as a function of W; alternating as in (11) leads to the same minimum. With one
+    cluster, Psi is the objective of ListMLE. ``solver="sgd"`` is that of the paper: stochastic
+    steps over the lists in a random order, with a constant mean w during a pass. Adam scales the
+    steps, which shrink from pass to pass.
 
     Parameters
     ----------
@@ -132,24 +133,24 @@ def fit_tasks(
     n_clusters
         K; a cluster may be empty.
     lam
-        How strongly the w_k are pulled to their mean.
+        How strongly the w_k are pulled towards their mean.
     l2
-        A small penalty; without it w grows without bound if some w orders all sublists.
+        A small penalty; without it, w grows without bound if a w orders all sublists correctly.
     solver
         "lbfgs" or "sgd".
     weight
-        What each list counts; None: 1.
+        The weight of each list; None: 1.
     labels
-        One per row of X. A list or sublist whose labels are all equal then says nothing.
+        One label per row of X. A list or sublist with equal labels then adds nothing.
     start
         The first W; None: 0.
     tol
         L-BFGS: the gradient at the end, relative to the one at 0 (1e-6). SGD: the relative change of
         Psi by the last pass (1e-5).
     max_iter
-        The largest number of iterations of L-BFGS, or of passes.
+        The maximum number of L-BFGS iterations, or of passes.
     learning_rate, seed
-        Of the stochastic steps.
+        The learning rate and the seed of the stochastic steps.
     each
         Called once per iteration.
 
@@ -226,7 +227,8 @@ def _minimise_by_lbfgs(
         value, gradient = objective(w.reshape(shape))
         return value, gradient.ravel()
 
-    # Features that say nothing leave rounding only as the slope at 0, and L-BFGS must not chase it.
+    # If the features have no information, the slope at 0 is only rounding, which L-BFGS must not
+    # follow.
     rounding = 1e-9 * float(np.abs(objective.sublists.X).max(initial=0.0))
     steepest = max(float(np.abs(objective(np.zeros(shape))[1]).max()), rounding)
     minimum = lbfgs(
@@ -264,7 +266,8 @@ def _minimise_by_sgd(
     return (
         W,
         change <= tol,
-        f"the last pass changed the objective by {change:.1e} of it, wanted {tol:.1e}",
+        f"the last pass changed the objective by a share of {change:.1e}, above the requested "
+        f"{tol:.1e}",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SmallGradient:
-    """Stop if the gradient is small against the first one: |g| <= tol |g_0|.
+    """Stop if the gradient is small relative to the first one: |g| <= tol |g_0|.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class SmallGradient:
 
 @dataclass
 class Patience:
-    """Stop if a value to maximise has not risen for so many steps.
+    """Stop if a value to maximise has not risen for a number of steps.
 
     Examples
     --------

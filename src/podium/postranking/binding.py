@@ -1,4 +1,4 @@
-"""Binding: a rule on a list, with the rows of the documents that it names."""
+"""Binding: find the rows of a list that a rule names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.postranking.work_budget import spend
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """Bind a rule to a list; with `Each` there is one bound rule for each value."""
     n = len(listing.docs)
-    # In an empty list no document has a field, which is no error of the rule.
+    # In an empty list no document has a field; this is not an error of the rule.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple([doc for doc in rule.named_docs if doc not in listing.row])
     if len(groups) == 1:

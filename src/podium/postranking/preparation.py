@@ -23,16 +23,17 @@ from podium.postranking.settings import MissingDocuments, Settings
 from podium.typing import Floats
 
 ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
-"""How many documents are shown, and the constraints of each hard rule on them, by its number."""
+"""The number of visible documents, and the constraints of each hard rule on them, by its number."""
 MAX_CACHED_HIDES = 2
-"""Sets of hiding rules whose constraints are kept: the search for a conflict asks for the same ones again."""
+"""The number of sets of hiding rules whose constraints are cached, for the search for a conflict."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedList:
-    """A list and its rules, bound to rows; rules are known by their numbers in `rules`.
+    """A list and its rules, bound to rows; a rule is identified by its number in `rules`.
 
-    `bound_rules` are the rules that act. With `Each` a rule is bound several times under its number.
+    `bound_rules` are the rules that act. A rule with `Each` is bound several times with the same
+    number.
     """
 
     listing: Listing
@@ -44,11 +45,11 @@ class PreparedList:
     idle_rules: tuple[NumberedRule, ...] = ()
     """Rules that name too few documents of the list to act."""
     yielded: frozenset[int] = frozenset()
-    """Numbers of the hard rules that gave way to others and are taken as soft."""
+    """The numbers of the hard rules that gave way to others and count as soft."""
     undecided: frozenset[int] = frozenset()
-    """Those of them that gave way because the search reached its limit."""
+    """The numbers of the rules that gave way because the search reached its limit."""
     yielded_to: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each rule that gave way, the rules that it clashes with; none if the search did not end."""
+    """For each rule that gave way, the rules that it conflicts with; none if the search reached its limit."""
     _constraints: dict[frozenset[int], ShownConstraints] = field(
         init=False, default_factory=dict, repr=False
     )
@@ -87,7 +88,7 @@ class PreparedList:
         )
 
     def places(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the place of every row if those shown are in this order; hidden rows stand after n."""
+        """Return the place of every row if the visible rows are in this order; hidden rows come after n."""
         place = np.empty(len(self.listing.docs), dtype=np.int64)
         place[self.shown_rows[order]] = np.arange(1, len(self.shown_rows) + 1)
         if len(self.hidden_rows):
@@ -96,12 +97,12 @@ class PreparedList:
 
     @cached_property
     def hard_rules(self) -> tuple[NumberedRule, ...]:
-        """The hard rules, with rows of the whole list, hidden documents included."""
+        """The hard rules, with rows of the whole list, including hidden documents."""
         return tuple(pair for pair in self.bound_rules if self.is_hard(pair[0]))
 
     @cached_property
     def soft_rules(self) -> tuple[NumberedRule, ...]:
-        """The soft rules, with rows of the whole list, hidden documents included."""
+        """The soft rules, with rows of the whole list, including hidden documents."""
         return tuple(pair for pair in self.bound_rules if not self.is_hard(pair[0]))
 
     def rules_on(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
@@ -121,7 +122,7 @@ class PreparedList:
         )
 
     def constraints(self, numbers: Collection[int]) -> tuple[int, list[Constraint]]:
-        """Return how many documents these hard rules show, and the constraints on their places."""
+        """Return the number of visible documents under these hard rules, and the constraints on them."""
         if not numbers:
             return len(self.listing.docs), []
         hides = frozenset(n for n in numbers if isinstance(self.rules[n], Hide))
@@ -129,7 +130,7 @@ class PreparedList:
         return n_shown, [c for n in sorted(numbers) for c in by_rule.get(n, ())]
 
     def constraints_by_rule(self, hides: frozenset[int]) -> ShownConstraints:
-        """Return how many documents these rules leave, and the constraints of all hard rules on them."""
+        """Return the number of visible documents under these rules, and the constraints of all hard rules."""
         if hides not in self._constraints:
             rows = self.visible_rows(hides)
             by_rule: dict[int, list[Constraint]] = {}
@@ -142,7 +143,7 @@ class PreparedList:
         return self._constraints[hides]
 
     def problem(self, settings: Settings) -> PostRankingProblem:
-        """Return the documents shown and the soft rules, as methods take them."""
+        """Return the visible documents and the soft rules as a problem for methods."""
         listing, scores = self.listing, self.scores
         if len(self.shown_rows) < len(listing.docs):
             listing = listing.take(self.shown_rows.tolist())
@@ -168,7 +169,7 @@ def prepare(
     today: datetime.date,
     fields: Catalogue | None = None,
 ) -> PreparedList:
-    """Read a list and bind the rules that are on to it."""
+    """Read a list and bind the active rules to it."""
     listing, model = read_list(docs, scores, fields)
     if query is not None and not isinstance(query, str):
         raise UsageError(f"expected the text of a query, got {query!r}")
@@ -184,11 +185,13 @@ def prepare_listing(
     settings: Settings,
     off: Mapping[int, str] | None = None,
 ) -> PreparedList:
-    """Bind rules to a list; `off` has the reasons of those that are off, by number."""
+    """Bind rules to a list; `off` has the reason why a rule is off, by its number."""
     if settings.base == "margin" and scores is None:
-        raise UsageError("expected scores for base='margin', got none")
+        raise UsageError(
+            "base='margin' needs the model's scores; use scores=..., or base='uniform'"
+        )
     notes, active, idle = dict(off or {}), [], []
-    # In an empty list every document is absent, which is no error of a rule.
+    # In an empty list every document is absent; this is not an error of a rule.
     missing: MissingDocuments = settings.missing if listing.docs else "report"
     for number, rule in enumerate(rules):
         if number in notes:
@@ -201,7 +204,7 @@ def prepare_listing(
         reasons = [rule.reason_idle(bound_rule) for bound_rule in bound_rules]
         if all(reasons):
             notes[number] = reasons[0]
-        # Hard rules that change nothing still say that their documents are not hidden.
+        # Hard rules that change nothing still require that their documents are not hidden.
         active += [
             (number, bound_rule)
             for bound_rule, reason in zip(bound_rules, reasons, strict=True)
@@ -213,7 +216,7 @@ def prepare_listing(
 def _bind_present(
     rule: Rule, listing: Listing, missing: MissingDocuments
 ) -> tuple[list[BoundRule], list[BoundRule], str]:
-    """Return a rule bound to enough documents to act, bound to too few, and why it does not act."""
+    """Return a rule bound to enough documents to act, a rule bound to too few, and why it does not act."""
     try:
         bound_rules = bind(rule, listing)
     except UnknownNameError as error:
@@ -223,9 +226,11 @@ def _bind_present(
     absent = bound_rules[0].absent if bound_rules else ()
     if absent and missing == "error":
         raise DataError(
-            f"expected documents of the list in {rule}, got {listing.describe_absent(absent[0], hints=True)}"
+            f"{rule} names a document that is not in the list: "
+            f"{listing.describe_absent(absent[0], hints=True)}"
         )
-    # A hard rule that needs more documents than there are cannot hold: an error, or left out with a note.
+    # A hard rule that needs more documents than the list has cannot hold: raise, or leave it out
+    # with a note.
     lacking = [rule.hard and rule.lacks_documents(bound_rule) for bound_rule in bound_rules]
     if not any(lacking) and all(all(bound_rule.parts) for bound_rule in bound_rules):
         return bound_rules, [], "" if bound_rules else "names nothing in the list"
@@ -245,4 +250,4 @@ def _bind_present(
     )
     names = ", ".join(map(listing.describe_absent, absent[:3]))
     notes = "".join(f"; {note}" for note in type_notes(rule, FieldTypes(listing.fields or ())))
-    return [], idle, f"{few} in the list" + (names and f": {names}") + notes
+    return [], idle, f"{few} in the list" + (names and f"; absent: {names}") + notes

@@ -1,4 +1,4 @@
-"""The check of rules before they serve: unknown names, conflicts, rules without effect."""
+"""The check of rules before they are used: unknown names, conflicts, rules without effect."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def examine_rules(
     limit: int = SEARCH_LIMIT,
     progress: TrialProgress = lambda done, total: None,
 ) -> tuple[Finding, ...]:
-    """Return everything that is wrong with rules, or looks wrong.
+    """Return everything in rules that is wrong or looks wrong.
 
-    Errors are documents and fields that `fields` does not have, and hard rules that cannot hold together
-    on any list with their documents, unless one of them has the lowest priority. Warnings are hard rules
-    of which one gives way, rules that never act, soft rules that contradict each other, equal rules,
+    Errors are documents and fields that `fields` does not have, and hard rules that contradict each
+    other on every list with their documents, unless one of them has the lowest priority. Warnings are hard
+    rules of which one gives way, rules that never act, soft rules that contradict each other, equal rules,
     fields that are compared with another type than they have, and pinned documents that another rule hides.
 
     Parameters
@@ -52,13 +52,13 @@ def examine_rules(
     rules
         The rules, as `read_rules` returns them.
     run, queries, fields
-        The lists that the rules are for, with queries and fields as in `postrank_batch`.
+        The lists for which the rules are meant, with queries and fields as in `postrank_batch`.
     today
         The day for rules with dates; rules that start later are also tried on their first days.
     limit
-        Steps of the search for an order under hard rules before it is undecided.
+        The maximum number of steps of the search for an order under hard rules.
     progress
-        Called with the number of lists and queries that are done, and of all.
+        Called with the number of finished lists and queries, and with the total.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterato
                 yield Finding(
                     "warning",
                     (number,),
-                    "chooses by fields, and no fields are given to check it by",
+                    "selects by fields, but no fields are given",
                 )
         return
     names, types = (
@@ -133,6 +133,6 @@ def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterato
 
 
 def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:
-    """Return today and the days on which more rules start."""
+    """Return today and the later days on which rules start."""
     later = {rule.starts for rule in rules if rule.starts is not None and rule.starts > day}
     return [day, *sorted(later)]

@@ -1,6 +1,6 @@
-"""The work budget of a call: how many steps it may take, and until when. Long loops check it.
+"""The work budget of a call: its maximum number of steps and its deadline. Long loops check it.
 
-Without bounds, as in a program of the user, nothing is counted.
+Without bounds, as in a user's program, nothing is counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import monotonic
 from podium.errors import DeadlineError, WorkLimitError
 
 SEARCH_SHARE = 0.5
-"""The part of the time after which a search for an order ends undecided, or rules give way."""
+"""The share of the time after which a search for an order ends undecided, or rules give way."""
 
 
 @dataclass
@@ -34,9 +34,9 @@ _budget: ContextVar[WorkBudget] = ContextVar("podium_work", default=WorkBudget()
 
 @contextmanager
 def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
-    """Raise a `DeadlineError` in this context so many seconds after its start.
+    """Raise a `DeadlineError` in this context after this many seconds.
 
-    The start is a moment of `time.monotonic`; without one it is now.
+    The start is a moment of `time.monotonic`; the default is now.
     """
     now = monotonic()
     end = (now if start is None else start) + seconds
@@ -51,7 +51,7 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def bounded_steps(steps: int) -> Iterator[None]:
-    """Raise a `WorkLimitError` in this context after so many steps of some tenths of a microsecond.
+    """Raise a `WorkLimitError` in this context after this many steps of some tenths of a microsecond.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def bounded_steps(steps: int) -> Iterator[None]:
     ...     spend(11)
     Traceback (most recent call last):
         ...
-    podium.errors.WorkLimitError: expected rules that need at most 10 steps on this list, got more
+    podium.errors.WorkLimitError: the rules need more than the allowed 10 steps on this list
     """
     token = _budget.set(replace(_budget.get(), steps=steps, most=steps))
     try:
@@ -74,7 +74,7 @@ def spend(steps: int) -> None:
     budget.steps -= steps
     if budget.steps < 0:
         raise WorkLimitError(
-            f"expected rules that need at most {budget.most:,} steps on this list, got more"
+            f"the rules need more than the allowed {budget.most:,} steps on this list"
         )
     check_time(budget)
 
@@ -83,14 +83,14 @@ def check_time(budget: WorkBudget | None = None) -> None:
     """Raise `DeadlineError` if the time is over."""
     budget = budget or _budget.get()
     if monotonic() > budget.end:
-        raise DeadlineError(f"this request takes longer than the {budget.seconds:g} seconds it may")
+        raise DeadlineError(f"the request exceeded the limit of {budget.seconds:g} seconds")
 
 
 def seconds_left() -> float:
-    """Return the time that is left."""
+    """Return the remaining time."""
     return max(_budget.get().end - monotonic(), 0.0)
 
 
 def search_seconds() -> float:
-    """Return the time that is left to searches for an order."""
+    """Return the remaining time for searches for an order."""
     return max(_budget.get().search_end - monotonic(), 0.0)

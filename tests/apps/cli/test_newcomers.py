@@ -272,7 +272,11 @@ def shop(write):
         (("train", "svmrank", "data.csv", "-o", "x.podium"), 2, ["did you mean ranksvm?"]),
         (("evaluate", "data.csv", "x", "-m", "NDCG10"), 2, ["did you mean NDCG@10?"]),
         (("evaluate", "data.csv", "x", "-m", "ndcg_5"), 2, ["did you mean NDCG@5?"]),
-        (("predict", "data.csv", "m.podium"), 1, ["data.csv: ", "a model; it comes first"]),
+        (
+            ("predict", "data.csv", "m.podium"),
+            1,
+            ["data.csv: ", "put the model first, before the data"],
+        ),
         (("serve", "data.csv"), 1, ["data.csv: ", "podium train makes a model"]),
         (
             ("data", "info", "m.podium"),
@@ -442,7 +446,7 @@ def test_exports_advise_in_words_of_the_command_line(shop, options, python, comm
 def test_values_beyond_scaling_are_named(shop, scale):
     shop("huge.csv", DATA.replace("a,1,2", "a,1,1e308").replace("b,0,1", "b,0,-1e308"))
     line = error_of("train", "regression", "huge.csv", "--scale", scale, "-o", "h.podium", code=1)
-    assert "got -1e+308 to 1e+308 in feature 'price'" in line
+    assert "the values of feature 'price' are too large to scale (-1e+308 to 1e+308)" in line
     assert line.endswith("clip the feature, as in --clip price=0:1000000")
 
 
@@ -520,7 +524,8 @@ def test_help_has_no_emoji():
 def test_missing_values_are_filled_in_by_an_option(write):
     write("gaps.csv", "qid,docid,label,price\n1,a,1,\n1,b,0,1\n")
     command = ["train", "ranksvm", "gaps.csv", "--missing", "nan", "-o", "m.podium"]
-    assert "got missing ones (NaN); train with --impute median; lambdamart" in error_of(
-        *command, code=1
+    assert (
+        "missing values (NaN), which ranksvm does not take; train with --impute median"
+        in error_of(*command, code=1)
     )
     run(*command, "--impute", "median")

@@ -1,4 +1,4 @@
-"""The problem that methods solve: one list with its soft rules in, a score for each document out."""
+"""The problem that methods solve: from one list and its soft rules to one score per document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.typing import Floats
 Base = Literal["uniform", "margin"]
 
 SCORE_DIGITS = 8
-"""Digits to which scores are compared; documents that differ by less keep the original order."""
+"""Scores are compared to this many digits; documents that differ by less keep the original order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Solution:
 
 
 class Method(ABC):
-    """A method: the original order and soft rules in, scores out. Hard rules then restrict the places."""
+    """A method turns the original order and soft rules into scores. Hard rules then restrict the places."""
 
     name: ClassVar[str]
 
@@ -61,12 +61,12 @@ class Method(ABC):
         """Return the scores of every list."""
 
     def takes(self, rule: Rule) -> bool:
-        """Whether the method can follow this rule as a soft one."""
+        """Whether the method accepts this rule as a soft rule."""
         return True
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; truth values are not."""
+    """Whether a value is a real number; Booleans are not."""
     numbers = int | float | np.integer | np.floating
     return isinstance(value, numbers) and not isinstance(value, bool)
 
@@ -82,7 +82,7 @@ def to_floats(values: object, subject: str) -> Floats:
 
 
 def descending(order: Sequence[int]) -> Floats:
-    """Return scores n, n - 1, ..., 1 for rows best first, for methods that give an order only.
+    """Return scores n, n - 1, ..., 1 for rows best first, for methods that return only an order.
 
     Examples
     --------
