@@ -17,7 +17,9 @@ def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]
     if kind == "missing" and is_label:
         return _LABEL_ADVICE, _LABEL_ADVICE
     if kind == "missing":
-        return "missing='nan' keeps it as NaN", "--missing nan keeps it as a missing value"
+        return "missing='nan' keeps it as NaN", (
+            "--missing nan keeps it as a missing value; podium train --impute median fills it in"
+        )
     if kind == "nonfinite":
         return "", ""
     if kind == "malformed" and got.startswith('"'):

@@ -54,8 +54,10 @@ class Listing:
         fields = self.fields
         if fields is None:
             raise UsageError(
-                f"expected documents with fields for a rule on {name!r}, got ids alone; give records "
-                "with an 'id', or fields="
+                f"expected documents with fields for a rule on {name!r}, got ids alone"
+            ).advise(
+                python="give records with an 'id', or fields=",
+                command_line="give a file with the fields of documents: --docs FILE",
             )
         spend(len(fields))
         if not any(name in values for values in fields):

@@ -138,6 +138,9 @@ class LambdaMART(Ranker):
             raise DataError(
                 f"expected data a tree can split, got none for {self.name}: every leaf needs "
                 f"{self.min_leaf} documents (min_leaf) of {len(train)}"
+            ).advise(
+                python="use a smaller min_leaf, as in min_leaf=1, or more data",
+                command_line="use a smaller one, as in --set min_leaf=1, or more data",
             )
         return FitResult(monitor.model)
 

@@ -282,9 +282,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Raise if nothing can be learned from the data."""
         self._check_features(data)
         if not contrasting_queries(data).any():
+            is_alone = data.n_queries == len(data)
             raise DataError(
                 f"expected at least one query with documents of different labels to train "
-                f"{self.name}, got one label only in each of {data.n_queries} queries"
+                f"{self.name}, got one {'document' if is_alone else 'label'} only in each of "
+                f"{data.n_queries} queries"
+            ).advise(
+                python="name another column of queries, with query=..." * is_alone,
+                command_line="is the column of queries right? --query names another one" * is_alone,
             )
 
     def _check_features(self, data: RankingData) -> None:

@@ -39,6 +39,8 @@ _QUOTED_OR_SPACE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|
 _PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 """Types whose equal values have equal hashes."""
 _SINGLE_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
+_FOREIGN_OPERATORS = {"<>": "!=", "&&": "and", "||": "or", "===": "=="}
+"""Operators of other languages, and what a condition has instead."""
 _WARNINGS_LOCK = Lock()  # filters are the process's, and conditions may be read in threads
 
 
@@ -111,6 +113,9 @@ class _ConditionParser:
             reason = error.msg if isinstance(error, SyntaxError) else "not read"
             if _SINGLE_EQUALS.search(self.source):
                 reason = "write == to compare"
+            for foreign, own in _FOREIGN_OPERATORS.items():
+                if foreign in _QUOTED_OR_SPACE.sub(" ", self.text):
+                    reason = f"write {own} instead of {foreign}"
             raise UsageError(
                 'expected a condition such as brand == "acme" and price < 10 (names that are not '
                 f"one word stand in backquotes), got {self.preview()} ({reason.split('. ')[0]})"
