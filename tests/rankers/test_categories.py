@@ -433,6 +433,16 @@ def test_a_plain_ranker_refuses_categories():
             ranker.fit(frame, [1, 0, 1, 0], qid=[1, 1, 2, 2])
 
 
+def test_frames_of_numbers_as_objects_or_text_are_numbers_as_before():
+    plain = pd.DataFrame({"price": [1.0, 2.0, 3.5, 4.0]})
+    y, qid = [1, 0, 1, 0], [1, 1, 2, 2]
+    expected = podium.Regression().fit(plain, y, qid=qid).predict(plain)
+    for frame in (plain.astype(object), plain.astype(str)):
+        assert (
+            podium.Regression().fit(frame, y, qid=qid).predict(plain).tolist() == expected.tolist()
+        )
+
+
 def test_undeclared_words_of_a_frame_say_how_to_declare_them():
     frame = pd.DataFrame({"price": [1.0, 2.0], "brand": ["a", "b"]})
     with pytest.raises(DataError, match=r"got other columns: brand; declare words by their type, as in "

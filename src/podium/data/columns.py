@@ -154,6 +154,9 @@ class Columns:
         if not features:
             raise DataError(
                 f"expected feature columns, got none beside {', '.join(names)}", path=path
+            ).advise(
+                python="name them with features=[...], or columns of words with categories=[...]",
+                command_line="name them with --features, or columns of words with --categories",
             )
         guesses = (
             *chosen.guesses,
@@ -292,7 +295,10 @@ def read_columns(path: Path_) -> Columns:
             "expected YAML, got something else", path=name, line=line
         ) from None
     if not isinstance(record, dict):
-        raise DataError("expected fields such as 'query: search_id', got none", path=name)
+        raise DataError("expected fields such as 'query: search_id', got none", path=name).advise(
+            python="podium.data.write_columns writes such a file",
+            command_line="podium data info DATA --write-columns columns.yaml writes such a file",
+        )
     values = {str(key): _field_value(str(key), value, name) for key, value in record.items()}
     try:
         return Columns(**values)

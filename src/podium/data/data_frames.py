@@ -122,8 +122,8 @@ def encode_frame(
     types = dict(table.schema)
     words = [c for c, t in types.items() if not (t.is_numeric() or t == nw.Boolean)]
     forms = dict(declared or {}) or {c: form for c in words if (form := _type_form(types[c]))}
-    undeclared = [column for column in words if column not in forms]
-    if not words and not declared:
+    undeclared = [c for c in words if c not in forms and not _spells_numbers(table[c])]
+    if not undeclared and not forms:
         return None
     if undeclared:
         raise DataError(
@@ -156,6 +156,15 @@ def holds_words(frame: Any, categories: Mapping[str, Category]) -> bool:
         {category_word(value) for value in table[name].to_list()} & {None, *categories[name].words}
         for name in numeric
     )
+
+
+def _spells_numbers(column: Any) -> bool:
+    """Whether a column of another type holds numbers, as Python's objects or as text."""
+    try:
+        column.to_numpy().astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not column.dtype.is_temporal()
 
 
 def _type_form(dtype: Any) -> CategoryForm | None:

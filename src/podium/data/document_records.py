@@ -17,6 +17,8 @@ from podium.errors import DataError, EmptyDataError, MalformedLineError
 from podium.typing import Path_
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+FIELD_SEPARATORS = ",;|\t"
+"""What may stand between the fields of a .csv file; the most frequent one of the first line does."""
 Records = dict[str, dict[str, Any]]
 
 
@@ -77,7 +79,7 @@ def _is_json(name: str) -> bool:
 def _read_text(name: str) -> str:
     data = b"".join(block.tobytes() for block in read_blocks(name))
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise no_utf8(data[error.start], name, line) from None
@@ -122,10 +124,11 @@ def _two_records(
 
 def _read_table(name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
     """Return the column of ids of a table, and its records with their lines."""
+    text = _read_text(name)
+    first_line = text.partition("\n")[0]
     tabs = stem(name).endswith(".tsv")
-    reader = csv.reader(
-        io.StringIO(_read_text(name), newline=""), delimiter="\t" if tabs else ",", strict=True
-    )
+    delimiter = "\t" if tabs else max(FIELD_SEPARATORS, key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, None)
     except csv.Error as error:

@@ -241,7 +241,7 @@ def _unknown_grade(word: str, columns: Columns, path: str | None, line: int | No
     return DataError(
         f"expected one of the grades {grades}, got {word!r:.80}",
         path=path, line=line, column=columns.label,
-    )  # fmt: skip
+    ).advise(python="add it to grades=", command_line="add it to --grades")  # fmt: skip
 
 
 def _from_frame(

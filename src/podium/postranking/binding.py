@@ -12,7 +12,7 @@ from podium.postranking.listing import Listing
 from podium.postranking.rules.field_conditions import Fields, cut_text, read_condition
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
-from podium.postranking.work_budget import spend
+from podium.postranking.work_budget import check_time
 
 
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
@@ -36,7 +36,7 @@ class FieldTypes:
     def count(self, name: str) -> Counter[type]:
         """Return how many documents have a value of each type in a field."""
         if name not in self.counts:
-            spend(len(self.fields))
+            check_time()
             values = (own.get(name) for own in self.fields)
             self.counts[name] = Counter(type(value) for value in values if value is not None)
         return self.counts[name]

@@ -11,6 +11,7 @@ from podium.postranking.rules.field_conditions import read_condition
 from podium.postranking.rules.kinds import Hide, Pin, TopK
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Where
+from podium.postranking.work_budget import check_time
 from podium.typing import Document
 
 
@@ -30,6 +31,7 @@ def hidden_findings(
     for number, rule in enumerate(rules):
         if not isinstance(rule, Hide) or not isinstance(rule.doc, Where) or not rule.hard:
             continue
+        check_time()
         work -= len(documents) + len(lifting)
         if work < 0:
             yield Finding(

@@ -54,8 +54,10 @@ class Listing:
         fields = self.fields
         if fields is None:
             raise UsageError(
-                f"a rule uses the field {name!r}, but the documents are ids without fields; "
-                "use records with an 'id', or fields="
+                f"a rule uses the field {name!r}, but the documents are ids without fields"
+            ).advise(
+                python="use records with an 'id', or fields=",
+                command_line="give a file with the fields of documents: --docs FILE",
             )
         spend(len(fields))
         if not any(name in values for values in fields):

@@ -20,6 +20,7 @@ from podium.postranking.places.constraints import Constraint
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.settings import MissingDocuments, Settings
+from podium.postranking.work_budget import spend
 from podium.typing import Floats
 
 ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
@@ -249,5 +250,6 @@ def _bind_present(
         else "names nothing"
     )
     names = ", ".join(map(listing.describe_absent, absent[:3]))
+    spend(len(listing.docs))
     notes = "".join(f"; {note}" for note in type_notes(rule, FieldTypes(listing.fields or ())))
     return [], idle, f"{few} in the list" + (names and f"; absent: {names}") + notes

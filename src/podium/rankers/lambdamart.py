@@ -136,8 +136,10 @@ class LambdaMART(Ranker):
         if monitor.model is None:
             raise DataError(
                 f"{self.name} cannot split the data: each leaf needs {self.min_leaf} "
-                f"documents (min_leaf), and there are {len(train)}; use a smaller min_leaf or "
-                "more data"
+                f"documents (min_leaf), and there are {len(train)}"
+            ).advise(
+                python="use a smaller min_leaf, as in min_leaf=1, or more data",
+                command_line="use a smaller one, as in --set min_leaf=1, or more data",
             )
         return FitResult(monitor.model)
 

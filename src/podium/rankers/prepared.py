@@ -39,8 +39,8 @@ class Prepared(Ranker):
 
     The steps are learned on the training queries and kept in the model file. With `impute`, every
     ranker takes missing values. Categories become numbers before the other steps: those of
-    RankingData, and columns of a data frame that have a categorical type. ``predict``, ``rank`` and ``explain`` take raw features, and explanations are about raw
-    features.
+    RankingData, and columns of a data frame that have a categorical type. ``predict``, ``rank`` and
+    ``explain`` take raw features, and explanations are about raw features.
 
     Parameters
     ----------

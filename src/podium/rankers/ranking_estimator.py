@@ -288,9 +288,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Raise if nothing can be learned from the data."""
         self._check_features(data)
         if not contrasting_queries(data).any():
+            is_alone = data.n_queries == len(data)
             raise DataError(
-                f"in each of the {data.n_queries} queries all documents have the same label; "
+                f"in each of the {data.n_queries} queries "
+                f"{'there is one document only' if is_alone else 'all documents have the same label'}; "
                 f"{self.name} needs at least one query with different labels"
+            ).advise(
+                python="name another column of queries, with query=..." * is_alone,
+                command_line="is the column of queries right? --query names another one" * is_alone,
             )
 
     def _check_features(self, data: RankingData) -> None:

@@ -393,6 +393,101 @@ def test_zip_archives_are_named_with_the_remedy(write, inner, part):
     assert part in error_of("data", "info", "x.csv", code=1)
 
 
+def rules_of(entry):
+    return f"version: 1\nrules:\n  - {entry}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        (
+            "compare data.csv --rankers listnet --out o",
+            1,
+            "queries; use fewer --folds, or larger --fractions, or data with more queries",
+        ),
+        (
+            "train lambdamart data.csv -o x.podium",
+            1,
+            "use a smaller one, as in --set min_leaf=1, or more data",
+        ),
+        (
+            "train listnet data.csv --query docid -o x.podium",
+            1,
+            "got one document only in each of 3 queries; is the column of queries right? "
+            "--query names another one",
+        ),
+        ("train listnet same.csv -o x.podium", 1, "got one label only in each of 1 queries"),
+        (
+            "train listnet data.csv --ignore price -o x.podium",
+            1,
+            "data.csv: expected feature columns, got none beside "
+            "qid, docid, label, price; name them with --features, or columns of words with --categories",
+        ),
+        (
+            "train listnet empty.csv -o x.podium",
+            1,
+            "empty.csv:2: column 'price': expected a number, got an empty field; "
+            "--missing nan keeps it as a missing value; podium train --impute median fills it in",
+        ),
+        (
+            "train listnet words.csv --grades good=1 -o x.podium",
+            1,
+            "words.csv:3: column 'label': expected one of the grades good=1, got 'bad'; add it to --grades",
+        ),
+        (
+            "data info data.csv --columns data.csv",
+            1,
+            "podium data info DATA --write-columns columns.yaml writes such a file",
+        ),
+        (
+            "predict m.podium data.csv -o x.xlsx",
+            2,
+            "expected -o OUT with a name for scores, such as scores.txt",
+        ),
+        (
+            "aggregate data.csv a.run",
+            1,
+            "data.csv:1: expected 6 columns: query Q0 document rank score tag, got "
+            "'qid,docid,label,price'; podium predict MODEL DATA -o name.run writes a run",
+        ),
+        (
+            "postrank a.run --rules fields.yaml",
+            2,
+            "got ids alone; give a file with the fields of documents: --docs FILE",
+        ),
+        (
+            "rules check list.yaml",
+            1,
+            "list.yaml:1: error: expected version: 1 and a list of rules, got a list alone; "
+            "put it below the lines version: 1 and rules:",
+        ),
+        ("rules check unequal.yaml", 1, "unequal.yaml:3: error: expected a condition such as"),
+        ("rules check unequal.yaml", 1, "got 'price <> 3' (write != instead of <>)"),
+        ("rules check both.yaml", 1, "(write and instead of &&)"),
+        ("rules check kind.yaml", 1, "unknown rule 'boost'; did you mean at-most? Podium has"),
+    ],
+)
+def test_mistakes_say_what_to_do(shop, arguments, code, part):
+    shop("a.run", "1 Q0 a 1 0.5 t\n1 Q0 b 2 0.4 t\n")
+    shop("same.csv", DATA.replace(",1,", ",0,"))
+    shop("empty.csv", DATA.replace("a,1,2", "a,1,"))
+    shop("words.csv", "qid,docid,label,price\n1,a,good,2\n1,b,bad,1\n")
+    shop("list.yaml", "- {rule: hide, docs: a}\n")
+    shop("fields.yaml", rules_of("{rule: hide, where: price > 3}"))
+    shop("unequal.yaml", rules_of("{rule: hide, where: price <> 3}"))
+    shop("both.yaml", rules_of("{rule: hide, where: \"price > 3 && brand == 'a'\"}"))
+    shop("kind.yaml", rules_of("{rule: boost, docs: a}"))
+    result = run(*arguments.split(), code=code)
+    assert part in flat(result.stdout + result.stderr)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+def test_fields_may_have_other_separators_and_a_byte_order_mark(write, separator):
+    text = "id,brand,price\na,Acme,2\n".replace(",", separator)
+    write("docs.csv", b"\xef\xbb\xbf" + text.encode())
+    assert read_fields("docs.csv") == {"a": {"id": "a", "brand": "Acme", "price": 2}}
+
+
 @pytest.mark.parametrize("price", ["$9.99", "9.99 EUR", "€ 9", "-$3"])
 def test_a_currency_sign_is_named(shop, price):
     shop("data.csv", DATA.replace("1,c,0,3", f"1,c,0,{price}"))

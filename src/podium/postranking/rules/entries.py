@@ -91,7 +91,7 @@ class _RuleEntryReader:
                 f"expected rule: and one of {', '.join(RULES)}, got " + describe_value(name), "rule"
             )
         if name not in RULES:
-            self.refuse(str(UnknownNameError("rule", name, RULES)), "rule")
+            self.refuse(str(UnknownNameError("rule", name, RULES, holder="podium")), "rule")
         return RULES[name]
 
     def documents(self, kind: type[Rule]) -> dict[str, Selector]:

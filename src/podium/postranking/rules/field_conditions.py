@@ -39,9 +39,10 @@ _QUOTED_OR_SPACE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|
 _PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 """Types whose equal values have equal hashes."""
 _SINGLE_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_WARNINGS_LOCK = (
-    Lock()
-)  # warning filters belong to the process, and conditions may be read in threads
+_FOREIGN_OPERATORS = {"<>": "!=", "&&": "and", "||": "or", "===": "=="}
+"""Operators of other languages, and what a condition has instead."""
+_WARNINGS_LOCK = Lock()
+"""Warning filters belong to the process, and conditions may be read in threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,9 @@ class _ConditionParser:
             reason = error.msg if isinstance(error, SyntaxError) else "not read"
             if _SINGLE_EQUALS.search(self.source):
                 reason = "write == to compare"
+            for foreign, own in _FOREIGN_OPERATORS.items():
+                if foreign in _QUOTED_OR_SPACE.sub(" ", self.text):
+                    reason = f"write {own} instead of {foreign}"
             raise UsageError(
                 'expected a condition such as brand == "acme" and price < 10 (put names that are not '
                 f"one word in backquotes), got {self.preview()} ({reason.split('. ')[0]})"

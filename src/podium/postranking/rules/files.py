@@ -171,11 +171,13 @@ def _line(items: Sequence[Any], number: int) -> int | None:
 def _entries(tree: Any, path: str | None) -> Sequence[Any]:
     """Return the list under ``rules``."""
     if not isinstance(tree, Mapping):
-        raise DataError(
-            "this is not a rule file; expected version: 1 and a list under rules:",
-            path=path,
-            line=1,
+        is_list = isinstance(tree, list | tuple)
+        reason = (
+            "it is a list alone; put it below the lines version: 1 and rules:"
+            if is_list
+            else "expected version: 1 and a list under rules:"
         )
+        raise DataError(f"this is not a rule file; {reason}", path=path, line=1)
     lines = tree.lines if isinstance(tree, YamlMapping) else {}
     for key in tree:
         if key not in ("version", "rules"):

@@ -35,6 +35,11 @@ def choose_format(
     """Return the format of OUT: the named one, or the one of its ending."""
     if file_format == "auto":
         ending = "" if out is None else Path(stem(out)).suffix.lower()
+        if ending in (".xlsx", ".xls", ".ods", ".podium"):
+            raise UsageError(
+                "expected -o OUT with a name for scores, such as scores.txt, .npy, .run or .parquet, "
+                f"got {out}"
+            )
         file_format = FORMAT_BY_ENDING.get(ending, "scores")
     if out is None and file_format != "scores":
         raise UsageError(f"expected -o OUT to write the format {file_format}, got none")
