@@ -31,13 +31,10 @@ ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 _PODIUM = re.compile(
-    r"podium (?!compare|demo|reproduce)(?P<words>[^|<>;&$`*?#]*?)"
+    r"podium (?P<words>[^|<>;&$`*?#]*?)"
     r"(?P<files>(?: 2?[<>] ?[^\s|<>;&$`*?#]+)*)(?: \|(?P<rest>.*))?"
 )
-"""A line that a fork can run: podium, files for its streams, and a pipe into other programs.
-
-A fork does not clean up after joblib's processes: commands that start some are new processes.
-"""
+"""A line that a fork can run: podium, files for its streams, and a pipe into other programs."""
 
 
 def pages() -> Iterator[Path]:
@@ -95,7 +92,8 @@ def _run_console(block: str) -> str:
 
 def run_line(line: str) -> tuple[int | None, str]:
     """Run a line of the shell; return its exit code and what it printed."""
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    # On one core joblib starts no processes, after which a fork would not clean up.
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "LOKY_MAX_CPU_COUNT": "1"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     if match := _PODIUM.fullmatch(line):
         return _fork_podium(match, environment)
