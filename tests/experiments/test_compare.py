@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -606,22 +606,22 @@ def test_a_ranker_that_fails_in_a_fold_is_reported_there():
     assert Report.from_json(report.to_json()) == report.without_times()
 
 
+@dataclass(eq=False)
 class Killed(RankSVM):
     """Its process is killed where it is not trained on query q1; where it is, only the first time."""
 
+    spent: str = ""
+
     def learn(self, train, monitor, start):
-        spent = Path(os.environ["KILLED"])
+        spent = Path(self.spent)
         if "q1" not in train.qids.tolist() or not spent.exists():
             spent.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().learn(train, monitor, start)
 
 
-def test_a_killed_process_costs_its_cell_alone(tmp_path, monkeypatch):
-    # New processes, as users have them: a fork of an older one would not see the environment.
-    monkeypatch.setattr("joblib.externals.loky.backend.context._DEFAULT_START_METHOD", None)
-    monkeypatch.setenv("KILLED", str(tmp_path / "spent"))
-    rankers = {"svm": "ranksvm", "killed": Killed()}
+def test_a_killed_process_costs_its_cell_alone(tmp_path):
+    rankers = {"svm": "ranksvm", "killed": Killed(spent=str(tmp_path / "spent"))}
     report = small(rankers, n_jobs=2, out=tmp_path)
     without = [i for i, fold in enumerate(kfold(DATA, 3, seed=0), 1) if "q1" not in fold.train.qids]
     assert [(c.ranker, c.fold) for c in report.failed] == [("killed", i) for i in without]

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from dataclasses import asdict, replace
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -52,6 +53,13 @@ STEPS: list[RunProgress] = []
 def found():
     STEPS.clear()
     return reproduce({"one": rotate(PARTS)}, quick=True, callback=STEPS.append)
+
+
+@cache
+def fitted_rankers(metric):
+    """The rankers of the first fold."""
+    fold = rotate(PARTS)[0]
+    return fit_rankers(fold.train, fold.valid, metric, ["paper"])
 
 
 def made_up(**values):
@@ -105,7 +113,7 @@ def test_the_number_of_processes_does_not_matter(found):
 @pytest.mark.parametrize("metric", REPORTED_MEASURES)
 def test_rankers_taken_from_toprank_are_those_tuned_alone(metric):
     train, valid, test = rotate(PARTS)[0]
-    found = fit_rankers(train, valid, metric, ["paper"])
+    found = fitted_rankers(metric)
     alone = {name: tune(RANKERS[name](), train, valid, metric) for name in BASELINES}
     path = {"C": PAPER_C_VALUES}
     slack = TopSlack(oracle="paper", measure=metric)
@@ -122,7 +130,7 @@ def test_nothing_is_chosen_by_the_test_labels():
     metric = "NDCG@10"
     seen = run_fold(fold, metric, ["paper"])
     other = run_fold(Fold(fold.train, fold.valid, turned), metric, ["paper"])
-    fitted = fit_rankers(fold.train, fold.valid, metric, ["paper"])
+    fitted = fitted_rankers(metric)
     changed = 0
     for key, model in fitted.items():
         scores = model.model.scores(fold.test.X, fold.test.groups)

@@ -8,7 +8,9 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -30,6 +32,7 @@ from podium.labelling.store import Store, StoreAdmin, StoreMember
 from podium.labelling.tasks import FIVE_GRADES
 from tests.support.cli import answer, flat, run
 from tests.support.judging_client import POOL, form_token
+from tools.forks import ForkedCommand
 
 
 @pytest.fixture
@@ -47,27 +50,20 @@ def documented():
 @contextmanager
 def server(*arguments):
     """A server in another process: the process and what it says."""
-    command = [
-        sys.executable,
-        "-m",
-        "podium",
-        "judge",
-        *map(str, arguments),
-        "--port",
-        "0",
-        "--json",
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    words = ["judge", *map(str, arguments), "--port", "0", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "stderr"
+        process = ForkedCommand(words, dict(os.environ), log)
         try:
             text = ""
             while (line := process.stdout.readline()) not in ("}\n", ""):
                 text += line
-            assert line, process.stderr.read()
+            assert line, log.read_text()
             yield process, json.loads(text + line)
         finally:
             process.kill()
+            process.wait()
+            process.stdout.close()
 
 
 def link(told, member):
