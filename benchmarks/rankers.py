@@ -272,7 +272,7 @@ def _fits(report: Report, large: LargeProblem) -> None:
 def _focused_svm(report: Report, large: LargeProblem) -> None:
     """Measure FocusedSVM to a proved gap of a thousandth beside RankSVM."""
     rankers = FocusedSVM(eps=1e-3), RankSVM()
-    names = [f"{ranker.name} beside another svm" for ranker in rankers]
+    names = [f"{ranker.name}, whole fit" for ranker in rankers]
     contenders = [
         Contender(name, partial(_fit_anew, ranker, large.data), 3)
         for name, ranker in zip(names, rankers, strict=True)
