@@ -14,7 +14,7 @@ from podium.data import make_synthetic
 from podium.errors import DivergedError, PodiumError, UsageError
 from podium.kernels import reference
 from podium.losses import APHinge, FocusedLoss, OrderHinge
-from podium.optim import LinearProblem, cutting_planes
+from podium.optim import BlockLosses, LinearProblem, cutting_planes
 from podium.optim.cutting_planes import MAX_IDLE_ITERATIONS
 from tests.support.backends import backends
 
@@ -267,6 +267,56 @@ def test_every_iteration_is_told_and_never_worse():
     values = [v for _, v in told]
     assert values == sorted(values, reverse=True)
     assert values[-1] == pytest.approx(found.value, rel=1e-12)
+
+
+def hinge_blocks(y, offsets):
+    """The hinge of each row, summed over blocks."""
+
+    def evaluate(scores):
+        missing = np.maximum(0, 1 - y * scores)
+        return np.add.reduceat(missing, offsets[:-1]), -y * (missing > 0)
+
+    return BlockLosses(offsets, evaluate)
+
+
+@pytest.mark.parametrize("l2", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("offsets", [[0, 200], [0, 7, 100, 200], list(range(201))])
+def test_planes_of_blocks_reach_the_same_minimum(l2, offsets):
+    X, y = classes(200, 8, seed=7)
+    problem, blocks = LinearProblem(X, hinge(y), l2=l2), hinge_blocks(y, np.array(offsets))
+    one = cutting_planes(problem, eps=1e-7)
+    many = cutting_planes(problem, eps=1e-7, blocks=blocks)
+    assert many.converged
+    assert many.gap <= 1e-7 * many.value
+    assert many.value == pytest.approx(one.value, rel=2e-7)
+    assert many.value - many.gap <= one.value  # the bound is one
+
+
+def test_planes_of_blocks_take_fewer_passes():
+    X, y = classes(2000, 20, seed=8)
+    problem = LinearProblem(X, hinge(y), l2=0.1)
+    blocks = hinge_blocks(y, np.arange(0, 2001, 20))
+    one, many = (cutting_planes(problem, eps=1e-5, blocks=b) for b in (None, blocks))
+    assert 2 * many.iterations < one.iterations
+
+
+def test_planes_of_blocks_of_chosen_rows():
+    X, y = classes(120, 5, seed=9)
+    rows = np.random.default_rng(0).permutation(120)
+    offsets = np.arange(0, 121, 10)
+    copy, chosen = (
+        cutting_planes(LinearProblem(features, hinge(y[rows]), rows=r), eps=1e-6,
+                       blocks=hinge_blocks(y[rows], offsets))
+        for features, r in ((X[rows], None), (X, rows))
+    )  # fmt: skip
+    assert copy.x.tobytes() == chosen.x.tobytes()
+
+
+def test_weights_of_zero_do_not_read_the_features(monkeypatch):
+    monkeypatch.setattr(kernels, "matvec", None)
+    for rows, n in ((None, 3), (np.array([2, 0]), 2)):
+        problem = LinearProblem(np.ones((3, 2)), hinge(np.ones(n)), rows=rows)
+        assert problem.scores(np.zeros(2)).tolist() == [0.0] * n
 
 
 def test_not_converging_is_marked():

@@ -5,13 +5,14 @@ from podium.optim.block_cutting_planes import BlockPlanes, BlockProblem, block_c
 from podium.optim.coordinate_search import CoordinateSearch, LinearCoordinateSearch
 from podium.optim.cutting_planes import cutting_planes
 from podium.optim.lbfgs import lbfgs
-from podium.optim.linear_problem import IterationCallback, LinearProblem, Minimum
+from podium.optim.linear_problem import BlockLosses, IterationCallback, LinearProblem, Minimum
 from podium.optim.newton import newton_cg
 from podium.optim.stopping_rules import Patience, SmallGradient
 from podium.optim.threads import is_forked_child, one_blas_thread, openmp_after_fork
 
 __all__ = [
     "Adam",
+    "BlockLosses",
     "BlockPlanes",
     "BlockProblem",
     "CoordinateSearch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -59,11 +60,20 @@ class LinearProblem:
 
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
+        if not w.any():  # most fits start there: X need not be read
+            return np.zeros(len(self.X) if self.rows is None else len(self.rows))
         return kernels.matvec(self.X, w, self.rows)
 
     def pull(self, g: Floats) -> Floats:
         """Return X' g: the gradient of the weights, from that of the predictions."""
         return kernels.rmatvec(self.X, g, self.rows)
+
+    def pull_blocks(self, g: Floats, offsets: NDArray[np.int64]) -> Floats:
+        """Return X' g over the rows of each block, one row per block."""
+        if self.rows is None:
+            return kernels.rmatvec_by_query(self.X, g, offsets)
+        bounds = itertools.pairwise(offsets.tolist())
+        return np.stack([kernels.rmatvec(self.X, g[a:b], self.rows[a:b]) for a, b in bounds])
 
     def hessian(self, scores: Floats) -> Floats:
         """Return l2 I + X' H X, where H is the loss's Hessian; needs `products`."""
@@ -82,6 +92,22 @@ class LinearProblem:
         """Return f(w) and its gradient."""
         value, g = self.loss(self.scores(w))
         return value + 0.5 * self.l2 * norm2(w), self.pull(g) + self.l2 * w
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLosses:
+    """A loss of X w as a sum of losses of 0 or more, each of a block of rows.
+
+    Parameters
+    ----------
+    offsets
+        Block i is the rows offsets[i] to offsets[i + 1].
+    evaluate
+        Predictions -> the loss of each block, and the gradient of each row.
+    """
+
+    offsets: NDArray[np.int64]
+    evaluate: Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)

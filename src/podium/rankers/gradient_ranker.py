@@ -19,6 +19,7 @@ from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import Count, NonNegative, Positive, Seed
 from podium.rankers.ranker import Ranker
 from podium.rankers.training_objective import TrainingObjective
+from podium.typing import Floats
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,10 +99,15 @@ class GradientRanker(Ranker):
         objective.check(self.name)
         X, rows = train.stored_features()
         problem = LinearProblem(X, objective, self.l2, rows=rows)
-        slope_at_zero = problem.pull(objective(np.zeros(len(train)))[1])
+        at_zero = problem(np.zeros(train.n_features))
+
+        def evaluate(w: Floats) -> tuple[float, Floats]:
+            # A fit without a start begins at 0, whose slope is the measure of the others.
+            return problem(w) if w.any() else (at_zero[0], at_zero[1].copy())
+
         minimum = lbfgs(
-            problem, start_weights(train.n_features, start), tol=self.tol,
-            steepest=float(np.abs(slope_at_zero).max()), max_iter=self.max_iter,
+            evaluate, start_weights(train.n_features, start), tol=self.tol,
+            steepest=float(np.abs(at_zero[1]).max()), max_iter=self.max_iter,
             callback=monitor.record_weights,
         )  # fmt: skip
         chosen = monitor.model if monitor.valid is not None and self.keeps_best else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from podium.data import RankingData
 from podium.losses import Loss
-from podium.optim import LinearProblem, Minimum, cutting_planes
+from podium.optim import BlockLosses, LinearProblem, Minimum, cutting_planes
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model, start_weights
@@ -17,6 +17,14 @@ from podium.rankers.parameters import Count, Positive
 from podium.rankers.ranker import Ranker
 from podium.rankers.training_objective import TrainingObjective
 from podium.typing import Floats
+
+MIN_BLOCK_NUMBERS = 2**24
+"""The least numbers in X for planes of blocks: passes over fewer cost less than the larger programme."""
+MAX_BLOCK_FEATURES = 500
+"""The most features for planes of blocks: a step of their programme costs d^2 operations per plane."""
+MAX_BLOCKS = 512
+MIN_BLOCK_ROWS = 640
+"""The least rows per block: the planes of a block, some 32, then take 5% of the memory of its rows."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -51,7 +59,7 @@ class SVM(Ranker):
     def _minimise(self, problem: LinearProblem, start: Floats, monitor: FitMonitor) -> Minimum:
         return cutting_planes(
             problem, start, eps=self.eps, max_iter=self.max_iter,
-            callback=monitor.record_weights,
+            callback=monitor.record_weights, blocks=_blocks(problem),
         )  # fmt: skip
 
     @property
@@ -71,3 +79,13 @@ class SVM(Ranker):
         minimum = self._minimise(self._problem(train), weights, monitor)
         certificate = Certificate.from_minimum(minimum)
         return FitResult(Linear(minimum.x), minimum.converged, minimum.reason, certificate)
+
+
+def _blocks(problem: LinearProblem) -> BlockLosses | None:
+    """Return the loss in blocks of queries if planes of each block pay."""
+    objective, d = problem.loss, problem.X.shape[1]
+    assert isinstance(objective, TrainingObjective)
+    n_rows = objective.bound.groups.n_rows
+    if n_rows * d < MIN_BLOCK_NUMBERS or d > MAX_BLOCK_FEATURES:
+        return None
+    return objective.in_blocks(max(1, min(MAX_BLOCKS, n_rows // MIN_BLOCK_ROWS)))

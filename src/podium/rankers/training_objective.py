@@ -10,6 +10,7 @@ import numpy as np
 from podium.data import RankingData
 from podium.errors import DataError
 from podium.losses import BoundLoss, Loss
+from podium.optim import BlockLosses
 from podium.typing import Floats
 
 
@@ -66,6 +67,19 @@ class TrainingObjective:
         values, gradient = self.bound(scores)
         return float(np.sum(values * self.weight)), gradient * self.row_weight
 
+    def in_blocks(self, n_blocks: int) -> BlockLosses:
+        """Return the loss as a sum over blocks of queries with about as many rows each."""
+        offsets = self.bound.groups.offsets
+        rows = np.linspace(0, offsets[-1], n_blocks + 1)[:-1]
+        starts = np.unique(np.searchsorted(offsets[:-1], rows))
+        starts = starts[starts < len(self.weight)]
+
+        def evaluate(scores: Floats) -> tuple[Floats, Floats]:
+            values, gradient = self.bound(scores)
+            return np.add.reduceat(values * self.weight, starts), gradient * self.row_weight
+
+        return BlockLosses(np.append(offsets[starts], offsets[-1]), evaluate)
+
     def derivatives(self, scores: Floats) -> tuple[float, Floats, Floats]:
         """Return the loss, its gradient and the Hessian's diagonal, or row weights if there is no Hessian."""
         if not self.bound.smooth:
@@ -76,7 +90,9 @@ class TrainingObjective:
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
         """Return the Hessian times a direction."""
-        return self.bound.product(scores, direction) * self.row_weight
+        out = self.bound.product(scores, direction)
+        out *= self.row_weight
+        return out
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
         """Return the Hessian times each column of a matrix."""
