@@ -364,7 +364,7 @@ ARRAY = json.dumps([{"qid": 1, "label": 1, "price": 2}])
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("x.csv", gzip.compress(DATA.encode()), "got gzip data; rename it to x.csv.gz"),
+        ("x.csv", gzip.compress(DATA.encode(), mtime=0), "got gzip data; rename it to x.csv.gz"),
         ("x.txt", lzma.compress(DATA.encode()), "got xz data; rename it to x.txt.xz"),
         ("x.csv", bz2.compress(DATA.encode()), "got bzip2 data; rename it to x.csv.bz2"),
         ("x.csv", DATA.encode("utf-16"), "got text in UTF-16; save it as UTF-8, or convert it, as in: "
@@ -374,7 +374,7 @@ ARRAY = json.dumps([{"qid": 1, "label": 1, "price": 2}])
          "as lines, as in: jq -c '.[]' x.jsonl > lines.jsonl"),
         ("x.jsonl", ARRAY.replace("{", "{\n"), "got a JSON array"),
         ("x.json", ARRAY, "got a JSON array"),
-        ("x.jsonl", gzip.compress(ARRAY.encode()), "got gzip data; rename it to x.jsonl.gz"),
+        ("x.jsonl", gzip.compress(ARRAY.encode(), mtime=0), "got gzip data; rename it to x.jsonl.gz"),
     ],
 )  # fmt: skip
 def test_files_of_another_kind_are_named_with_the_remedy(write, name, content, part):
