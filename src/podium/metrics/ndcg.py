@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import kernels
-from podium.metrics.gain_and_discount import Discount, Gain, discounts
+from podium.metrics.gain_and_discount import Discount, Gain
 from podium.metrics.metric import Empty, Metric, Ties
 from podium.metrics.ranked_lists import RankedLists
 from podium.typing import Floats
@@ -33,16 +32,13 @@ class DCG(Metric):
 
     def values(self, lists: RankedLists) -> Floats:
         """DCG of the ranking."""
-        ranking, gains = lists.ranking(self.ties), lists.gains(self.gain)
-        order, discount = ranking.order, discounts(self.discount, self.depth(lists))
-        if self.ties == "average":
-            gains, order = ranking.tie_means(gains), np.arange(len(order))
-        lists.ideal(self.gain, discount)  # raises if the sum of gains fits no double
-        return kernels.discounted_sum(gains, order, ranking.groups.offsets, discount)
+        self.ideal(lists)  # raises if the sum of gains fits no double
+        discount = lists.discounts(self.discount, self.depth(lists))
+        return lists.discounted_sum(lists.gains(self.gain), discount, self.ties)
 
     def ideal(self, lists: RankedLists) -> Floats:
         """DCG of the best possible ranking."""
-        return lists.ideal(self.gain, discounts(self.discount, self.depth(lists)))
+        return lists.ideal(self.gain, self.discount, self.depth(lists))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
         """Mark no query: a list without gain has DCG 0."""

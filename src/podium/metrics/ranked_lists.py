@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from podium import kernels
 from podium.data import Groups, Qrels, RankingData, Run, Strings
 from podium.errors import DataError, GainOverflowError, MissingDocidsError
-from podium.metrics.gain_and_discount import GAINS, GAINS_BY_LABEL, Gain, check_exponent
+from podium.metrics.gain_and_discount import (
+    GAINS,
+    GAINS_BY_LABEL,
+    Discount,
+    Gain,
+    check_exponent,
+    discounts,
+)
 from podium.metrics.ties import RankedRows
 from podium.typing import Bools, Floats, Rows
 
@@ -104,6 +111,13 @@ class RankedLists:
         tie_keys = self.labels if ties == "worst" else None
         return RankedRows(self.groups.order(self.scores, tie_keys), self.groups, self.scores)
 
+    def discounted_sum(self, values: Floats | Bools, discount: Floats, ties: str) -> Floats:
+        """Return the sum over the first places of discount times value, from one value per document."""
+        if ties == "average":
+            return kernels.tied_discounted_sum(values, self.scores, self.groups.offsets, discount)
+        order = self.ranking(ties).order
+        return kernels.discounted_sum(values, order, self.groups.offsets, discount)
+
     def _docid_arrays(self) -> tuple[NDArray[np.uint8], Rows]:
         if self.docids is None:
             raise MissingDocidsError(
@@ -142,13 +156,23 @@ class RankedLists:
         gain_of_row[rows] = gains
         return gain_of_row[: len(self.labels)], gains, groups
 
-    def ideal(self, gain: Gain, discount: Floats) -> Floats:
-        """The largest sum of discounted gains that any order has."""
-        _, gains, groups = self._gains(gain)
+    def discounts(self, rule: Discount, depth: int) -> Floats:
+        """The discount of each place up to depth."""
         values: Floats = self._compute_once(
-            ("ideal", gain, discount.tobytes()),
-            lambda: kernels.ideal_sum(gains, groups.offsets, discount),
+            ("discount", rule, depth), lambda: discounts(rule, depth)
         )
+        return values
+
+    def ideal(self, gain: Gain, discount: Discount, depth: int) -> Floats:
+        """The largest sum of discounted gains that any order has in the places up to depth."""
+        values: Floats = self._compute_once(
+            ("ideal", gain, discount, depth), lambda: self._compute_ideal(gain, discount, depth)
+        )
+        return values
+
+    def _compute_ideal(self, gain: Gain, discount: Discount, depth: int) -> Floats:
+        _, gains, groups = self._gains(gain)
+        values = kernels.ideal_sum(gains, groups.offsets, self.discounts(discount, depth))
         if not np.isfinite(values).all():
             check_exponent(float(self.max_label().max(initial=0)))
             raise GainOverflowError(
@@ -189,6 +213,10 @@ class RankedLists:
 
     def longest(self) -> int:
         """Documents of the longest list, or of the query with the most judged ones."""
+        longest: int = self._compute_once(("longest",), self._find_longest)
+        return longest
+
+    def _find_longest(self) -> int:
         n_judged = 0 if self.judged is None else int(self.judged.groups.sizes.max(initial=0))
         return max(n_judged, int(self.groups.sizes.max(initial=0)))
 
