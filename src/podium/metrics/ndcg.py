@@ -65,9 +65,20 @@ class NDCG(DCG):
 
     def values(self, lists: RankedLists) -> Floats:
         """DCG over ideal DCG."""
-        ideal = self.ideal(lists)
-        return np.asarray(super().values(lists) / np.where(ideal > 0, ideal, 1.0))
+        return np.asarray(super().values(lists) / self._divisor_and_blank(lists)[0])
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
         """Queries in which no document has any gain."""
-        return np.asarray(self.ideal(lists) <= 0)
+        return self._divisor_and_blank(lists)[1]
+
+    def _divisor_and_blank(self, lists: RankedLists) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the ideal DCG, 1 where it is 0, and where that is."""
+        key = "NDCG", self.gain, self.discount, self.depth(lists)
+        values: tuple[Floats, NDArray[np.bool_]] = lists.compute_once(
+            key, lambda: self._compute_divisor(lists)
+        )
+        return values
+
+    def _compute_divisor(self, lists: RankedLists) -> tuple[Floats, NDArray[np.bool_]]:
+        is_blank = self.ideal(lists) <= 0
+        return np.where(is_blank, 1.0, self.ideal(lists)), is_blank

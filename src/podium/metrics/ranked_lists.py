@@ -91,7 +91,8 @@ class RankedLists:
         cache = {key: value for key, value in self._cache.items() if key[0] != "ranking"}
         return replace(self, scores=scores, _cache=cache)
 
-    def _compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return what depends on labels alone, computed once; ("ranking", ...) depends on scores, too."""
         if key not in self._cache:
             self._cache[key] = compute()
         return self._cache[key]
@@ -99,7 +100,7 @@ class RankedLists:
     def ranking(self, ties: str) -> RankedRows:
         """Return the order under a tie rule; one sort per query, shared by all metrics."""
         rule = "stable" if ties == "average" else ties
-        ranking: RankedRows = self._compute_once(("ranking", rule), lambda: self._rank(rule))
+        ranking: RankedRows = self.compute_once(("ranking", rule), lambda: self._rank(rule))
         return ranking
 
     def _rank(self, ties: str) -> RankedRows:
@@ -131,7 +132,7 @@ class RankedLists:
 
     def _gains(self, gain: Gain) -> tuple[Floats, Floats, Groups]:
         """Return the gains of ranked documents, and those that the ideal sorts, with their groups."""
-        gains: tuple[Floats, Floats, Groups] = self._compute_once(
+        gains: tuple[Floats, Floats, Groups] = self.compute_once(
             ("gain", gain), lambda: self._compute_gains(gain)
         )
         return gains
@@ -158,14 +159,14 @@ class RankedLists:
 
     def discounts(self, rule: Discount, depth: int) -> Floats:
         """The discount of each place up to depth."""
-        values: Floats = self._compute_once(
+        values: Floats = self.compute_once(
             ("discount", rule, depth), lambda: discounts(rule, depth)
         )
         return values
 
     def ideal(self, gain: Gain, discount: Discount, depth: int) -> Floats:
         """The largest sum of discounted gains that any order has in the places up to depth."""
-        values: Floats = self._compute_once(
+        values: Floats = self.compute_once(
             ("ideal", gain, discount, depth), lambda: self._compute_ideal(gain, discount, depth)
         )
         return values
@@ -190,7 +191,7 @@ class RankedLists:
         return self._relevant(threshold)[1]
 
     def _relevant(self, threshold: float) -> tuple[Bools, Rows]:
-        relevance: tuple[Bools, Rows] = self._compute_once(
+        relevance: tuple[Bools, Rows] = self.compute_once(
             ("rel", threshold), lambda: self._find_relevant(threshold)
         )
         return relevance
@@ -213,7 +214,7 @@ class RankedLists:
 
     def longest(self) -> int:
         """Documents of the longest list, or of the query with the most judged ones."""
-        longest: int = self._compute_once(("longest",), self._find_longest)
+        longest: int = self.compute_once(("longest",), self._find_longest)
         return longest
 
     def _find_longest(self) -> int:

@@ -142,9 +142,10 @@ class LambdaMART(Ranker):
             metric = monitor(value, _prefix_model(booster, rounds, train.n_features), scores)
             if metric is not None and stop(metric):
                 break
-        if monitor.model is None:
+        model = monitor.model  # made when it is asked for
+        if model is None:
             raise self._no_splits(train)
-        return FitResult(monitor.model)
+        return FitResult(model)
 
     def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
         """Return the name of LightGBM's own objective, or an objective of ours."""
