@@ -228,8 +228,8 @@ inline std::pair<Row, Row> count_above_and_equal(const double* scores, Row n, do
     return {above, equal};
 }
 
-// The rows of one query and the sum of its tied groups. Values are divided before they are added, because the sum of
-// the largest may overflow.
+// The sum of one query, and the memory that it takes, which the next query uses again. Values are divided before they
+// are added, because the sum of the largest may overflow.
 struct TiedSum {
     std::vector<Row> rows;      // those whose value is not 0
     std::vector<double> means;  // of the group that begins at each place
