@@ -132,6 +132,32 @@ def test_tied_precision_sum(data, depth):
     )
 
 
+@given(
+    lists(st.floats(0, 1e308), st.sampled_from([0.0, -0.0, 1.0, 2.0, np.inf])),
+    st.booleans(), st.integers(1, 15),
+)  # fmt: skip
+def test_tied_discounted_sum(data, is_binary, depth):
+    offsets, values, scores = data
+    values, discount = values > 1 if is_binary else values, 1 / np.log2(2 + np.arange(depth))
+    assert_same(
+        kernels.tied_discounted_sum(values, scores, offsets, discount),
+        reference.tied_discounted_sum(values, scores, offsets, discount),
+    )
+
+
+@pytest.mark.parametrize("n", [47, 48, 49, 130, 5000])
+@pytest.mark.parametrize("decimals", [0, 1, 9])
+def test_tied_discounted_sum_of_long_lists(n, decimals):
+    rng = np.random.default_rng(n)
+    offsets, scores = np.array([0, n, n, 2 * n]), rng.normal(size=2 * n).round(decimals)
+    values = rng.random(2 * n)
+    for depth in (10, 2 * n):
+        arguments = values, scores, offsets, 1 / np.log2(2 + np.arange(depth))
+        assert_same(
+            kernels.tied_discounted_sum(*arguments), reference.tied_discounted_sum(*arguments)
+        )
+
+
 def big_case(n_queries):
     rng = np.random.default_rng(3)
     offsets = np.cumsum([0, *rng.integers(0, 40, n_queries)])
@@ -153,6 +179,7 @@ def run_big(twin, n_queries):
         codes, pi, np.array([total]), twin.stump_sums(codes, pi, None),
         twin.stump_sums(codes, pi, jumps[0]), *jumps,
         twin.tied_precision_sum(labels > 2, tied, np.round(scores), offsets, 20),
+        twin.tied_discounted_sum(labels, np.round(scores), offsets, np.ones(20)),
     )  # fmt: skip
 
 
@@ -188,9 +215,9 @@ def test_many_queries():
     st.integers(1, 7),
 )
 @settings(max_examples=60)
-def test_tied_precision_sum_is_the_mean_over_all_orders(documents, depth):
+def test_tied_sums_are_means_over_all_orders(documents, depth):
     scores, relevant = (np.array(column) for column in zip(*documents, strict=True))
-    offsets = np.array([0, len(scores)])
+    offsets, discount = np.array([0, len(scores)]), 1 / np.log2(2 + np.arange(depth))
     orders = [
         np.array(order)
         for order in itertools.permutations(range(len(scores)))
@@ -198,6 +225,9 @@ def test_tied_precision_sum_is_the_mean_over_all_orders(documents, depth):
     ]
     mean = np.mean([kernels.precision_sum(relevant, o, offsets, depth)[0] for o in orders])
     tied = kernels.tied_precision_sum(relevant, orders[0], scores * 1.0, offsets, depth)
+    assert tied[0] == pytest.approx(mean, abs=1e-12)
+    mean = np.mean([kernels.discounted_sum(relevant, o, offsets, discount)[0] for o in orders])
+    tied = kernels.tied_discounted_sum(relevant, scores * 1.0, offsets, discount)
     assert tied[0] == pytest.approx(mean, abs=1e-12)
 
 

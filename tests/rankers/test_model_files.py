@@ -475,6 +475,9 @@ HOSTILE = {
     "too few leaf values": with_field("leaf_value", "0.1 0.2"),
     "leaf values that are none": with_field("leaf_value", "0.1 0.2 nan 0.3"),
     "infinite leaf values": with_field("leaf_value", "0.1 0.2 inf 0.3"),
+    "leaf values beyond doubles": with_field("leaf_value", "0.1 0.2 1e999 0.3"),
+    "thresholds that are none": with_field("threshold", "0.5 nan 0.5"),
+    "thresholds beyond doubles": with_field("threshold", "0.5 -1e999 0.5"),
     "too few gains": with_field("split_gain", "1 2"),
     "gains that are none": with_field("split_gain", "1 2 x"),
     "too many counts": with_field("leaf_count", "1 2 3 4 5"),
@@ -526,6 +529,8 @@ def test_hostile_trees(name, change):
         ("a leaf twice", "tree 0 .*one parent for each node"),
         ("infinite leaf values", "tree 0 .*leaf_value"),
         ("too few thresholds", "tree 0 .*threshold"),
+        ("thresholds that are none", "tree 0 .*threshold"),
+        ("huge num_leaves", "tree 0 .*num_leaves"),
     ],
 )
 def test_the_place_of_hostile_trees(name, message):

@@ -28,6 +28,7 @@ from podium.experiments.summary import FoldFacts, summarise
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, mean_over_queries
 from podium.metrics.multiple_testing import CORRECTIONS
+from podium.rankers.binned_features import shared_bins
 from podium.rankers.tuning import Grid
 from podium.typing import Path_
 
@@ -187,12 +188,13 @@ class _ComparisonRun:
         store: CheckpointStore[TimedFoldResult] = CheckpointStore(folder, TimedFoldResult)
         prints = {key: self._fingerprint(cell) for key, cell in by_key.items()} if self.out else {}
         results = self._load(store, prints, len(cells))
-        for key, timed in self._run(by_key, results, n_jobs):
-            results[key] = timed
-            if timed.cell.error is None:  # the next run tries a failed cell again
-                store.save(key, prints.get(key, ""), timed)
-            state: State = "done" if timed.cell.error is None else "failed"
-            self._report(timed.cell, state, len(results), len(cells))
+        with shared_bins():
+            for key, timed in self._run(by_key, results, n_jobs):
+                results[key] = timed
+                if timed.cell.error is None:  # the next run tries a failed cell again
+                    store.save(key, prints.get(key, ""), timed)
+                state: State = "done" if timed.cell.error is None else "failed"
+                self._report(timed.cell, state, len(results), len(cells))
         return [
             results[_ComparedCell(contestant, number).key]
             for contestant in self.contestants

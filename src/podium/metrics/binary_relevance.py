@@ -35,12 +35,7 @@ class BinaryMetric(Metric):
 
     def weighted_hits(self, lists: RankedLists, discount: Floats) -> Floats:
         """Return the sum of the discount over relevant places."""
-        ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
-        order, offsets = ranking.order, ranking.groups.offsets
-        if self.ties == "average":
-            hits = ranking.tie_means(relevant.astype(np.float64))
-            return kernels.discounted_sum(hits, np.arange(len(order)), offsets, discount)
-        return kernels.discounted_sum(relevant, order, offsets, discount)
+        return lists.discounted_sum(lists.relevant(self.rel), discount, self.ties)
 
     def n_relevant(self, lists: RankedLists) -> Floats:
         """Return the number of relevant documents of each query, at least 1 to allow division."""

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import kernels
-from podium.metrics.gain_and_discount import Discount, Gain, discounts
+from podium.metrics.gain_and_discount import Discount, Gain
 from podium.metrics.metric import Empty, Metric, Ties
 from podium.metrics.ranked_lists import RankedLists
 from podium.typing import Floats
@@ -33,16 +32,13 @@ class DCG(Metric):
 
     def values(self, lists: RankedLists) -> Floats:
         """Return the DCG of each query."""
-        ranking, gains = lists.ranking(self.ties), lists.gains(self.gain)
-        order, discount = ranking.order, discounts(self.discount, self.depth(lists))
-        if self.ties == "average":
-            gains, order = ranking.tie_means(gains), np.arange(len(order))
-        lists.ideal(self.gain, discount)  # raises if the sum of gains does not fit in a double
-        return kernels.discounted_sum(gains, order, ranking.groups.offsets, discount)
+        self.ideal(lists)  # raises if the sum of gains does not fit in a double
+        discount = lists.discounts(self.discount, self.depth(lists))
+        return lists.discounted_sum(lists.gains(self.gain), discount, self.ties)
 
     def ideal(self, lists: RankedLists) -> Floats:
         """Return the DCG of the best possible ranking."""
-        return lists.ideal(self.gain, discounts(self.discount, self.depth(lists)))
+        return lists.ideal(self.gain, self.discount, self.depth(lists))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
         """Mark no query, because a list without gain has DCG 0."""
@@ -69,9 +65,20 @@ class NDCG(DCG):
 
     def values(self, lists: RankedLists) -> Floats:
         """Return the DCG divided by the ideal DCG."""
-        ideal = self.ideal(lists)
-        return np.asarray(super().values(lists) / np.where(ideal > 0, ideal, 1.0))
+        return np.asarray(super().values(lists) / self._divisor_and_blank(lists)[0])
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
         """Return which queries have no document with a gain."""
-        return np.asarray(self.ideal(lists) <= 0)
+        return self._divisor_and_blank(lists)[1]
+
+    def _divisor_and_blank(self, lists: RankedLists) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the ideal DCG, with 1 in place of 0, and which queries have 0."""
+        key = "NDCG", self.gain, self.discount, self.depth(lists)
+        values: tuple[Floats, NDArray[np.bool_]] = lists.compute_once(
+            key, lambda: self._compute_divisor(lists)
+        )
+        return values
+
+    def _compute_divisor(self, lists: RankedLists) -> tuple[Floats, NDArray[np.bool_]]:
+        is_blank = self.ideal(lists) <= 0
+        return np.where(is_blank, 1.0, self.ideal(lists)), is_blank

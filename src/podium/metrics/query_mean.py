@@ -15,12 +15,11 @@ def mean_over_queries(per_query: Floats, weight: Floats | None = None) -> float:
     >>> mean_over_queries(np.array([0.5, np.nan, 1.0]))
     0.75
     """
-    has_value = ~np.isnan(per_query)
-    weights = np.ones(len(per_query)) if weight is None else weight
-    total = weights[has_value].sum()
+    is_missing = np.isnan(per_query)
+    if is_missing.any():
+        per_query = per_query[~is_missing]
+        weight = None if weight is None else weight[~is_missing]
+    total = len(per_query) if weight is None else weight.sum()
     # Not a dot product: with many threads BLAS adds in another order.
-    return (
-        float((per_query[has_value] * weights[has_value]).sum() / total)
-        if total > 0
-        else float("nan")
-    )
+    values = per_query if weight is None else per_query * weight
+    return float(values.sum() / total) if total > 0 else float("nan")

@@ -15,7 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from podium import kernels
 from podium.data import Groups, Qrels, RankingData, Run, Strings
 from podium.errors import GainOverflowError, MissingDocidsError
-from podium.metrics.gain_and_discount import GAINS, GAINS_BY_LABEL, Gain, check_exponent
+from podium.metrics.gain_and_discount import (
+    GAINS,
+    GAINS_BY_LABEL,
+    Discount,
+    Gain,
+    check_exponent,
+    discounts,
+)
 from podium.metrics.judged_documents import JudgedDocuments, join_judgments
 from podium.metrics.ties import RankedRows
 from podium.typing import Bools, Floats, Rows
@@ -72,7 +79,8 @@ class RankedLists:
         cache = {key: value for key, value in self._cache.items() if key[0] != "ranking"}
         return replace(self, scores=scores, _cache=cache)
 
-    def _compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def compute_once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return what depends on labels alone, computed once; ("ranking", ...) depends on scores, too."""
         if key not in self._cache:
             self._cache[key] = compute()
         return self._cache[key]
@@ -80,7 +88,7 @@ class RankedLists:
     def ranking(self, ties: str) -> RankedRows:
         """Return the order under a tie rule; one sort per query, shared by all metrics."""
         rule = "stable" if ties == "average" else ties
-        ranking: RankedRows = self._compute_once(("ranking", rule), lambda: self._rank(rule))
+        ranking: RankedRows = self.compute_once(("ranking", rule), lambda: self._rank(rule))
         return ranking
 
     def _rank(self, ties: str) -> RankedRows:
@@ -91,6 +99,13 @@ class RankedLists:
             return RankedRows(order, self.groups, singles.astype(np.float64))
         tie_keys = self.labels if ties == "worst" else None
         return RankedRows(self.groups.order(self.scores, tie_keys), self.groups, self.scores)
+
+    def discounted_sum(self, values: Floats | Bools, discount: Floats, ties: str) -> Floats:
+        """Return the sum over the first places of discount times value, from one value per document."""
+        if ties == "average":
+            return kernels.tied_discounted_sum(values, self.scores, self.groups.offsets, discount)
+        order = self.ranking(ties).order
+        return kernels.discounted_sum(values, order, self.groups.offsets, discount)
 
     def _docid_arrays(self) -> tuple[NDArray[np.uint8], Rows]:
         if self.docids is None:
@@ -105,7 +120,7 @@ class RankedLists:
 
     def _gains(self, gain: Gain) -> tuple[Floats, Floats, Groups]:
         """Return the gains of ranked documents, and those that the ideal sorts, with their groups."""
-        gains: tuple[Floats, Floats, Groups] = self._compute_once(
+        gains: tuple[Floats, Floats, Groups] = self.compute_once(
             ("gain", gain), lambda: self._compute_gains(gain)
         )
         return gains
@@ -130,13 +145,23 @@ class RankedLists:
         gain_of_row[rows] = gains
         return gain_of_row[: len(self.labels)], gains, groups
 
-    def ideal(self, gain: Gain, discount: Floats) -> Floats:
-        """Return the largest sum of discounted gains over all orders."""
-        _, gains, groups = self._gains(gain)
-        values: Floats = self._compute_once(
-            ("ideal", gain, discount.tobytes()),
-            lambda: kernels.ideal_sum(gains, groups.offsets, discount),
+    def discounts(self, rule: Discount, depth: int) -> Floats:
+        """Return the discount of each place up to depth."""
+        values: Floats = self.compute_once(
+            ("discount", rule, depth), lambda: discounts(rule, depth)
         )
+        return values
+
+    def ideal(self, gain: Gain, discount: Discount, depth: int) -> Floats:
+        """The largest sum of discounted gains that any order has in the places up to depth."""
+        values: Floats = self.compute_once(
+            ("ideal", gain, discount, depth), lambda: self._compute_ideal(gain, discount, depth)
+        )
+        return values
+
+    def _compute_ideal(self, gain: Gain, discount: Discount, depth: int) -> Floats:
+        _, gains, groups = self._gains(gain)
+        values = kernels.ideal_sum(gains, groups.offsets, self.discounts(discount, depth))
         if not np.isfinite(values).all():
             check_exponent(float(self.max_label().max(initial=0)))
             raise GainOverflowError(
@@ -154,7 +179,7 @@ class RankedLists:
         return self._relevant(threshold)[1]
 
     def _relevant(self, threshold: float) -> tuple[Bools, Rows]:
-        relevance: tuple[Bools, Rows] = self._compute_once(
+        relevance: tuple[Bools, Rows] = self.compute_once(
             ("rel", threshold), lambda: self._find_relevant(threshold)
         )
         return relevance
@@ -177,5 +202,9 @@ class RankedLists:
 
     def longest(self) -> int:
         """The number of documents of the longest list, or of the query with the most judged documents."""
+        longest: int = self.compute_once(("longest",), self._find_longest)
+        return longest
+
+    def _find_longest(self) -> int:
         n_judged = 0 if self.judged is None else int(self.judged.groups.sizes.max(initial=0))
         return max(n_judged, int(self.groups.sizes.max(initial=0)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from podium.data import RankingData
-from podium.metrics.evaluation import evaluate_lists
 from podium.metrics.metric import Metric
+from podium.metrics.query_mean import mean_over_queries
 from podium.metrics.ranked_lists import RankedLists
 
 
@@ -39,4 +39,4 @@ class RepeatedMetric:
             self._lists = RankedLists.of_scores(self.data, scores)
         else:
             self._lists = self._lists.with_scores(self.data.check_scores(scores))
-        return evaluate_lists(self._lists, [self.metric])[self.metric].mean
+        return mean_over_queries(self.metric.per_query(self._lists), self._lists.weight)

@@ -53,7 +53,7 @@ class FitMonitor:
                 scores = _make_model(model).scores(self.valid.X, self.valid.groups)
             value = self._measure(scores)
         step = FitStep(
-            self.ranker, len(self.steps) + 1, self.total, float(objective), str(self.metric), value,
+            self.ranker, len(self.steps) + 1, self.total, float(objective), self._metric_name, value,
             self.stage,
         )  # fmt: skip
         self.steps.append(step)
@@ -67,6 +67,10 @@ class FitMonitor:
         return value
 
     @cached_property
+    def _metric_name(self) -> str:
+        return str(self.metric)
+
+    @cached_property
     def _measure(self) -> RepeatedMetric:
         assert self.valid is not None
         return RepeatedMetric(self.valid, self.metric)
@@ -75,8 +79,8 @@ class FitMonitor:
         """Begin a stage of the fit."""
         self.stage = stage
         if self.callback is not None:
-            metric = str(self.metric)
-            self.callback(FitStep(self.ranker, 0, None, float("nan"), metric, None, stage))
+            name = self._metric_name
+            self.callback(FitStep(self.ranker, 0, None, float("nan"), name, None, stage))
 
     def record_weights(self, _: int, w: NDArray[np.float64], objective: float) -> None:
         """Record an iteration of an optimiser of linear models."""

@@ -17,6 +17,14 @@ from podium.metrics.gain_and_discount import check_exponent
 from podium.metrics.repeated_metric import RepeatedMetric
 from podium.optim import Patience, is_forked_child, openmp_after_fork
 from podium.optim.linear_problem import check_finite
+from podium.rankers.binned_features import (
+    SMALLEST_VALUE,
+    TrainingColumns,
+    bin_training_rows,
+    bin_validation_rows,
+    has_splits,
+    tiny_features,
+)
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.lightgbm_checks import trees_alone
@@ -25,7 +33,7 @@ from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
 from podium.rankers.ranker import Ranker
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import Trees, lightgbm, thread_count
-from podium.typing import Floats, Matrix
+from podium.typing import Floats
 
 MAX_LIGHTGBM_LIST = 10_000
 """The maximum number of documents per query in LightGBM's own ranking objectives."""
@@ -133,15 +141,10 @@ class LambdaMART(Ranker):
             metric = monitor(value, _prefix_model(booster, rounds, train.n_features), scores)
             if metric is not None and stop(metric):
                 break
-        if monitor.model is None:
-            raise DataError(
-                f"{self.name} cannot split the data: each leaf needs {self.min_leaf} "
-                f"documents (min_leaf), and there are {len(train)}"
-            ).advise(
-                python="use a smaller min_leaf, as in min_leaf=1, or more data",
-                command_line="use a smaller one, as in --set min_leaf=1, or more data",
-            )
-        return FitResult(monitor.model)
+        model = monitor.model  # made when it is asked for
+        if model is None:
+            raise self._no_splits(train)
+        return FitResult(model)
 
     def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
         """Return the name of an objective of LightGBM, or an objective of podium."""
@@ -192,22 +195,37 @@ class LambdaMART(Ranker):
             parameters |= {"lambdarank_truncation_level": self.k + 3, "label_gain": gains}
         if (signs := self._signs(train)) is not None:
             parameters["monotone_constraints"] = signs
-        weight = None if train.query_weight is None else train.groups.spread(train.query_weight)
-        dataset = lgb.Dataset(
-            _features(train),
-            labels,
-            group=train.groups.sizes if own else None,
-            weight=weight if own else None,  # podium's objective weights queries itself
-            params=parameters,
-            free_raw_data=True,
-        )
+        columns = TrainingColumns(labels, None, None)  # podium's objective weights queries itself
+        if own:
+            weight = train.query_weight
+            spread = None if weight is None else train.groups.spread(weight)
+            columns = TrainingColumns(labels, train.groups.sizes, spread)
         try:
+            dataset = bin_training_rows(train, columns, parameters)
+            if not has_splits(dataset, train.n_features):
+                raise self._no_splits(train)
             booster = lgb.Booster(parameters, dataset)
         except lgb.basic.LightGBMError as error:
             raise UsageError(f"LightGBM refuses the settings of {self.name}: {error}") from error
         if valid is not None:
-            _add_validation(booster, dataset, valid, parameters)
+            # Each new tree adds to the scores of the validation queries, without a walk from its root.
+            booster.add_valid(bin_validation_rows(dataset, valid, parameters), "valid")
         return booster
+
+    def _no_splits(self, train: RankingData) -> DataError:
+        if names := tiny_features(train):
+            return DataError(
+                f"{self.name} cannot split the data: LightGBM takes values nearer to 0 than "
+                f"{SMALLEST_VALUE:g} for 0, and the feature {names[0]!r:.80} has no others; multiply "
+                "the feature by a large number"
+            )
+        return DataError(
+            f"{self.name} cannot split the data: each leaf needs {self.min_leaf} documents "
+            f"(min_leaf), and there are {len(train)}"
+        ).advise(
+            python="use a smaller min_leaf, as in min_leaf=1, or more data",
+            command_line="use a smaller one, as in --set min_leaf=1, or more data",
+        )
 
     def _signs(self, train: RankingData) -> list[int] | None:
         if self.monotone is None:
@@ -233,20 +251,6 @@ def _codes(labels: Floats) -> tuple[NDArray[np.int64], list[float]]:
     values, codes = np.unique(labels, return_inverse=True)
     check_exponent(float(values.max()))
     return codes.astype(np.int64), (np.exp2(values) - 1).tolist()
-
-
-def _features(data: RankingData) -> Matrix:
-    """Return the features of the rows; LightGBM puts them into bins and does not keep them."""
-    X, rows = data.stored_features()
-    return X if rows is None else X[rows]
-
-
-def _add_validation(
-    booster: Any, dataset: Any, valid: RankingData, parameters: dict[str, Any]
-) -> None:
-    """Add validation queries, so that LightGBM adds each new tree to their scores itself."""
-    # Without parameters the data set would reset the number of threads to all cores.
-    booster.add_valid(dataset.create_valid(_features(valid), params=parameters), "valid")
 
 
 def _scores(eval_scores: Callable[..., Any]) -> Floats:

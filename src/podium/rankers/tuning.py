@@ -14,6 +14,7 @@ from podium.data import RankingData
 from podium.errors import UsageError
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
+from podium.rankers.binned_features import shared_bins
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
@@ -112,23 +113,24 @@ def tune(
         for settings in path:  # raise errors before the first fit, not after an hour
             _with_settings(ranker, settings, metric).check_fit(train)
     search = _Search(valid, metric.averaging_ties())
-    for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
-        start = None
-        for settings in path:
-            candidate = _with_settings(ranker, settings, metric)
-            try:
-                _fit(candidate, train, valid, callback, start)
-            except KeyboardInterrupt:
-                if not search.trials:
-                    raise
-                return search.tuning(finished=False)
-            # If validation chose the iteration, the model is not the optimum that the path follows.
-            start = None if candidate.keeps_best or not warm else candidate.model_
-            trial = search.add(settings, candidate)
-            if trial_callback is not None:
-                trial_callback(trial, total)
-            if candidate.stopped_ == "interrupted":
-                return search.tuning(finished=False)
+    with shared_bins():
+        for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
+            start = None
+            for settings in path:
+                candidate = _with_settings(ranker, settings, metric)
+                try:
+                    _fit(candidate, train, valid, callback, start)
+                except KeyboardInterrupt:
+                    if not search.trials:
+                        raise
+                    return search.tuning(finished=False)
+                # If validation chose the iteration, the model is not the optimum that the path follows.
+                start = None if candidate.keeps_best or not warm else candidate.model_
+                trial = search.add(settings, candidate)
+                if trial_callback is not None:
+                    trial_callback(trial, total)
+                if candidate.stopped_ == "interrupted":
+                    return search.tuning(finished=False)
     return search.tuning()
 
 

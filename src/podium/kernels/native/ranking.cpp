@@ -14,6 +14,15 @@ Out<double> discounted_sum_of(const In<T>& values, const In<Row>& order, const I
     });
 }
 
+template <class T>
+Out<double> tied_discounted_sum_of(const In<T>& values, const In<double>& scores, const In<Row>& offsets,
+                                   const In<double>& discount) {
+    return per_query<double>(offsets, [&](Row n, double* out) {
+        tied_discounted_sum(values.data(), scores.data(), offsets.data(), n, discount.data(),
+                            static_cast<Row>(discount.shape(0)), out);
+    });
+}
+
 }  // namespace
 
 void bind_ranking(nb::module_& m) {
@@ -68,6 +77,10 @@ void bind_ranking(nb::module_& m) {
     m.def("discounted_sum", &discounted_sum_of<double>, "values"_a.noconvert(), "order"_a, "offsets"_a,
           "discount"_a);
     m.def("discounted_sum", &discounted_sum_of<bool>, "values"_a.noconvert(), "order"_a, "offsets"_a,
+          "discount"_a);
+    m.def("tied_discounted_sum", &tied_discounted_sum_of<double>, "values"_a.noconvert(), "scores"_a,
+          "offsets"_a, "discount"_a);
+    m.def("tied_discounted_sum", &tied_discounted_sum_of<bool>, "values"_a.noconvert(), "scores"_a, "offsets"_a,
           "discount"_a);
     m.def("ideal_sum",
           [](const In<double>& values, const In<Row>& offsets, const In<double>& discount) {

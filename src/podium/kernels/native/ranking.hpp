@@ -171,7 +171,7 @@ inline void string_places(const PackedStrings& strings, const Row* offsets, Row 
 template <class T>
 void discounted_sum(const T* values, const Row* order, const Row* offsets, Row n_queries, const double* discount,
                     Row depth, double* out) {
-    for_each_query(n_queries, 2 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0;
         for (Row i = 0; i < n; ++i) sum += discount[i] * static_cast<double>(values[order[first + i]]);
@@ -215,6 +215,100 @@ inline void largest_values(const double* values, Row n, double* top, Row n_top) 
         filled = end;
     }
     if (filled < n_top) std::partial_sort_copy(values, values + n, top, top + n_top, std::greater<>());
+}
+
+// How many scores are above one, and how many equal it.
+PODIUM_ANY_WIDTH
+inline std::pair<Row, Row> count_above_and_equal(const double* scores, Row n, double score) {
+    Row above = 0, equal = 0;
+    for (Row i = 0; i < n; ++i) {
+        above += scores[i] > score;
+        equal += scores[i] == score;
+    }
+    return {above, equal};
+}
+
+// The sum of one query, and the memory that it takes, which the next query uses again. Values are divided before they
+// are added, because the sum of the largest may overflow.
+struct TiedSum {
+    std::vector<Row> rows;      // those whose value is not 0
+    std::vector<double> means;  // of the group that begins at each place
+    std::vector<Row> sizes;     // of that group, 0 where none begins
+    std::vector<std::int64_t> packed, spare;
+    std::vector<Keyed> items;
+
+    // Gathers the rows whose value is not 0 and returns their number.
+    template <class T>
+    Row gather(const T* values, Row n) {
+        rows.resize(room(n));
+        Row n_gathered = 0;
+        for (Row i = 0; i < n; ++i) {
+            rows[room(n_gathered)] = i;
+            n_gathered += values[i] != T{};
+        }
+        return n_gathered;
+    }
+
+    // Few rows count: each finds its place by a count of the scores above it.
+    template <class T>
+    double by_counting(Row n_gathered, const T* values, const double* scores, Row n, const double* discount,
+                       Row n_places) {
+        means.assign(room(n_places), 0.0);
+        sizes.assign(room(n_places), 0);
+        for (Row i = 0; i < n_gathered; ++i) {
+            const Row row = rows[room(i)];
+            const auto [place, size] = count_above_and_equal(scores, n, scores[row]);
+            if (place >= n_places) continue;
+            sizes[room(place)] = size;
+            means[room(place)] += static_cast<double>(values[row]) / static_cast<double>(size);
+        }
+        double sum = 0;
+        for (Row start = 0; start < n_places; ++start)
+            for (Row i = start; i < std::min(start + sizes[room(start)], n_places); ++i)
+                sum += discount[i] * means[room(start)];
+        return sum;
+    }
+
+    // Many rows count: all are sorted.
+    template <class T>
+    double by_sorting(const T* values, const double* scores, Row n, const double* discount, Row n_places) {
+        if (n <= kShort) {
+            packed.resize(room(n));
+            spare.resize(room(n));
+            order_short(scores, 0, n, packed.data(), spare.data(), rows.data());
+        } else {
+            order_long(scores, nullptr, 0, n, items, rows.data());
+        }
+        double sum = 0;
+        for (Row start = 0, end = 1; start < n_places; start = end++) {
+            while (end < n && scores[rows[room(end)]] == scores[rows[room(start)]]) ++end;
+            double mean = 0;
+            for (Row i = start; i < end; ++i)
+                mean += static_cast<double>(values[rows[room(i)]]) / static_cast<double>(end - start);
+            for (Row i = start; i < std::min(end, n_places); ++i) sum += discount[i] * mean;
+        }
+        return sum;
+    }
+};
+
+// discounted_sum by descending score, in the mean over all orders of documents with equal scores: each has the mean of
+// its tied group. Both ways add the same numbers in the same order, but for zeros.
+template <class T>
+void tied_discounted_sum(const T* values, const double* scores, const Row* offsets, Row n_queries,
+                         const double* discount, Row depth, double* out) {
+    constexpr Row kMostCounted = 48;
+#pragma omp parallel if (is_long(evaluation_steps(offsets, n_queries)))
+    {
+        TiedSum tied;
+#pragma omp for schedule(dynamic, 64)
+        for (Row q = 0; q < n_queries; ++q) {
+            const Row first = offsets[q], n = offsets[q + 1] - first, n_places = std::min(depth, n);
+            const Row n_gathered = tied.gather(values + first, n);
+            out[q] = n_gathered <= kMostCounted
+                         ? tied.by_counting(n_gathered, values + first, scores + first, n, discount, n_places)
+                         : tied.by_sorting(values + first, scores + first, n, discount, n_places);
+        }
+    }
 }
 
 // The largest value of discounted_sum over all orders: the values sorted.
@@ -294,7 +388,7 @@ inline void tied_precision_sum(const bool* relevant, const Row* order, const dou
 // The 1-based place of the first relevant document within depth, 0 where there is none.
 inline void first_place(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                         Row depth, Row* out) {
-    for_each_query(n_queries, 2 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         Row i = 0;
         while (i < n && !relevant[order[first + i]]) ++i;
@@ -305,7 +399,7 @@ inline void first_place(const bool* relevant, const Row* order, const Row* offse
 // sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user who reads down and stops with probability stop.
 inline void cascade(const double* stop, const Row* order, const Row* offsets, Row n_queries, Row depth,
                     double* out) {
-    for_each_query(n_queries, 8 * std::min(offsets[n_queries], n_queries * depth), [=](Row q) {
+    for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
         const Row first = offsets[q], n = std::min(depth, offsets[q + 1] - first);
         double sum = 0, reading = 1;
         for (Row i = 0; i < n; ++i) {

@@ -83,6 +83,7 @@ from podium.kernels.reference.ranking import (
     pair_counts as pair_counts,
     precision_sum as precision_sum,
     string_places as string_places,
+    tied_discounted_sum as tied_discounted_sum,
     tied_precision_sum as tied_precision_sum,
     trec_order as trec_order,
 )

@@ -69,6 +69,26 @@ def discounted_sum(values: Floats | Bools, order: Rows, offsets: Rows, discount:
     return np.array(out, dtype=np.float64)
 
 
+def tied_discounted_sum(
+    values: Floats | Bools, scores: Floats, offsets: Rows, discount: Floats
+) -> Floats:
+    """Return discounted_sum averaged over all orders by score: each document has its tied group's mean."""
+    weights, rows, out = discount.tolist(), order(scores, None, offsets).tolist(), []
+    for a, b in _queries(offsets):
+        means: list[float] = []
+        for _, tied in itertools.groupby(rows[a:b], key=lambda row: scores[row]):
+            group = [float(values[row]) for row in tied]
+            mean = 0.0
+            for value in group:  # divided first: the sum of the largest values may overflow
+                mean += value / len(group)
+            means += [mean] * len(group)
+        total = 0.0
+        for d, v in zip(weights, means, strict=False):
+            total += d * v
+        out.append(total)
+    return np.array(out, dtype=np.float64)
+
+
 def ideal_sum(values: Floats, offsets: Rows, discount: Floats) -> Floats:
     """Return the largest discounted_sum over all orders, that of the sorted values."""
     return discounted_sum(values, order(values, None, offsets), offsets, discount)

@@ -1,0 +1,142 @@
+"""Binned features: LightGBM's data sets of training and validation rows, which the fits of one call share."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import RankingData
+from podium.rankers.tree_model import lightgbm
+from podium.typing import Floats, Matrix
+
+BINNING_PARAMETERS = ("seed", "min_data_in_leaf", "num_threads")
+"""LightGBM's parameters that bins depend on and that fits of one ranker may change."""
+SMALLEST_VALUE = 1e-35
+"""LightGBM takes values nearer to 0 for 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingColumns:
+    """Labels of the rows; sizes of queries and weights of rows if LightGBM needs them."""
+
+    labels: NDArray[Any]
+    sizes: NDArray[np.int64] | None
+    weight: Floats | None
+
+
+@dataclass(eq=False)
+class SharedBins:
+    """The bins of the last fit, for the next fit to the same rows."""
+
+    entries: dict[str, tuple[_BinnedRows, Any]] = field(default_factory=dict)
+
+    def take(self, part: str, rows: _BinnedRows) -> Any:
+        """Return the data set of these rows, or None."""
+        kept_rows, dataset = self.entries.get(part, (None, None))
+        return dataset if kept_rows is not None and rows.equals(kept_rows) else None
+
+    def keep(self, part: str, rows: _BinnedRows, dataset: Any) -> None:
+        """Keep the data set in place of the last one."""
+        self.entries[part] = rows, dataset
+
+
+_shared_bins: ContextVar[SharedBins | None] = ContextVar("podium_bins", default=None)
+
+
+@contextmanager
+def shared_bins() -> Iterator[None]:
+    """Let the fits in this context share binned features: the last ones are kept until it ends."""
+    if _shared_bins.get() is not None:  # a call around this one shares them already
+        yield
+        return
+    token = _shared_bins.set(SharedBins())
+    try:
+        yield
+    finally:
+        _shared_bins.reset(token)
+
+
+class _BinnedRows:
+    """The rows that were binned, and the parameters; the features themselves are not kept alive."""
+
+    def __init__(self, data: RankingData, settings: tuple[Any, ...], reference: Any = None) -> None:
+        X, self.rows = data.stored_features()
+        self.features, self.settings, self.reference = weakref.ref(X), settings, reference
+
+    def equals(self, other: _BinnedRows) -> bool:
+        """Whether the bins are the same, too."""
+        features = self.features()
+        return (
+            features is not None
+            and features is other.features()
+            and self.reference is other.reference
+            and self.settings == other.settings
+            and _same_rows(self.rows, other.rows)
+        )
+
+
+def _same_rows(rows: NDArray[np.int64] | None, others: NDArray[np.int64] | None) -> bool:
+    if rows is None or others is None:
+        return rows is others
+    return np.array_equal(rows, others)
+
+
+def bin_training_rows(
+    train: RankingData, columns: TrainingColumns, parameters: dict[str, Any]
+) -> Any:
+    """Return LightGBM's data set of the training rows, that of the last fit if it has the same bins."""
+    # LightGBM cannot take queries back from a data set.
+    has_queries = columns.sizes is not None
+    settings = (has_queries, *(parameters[name] for name in BINNING_PARAMETERS))
+    shared, rows = _shared_bins.get(), _BinnedRows(train, settings)
+    dataset = None if shared is None else shared.take("train", rows)
+    if dataset is not None:
+        dataset.set_label(columns.labels).set_weight(columns.weight)
+        return dataset.set_group(columns.sizes) if has_queries else dataset
+    dataset = lightgbm().Dataset(
+        _features(train), columns.labels, group=columns.sizes, weight=columns.weight,
+        params=parameters, free_raw_data=True,
+    ).construct()  # fmt: skip
+    if shared is not None:
+        shared.keep("train", rows, dataset)
+    return dataset
+
+
+def bin_validation_rows(dataset: Any, valid: RankingData, parameters: dict[str, Any]) -> Any:
+    """Return LightGBM's data set of the validation rows, in the bins of the training rows."""
+    shared, rows = _shared_bins.get(), _BinnedRows(valid, (), dataset)
+    binned = None if shared is None else shared.take("valid", rows)
+    if binned is None:
+        # Without parameters the data set would set the number of threads back to all cores.
+        binned = dataset.create_valid(_features(valid), params=parameters).construct()
+        if shared is not None:
+            shared.keep("valid", rows, binned)
+    return binned
+
+
+def has_splits(dataset: Any, n_features: int) -> bool:
+    """Whether some feature has more than one bin."""
+    return any(dataset.feature_num_bin(feature) for feature in range(n_features))
+
+
+def tiny_features(data: RankingData) -> list[str]:
+    """Return the names of features with values other than 0, all of which LightGBM takes for 0."""
+    largest = np.nanmax(np.abs(data.X), axis=0, initial=0)
+    return [
+        name
+        for name, value in zip(data.names(), largest.tolist(), strict=True)
+        if 0 < value <= SMALLEST_VALUE
+    ]
+
+
+def _features(data: RankingData) -> Matrix:
+    """Return the features of the rows, which LightGBM puts into bins and lets go."""
+    X, rows = data.stored_features()
+    return X if rows is None else X[rows]
