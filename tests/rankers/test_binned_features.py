@@ -136,7 +136,7 @@ def test_features_that_lightgbm_takes_for_0(loss, scale, capfd):
         feature_names=["length", "b", "c", "d", "e"],
     )  # fmt: skip
     with pytest.raises(
-        DataError, match=r"nearer to 0 than 1e-35 in the feature 'length'.* multiply"
+        DataError, match=r"nearer to 0 than 1e-35 for 0, and the feature 'length'.* multiply"
     ):
         LambdaMART(loss=loss, trees=3).fit(data)
     assert capfd.readouterr() == ("", "")
