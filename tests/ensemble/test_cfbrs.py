@@ -654,7 +654,7 @@ def test_feedback_that_cannot_be_added_up_is_refused():
 
 
 def test_not_converged_is_told():
-    with pytest.warns(NotConvergedWarning, match=r"of \d+ blocks, the first: gradient norm"):
+    with pytest.warns(NotConvergedWarning, match=r"of \d+ blocks, the first: the gradient norm"):
         ranker = CFBRS(base=RankSVM(max_iter=1, tol=1e-12), min_block=4).fit(TRAIN)
     assert not ranker.converged_
 

@@ -136,7 +136,7 @@ def test_documents_from_json_lines(tmp_path):
         ),
         ('{"id": true}\n', "docs.jsonl:1: expected 'id' of each document to be text"),
         ('{"id": "a"\n', "docs.jsonl:1: expected JSON, one JSON object per line, got"),
-        ("[1]\n", "docs.jsonl:1: expected a JSON object per line, got '[1]'"),
+        ("[1]\n", "docs.jsonl:1: expected JSON lines, one object per line, got a JSON array"),
         ("", "docs.jsonl: the file has no documents"),
         (b'{"id": "\xff"}', "docs.jsonl:1: expected UTF-8 text, got byte 0xff"),
     ],

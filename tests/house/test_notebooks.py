@@ -313,9 +313,9 @@ def test_differences_per_query():
         first.differences(podium.evaluate(DATA.subset([0]), DATA.subset([0]).y, "MAP"))
     with pytest.raises(KeyError, match="expected one of"):
         first.differences(second, "P@3")
-    with pytest.raises(LengthMismatchError, match="each of 1 queries, got 2"):
+    with pytest.raises(LengthMismatchError, match="expected 1 differences, one per query, got 2"):
         QueryDifferences("MAP", "a", "b", np.array(["q"], object), np.zeros(2))
-    with pytest.raises(DataError, match="got none"):
+    with pytest.raises(DataError, match="no query has a value of MAP"):
         QueryDifferences("MAP", "a", "b", np.array(["q"], object), np.array([np.nan]))
 
 

@@ -208,14 +208,14 @@ CSV_HEAD = "query,document,text,score\n"
     ("name", "content", "line", "says"),
     [
         ("p.jsonl", JSON_LINE + "{\n", 2, "JSON object"),
-        ("p.jsonl", JSON_LINE + "\n\n[1]\n", 4, "JSON object"),
+        ("p.jsonl", JSON_LINE + "\n\n[1]\n", 4, "got a JSON array"),
         ("p.jsonl", JSON_LINE + '{"document": "y"}\n', 2, "the field 'query' .* is missing"),
         ("p.jsonl", JSON_LINE + '{"query": "q"}\n', 2, "the field 'document' .* is missing"),
         (
             "p.jsonl",
             JSON_LINE + '{"query": "q", "document": ["y"]}\n',
             2,
-            "the field 'document' .* is missing",
+            r"expected an id as 'document', got \['y'\]",
         ),
         (
             "p.jsonl",

@@ -428,7 +428,8 @@ def test_a_plain_ranker_refuses_categories():
     frame = next(frames())
     for ranker in (podium.Regression(), podium.Ordinal(), podium.RankSVM()):
         with pytest.raises(
-            DataError, match=rf"numbers for {ranker.name}, got the category 'brand'; Prep"
+            DataError,
+            match=rf"{ranker.name} needs numeric features, but 'brand' is a category; Prep",
         ):
             ranker.fit(frame, [1, 0, 1, 0], qid=[1, 1, 2, 2])
 

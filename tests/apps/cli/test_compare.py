@@ -147,7 +147,7 @@ def test_all_inputs_are_named_and_nothing_is_replaced(folder, tmp_path):
     command = ("compare", *files, *QUICK, "--folds", 2, "--out", tmp_path / "out")
     run(*command)
     text = (tmp_path / "out" / "report.tex").read_text()
-    assert "NDCG@5, MAP of 2 rankers on S1.txt, S2.txt, the mean over the 20 test queries" in text
+    assert "NDCG@5, MAP of 2 rankers on S1.txt, S2.txt: means over the 20 test queries" in text
     assert "\\label{tab:s1-txt-s2-txt}" in text
     assert "    RankSVM & " in text
     result = run(*command, code=2)

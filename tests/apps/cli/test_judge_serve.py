@@ -244,7 +244,7 @@ def test_wrong_commands_are_one_line(tmp_path, pool):
     assert "expected --pool" in run(*given[:4], "--assessors", "ann", code=2).stderr
     assert "got none" in run(*given, "--design", "overlap", code=2).stderr
     assert (
-        "at least 4 assessors"
+        "expected 4 assessors or more"
         in run(*given, "-a", "x,y", "--design", "paper", "--rounds", 2, code=2).stderr
     )
     assert not store.exists()

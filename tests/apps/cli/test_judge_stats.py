@@ -164,7 +164,7 @@ def test_import_of_a_sample(tmp_path):
         (["--pool", "POOL", "-a", "a\tb"], "printable characters"),
         (
             ["--pool", "POOL", "-a", "a", "--design", "crossover"],
-            "at least 2 assessors for 1 round",
+            "expected 2 assessors or more for 1 round",
         ),
         (["--pool", "POOL", "-a", "x", "--strategy", "heaps"], "heap"),
     ],
@@ -263,7 +263,7 @@ def test_export_takes_a_table_with_a_columns_file(store, tmp_path):
 def test_export_that_cannot_be(store, tmp_path):
     out = ("-o", tmp_path / "x.csv")
     assert (
-        "expected features"
+        "LETOR rows need features"
         in run("judge", "export", store, "-o", tmp_path / "x.letor", code=2).stderr
     )
     assert "way to merge" in run("judge", "export", store, "--merge", "bordas", *out, code=2).stderr

@@ -338,7 +338,7 @@ SCORES_ORDER = "the labelled data comes first, then scores: podium evaluate DATA
          f"scores; {SCORES_ORDER}"),
         ("evaluate data.csv data.csv", 1, SCORES_ORDER),
         ("evaluate data.csv m.podium", 1, f"m.podium: expected data, got a podium model; {SCORES_ORDER}"),
-        ("postrank rules.yaml --rules a.run", 1, "a.run:1: expected version: 1 and a list of rules"),
+        ("postrank rules.yaml --rules a.run", 1, "a.run:1: this is not a rule file; expected version: 1"),
         ("postrank a.run --rules a.run", 1, "the run comes first, as in: podium postrank RUN --rules RULES"),
         ("postrank rules.yaml --rules rules.yaml", 1, "podium predict MODEL DATA -o name.run writes one"),
     ],
@@ -413,10 +413,15 @@ def rules_of(entry):
         (
             "train listnet data.csv --query docid -o x.podium",
             1,
-            "got one document only in each of 3 queries; is the column of queries right? "
+            "in each of the 3 queries there is one document only; listnet needs at least one query "
+            "with different labels; is the column of queries right? "
             "--query names another one",
         ),
-        ("train listnet same.csv -o x.podium", 1, "got one label only in each of 1 queries"),
+        (
+            "train listnet same.csv -o x.podium",
+            1,
+            "in each of the 1 queries all documents have the same label",
+        ),
         (
             "train listnet data.csv --ignore price -o x.podium",
             1,
@@ -453,12 +458,12 @@ def rules_of(entry):
         (
             "postrank a.run --rules fields.yaml",
             2,
-            "got ids alone; give a file with the fields of documents: --docs FILE",
+            "the documents are ids without fields; give a file with the fields of documents: --docs FILE",
         ),
         (
             "rules check list.yaml",
             1,
-            "list.yaml:1: error: expected version: 1 and a list of rules, got a list alone; "
+            "list.yaml:1: error: this is not a rule file; it is a list alone; "
             "put it below the lines version: 1 and rules:",
         ),
         ("rules check unequal.yaml", 1, "unequal.yaml:3: error: expected a condition such as"),

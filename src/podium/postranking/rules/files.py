@@ -11,7 +11,7 @@ import yaml
 
 from podium.data.atomic_files import atomic_writer
 from podium.data.text_files import read_blocks
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import DataError, MalformedLineError, UnknownNameError, UsageError
 from podium.postranking.rules.entries import (
     Ids,
     RuleEntryError,
@@ -177,7 +177,7 @@ def _entries(tree: Any, path: str | None) -> Sequence[Any]:
             if is_list
             else "expected version: 1 and a list under rules:"
         )
-        raise DataError(f"this is not a rule file; {reason}", path=path, line=1)
+        raise MalformedLineError(f"this is not a rule file; {reason}", path=path, line=1)
     lines = tree.lines if isinstance(tree, YamlMapping) else {}
     for key in tree:
         if key not in ("version", "rules"):

@@ -14,7 +14,7 @@ def advice_on_order(advice: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        is_kind = isinstance(error, CorruptFileError) or "something else" in error.args[0]
+        is_kind = isinstance(error, CorruptFileError)
         is_first_line = isinstance(error, MalformedLineError) and error.line == 1
         if is_kind or is_first_line:
             error.advise(python=error.python_advice, command_line=advice)
