@@ -17,7 +17,7 @@ from podium.apps.judging.guidelines_html import guidelines_view
 from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.labelling.disagreements import Disagreement, find_disagreements
 from podium.labelling.store import SessionState, Store
 from podium.labelling.store.administration import PRIORITIES
@@ -35,42 +35,42 @@ MAX_DISAGREEMENT_ROWS = 500
 _WORDS = {">": "1 is better", "<": "2 is better", "~": "Tie", "bad": "Both bad"}
 
 
-def make_admin_pages(service: JudgingService, guard: Guard, pages: Pages) -> APIRouter:
+def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages) -> APIRouter:
     """Make the routes ``GET /admin/...`` of the pages on which the admin acts."""
     routes = APIRouter()
     store = service.store
 
     async def show(request: Request, template: str, values: Mapping[str, Any]) -> Response:
-        admin = await guard.require_admin(request)
-        csrf = guard.links.csrf_token(admin)
+        admin = await checks.require_admin(request)
+        csrf = checks.links.csrf_token(admin)
         return pages.page(template, role="admin", csrf=csrf, **values)
 
     @routes.get("/admin/assessors")
     async def assessors_page(request: Request, assessor: str = "", page: str = "1") -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         values = await run_in_threadpool(_people, store, assessor, page)
         return await show(request, "assessors.html", values)
 
     @routes.get("/admin/disagreements")
     async def disagreements_page(request: Request, query: str = "", place: str = "1") -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         values = await run_in_threadpool(_disagreements, service, query, place)
         return await show(request, "disagreements.html", values)
 
     @routes.get("/admin/guidelines")
     async def guidelines_editor(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         return await show(request, "edit_guidelines.html", await run_in_threadpool(_editor, store))
 
     @routes.get("/admin/audit")
     async def audit_page(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         entries = await run_in_threadpool(store.audit_log, MAX_AUDIT_ROWS)
         return await show(request, "audit.html", {"entries": entries})
 
     @routes.get("/admin/audit.json")
     async def audit_json(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         entries = await run_in_threadpool(store.audit_log)
         return JSON({"entries": [asdict(entry) for entry in entries]})
 
@@ -194,7 +194,7 @@ def _decision_text(disagreement: Disagreement) -> str:
 
 
 def _side_by_side(service: JudgingService, disagreement: Disagreement) -> dict[str, Any]:
-    views = [service.document_view(disagreement.query, d) for d in disagreement.documents]
+    views = [service.cached_document_view(disagreement.query, d) for d in disagreement.documents]
     description = service.query(disagreement.query).description
     return _disagreement_row(disagreement) | {"views": views, "description": description}
 

@@ -1,12 +1,12 @@
 import { makeElement, uiElement } from "./elements.js";
 
 /** Start a page of the admin: each form sends its fields as JSON, then the page loads again. */
-export function startActions(token) {
+export function startActions(csrfToken) {
   document.querySelector("main").inert = false; // before this, a form would do nothing
   for (const form of document.querySelectorAll("form[data-post]"))
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      submit(form, event.submitter, token);
+      submit(form, event.submitter, csrfToken);
     });
   for (const select of document.querySelectorAll("select[data-submits]"))
     select.addEventListener("change", () => select.form.requestSubmit());
@@ -20,7 +20,7 @@ export function startActions(token) {
   sessionStorage.removeItem("podium/message");
 }
 
-async function submit(form, submitter, token) {
+async function submit(form, submitter, csrfToken) {
   const { confirm: question, post, says } = form.dataset;
   if (question && !window.confirm(question)) {
     form.reset();
@@ -30,7 +30,7 @@ async function submit(form, submitter, token) {
   try {
     response = await fetch(post, {
       method: "POST",
-      headers: { "Content-Type": "application/json", "X-Podium-Token": token },
+      headers: { "Content-Type": "application/json", "X-Podium-Token": csrfToken },
       body: JSON.stringify(fieldsOf(form, submitter)),
       redirect: "error",
       cache: "no-store",
