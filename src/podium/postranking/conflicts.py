@@ -108,7 +108,11 @@ def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
 
 
 def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
-    """Return the numbers of hard rules that cannot hold together but can without any one; or none."""
+    """Return the numbers of hard rules that cannot hold together but can without any one; or none.
+
+    It starts with a search under all hard rules, which placement has done before: callers also ask
+    about lists that were never placed.
+    """
 
     def possible(
         numbers: Sequence[int], limit: int = settings.limit // CONFLICT_SEARCH_PARTS

@@ -32,17 +32,18 @@ MAX_CACHED_HIDES = 2
 class PreparedList:
     """A list and its rules, bound to rows; rules are known by their numbers in `rules`.
 
-    `bound_rules` are the rules that act. With `Each` a rule is bound several times under its number.
+    `bound_rules` are the rules that may have an effect. Hard rules without one are among them, because
+    their documents must be shown. With `Each` a rule is bound several times under its number.
     """
 
     listing: Listing
     scores: Floats | None
     bound_rules: tuple[NumberedRule, ...]
     notes: Mapping[int, str]
-    """Why a rule does not act or changes nothing, by its number."""
+    """Why a rule is off, names too few documents or has no effect, by its number."""
     rules: tuple[Rule, ...]
-    idle_rules: tuple[NumberedRule, ...] = ()
-    """Rules that name too few documents of the list to act."""
+    unmatched_rules: tuple[NumberedRule, ...] = ()
+    """Rules that name too few documents of the list."""
     yielded: frozenset[int] = frozenset()
     """Numbers of the hard rules that gave way to others and are taken as soft."""
     undecided: frozenset[int] = frozenset()
@@ -104,17 +105,15 @@ class PreparedList:
         """The soft rules, with rows of the whole list, hidden documents included."""
         return tuple(pair for pair in self.bound_rules if not self.is_hard(pair[0]))
 
+    @cached_property
+    def rules_on_shown(self) -> tuple[NumberedRule, ...]:
+        """The bound rules restricted to the documents that are shown."""
+        return self.rules_on(self.shown_rows)
+
     def rules_on(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         """Return the bound rules restricted to these rows; rows get new numbers, rules keep theirs."""
-        if len(rows) == len(self.listing.docs):
+        if len(rows) == len(self.listing.docs):  # nothing is left out
             return self.bound_rules
-        return self._rules_on_shown if rows is self.shown_rows else self._restrict(rows)
-
-    @cached_property
-    def _rules_on_shown(self) -> tuple[NumberedRule, ...]:
-        return self._restrict(self.shown_rows)
-
-    def _restrict(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         new_row = {row: at for at, row in enumerate(rows.tolist())}
         return tuple(
             (number, bound_rule.restrict(new_row)) for number, bound_rule in self.bound_rules
@@ -149,7 +148,7 @@ class PreparedList:
             scores = None if scores is None else scores[self.shown_rows]
         soft = tuple(
             bound_rule
-            for number, bound_rule in self.rules_on(self.shown_rows)
+            for number, bound_rule in self.rules_on_shown
             if not self.is_hard(number)
             and all(bound_rule.parts)
             and (number not in self.yielded or settings.method.takes(bound_rule.rule))
@@ -169,12 +168,12 @@ def prepare(
     fields: Catalogue | None = None,
 ) -> PreparedList:
     """Read a list and bind the rules that are on to it."""
-    listing, model = read_list(docs, scores, fields)
+    listing, sorted_scores = read_list(docs, scores, fields)
     if query is not None and not isinstance(query, str):
         raise UsageError(f"expected the text of a query, got {query!r}")
     reasons = ((number, rule.reason_off(query, today)) for number, rule in enumerate(rules))
     off = {number: reason for number, reason in reasons if reason}
-    return prepare_listing(listing, model, rules, settings, off)
+    return prepare_listing(listing, sorted_scores, rules, settings, off)
 
 
 def prepare_listing(
@@ -187,33 +186,35 @@ def prepare_listing(
     """Bind rules to a list; `off` has the reasons of those that are off, by number."""
     if settings.base == "margin" and scores is None:
         raise UsageError("expected scores for base='margin', got none")
-    notes, active, idle = dict(off or {}), [], []
+    notes = dict(off or {})
+    active: list[NumberedRule] = []
+    unmatched: list[NumberedRule] = []
     # In an empty list every document is absent, which is no error of a rule.
     missing: MissingDocuments = settings.missing if listing.docs else "report"
     for number, rule in enumerate(rules):
         if number in notes:
             continue
-        bound_rules, empty, note = _bind_present(rule, listing, missing)
-        idle += [(number, bound_rule) for bound_rule in empty]
+        bound_rules, lacking_documents, note = _bind_present(rule, listing, missing)
+        unmatched += [(number, bound_rule) for bound_rule in lacking_documents]
         if note:
             notes[number] = note
             continue
-        reasons = [rule.reason_idle(bound_rule) for bound_rule in bound_rules]
+        reasons = [rule.reason_no_effect(bound_rule) for bound_rule in bound_rules]
         if all(reasons):
             notes[number] = reasons[0]
-        # Hard rules that change nothing still say that their documents are not hidden.
+        # A hard rule without effect is kept: its documents must be shown.
         active += [
             (number, bound_rule)
             for bound_rule, reason in zip(bound_rules, reasons, strict=True)
             if rule.hard or not reason
         ]
-    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(idle))
+    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(unmatched))
 
 
 def _bind_present(
     rule: Rule, listing: Listing, missing: MissingDocuments
 ) -> tuple[list[BoundRule], list[BoundRule], str]:
-    """Return a rule bound to enough documents to act, bound to too few, and why it does not act."""
+    """Return a rule bound to the documents that it needs, bound to too few, and a note if only to too few."""
     try:
         bound_rules = bind(rule, listing)
     except UnknownNameError as error:
@@ -225,24 +226,22 @@ def _bind_present(
         raise DataError(
             f"expected documents of the list in {rule}, got {listing.describe_absent(absent[0], hints=True)}"
         )
-    # A hard rule that needs more documents than there are cannot hold: an error, or left out with a note.
+    if not bound_rules:
+        return [], [], "names nothing in the list"
     lacking = [rule.hard and rule.lacks_documents(bound_rule) for bound_rule in bound_rules]
-    if not any(lacking) and all(all(bound_rule.parts) for bound_rule in bound_rules):
-        return bound_rules, [], "" if bound_rules else "names nothing in the list"
-    strict = missing == "error" and any(lacking)
-    present = [
-        bound_rule
-        for bound_rule, lacks in zip(bound_rules, lacking, strict=True)
-        if strict or (all(bound_rule.parts) and not lacks)
-    ]
-    idle = [bound_rule for bound_rule in bound_rules if bound_rule not in present]
-    if present:
-        return present, idle, ""
-    few = (
-        "has too few documents"
-        if any(map(all, (b.parts for b in bound_rules)))
-        else "names nothing"
-    )
-    names = ", ".join(map(listing.describe_absent, absent[:3]))
-    text_note = text_for_numbers(rule, listing)
-    return [], idle, f"{few} in the list" + (names and f": {names}") + text_note
+    if missing == "error" and any(lacking):
+        # Kept, though the rule cannot hold: placement raises ConflictError and names it, or it gives way.
+        return bound_rules, [], ""
+    present: list[BoundRule] = []
+    unmatched: list[BoundRule] = []
+    for bound_rule, lacks in zip(bound_rules, lacking, strict=True):
+        (unmatched if lacks or not all(bound_rule.parts) else present).append(bound_rule)
+    return present, unmatched, "" if present else _unmatched_note(rule, bound_rules, listing)
+
+
+def _unmatched_note(rule: Rule, bound_rules: Sequence[BoundRule], listing: Listing) -> str:
+    """Return why a rule that is bound to too few documents does not act."""
+    names_some = any(all(bound_rule.parts) for bound_rule in bound_rules)
+    note = "has too few documents in the list" if names_some else "names nothing in the list"
+    names = ", ".join(map(listing.describe_absent, bound_rules[0].absent[:3]))
+    return note + (names and f": {names}") + text_for_numbers(rule, listing)

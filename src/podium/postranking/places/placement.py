@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import SCORE_DIGITS
+from podium.postranking.methods.problem import SCORE_DIGITS, by_score
 from podium.postranking.places.branch_and_bound import BranchAndBound, full_order
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demand_set import make_demand_set

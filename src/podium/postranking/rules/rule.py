@@ -192,8 +192,8 @@ class Rule(ABC):
                 if f.kw_only and getattr(self, f.name) != f.default]  # fmt: skip
         return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
-        """Return why the rule changes nothing on this list in any order; empty if it may change it."""
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
+        """Return why the rule has no effect on this list: it holds in any order; empty if it may have one."""
         return "" if self.hard or self.weight > 0 else "its weight is 0"
 
     def lacks_documents(self, bound_rule: BoundRule) -> bool:
