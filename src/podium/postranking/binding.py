@@ -6,7 +6,7 @@ from podium.postranking.listing import Listing
 from podium.postranking.rules.field_conditions import read_condition
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
-from podium.postranking.work_budget import spend
+from podium.work_budget import spend
 
 
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:

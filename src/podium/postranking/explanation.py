@@ -15,7 +15,7 @@ from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking, RuleOutcome
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.settings import Settings
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 
 def make_result(placed: PlacedList, settings: Settings, *, explain: bool = True) -> PostRanking:

@@ -20,7 +20,7 @@ from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import ids
 from podium.postranking.settings import Settings
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 MAX_IDEAL_LIST = 5000
 """The most documents of an ideal list, on which rules are tried without a run."""

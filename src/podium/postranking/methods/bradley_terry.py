@@ -16,8 +16,8 @@ from podium.errors import UsageError
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.methods.problem import Method, PostRankingProblem, Solution, by_score
 from podium.postranking.rules.rule import BoundRule
-from podium.postranking.work_budget import check_time, seconds_left
 from podium.typing import Floats
+from podium.work_budget import check_time, seconds_left
 
 MARGIN_FLOOR = 0.1
 """The weight of a pair of equal scores with ``base="margin"``."""

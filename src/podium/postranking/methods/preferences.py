@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from podium.postranking.work_budget import spend
+from podium.work_budget import spend
 
 STEPS_PER_STAR = 10
 """Steps of `spend` that a star, or a row of a spring, takes here and in the solver.

@@ -16,8 +16,8 @@ from podium.postranking.places.branch_and_bound import BranchAndBound, full_orde
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demand_set import make_demand_set
 from podium.postranking.places.windows import NoRoom
-from podium.postranking.work_budget import check_time
 from podium.typing import Floats
+from podium.work_budget import check_time
 
 SEARCH_LIMIT = 1_000_000
 """Steps of the search before it gives up."""
