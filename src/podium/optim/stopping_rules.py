@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SmallGradient:
-    """Stop if the gradient is small against the first one: |g| <= tol |g_0|.
+    """Stop if the gradient is small: |g| <= tol |g_0|; `first` is |g_0|, its norm at w = 0.
 
     Examples
     --------
