@@ -10,14 +10,15 @@ SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/podium/k
 .PHONY: demo test check docs screenshots bench soak clean help
 
 demo: $(VENV)/installed
-	$(BIN)/podium demo
+	$(BIN)/podium demo --force
 
 # Compiled modules are kept, also where the environment forbids it: tests start hundreds of processes.
 test soak: export PYTHONDONTWRITEBYTECODE =
 
-# A test worker on each core, so each on one thread.
+# Test workers on all cores, so each on one thread. Each takes a stretch of the tests, so that few of
+# them start the same server, and helps the others at the end.
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .

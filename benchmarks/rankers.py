@@ -41,7 +41,9 @@ from podium.rankers import (
     RankSVM,
     TopkListMLE,
 )
-from podium.rankers.boosted import Round, adarank, rankboost
+from podium.rankers.boosted.adarank import adarank
+from podium.rankers.boosted.rankboost import rankboost
+from podium.rankers.boosted.rounds import Round
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import thread_count
 

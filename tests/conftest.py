@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -31,6 +30,14 @@ def absent(reason: str) -> None:
     if IN_CI:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: browsers and servers let a worker wait a third of its time."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) + 1
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -81,14 +88,20 @@ def postgres_server() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def postgres_database(postgres_server: str) -> str:
+    """The name of a database that the tests use in turn."""
+    postgres.create(postgres_server, "podium_tests")
+    return "podium_tests"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, of either kind in turn."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/judgments.db"
-    server = request.getfixturevalue("postgres_server")
-    name = f"podium_{uuid4().hex}"
-    postgres.create(server, name)
+    server, name = map(request.getfixturevalue, ("postgres_server", "postgres_database"))
+    postgres.empty(server, name)
     return server.format(name=name)
 
 

@@ -25,13 +25,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.forks import FORKS
+from tools.forks import FORKS, run_podium
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
-# A fork does not clean up after joblib's processes: commands that start some are new processes.
-_PODIUM = re.compile(r"podium (?!compare|demo|reproduce)")
+_PODIUM = re.compile(
+    r"podium (?P<words>[^|<>;&$`*?#]*?)"
+    r"(?P<files>(?: 2?[<>] ?[^\s|<>;&$`*?#]+)*)(?: \|(?P<rest>.*))?"
+)
+"""A line that a fork can run: podium, files for its streams, and a pipe into other programs."""
 
 
 def pages() -> Iterator[Path]:
@@ -89,36 +92,53 @@ def _run_console(block: str) -> str:
 
 def run_line(line: str) -> tuple[int | None, str]:
     """Run a line of the shell; return its exit code and what it printed."""
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    # On one core joblib starts no processes, after which a fork would not clean up.
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "LOKY_MAX_CPU_COUNT": "1"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    if _PODIUM.match(line) and not set(line) & set("|<>;&$`*?#"):
-        return _fork_podium(shlex.split(line), environment)
+    if match := _PODIUM.fullmatch(line):
+        return _fork_podium(match, environment)
+    return _run_shell(line, environment)
+
+
+def _run_shell(line: str, environment: dict[str, str], stdin: int | None = None) -> tuple[int, str]:
     done = subprocess.run(
-        ["sh", "-c", line], env=environment, check=False,
+        ["sh", "-c", line], env=environment, check=False, stdin=stdin,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     return done.returncode, done.stdout
 
 
-def _fork_podium(words: list[str], environment: dict[str, str]) -> tuple[int | None, str]:
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
-        process = FORKS.Process(target=_podium, args=(words, os.getcwd(), environment, output.name))
+def _fork_podium(line: re.Match[str], environment: dict[str, str]) -> tuple[int | None, str]:
+    """Run podium in a fork, and the rest of a pipe on what it printed."""
+    with (
+        tempfile.NamedTemporaryFile("r", encoding="utf-8") as output,
+        tempfile.NamedTemporaryFile("r", encoding="utf-8") as errors,
+    ):
+        shown = errors.name if line["rest"] else output.name
+        streams = {"<": os.devnull, ">": output.name, "2>": shown}
+        streams.update(re.findall(r"(2?[<>]) ?(\S+)", line["files"]))
+        arguments = (shlex.split(line["words"]), os.getcwd(), environment, streams)
+        process = FORKS.Process(target=_podium, args=arguments)
         process.start()
         process.join()
-        return process.exitcode, output.read()
+        if line["rest"] is None:
+            return process.exitcode, output.read()
+        code, printed = _run_shell(line["rest"], environment, output.fileno())
+        return code, errors.read() + printed
 
 
-def _podium(words: list[str], folder: str, environment: dict[str, str], output: str) -> None:
-    """Run podium in this process, which is a fresh one."""
+def _podium(
+    words: list[str], folder: str, environment: dict[str, str], streams: dict[str, str]
+) -> None:
+    """Run podium in this process, which is a fresh one, with files as its streams."""
     os.chdir(folder)
-    os.environ.update(environment)
-    with open(output, "wb") as file:
-        os.dup2(file.fileno(), sys.stdout.fileno())
-        os.dup2(file.fileno(), sys.stderr.fileno())
-    sys.argv = words
-    from podium.apps.cli import app
-
-    app(prog_name=words[0])
+    for sign in (">", "2>"):
+        Path(streams[sign]).write_bytes(b"")
+    for number, (sign, mode) in enumerate((("<", "rb"), (">", "ab"), ("2>", "ab"))):
+        with open(streams[sign], mode) as file:
+            os.dup2(file.fileno(), number)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    run_podium(words, folder, environment)
 
 
 def main() -> None:

@@ -189,20 +189,30 @@ class UsageError(PodiumError, ValueError):
 
 
 class UnknownNameError(UsageError):
-    """No such name; the message suggests the nearest names."""
+    """No such name; the message suggests the nearest names, and with `holder` lists all of them.
+
+    Examples
+    --------
+    >>> print(UnknownNameError("column", "grad", ["qid", "grade"], holder="the table"))
+    unknown column 'grad'; did you mean grade? The table has qid, grade
+    """
 
     def __init__(
         self, kind: str, name: str, names: Iterable[str], instead: str = "", suggestion: str = "",
-        *, path: str | None = None,
+        *, path: str | None = None, holder: str = "",
     ) -> None:  # fmt: skip
         self.name = name
-        choices = sorted(names)
+        in_order = list(names)
+        choices = sorted(in_order)
         self.choices = tuple(choices)
         lowered = {choice.lower(): choice for choice in choices}
         near = [] if ", " in name else difflib.get_close_matches(name[:80].lower(), lowered, 3, 0.4)
         suggestion = suggestion or " or ".join(lowered[match] for match in near)
         listed = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
         hint = f"did you mean {suggestion}?" if suggestion else f"known: {listed}"
+        if holder:
+            owned = f"{holder} has {', '.join(in_order[:20])}{', ...' * (len(in_order) > 20)}"
+            hint = f"{hint} {owned[0].upper()}{owned[1:]}" if suggestion else owned
         place = "" if path is None else f"{path}: "
         super().__init__(f"{place}unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
 
@@ -285,6 +295,10 @@ class PluginWarning(UserWarning):
 
 class DuplicateDocumentWarning(UserWarning):
     """A query has a document twice: each row counts as a document of its own."""
+
+
+class LeftOutColumnsWarning(UserWarning):
+    """Columns of words are left out of the features, because nothing says what they are."""
 
 
 class TruncationWarning(UserWarning):

@@ -1,7 +1,7 @@
-"""The work budget of a call: how many steps of work it may take, and until when. Long loops check it.
+"""The work budget of a call: its maximum number of steps of work and its deadline. Long loops check it.
 
-The ranking service sets the bounds. Without bounds, as in a program of the user, every check passes. A
-step of work takes some tenths of a microsecond; the steps of a search for an order are counted apart.
+The ranking service sets the bounds. Without bounds, as in a user's program, every check passes. A step
+of work takes some tenths of a microsecond; the steps of a search for an order are counted apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from time import monotonic
 from podium.errors import DeadlineError, WorkLimitError
 
 SEARCH_SHARE = 0.5
-"""The part of the time after which a search for an order ends undecided, or rules give way."""
+"""The share of the time after which a search for an order ends undecided, or rules give way."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ _budget: ContextVar[WorkBudget] = ContextVar("podium_work", default=WorkBudget()
 
 @contextmanager
 def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
-    """Raise a `DeadlineError` in this context so many seconds after its start.
+    """Raise a `DeadlineError` in this context after this many seconds.
 
-    The start is a moment of `time.monotonic`; without one it is now.
+    The start is a moment of `time.monotonic`; the default is now.
     """
     now = monotonic()
     end = (now if start is None else start) + seconds
@@ -52,7 +52,7 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def bounded_steps(steps: int) -> Iterator[None]:
-    """Raise a `WorkLimitError` in this context after so many steps of work.
+    """Raise a `WorkLimitError` in this context after this many steps of work.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def bounded_steps(steps: int) -> Iterator[None]:
     ...     spend(11)
     Traceback (most recent call last):
         ...
-    podium.errors.WorkLimitError: expected rules that need at most 10 steps on this list, got more
+    podium.errors.WorkLimitError: the rules need more than the allowed 10 steps on this list
     """
     token = _budget.set(replace(_budget.get(), steps_left=steps, max_steps=steps))
     try:
@@ -75,7 +75,7 @@ def spend(steps: int) -> None:
     budget.steps_left -= steps
     if budget.steps_left < 0:
         raise WorkLimitError(
-            f"expected rules that need at most {budget.max_steps:,} steps on this list, got more"
+            f"the rules need more than the allowed {budget.max_steps:,} steps on this list"
         )
     check_time(budget)
 
@@ -93,16 +93,16 @@ def too_slow(seconds: float) -> DeadlineError:
     Examples
     --------
     >>> too_slow(10)
-    DeadlineError('the request exceeded the 10 s limit')
+    DeadlineError('the request exceeded the limit of 10 seconds')
     """
-    return DeadlineError(f"the request exceeded the {seconds:g} s limit")
+    return DeadlineError(f"the request exceeded the limit of {seconds:g} seconds")
 
 
 def seconds_left() -> float:
-    """Return the time that is left."""
+    """Return the remaining time."""
     return max(_budget.get().end - monotonic(), 0.0)
 
 
 def search_seconds() -> float:
-    """Return the time that is left to searches for an order."""
+    """Return the remaining time for searches for an order."""
     return max(_budget.get().search_end - monotonic(), 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -52,18 +52,6 @@ class BarFigure:
         """Return the height of a bar."""
         key = (data, ranker, measure)
         return next(b.mean for b in self.bars if (b.data, b.ranker, b.measure) == key)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `dataclasses.asdict` turned into plain values, before or after JSON."""
-        return cls(
-            content["title"],
-            dict(content["names"]),
-            tuple(content["measures"]),
-            tuple(MeanScore(**bar) for bar in content["bars"]),
-            tuple(PairedComparison(**comparison) for comparison in content["comparisons"]),
-            dict(content["colours"]),
-        )
 
     def plot(self) -> Any:
         """Draw the figure; return a matplotlib Figure."""

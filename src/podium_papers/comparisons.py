@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -30,14 +29,6 @@ class RankerScores:
     values: Mapping[str, tuple[float, ...]]
     settings: Mapping[str, tuple[str, ...]]
     unfinished: Mapping[str, tuple[str, ...]]
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `asdict` turned into plain values, before or after JSON."""
-        tables = ("values", "settings", "unfinished")
-        return cls(
-            **{**content, **{t: {k: tuple(v) for k, v in content[t].items()} for t in tables}}
-        )
 
 
 @dataclass(frozen=True)

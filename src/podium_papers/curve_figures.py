@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from podium.errors import require
 from podium.experiments import PALETTE, tidy_axes
@@ -22,13 +22,6 @@ class Panel:
     ticks: tuple[float, ...] | None = None
     """Positions of the marks on the axis; None marks every x."""
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `dataclasses.asdict` turned into plain values, before or after JSON."""
-        curves = {name: tuple(y) for name, y in content["curves"].items()}
-        ticks = None if content.get("ticks") is None else tuple(content["ticks"])
-        return cls(**{**content, "x": tuple(content["x"]), "curves": curves, "ticks": ticks})
-
 
 @dataclass(frozen=True)
 class CurveFigure:
@@ -40,11 +33,6 @@ class CurveFigure:
     colours: Mapping[str, str]
     panels: tuple[Panel, ...]
     columns: int = 2
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `dataclasses.asdict` turned into plain values, before or after JSON."""
-        return cls(**{**content, "panels": tuple(Panel.from_dict(p) for p in content["panels"])})
 
     def plot(self) -> Any:
         """Draw the figure; return a matplotlib Figure."""

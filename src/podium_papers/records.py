@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
+
+import msgspec
 
 from podium.experiments import DataFacts, MissingData
 from podium_papers.json_values import json_lines
@@ -29,21 +31,18 @@ class PaperRecord:
 
     def to_json(self) -> str:
         """Return the text of the record's file."""
-        content = {
-            name: getattr(self, name) for name in ("paper", "version", "quick", "seed", "own")
-        }
-        content["data"] = [asdict(facts) for facts in self.data]
-        content["absent"] = [asdict(missing) for missing in self.absent]
-        return json_lines({**content, "found": self.found.to_dict()})
+        content = asdict(replace(self, found=None))
+        names = ("paper", "version", "quick", "seed", "own", "data", "absent")
+        found = PAPERS[self.paper].pack(self.found)
+        return json_lines({**{name: content[name] for name in names}, "found": found})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the record that `to_json` wrote."""
         content = json.loads(text)
-        content["data"] = tuple(DataFacts(**facts) for facts in content["data"])
-        content["absent"] = tuple(MissingData(**missing) for missing in content["absent"])
-        content["own"] = tuple(content["own"])
-        return cls(**{**content, "found": PAPERS[content["paper"]].read(content["found"])})
+        paper = PAPERS[content["paper"]]
+        result: Any = msgspec.convert(paper.unpack(content["found"]), paper.result)
+        return replace(msgspec.convert(content, cls), found=result)
 
 
 @dataclass(frozen=True)

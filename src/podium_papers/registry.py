@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from podium_papers.cfbrs import claims as cfbrs_claims
 from podium_papers.cfbrs import page as cfbrs_page
 from podium_papers.data_sets import PaperSource, graded_source
 from podium_papers.rankopt import page as rankopt_page
-from podium_papers.rankopt import summary as rankopt_summary
 from podium_papers.rankopt import times as rankopt_times
+from podium_papers.rankopt.summary import RankOptSummary, pack_summary, unpack_summary
 from podium_papers.rpc_mtl import claims as rpc_mtl_claims
 from podium_papers.rpc_mtl import data_sets as rpc_mtl_data
 from podium_papers.rpc_mtl import page as rpc_mtl_page
@@ -23,7 +23,7 @@ from podium_papers.topk import claims as topk_claims
 from podium_papers.topk import data_sets as topk_data
 from podium_papers.topk import page as topk_page
 from podium_papers.toprank import page as toprank_page
-from podium_papers.toprank import summary as toprank_summary
+from podium_papers.toprank.summary import TopRankSummary
 
 Data = Mapping[str, Any]
 """Name of a source -> the data that its `read` returns: folds, or a table."""
@@ -43,9 +43,7 @@ class Paper:
         Whether the experiments use one data set only, the first that is there.
     run
         Takes the data that is there, and ``quick``, ``n_jobs``, ``keep``, ``callback`` and ``seed``.
-        Its result has ``to_dict``.
-    read
-        Is the inverse of ``to_dict``.
+        Its result is of the dataclass `result`.
     sections, draw
         Return the page in Markdown; write its figures as SVG files into a folder.
     claims
@@ -54,6 +52,8 @@ class Paper:
         Measures the times that the paper reports, from data, ``quick`` and ``seed``, as plain values.
     time_sections
         Returns the sections about these times; the second argument says whether the run was quick.
+    pack, unpack
+        Turn a result into plain values for JSON, and plain values into those that make a `result`.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Paper:
     citation: str
     sources: tuple[PaperSource, ...]
     run: Callable[..., Any]
-    read: Callable[[Any], Any]
+    result: type
     sections: Callable[[Any], list[str]]
     draw: Callable[[Any, Path], None]
     claims: Callable[[Any], list[bool]]
@@ -69,17 +69,11 @@ class Paper:
     single: bool = False
     times: Callable[[Data, bool, int], Any] | None = None
     time_sections: Callable[[Any, bool], list[str]] | None = None
+    pack: Callable[[Any], dict[str, Any]] = asdict
+    unpack: Callable[[Any], Any] = dict
 
 
 Folds = Mapping[str, Sequence[Fold]]
-
-
-def _run_toprank(data: Folds, **settings: Any) -> toprank_summary.TopRankSummary:
-    return toprank_summary.TopRankSummary.of(toprank.reproduce(data, **settings))
-
-
-def _run_rankopt(data: Folds, **settings: Any) -> rankopt_summary.RankOptSummary:
-    return rankopt_summary.RankOptSummary.of(rankopt.reproduce(data, **settings))
 
 
 def _run_cfbrs(data: Folds, **settings: Any) -> cfbrs_claims.CfbrsReproduction:
@@ -96,8 +90,8 @@ PAPERS: dict[str, Paper] = {
             graded_source("OHSUMED", is_papers_own=True), graded_source("TD2003", is_papers_own=True),
             graded_source("TD2004", is_papers_own=True), graded_source("MQ2008"), graded_source("MQ2007"),
         ),
-        _run_toprank,
-        toprank_summary.TopRankSummary.from_dict,
+        lambda data, **settings: TopRankSummary.of(toprank.reproduce(data, **settings)),
+        TopRankSummary,
         toprank_page.sections,
         toprank_page.draw,
         lambda result: result.claims,
@@ -109,7 +103,7 @@ PAPERS: dict[str, Paper] = {
         "Niu, Guo, Lan, Cheng, *Top-k learning to rank: labeling, ranking and evaluation* (SIGIR 2012)",
         topk_data.SOURCES,
         topk_data.run,
-        topk_claims.TopkReproduction.from_dict,
+        topk_claims.TopkReproduction,
         topk_page.sections,
         topk_page.draw,
         lambda result: [c.holds for c in result.claims()],
@@ -122,7 +116,7 @@ PAPERS: dict[str, Paper] = {
         "rank with user feedback*",
         (graded_source("MQ2008", is_papers_own=True), graded_source("MQ2007")),
         _run_cfbrs,
-        cfbrs_claims.CfbrsReproduction.from_dict,
+        cfbrs_claims.CfbrsReproduction,
         cfbrs_page.sections,
         cfbrs_page.draw,
         lambda result: [c.holds for c in result.claims()],
@@ -136,14 +130,16 @@ PAPERS: dict[str, Paper] = {
             graded_source("MQ2008", is_papers_own=True), graded_source("MQ2007", is_papers_own=True),
             graded_source("OHSUMED", is_papers_own=True), graded_source("TD2003", is_papers_own=True),
         ),
-        _run_rankopt,
-        rankopt_summary.RankOptSummary.from_dict,
+        lambda data, **settings: RankOptSummary.of(rankopt.reproduce(data, **settings)),
+        RankOptSummary,
         rankopt_page.sections,
         rankopt_page.draw,
         lambda result: [c.holds for c in result.claims],
         any_folds=graded_source,
         times=lambda data, quick, seed: rankopt_times.times(data, quick),
         time_sections=rankopt_times.time_sections,
+        pack=pack_summary,
+        unpack=unpack_summary,
     ),
     "rpc-mtl": Paper(
         "rpc-mtl",
@@ -152,7 +148,7 @@ PAPERS: dict[str, Paper] = {
         "(TKDE 2016)",
         rpc_mtl_data.SOURCES,
         rpc_mtl_data.run,
-        rpc_mtl_claims.RpcMtlReproduction.from_dict,
+        rpc_mtl_claims.RpcMtlReproduction,
         rpc_mtl_page.sections,
         rpc_mtl_page.draw,
         lambda result: [c.holds for c in result.claims()],

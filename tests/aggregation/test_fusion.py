@@ -318,7 +318,7 @@ def test_wrong_weights_are_refused(name, weights):
 def test_an_unknown_option_is_refused():
     with pytest.raises(UnknownNameError, match=r"'alhpa'.*alpha"):
         make_aggregator("mc4", alhpa=0.1)
-    with pytest.raises(UsageError, match="no options for borda"):
+    with pytest.raises(UsageError, match="borda takes no options"):
         make_aggregator("borda", k=1)
 
 

@@ -45,11 +45,13 @@ def test_the_order_of_the_rankers_decides_nothing(method):
 
 
 def test_things_that_are_no_rankings_say_what_is_expected():
-    with pytest.raises(UsageError, match=r"expected Rankings, as Rankings\.of .* got list"):
+    with pytest.raises(UsageError, match=r"expected Rankings, such as Rankings\.of.* got list"):
         Borda()([["a", "b"]])
     with pytest.raises(UsageError, match="expected the Groups of the data, got ndarray"):
         Rankings.from_scores(np.array([1, 1]), np.zeros((2, 1)))
-    with pytest.raises(UsageError, match=r"expected runs, as read_run gives them, got 'a\.run'"):
+    with pytest.raises(
+        UsageError, match=r"expected runs, such as read_run.* returns, got 'a\.run'"
+    ):
         Rankings.from_runs(["a.run"])
 
 
@@ -71,7 +73,7 @@ def test_queries_without_judgments_do_not_change_learned_weights():
 
 def test_labels_that_are_all_zero_teach_nothing():
     rankings = Rankings.of([["a", "b"], ["b", "a"]])
-    with pytest.raises(DataError, match="queries with a value of"):
+    with pytest.raises(DataError, match="no query has a value of"):
         optimised_weights(rankings, [0, 0])
 
 

@@ -147,9 +147,9 @@ def test_judged_documents_no_run_retrieved_count_for_the_ideal():
 
 def test_what_weights_cannot_be_learned_from_is_refused():
     rankings, data = problem(queries=4)
-    with pytest.raises(DataError, match="got 0 for all"):
+    with pytest.raises(DataError, match="is 0 for all rankers"):
         measured_weights(rankings, np.zeros(len(data)))
-    with pytest.raises(DataError, match="judgments of the rankings' documents"):
+    with pytest.raises(DataError, match="the judgments must be for the documents of the rankings"):
         measured_weights(rankings, data.subset([0, 1]))
     with pytest.raises(DataError, match="labels"):
         measured_weights(rankings, [1.0])

@@ -4,6 +4,7 @@ import gzip
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from podium.data.columns import Columns
@@ -14,6 +15,7 @@ from podium.errors import (
     DataError,
     DuplicateDocumentWarning,
     EmptyDataError,
+    LeftOutColumnsWarning,
     MalformedLineError,
     MemoryLimitError,
     MissingValueError,
@@ -226,6 +228,7 @@ def test_random_damage_gives_podium_errors(write):
             text[random.integers(0, len(text))] = alphabet[random.integers(0, len(alphabet))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DuplicateDocumentWarning)
+            warnings.simplefilter("ignore", LeftOutColumnsWarning)
             try:
                 read_table(write(bytes(text)))
                 outcomes["read"] += 1
@@ -280,3 +283,26 @@ def test_the_limit_of_memory_and_the_type_of_numbers_hold_for_every_form(tmp_pat
 def test_marks_that_numbers_are_made_of_are_refused(write, settings):
     with pytest.raises(UsageError, match="expected one of"):
         read_table(write(SHOP), **settings)
+
+
+def test_columns_of_words_that_are_left_out_are_a_warning(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text("qid,label,brand,colour,price\n1,1,Acme,red,2\n1,0,Bolt,blue,3\n")
+    message = (
+        f"{path}: columns of words are left out: brand, colour; use them as features with "
+        "categories=['brand', 'colour'], as text with text=['brand', 'colour'], or leave them out with "
+        "ignore=['brand', 'colour']"
+    )
+    with pytest.warns(LeftOutColumnsWarning) as caught:
+        assert read_table(path).feature_names == ("price",)
+    assert [str(warning.message) for warning in caught] == [message]
+    assert caught[0].filename == __file__
+    frame = pd.read_csv(path)
+    with pytest.warns(
+        LeftOutColumnsWarning, match="^columns of words are left out: brand, colour; use"
+    ):
+        read_table(frame)
+    # What is named is no surprise: no warning, which would be an error here.
+    read_table(path, categories=["brand"], ignore=["colour"])
+    read_table(path, text=["brand", "colour"])
+    read_table(path, features=["price"])

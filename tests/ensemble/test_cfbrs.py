@@ -371,7 +371,9 @@ def test_groups_are_never_cut():
     "groups", ["x", ["f1"], ("{'a': ['f1']", "'b'}"), {}, {"a": None}, {"a": [1.5]}, {"a": True}]
 )
 def test_groups_that_are_none(groups):
-    with pytest.raises(UsageError, match="expected groups of cfbrs to be names with lists"):
+    with pytest.raises(
+        UsageError, match="expected groups of cfbrs to be a mapping of names to lists"
+    ):
         CFBRS(base="least-squares", min_block=2, groups=groups).fit(TRAIN)
     with pytest.raises(UsageError, match="groups=") as caught:
         make_plan(NAMES, min_block=2, groups=groups)
@@ -568,7 +570,7 @@ def test_scaled_losses():
     net.fit(TRAIN, feedback=UniformFeedback(0.5))
     own = RankNet(l2=0.1 * 0.5, tol=1e-9).fit(TRAIN)
     np.testing.assert_allclose(net.predict(TEST), own.predict(TEST), atol=1e-6)
-    with pytest.raises(UsageError, match="feedback above 0 to scale the loss"):
+    with pytest.raises(UsageError, match="scale_loss needs feedback above 0"):
         ranker.fit(TRAIN, feedback=UniformFeedback(0.0))
 
 
@@ -590,7 +592,9 @@ def test_feedback_outside_0_to_1(value):
 
 
 def test_feedback_that_is_none():
-    with pytest.raises(UsageError, match=r"feedback with alpha\(sizes\).* got 'events.ndjson'"):
+    with pytest.raises(
+        UsageError, match=r"feedback with a method alpha\(sizes\).* got 'events.ndjson'"
+    ):
         CFBRS(min_block=3).fit(TRAIN, feedback="events.ndjson")
 
 
@@ -612,12 +616,12 @@ def test_feedback_that_is_no_number(value):
 def test_feedback_by_size_for_other_sizes(length):
     feedback = Wild(0.5)
     feedback.by_size = lambda d: np.full(length, 0.5)
-    with pytest.raises(UsageError, match=f"blocks of 1 to 9 features, got {length} values"):
+    with pytest.raises(UsageError, match=f"9 values, for blocks of 1 to 9 features, got {length}"):
         CFBRS(min_block=3).fit(TRAIN, feedback=feedback)
 
 
 def test_an_ensemble_of_ensembles_is_refused():
-    with pytest.raises(UsageError, match="expected a base other than cfbrs itself"):
+    with pytest.raises(UsageError, match="cfbrs cannot be its own base"):
         CFBRS(base=CFBRS(min_block=2), min_block=4).fit(TRAIN)
 
 
@@ -629,17 +633,19 @@ def test_blocks_of_no_size(sizes):
 
 def test_large_features_that_are_alike_are_told():
     X = np.column_stack([TRAIN.X[:, 0] * 1e9] * 3 + [TRAIN.X[:, 1]])
-    with pytest.raises(DivergedError, match="scale them"):
+    with pytest.raises(DivergedError, match="scale the features"):
         LeastSquares(C=1.0).fit(TRAIN.with_features(X))
 
 
 def test_feedback_that_cannot_be_added_up_is_refused():
     data = make_synthetic(n_queries=5, n_features=40, seed=0)
     ranker = CFBRS(base="least-squares", min_block=1, compositions="all")
-    with pytest.raises(UsageError, match="by the size of a block"):
+    with pytest.raises(UsageError, match="too many to list; use feedback with by_size"):
         ranker.fit(data, feedback=ByLength())
     boosted = CFBRS(base="least-squares", min_block=1, ensemble="boosting", rounds=2)
-    with pytest.raises(UsageError, match="the same feedback on all, or ensemble='bagging'"):
+    with pytest.raises(
+        UsageError, match="the same feedback for all compositions, or ensemble='bagging'"
+    ):
         boosted.fit(data, feedback=SIMULATED)
     boosted.fit(data, feedback=UniformFeedback(0.3))
     assert len(boosted.history_) == 2
@@ -740,7 +746,9 @@ def test_hostile_files(name, tmp_path):
         archive.writestr("manifest.json", json.dumps(manifest))
         for n, data in files.items():
             archive.writestr(n, data)
-    with pytest.raises(ModelFileError, match="expected"):
+    with pytest.raises(
+        ModelFileError, match=r"expected|must|damaged|unknown|too large|nested at most"
+    ):
         load(path)
 
 
@@ -748,7 +756,7 @@ def test_missing_values_are_told_by_the_base():
     X = TRAIN.X.copy()
     X[0, 0] = np.nan
     data = RankingData.from_arrays(X, TRAIN.y, qid=qid_of(TRAIN), missing="nan")
-    with pytest.raises(DataError, match="missing ones"):
+    with pytest.raises(DataError, match="the features have missing values"):
         CFBRS(min_block=3).fit(data)
 
 

@@ -207,7 +207,7 @@ def test_the_best_compositions(problem, seed, k):
 
 @pytest.mark.parametrize(("n", "m"), [(0, 1), (5, 6), (5, 0), (5, -1)])
 def test_impossible_blocks(n, m):
-    with pytest.raises(UsageError, match="expected"):
+    with pytest.raises(UsageError, match=r"expected 1 feature or more|the smallest block must"):
         Compositions(n, m)
 
 
@@ -221,9 +221,9 @@ def test_places_and_compositions_that_are_none():
             every.rank(wrong)
     with pytest.raises(UsageError, match="3 compositions or more"):
         every.sample_stratified(2)
-    with pytest.raises(UsageError, match="one above 0"):
+    with pytest.raises(UsageError, match="at least one of them above 0"):
         every.sample_stratified(5, probabilities={1: 0.0})
-    with pytest.raises(UsageError, match="got one of 7"):
+    with pytest.raises(UsageError, match="got one for 7"):
         every.sample_stratified(5, probabilities={7: 1.0})
     with pytest.raises(UsageError, match="0 compositions or more to draw, got -1"):
         every.sample(-1)

@@ -302,7 +302,7 @@ def test_an_array_without_query_ids_is_refused():
     ranker = cheap("toprank").fit(TRAIN)
     with pytest.raises(UsageError, match=r"predict\(X, qid=qid\)"):
         ranker.predict(VALID.X)
-    with pytest.raises(UsageError, match="RankingData alone"):
+    with pytest.raises(UsageError, match="RankingData already has query ids"):
         ranker.predict(VALID, qid=qid_of(VALID))
     X, y, qid = arrays(VALID)
     assert ranker.score(X, y, qid=qid) == pytest.approx(ranker.score(VALID))
@@ -458,9 +458,7 @@ def test_what_is_not_explained():
     ranker = cheap("toprank").fit(LONG)
     with pytest.raises(UnknownNameError, match="unknown query 'q99'"):
         ranker.explain(LONG, "q99")
-    with pytest.raises(
-        UsageError, match="got a reranked one; its ranker's explain shows the votes"
-    ):
+    with pytest.raises(UsageError, match="explain of its ranker shows the votes"):
         ranker.model_.contributions(LONG.X)
 
 
@@ -521,21 +519,21 @@ VOTE = {"members": [], "t": 3, "depth": 3, "aggregator": "borda", "options": {},
 
 
 @pytest.mark.parametrize(("edit", "message"), [
-    (lambda v: v.update(members=[]), "members with a vote in the model, got none"),
-    (lambda v: v.update(members=3), "expected members and how they vote"),
+    (lambda v: v.update(members=[]), "no member of the model has a vote"),
+    (lambda v: v.update(members=3), "the members of the model are damaged"),
     (lambda v: v.update(t=0), "0 is not a count"),
     (lambda v: v.update(t=True), "True is not a count"),
     (lambda v: v.update(depth=2**40), "is not a count"),
-    (lambda v: v.update(aggregator="nothing"), "known aggregator, got 'nothing'"),
-    (lambda v: v.update(options={"k": 3}), "expected members and how they vote"),
-    (lambda v: v.update(options=[1]), "expected members and how they vote"),
+    (lambda v: v.update(aggregator="nothing"), "unknown aggregator in the model file: 'nothing'"),
+    (lambda v: v.update(options={"k": 3}), "the members of the model are damaged"),
+    (lambda v: v.update(options=[1]), "the members of the model are damaged"),
     (lambda v: v.pop("from_base"), "from_base"),
     (lambda v: v["members"][0].update(weight=-1.0), "-1.0 is below 0"),
     (lambda v: v["members"][0].update(weight="1"), "'1' is not a number"),
-    (lambda v: v["members"][0].update(model="pickle"), "known kind of model, got 'pickle'"),
+    (lambda v: v["members"][0].update(model="pickle"), "unknown kind of model of a member: 'pickle'"),
     (lambda v: v["members"][0].update(model="stumps"), "width"),
     (lambda v: v["members"][0].update(model="reranked"), "a text named 'vote'"),
-    (lambda v: [m.update(weight=0) for m in v["members"]], "members with a vote"),
+    (lambda v: [m.update(weight=0) for m in v["members"]], "no member of the model has a vote"),
     (lambda v: v["members"].append(dict(v["members"][0])), "a vector of float64 named 'weights'"),
     (lambda v: v["members"][0].pop("name"), "name"),
 ])  # fmt: skip
@@ -549,10 +547,12 @@ def test_a_vote_that_is_none_is_refused(edit, message, change):  # noqa: F811
 def test_members_of_other_widths_are_refused(change):  # noqa: F811
     from tests.rankers.test_model_files import npy
 
-    refused(change("reranked", {"1/weights.npy": npy(np.ones(5))}), "same number of features each")
-    refused(change("reranked", {"vote.txt": b"{"}), "expected members and how they vote")
-    refused(change("reranked", {"vote.txt": b"[" * 100_000}), "expected members and how they vote")
-    refused(change("reranked", {"2/alphas.npy": None}), "expected a part '2/alphas.npy', got none")
+    refused(change("reranked", {"1/weights.npy": npy(np.ones(5))}), "the same number of features")
+    refused(change("reranked", {"vote.txt": b"{"}), "the members of the model are damaged")
+    refused(
+        change("reranked", {"vote.txt": b"[" * 100_000}), "the members of the model are damaged"
+    )
+    refused(change("reranked", {"2/alphas.npy": None}), "the model file has no part '2/alphas.npy'")
 
 
 def test_parameters_that_no_file_can_hold(tmp_path):
@@ -560,7 +560,7 @@ def test_parameters_that_no_file_can_hold(tmp_path):
         name = "mine"
 
     ranker = cheap("toprank", aggregator=Mine()).fit(TRAIN)
-    with pytest.raises(UsageError, match=r"parameters a file can hold, got aggregator=.*Mine"):
+    with pytest.raises(UsageError, match=r"a model file cannot hold aggregator=.*Mine"):
         ranker.save(tmp_path / "x.podium")
     assert not list(tmp_path.iterdir())
 
@@ -572,7 +572,9 @@ def test_parameters_that_no_file_can_hold(tmp_path):
 ])  # fmt: skip
 def test_parameters_that_are_none_are_refused(base, change):  # noqa: F811
     manifest = json.loads(contents(change("reranked"))["manifest.json"])
-    with pytest.raises(ModelFileError, match="expected the settings of a toprank ranker"):
+    with pytest.raises(
+        ModelFileError, match="the settings in the file are not those of a toprank ranker"
+    ):
         load(change("reranked", parameters={**manifest["parameters"], "base": base}))
 
 

@@ -123,7 +123,7 @@ def test_xgboost_that_is_no_ranker_is_refused(tmp_path):
     with pytest.raises(ModelFileError, match="categories"):
         import_model(path, "xgboost")
     path.write_text(boosted(tmp_path / "n.json").get_dump(dump_format="json")[0])
-    with pytest.raises(ModelFileError, match="without a 'learner'"):
+    with pytest.raises(ModelFileError, match="this JSON has no 'learner'"):
         import_model(path, "xgboost")
     boosted(tmp_path / "m.ubj")
     with pytest.raises(ModelFileError, match="expected"):
@@ -133,11 +133,11 @@ def test_xgboost_that_is_no_ranker_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.update(left_children=[0] * len(t["left_children"])), "below one other node"),
-        (lambda t: t.update(left_children=[99] * len(t["left_children"])), "below one other node"),
+        (lambda t: t.update(left_children=[0] * len(t["left_children"])), "several parents"),
+        (lambda t: t.update(left_children=[99] * len(t["left_children"])), "several parents"),
         (lambda t: t["split_indices"].__setitem__(0, 77), "features 0 to 3"),
         (lambda t: t["split_conditions"].__setitem__(0, 1e999), "is not a number"),
-        (lambda t: t["split_conditions"].pop(), "as many numbers"),
+        (lambda t: t["split_conditions"].pop(), "have different lengths"),
         (lambda t: t.pop("default_left"), "KeyError"),
         (lambda t: t.update(left_children="abc"), "TypeError"),
     ],
@@ -155,7 +155,9 @@ def test_xgboost_trees_that_are_none(change, message, tmp_path):
 
 def test_xgboost_nested_without_end(tmp_path):
     path = written(tmp_path / "m.json", "[" * 200_000)
-    with pytest.raises(ModelFileError, match=r"m\.json:1: expected XGBoost's JSON"):
+    with pytest.raises(
+        ModelFileError, match=r"m\.json:1: this is not the JSON of an XGBoost model"
+    ):
         import_model(path, "xgboost")
     path.write_text('{"learner":\n{"x": }}')
     with pytest.raises(ModelFileError, match=r"m\.json:2: "):
@@ -228,9 +230,9 @@ def test_lightgbm_that_is_no_ranker_is_refused(tmp_path):
         ("threshold=", "threshold=nan ", "finite numbers as threshold"),
         ("leaf_value=", "leaf_value=inf ", "finite numbers as leaf_value"),
         ("decision_type=", "decision_type=1", "numeric splits"),
-        ("end of trees", "", "end of the file"),
-        ("max_feature_idx=3", "max_feature_idx=999999999", "1000000000 names"),
-        ("num_cat=0", "num_cat=0\nnum_cat=0", "num_cat once"),
+        ("end of trees", "", "it has no line 'end of trees'"),
+        ("max_feature_idx=3", "max_feature_idx=999999999", "states 1000000000 features"),
+        ("num_cat=0", "num_cat=0\nnum_cat=0", "num_cat occurs twice"),
     ],
 )
 def test_lightgbm_trees_that_are_none(old, new, message, tmp_path):
@@ -397,14 +399,14 @@ def test_ranklib_files_that_may_be_cut_off_are_told(tmp_path):
     written(path, LINEAR.format("Coordinate Ascent", "1:0.5 2:-0.25 3:0.25"))
     assert import_model(path, "ranklib").n_features_in_ == 3
     written(path, LINEAR.format("Coordinate Ascent", "1:0.5 2:-0.25"))
-    with pytest.warns(TruncationWarning, match=r"m\.txt: the sizes of the weights add up to 0\.75"):
+    with pytest.warns(TruncationWarning, match=r"m\.txt: the absolute weights add up to 0\.75"):
         assert import_model(path, "ranklib").n_features_in_ == 2
     boost = "## RankBoost\n## Iteration = 3\n## No. of threshold candidates = 10\n{}\n"
     rounds = ["1:0.5:2.0", "2:0.5:1.0", "1:0.25:1.0"]
     written(path, boost.format(" ".join(rounds)))
     assert import_model(path, "ranklib").predict([[1.0, 0.0]]).tolist() == [3.0]
     written(path, boost.format(" ".join(rounds[:2])))
-    with pytest.warns(TruncationWarning, match="states 3 rounds and has 2; .* validation data"):
+    with pytest.warns(TruncationWarning, match="states 3 rounds but has 2; .* validation data"):
         assert import_model(path, "ranklib").predict([[1.0, 0.0]]).tolist() == [2.0]
     written(path, boost.format(" ".join([*rounds, rounds[0]])))
     with pytest.raises(ModelFileError, match=r"m\.txt:4: expected 3 rounds, .* got 4"):
@@ -441,11 +443,11 @@ def test_ranklib_files_that_would_take_long(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 0, "empty file"),
+        ("", 0, "the file is empty"),
         ("1:0.5", 1, "'## ALGORITHM' first"),
-        ("## RankNet\n1:0.5", 1, "network RankNet"),
+        ("## RankNet\n1:0.5", 1, "RankNet is a network"),
         ("## Magic\n1:0.5", 1, "expected one of Linear Regression"),
-        ("## AdaRank\n## no weights\n", 2, "end of the file"),
+        ("## AdaRank\n## no weights\n", 2, "the file ends after its comments"),
         ("## AdaRank\n\n1:0.5 x:3", 3, "expected feature:weight"),
         ("## AdaRank\n1:inf", 2, "finite number"),
         ("## AdaRank\n99999999:1", 2, "expected feature:weight"),
@@ -466,7 +468,7 @@ def test_ranklib_files_that_would_take_long(tmp_path):
         (f"## LambdaMART\n{stump('NaN')}", 6, "expected a number as threshold"),
         (f"## LambdaMART\n{stump('0.5ff')}", 6, "expected a number as threshold"),
         (f"## LambdaMART\n{stump(0.5, 'Infinity')}", 8, "finite number"),
-        (f"## LambdaMART\n{stump(0.5)}<!-- never\nended", 17, "behind a comment"),
+        (f"## LambdaMART\n{stump(0.5)}<!-- never\nended", 17, "ends inside a comment"),
         ("## AdaRank\n1:0.5\t2:0.25", 2, "expected feature:weight"),
         ("## AdaRank\n0:1 1:0.5", 2, "features from 1 on in others"),
         ("## Linear Regression\n1:0.5", 2, "a constant .* once"),
@@ -575,7 +577,7 @@ def test_numbers_that_only_python_reads_are_refused(source, old, new, odd, tmp_p
     assert new in old
     put = odd + new.lstrip("0123456789. ")
     path = written(tmp_path / "m.txt", old.replace(new, put, 1))
-    with pytest.raises(ModelFileError, match=r"m\.txt:\d+: expected"):
+    with pytest.raises(ModelFileError, match=r"m\.txt:\d+: "):
         import_model(path, source)
 
 
@@ -589,7 +591,7 @@ def test_numbers_that_only_python_reads_are_refused_in_lightgbm(odd, files, tmp_
         path = written(tmp_path / "m.txt", f"{head}\n{name}={odd}{space}{rest}")
         if (name, odd) in (("threshold", "inf"), ("threshold", "1e999")):
             continue  # all but the missing go left
-        with pytest.raises(ModelFileError, match=r"m\.txt:\d+: expected"):
+        with pytest.raises(ModelFileError, match=r"m\.txt:\d+: "):
             import_model(path, "lightgbm")
 
 
@@ -610,7 +612,9 @@ def test_numbers_that_only_python_reads_are_refused_in_xgboost(odd, files, tmp_p
         where, key = place(told)
         where[key] = odd
         path = written(tmp_path / "m.json", json.dumps(told))
-        with pytest.raises(ModelFileError, match=r"m\.json: expected"):
+        with pytest.raises(
+            ModelFileError, match=r"m\.json: (expected|this JSON is not an XGBoost model)"
+        ):
             import_model(path, "xgboost")
 
 
@@ -672,7 +676,7 @@ def test_wrong_requests(source, files, tmp_path):
         import_model(tmp_path, source)
     path = tmp_path / "bytes"
     path.write_bytes(b"tree\n\xff\xfe\x00")
-    with pytest.raises(ModelFileError, match=r"bytes:2: expected a model as text"):
+    with pytest.raises(ModelFileError, match=r"bytes:2: the file is not UTF-8 text"):
         import_model(path, source)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,7 +169,7 @@ def test_the_order_of_rows_within_a_query_is_not_measured():
             score = np.floor(fold.test.X[rows, 0])
             expected.append((fold.test.y[rows][score == score.max()] > 0).mean())
     assert one.per_query("r", "P@1") == pytest.approx(expected)
-    assert "Equal scores count in the mean over their orders (ties='average')." in str(one)
+    assert "Metrics are means over the orders of equal scores (ties='average')." in str(one)
 
 
 def test_a_name_that_says_how_ties_count_is_taken_as_it_is():
@@ -186,25 +186,25 @@ def test_a_name_that_says_how_ties_count_is_taken_as_it_is():
             for fold in kfold(DATA, 3, seed=0)
         ]
         assert report.per_query("r", metric).tolist() == np.concatenate(found).tolist()
-    assert "in the mean over their orders in NDCG@5 (ties='average')" in str(report)
+    assert "means over the orders of equal scores in NDCG@5 (ties='average')" in str(report)
 
 
 def test_a_query_that_is_tested_and_trained_on_is_refused():
     train, valid, test = split(DATA, [0.5, 0.25, 0.25])
-    with pytest.raises(DataError, match="to train on in fold 1"):
+    with pytest.raises(DataError, match="fold 1 uses query 'q1' both to test and to train"):
         small(data=[Fold(train, valid, train)])
-    with pytest.raises(DataError, match="to validate on in fold 2"):
+    with pytest.raises(DataError, match="fold 2 uses query 'q18' both to test and to validate"):
         small(data=[Fold(train, valid, test), Fold(train, test, test)])
 
 
 def test_a_query_that_is_tested_twice_is_refused(tmp_path):
     folds = kfold(DATA, 3, seed=0)
     qid = folds[0].test.qids[0]
-    with pytest.raises(DataError, match=f"query '{qid}' in folds 1 and 3"):
+    with pytest.raises(DataError, match=f"folds 1 and 3 both test query '{qid}'"):
         small(data=[*folds[:2], folds[0]])
     for i in (1, 2):
         write_fold(tmp_path / f"Fold{i}", folds[0])
-    with pytest.raises(DataError, match="in folds 1 and 2"):
+    with pytest.raises(DataError, match="folds 1 and 2 both test query"):
         small(data=tmp_path)
 
 
@@ -335,11 +335,11 @@ def test_nothing_to_choose_from_is_nothing_tuned():
 @pytest.mark.parametrize(
     ("rankers", "options", "error", "match"),
     [
-        ([], {}, UsageError, "at least one ranker"),
+        ([], {}, UsageError, "there is no ranker to compare"),
         (["ranksvn"], {}, UnknownNameError, "ranksvm"),
-        (["ranksvm", "ranksvm"], {}, UsageError, "ranksvm twice"),
-        ({1: "ranksvm", "1": "listnet"}, {}, UsageError, "1 twice"),
-        ({"a\n": "ranksvm", "a": "listnet"}, {}, UsageError, "a twice"),
+        (["ranksvm", "ranksvm"], {}, UsageError, "two rankers have the label ranksvm"),
+        ({1: "ranksvm", "1": "listnet"}, {}, UsageError, "two rankers have the label 1"),
+        ({"a\n": "ranksvm", "a": "listnet"}, {}, UsageError, "two rankers have the label a"),
         ([3], {}, UsageError, "got 3"),
         (3, {}, UsageError, "got 3"),
         (["ranksvm"], {"baseline": "listnet"}, UnknownNameError, "baseline"),
@@ -351,7 +351,7 @@ def test_nothing_to_choose_from_is_nothing_tuned():
         (["ranksvm"], {"seed": -1}, UsageError, "seed"),
         (["ranksvm"], {"n_jobs": 0}, UsageError, "n_jobs"),
         (["ranksvm"], {"data": 5}, UsageError, "got int"),
-        (["ranksvm"], {"data": []}, UsageError, "at least one fold"),
+        (["ranksvm"], {"data": []}, UsageError, "there are no folds to compare on"),
         (["ranksvm"], {"data": [(DATA, DATA)]}, UsageError, "fold 1"),
         (["ranksvm"], {"data": "nowhere"}, DataError, "no folder nowhere"),
     ],
@@ -433,7 +433,7 @@ def test_a_folder_that_is_not_one_is_told(tmp_path):
     with pytest.raises(DataError, match=r"without a gap.*S1\.txt, S3\.txt"):
         read_folds(tmp_path)
     write_fold(tmp_path / "Fold1", split(DATA, [0.5, 0.5]), ("train", "test"))
-    with pytest.raises(DataError, match=r"validation file vali\.txt"):
+    with pytest.raises(DataError, match=r"has no validation file; expected vali\.txt"):
         read_folds(tmp_path)
 
 
@@ -606,22 +606,22 @@ def test_a_ranker_that_fails_in_a_fold_is_reported_there():
     assert Report.from_json(report.to_json()) == report.without_times()
 
 
+@dataclass(eq=False)
 class Killed(RankSVM):
     """Its process is killed where it is not trained on query q1; where it is, only the first time."""
 
+    spent: str = ""
+
     def learn(self, train, monitor, start):
-        spent = Path(os.environ["KILLED"])
+        spent = Path(self.spent)
         if "q1" not in train.qids.tolist() or not spent.exists():
             spent.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().learn(train, monitor, start)
 
 
-def test_a_killed_process_costs_its_cell_alone(tmp_path, monkeypatch):
-    # New processes, as users have them: a fork of an older one would not see the environment.
-    monkeypatch.setattr("joblib.externals.loky.backend.context._DEFAULT_START_METHOD", None)
-    monkeypatch.setenv("KILLED", str(tmp_path / "spent"))
-    rankers = {"svm": "ranksvm", "killed": Killed()}
+def test_a_killed_process_costs_its_cell_alone(tmp_path):
+    rankers = {"svm": "ranksvm", "killed": Killed(spent=str(tmp_path / "spent"))}
     report = small(rankers, n_jobs=2, out=tmp_path)
     without = [i for i, fold in enumerate(kfold(DATA, 3, seed=0), 1) if "q1" not in fold.train.qids]
     assert [(c.ranker, c.fold) for c in report.failed] == [("killed", i) for i in without]
@@ -670,12 +670,12 @@ def test_wrong_settings_of_one_ranker_leave_the_others():
     assert report.standing("bad").difference is None
     assert report.seconds("bad") is None
     assert report.standing("good").mean is not None
-    assert "nothing is tested" not in report.to_markdown()
+    assert "there are no tests against it" not in report.to_markdown()
     rebased = report.with_baseline("bad")
     assert verdict(rebased).endswith("Nothing was tested.")
     assert verdict(report).endswith("It is the baseline.")
     assert rebased.standing("good").difference is None
-    assert "bad failed in every fold, so that nothing is tested against it" in rebased.to_markdown()
+    assert "bad failed in every fold, so there are no tests against it" in rebased.to_markdown()
 
 
 # --- the report as a value

@@ -20,8 +20,13 @@ SOURCE = str(ROOT / "src")
 
 
 @pytest.fixture(scope="module")
-def corpus():
-    return {document.id: document for document in documents()}
+def all_documents():
+    return documents()
+
+
+@pytest.fixture(scope="module")
+def corpus(all_documents):
+    return {document.id: document for document in all_documents}
 
 
 def python(code):
@@ -37,34 +42,40 @@ def python(code):
 # Documents
 
 
-def test_nothing_is_imported_but_what_is_safe():
-    start = "import podium.experiments.demo_corpus as s; before = set(sys.modules)\n"
-    show = "print(*sorted(set(sys.modules) - before))"
-    imported = set(python(f"{start}s.documents()\n{show}").split())
+START = "import zlib, podium.experiments.demo_corpus as s; before = set(sys.modules)\n"
+SHOW_IMPORTS = "print(*sorted(set(sys.modules) - before))\n"
+SHOW_DIGEST = "print(zlib.crc32(repr(s.documents()).encode()))\n"
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """The digest of the corpus in a new process, and what was imported for it."""
+    return python(START + SHOW_DIGEST + SHOW_IMPORTS).splitlines()
+
+
+def test_nothing_is_imported_but_what_is_safe(undisturbed):
+    imported = set(undisturbed[1].split())
     safe = python(
-        f"{start}from importlib import import_module\n"
+        f"{START}from importlib import import_module\n"
         f"for name in {sorted(SAFE_MODULES)!r}:\n"
-        "    try:\n        import_module(name)\n    except ImportError:\n        pass\n" + show
+        "    try:\n        import_module(name)\n    except ImportError:\n        pass\n"
+        + SHOW_IMPORTS
     )
     assert imported <= set(safe.split())
     assert not imported & {"antigravity", "this", "tkinter", "turtle", "asyncio", "idlelib", "site"}
 
 
-def test_the_corpus_is_the_same_whatever_was_imported_before():
-    digest = (
-        "import podium.experiments.demo_corpus as s, zlib\n"
-        "print(zlib.crc32(repr(s.documents()).encode()))"
-    )
+def test_the_corpus_is_the_same_whatever_was_imported_before(undisturbed):
     disturbed = (
         "import asyncio, decimal, json, logging, multiprocessing, random, sqlite3, unittest.mock\n"
         "import builtins; builtins.display = print; builtins._ = 3\n"
         "sys.excepthook = lambda *e: None; sys.displayhook = lambda v: None; sys.ps1 = '> '\n"
     )
-    assert python(digest) == python(disturbed + digest)
+    assert python(disturbed + START + SHOW_DIGEST) == f"{undisturbed[0]}\n"
 
 
-def test_ids_are_unique_and_in_order():
-    ids = [document.id for document in documents()]
+def test_ids_are_unique_and_in_order(all_documents):
+    ids = [document.id for document in all_documents]
     assert ids == sorted(set(ids))
     assert 5000 < len(ids) < 9000
 
@@ -303,11 +314,11 @@ GOOD = {
         (json.dumps(GOOD | {"grades": {"x": 3.5, "y": 2}}), r"got 3\.5"),
         (json.dumps(GOOD | {"order": ["x"]}), "level of the order"),
         (json.dumps(GOOD | {"order": [[]]}), "level of the order"),
-        (json.dumps(GOOD | {"order": [["x"], ["w"]]}), "graded names, got 'w'"),
-        (json.dumps(GOOD | {"order": [["x"], ["y", "x"]]}), "each name once in the order, got 'x'"),
-        (json.dumps(GOOD | {"order": [["y"], ["x"]]}), r"'x' \(4\) below 'y' \(2\)"),
-        (json.dumps(GOOD | {"order": [["y"]]}), r"'x' \(4\) below 'y' \(2\)"),
-        (json.dumps(GOOD | {"id": "first"}), "each id once, got 'first' again"),
+        (json.dumps(GOOD | {"order": [["x"], ["w"]]}), "the order has 'w', which has no grade"),
+        (json.dumps(GOOD | {"order": [["x"], ["y", "x"]]}), "the order has 'x' twice"),
+        (json.dumps(GOOD | {"order": [["y"], ["x"]]}), r"'x' \(4\) is below 'y' \(2\)"),
+        (json.dumps(GOOD | {"order": [["y"]]}), r"'x' \(4\) is below 'y' \(2\)"),
+        (json.dumps(GOOD | {"id": "first"}), "the id 'first' occurs twice"),
     ],
 )  # fmt: skip
 def test_a_malformed_line_is_an_error_with_its_place(tmp_path, line, message):

@@ -48,6 +48,18 @@ def report():
     )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def html(report):
+    return report.to_html()
+
+
+@pytest.fixture(scope="module")
+def report_file(html, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(html)
+    return path
+
+
 # --- tables
 
 
@@ -133,41 +145,39 @@ class Constant(RankSVM):
 # --- the page
 
 
-def test_the_page_needs_nothing_and_runs_its_own_script_only(report):
-    page = report.to_html()
-    assert HOSTILE not in page
-    [script] = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+def test_the_page_needs_nothing_and_runs_its_own_script_only(html):
+    assert HOSTILE not in html
+    [script] = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in page
-    assert page.count("<script") == 1
-    assert not re.search(r"\son\w+=", page)
-    outside = re.findall(r"(?:\b(?<!-)(?:href|src)=|url\()[\"']?([^\"'\s)>]+)", page)
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in html
+    assert html.count("<script") == 1
+    assert not re.search(r"\son\w+=", html)
+    outside = re.findall(r"(?:\b(?<!-)(?:href|src)=|url\()[\"']?([^\"'\s)>]+)", html)
     assert outside
     assert all(target.startswith("#") for target in outside)
-    assert "http" not in re.sub(r'http-equiv="', "", page)
+    assert "http" not in re.sub(r'http-equiv="', "", html)
 
 
-def test_pictures_have_words_ids_of_their_own_and_colours_of_the_page(report):
-    page = report.to_html()
-    alts = re.findall(r'role="img" aria-label="([^"]+)"', page)
-    assert len(alts) == page.count("<figure>") > 10
-    assert any("against beta from 0 to 1" in alt for alt in alts)
-    assert any("against C from 0.0001 to 1" in alt for alt in alts)
+def test_pictures_have_words_ids_of_their_own_and_colours_of_the_page(report, html):
+    alts = re.findall(r'role="img" aria-label="([^"]+)"', html)
+    assert len(alts) == html.count("<figure>") > 10
+    assert any("by beta from 0 to 1" in alt for alt in alts)
+    assert any("by C from 0.0001 to 1" in alt for alt in alts)
     assert any("better" in alt and "worse" in alt for alt in alts)
     assert any("mean weight over folds" in alt for alt in alts)
     assert any("mean importance over folds" in alt for alt in alts)
-    ids = re.findall(r'\bid="([^"]+)"', page)
+    ids = re.findall(r'\bid="([^"]+)"', html)
     assert len(ids) == len(set(ids))
-    targets = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page)
+    targets = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', html)
     assert {a or b for a, b in targets} <= set(ids)
-    pictures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    pictures = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
     assert "currentColor" in pictures
     assert "var(--s0)" in pictures
     assert not re.search(r"#[0-9a-f]{6}\b", pictures)
 
 
-def test_the_same_report_gives_the_same_page(report):
-    assert report.to_html() == report.to_html()
+def test_the_same_report_gives_the_same_page(report, html):
+    assert report.to_html() == html
 
 
 def test_markdown_shows_names_as_they_are(report):
@@ -207,7 +217,7 @@ def test_no_value_is_no_failure():
     assert bad.split()[:3] == ["bad!", "failed", "failed"]
     assert "no value & \\textbf{0.0000}" in found.to_latex()
     page = found.to_html()
-    assert "no test query counts in NDCG(empty=&#39;skip&#39;)@5" in page
+    assert "NDCG(empty=&#39;skip&#39;)@5 has no value for any test query" in page
     assert '<td class="failed">no value</td>' in page
     assert "every cell failed" not in page
 
@@ -279,17 +289,17 @@ def test_a_page_without_the_extra_names_it(report, monkeypatch, library):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_a_browser_shows_it_in_both_themes_at_any_width(report, browser, tmp_path, theme, width):
-    path = tmp_path / "report.html"
-    path.write_text(report.to_html())
+def test_a_browser_shows_it_in_both_themes_at_any_width(
+    report_file, browser, tmp_path, theme, width
+):
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
+    page.goto(report_file.as_uri())
     assert said == []
-    assert asked == [path.as_uri()]
+    assert asked == [report_file.as_uri()]
     # No wider than the window; tables scroll by themselves.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ink, paper = (
@@ -321,11 +331,9 @@ def _brightness(colour):
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
-def test_the_page_is_used_by_keyboard(report, browser, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(report.to_html())
+def test_the_page_is_used_by_keyboard(report_file, browser):
     page = browser.new_page()
-    page.goto(path.as_uri())
+    page.goto(report_file.as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     seen = set()
@@ -351,12 +359,22 @@ def long_report():
     )
 
 
+@pytest.fixture(scope="module")
+def long_html(long_report):
+    return long_report.to_html()
+
+
+@pytest.fixture(scope="module")
+def long_report_file(long_html, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "long.html"
+    path.write_text(long_html)
+    return path
+
+
 @pytest.fixture
-def long_page(long_report, browser, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(long_report.to_html())
+def long_page(long_report_file, browser):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(path.as_uri())
+    page.goto(long_report_file.as_uri())
     yield page
     page.close()
 
@@ -388,11 +406,9 @@ def test_a_table_is_sorted_by_any_column(long_report, long_page):
     assert values == sorted(values, reverse=True)
 
 
-def test_rows_without_a_number_stay_at_the_end(report, browser, tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text(report.to_html())
+def test_rows_without_a_number_stay_at_the_end(report_file, browser):
     page = browser.new_page()
-    page.goto(path.as_uri())
+    page.goto(report_file.as_uri())
     table = page.locator("table.sortable").first
     for _ in ("descending", "ascending"):
         table.locator("thead button").nth(1).click()
@@ -427,18 +443,17 @@ def test_of_many_curves_one_is_highlighted_and_the_others_are_dim(long_report, l
     assert opacity(long_report.rankers.index("the-baseline")) == 1
 
 
-def test_few_curves_are_all_clear(report):
+def test_few_curves_are_all_clear(report, html):
     assert front_rankers(report) == report.rankers
-    assert 'class="series dim"' not in report.to_html()
+    assert 'class="series dim"' not in html
 
 
-def test_the_pointer_gets_the_values(report):
-    page = report.to_html()
+def test_the_pointer_gets_the_values(report, html):
     standing = report.standing("ranksvm")
     text = f"{standing.mean:.4f} (95% interval {standing.low:.4f} to {standing.high:.4f})"
-    assert f"<title>ranksvm: {text}</title>" in page
+    assert f"<title>ranksvm: {text}</title>" in html
     for place, value in enumerate(report.curve_of("ranksvm"), start=1):
-        assert re.search(rf"<title>ranksvm, NDCG[^<]* at {place}: {value:.4f}</title>", page)
+        assert re.search(rf"<title>ranksvm, NDCG[^<]* at {place}: {value:.4f}</title>", html)
 
 
 def test_labels_of_pictures_do_not_overlap(long_page):
@@ -455,11 +470,11 @@ def test_labels_of_pictures_do_not_overlap(long_page):
     assert overlaps == []
 
 
-def test_the_headline_compares_the_best_with_its_rivals(long_report):
+def test_the_headline_compares_the_best_with_its_rivals(long_report, long_html):
     best, second, third, fourth = long_report.ranking()[:4]
     text = compare_rivals(long_report)
     assert text.startswith(f"{best} against the next best: {second} (")
-    assert text in long_report.to_html()
+    assert text in long_html
     assert all(f"{rival} (" in text for rival in (second, third, fourth))
     values = [long_report.per_query(ranker) for ranker in (best, second)]
     test = paired_test(*values, seed=long_report.seed)

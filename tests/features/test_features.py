@@ -132,13 +132,13 @@ def test_documents_from_json_lines(tmp_path):
     [
         (
             '{"id": "a", "title": "x"}\n{"title": "y"}\n',
-            "docs.jsonl:2: expected 'id' in each document",
+            "docs.jsonl:2: expected 'id' of each document",
         ),
-        ('{"id": true}\n', "docs.jsonl:1: expected 'id' in each document, got True"),
-        ('{"id": "a"\n', "docs.jsonl:1: expected JSON"),
-        ("[1]\n", "docs.jsonl:1: expected a JSON object"),
-        ("", "docs.jsonl: expected at least one document"),
-        (b'{"id": "\xff"}', "docs.jsonl:1: expected UTF-8"),
+        ('{"id": true}\n', "docs.jsonl:1: expected 'id' of each document to be text"),
+        ('{"id": "a"\n', "docs.jsonl:1: expected JSON, one JSON object per line, got"),
+        ("[1]\n", "docs.jsonl:1: expected a JSON object per line, got '[1]'"),
+        ("", "docs.jsonl: the file has no documents"),
+        (b'{"id": "\xff"}', "docs.jsonl:1: expected UTF-8 text, got byte 0xff"),
     ],
 )
 def test_wrong_lines_are_named(tmp_path, text, message):
@@ -152,16 +152,16 @@ def test_wrong_lines_are_named(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("documents", "settings", "message"),
     [
-        ([], {}, "at least one document"),
-        ([{"id": 1}], {}, "fields of text, got none"),
-        ([{"id": 1, "n": 5}], {}, "fields of text, got none"),
-        ([{"id": 1, "t": "a"}, {"id": "1", "t": "b"}], {}, "each document once, got '1' twice"),
+        ([], {}, "expected at least one"),
+        ([{"id": 1}], {}, "no document has a field of text"),
+        ([{"id": 1, "n": 5}], {}, "no document has a field of text"),
+        ([{"id": 1, "t": "a"}, {"id": "1", "t": "b"}], {}, "document '1' occurs twice"),
         (
             [{"id": 1, "t": "a"}, {"id": 2, "t": 1984}],
             {},
             "text in field 't', got 1984 in document '2'",
         ),
-        ([{"id": 1, "whole": "a"}], {}, "another name for field 'whole'"),
+        ([{"id": 1, "whole": "a"}], {}, "the field name 'whole' is reserved"),
         ([{"id": 1, "title": "a"}], {"fields": ["titel"]}, "did you mean title"),
         ([{"id": 1, "title": "a"}], {"keep": ["titel"]}, "did you mean title"),
         ([{"id": 1, "title": "a"}], {"fields": "title"}, "names of fields"),
@@ -450,7 +450,7 @@ def test_runs(index):
     assert run.qids.tolist() == ["1", "3"]
     assert list(run.docids) == ["d1", "d3", "d2"]
     assert seen == [(1, 3), (2, 3), (3, 3)]
-    with pytest.raises(errors.EmptyDataError, match="1 that match none"):
+    with pytest.raises(errors.EmptyDataError, match="none of the 1 queries matches a document"):
         index.retrieve({"2": "zebra"})
 
 
@@ -478,7 +478,7 @@ def test_labels(index, form):
         zip(zip(data.qids[data.groups.codes], data.docids, strict=True), data.y, strict=True)
     )
     assert rows == {("a", "d1"): 0, ("b", "d1"): 0, ("b", "d2"): 3, ("b", "d3"): 0}
-    with pytest.raises(errors.DataError, match="judgments of these queries"):
+    with pytest.raises(errors.DataError, match="the judgments have none of these queries"):
         make_features(index, {"a": "wing"}, 10, judged)
 
 
@@ -493,10 +493,10 @@ def test_candidates_of_a_run_come_by_score(index):
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ({"q": ["d1", "d9"]}, "documents of the index, got 'd9' for query 'q'"),
-        ({"q": ["d1", "d1"]}, "each candidate once, got one twice for query 'q'"),
-        ({"r": ["d1"]}, "queries with a text, got query 'r'"),
-        ({}, "a query with candidates, got none"),
+        ({"q": ["d1", "d9"]}, "the index has no document 'd9' for query 'q'"),
+        ({"q": ["d1", "d1"]}, "query 'q' has a candidate twice"),
+        ({"r": ["d1"]}, "query 'r' has candidates but no text"),
+        ({}, "no query has candidates"),
         (0, "k of 1 or more"),
         ("d1", "a number, a Run or document ids by query, got str"),
     ],

@@ -85,7 +85,9 @@ def test_every_truncation_is_an_error(path):
     whole = path.read_bytes()
     for size in [*range(0, len(whole), 97), len(whole) - 1]:
         path.write_bytes(whole[:size])
-        with pytest.raises(errors.CorruptFileError, match="truncated, damaged or something else"):
+        with pytest.raises(
+            errors.CorruptFileError, match="not a podium index, or it is truncated or damaged"
+        ):
             Index.load(path)
 
 
@@ -167,7 +169,7 @@ def test_a_forged_index_that_is_sound_is_read(path):
 )
 def test_forged_parts(path, parts):
     forge(path, parts)
-    with pytest.raises(errors.CorruptFileError, match="expected a podium index"):
+    with pytest.raises(errors.CorruptFileError, match="not a podium index, or it is"):
         Index.load(path)
 
 
@@ -224,7 +226,7 @@ def test_what_is_no_index(tmp_path):
     np.savez(tmp_path / "arrays.npz", a=np.arange(3))
     for name in ("text", "folder", "arrays.npz"):
         with pytest.raises(
-            errors.CorruptFileError, match=r"expected a (podium index|file, got a folder)"
+            errors.CorruptFileError, match=r"not a podium index|expected a file, got a folder"
         ):
             Index.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):

@@ -484,7 +484,7 @@ def test_an_empty_log_is_an_error(tmp_path, content):
 def test_a_log_without_documents_is_an_error():
     with pytest.raises(EmptyDataError, match="no document"):
         parse(query())
-    with pytest.raises(EmptyDataError, match="with a query id"):
+    with pytest.raises(EmptyDataError, match="no event has a query id"):
         parse({"action_name": "hover"})
 
 

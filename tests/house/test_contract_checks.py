@@ -68,7 +68,7 @@ def test_own_rules_keep_the_contract(rule):
 
 
 def test_a_hide_takes_documents_out_before_places_are_given():
-    with pytest.raises(ContractError, match="slack must be 0 where the constraints hold"):
+    with pytest.raises(ContractError, match="slack must be 0 exactly if the constraints hold"):
         check_rule(Hide("a"), list("abcd"))
 
 
@@ -156,7 +156,7 @@ class SumOfScores(NDCG):
 
 
 def test_a_metric_of_the_scores_themselves_is_named():
-    with pytest.raises(ContractError, match="only the order of the scores may count"):
+    with pytest.raises(ContractError, match="only the order of the scores may change the values"):
         check_metric(SumOfScores())
 
 
@@ -172,7 +172,9 @@ class FirstOnly(PointAggregator):
 
 
 def test_an_aggregator_that_turns_a_ranking_round_is_named():
-    with pytest.raises(ContractError, match="FirstOnly: 1 equal rankings must be the result"):
+    with pytest.raises(
+        ContractError, match="FirstOnly: the result of 1 equal rankings must be that ranking"
+    ):
         check_aggregator(FirstOnly())
 
 
@@ -195,7 +197,7 @@ class SlackOfAnother(TopK):
 
 
 def test_a_slack_that_does_not_fit_the_constraints_is_named():
-    with pytest.raises(ContractError, match="slack must be 0 where the constraints hold"):
+    with pytest.raises(ContractError, match="slack must be 0 exactly if the constraints hold"):
         check_rule(SlackOfAnother("a", 1), list("abc"))
 
 
@@ -205,7 +207,9 @@ class NoWish(TopK):
 
 
 def test_a_soft_rule_that_wishes_nothing_is_named():
-    with pytest.raises(ContractError, match="a heavy soft rule must be violated less"):
+    with pytest.raises(
+        ContractError, match="a soft rule with a large weight must be less violated"
+    ):
         check_rule(NoWish("c", 1), list("abc"))
 
 

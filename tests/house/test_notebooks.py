@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 import podium
+from podium.data.categories import Category
 from podium.errors import (
     DataError,
     LengthMismatchError,
@@ -21,7 +22,7 @@ from podium.errors import (
 from podium.feedback import make_log, parse_ubi
 from podium.figure_style import new_axes, plain_label
 from podium.html_tables import LAST_ROWS, MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS, html_table
-from podium.labelling.judging_statistics import statistics
+from podium.labelling import statistics
 from podium.labelling.store import Store
 from podium.metrics import QueryDifferences, bootstrap_interval
 from podium.rankers.explanation import Explanation, explain
@@ -312,7 +313,7 @@ def test_differences_per_query():
         first.differences(podium.evaluate(DATA.subset([0]), DATA.subset([0]).y, "MAP"))
     with pytest.raises(KeyError, match="expected one of"):
         first.differences(second, "P@3")
-    with pytest.raises(LengthMismatchError, match="each of 1 queries, got 2"):
+    with pytest.raises(LengthMismatchError, match="expected 1 differences, one per query, got 2"):
         QueryDifferences("MAP", "a", "b", np.array(["q"], object), np.zeros(2))
     with pytest.raises(DataError, match="got none"):
         QueryDifferences("MAP", "a", "b", np.array(["q"], object), np.array([np.nan]))
@@ -393,6 +394,37 @@ def test_labels_are_counted():
     assert len(heights) == 10
     assert sum(heights) == len(DATA)
     assert max(heights) - min(heights) <= 2
+
+
+def bars_of(ax):
+    """Return the heights of the bars for each label, and the words below them."""
+    heights = {c.get_label(): [bar.get_height() for bar in c] for c in ax.containers}
+    return heights, [tick.get_text() for tick in ax.get_xticklabels()]
+
+
+def test_categories_are_drawn_as_counts_of_words_by_label():
+    codes = [[0.0, 2.0], [1.0, 0.0], [1.0, 1.0], [np.nan, 0.0]]
+    data = podium.RankingData.from_arrays(
+        codes, [1, 0, 1, 0], qid=[1, 1, 1, 1], feature_names=["brand", "size"], missing="nan",
+        categories={"brand": Category(("Acme", "Bolt")), "size": Category(("S", "M", "L"), True)},
+    )  # fmt: skip
+    # Without an order, the most frequent word comes first.
+    assert bars_of(data.plot_feature("brand")) == (
+        {"0": [1, 0, 1], "1": [1, 1, 0]},
+        ["Bolt", "Acme", "(missing)"],
+    )
+    assert bars_of(data.plot_feature("size")) == ({"0": [2, 0, 0], "1": [0, 1, 1]}, ["S", "M", "L"])
+
+
+def test_rare_words_are_one_bar():
+    words = tuple(f"w{i:02}" for i in range(20))
+    data = podium.RankingData.from_arrays(
+        [[float(i)] for i in range(20)], [1, 0] * 10, qid=[1] * 20, feature_names=["brand"],
+        categories={"brand": Category(words)},
+    )  # fmt: skip
+    heights, names = bars_of(data.plot_feature("brand"))
+    assert names == [*words[:12], "8 others"]
+    assert [a + b for a, b in zip(*heights.values(), strict=True)] == [1] * 12 + [8]
 
 
 def test_a_feature_is_drawn_by_label():

@@ -119,7 +119,7 @@ def test_a_query_is_given_to_one_more(store, admin):
     (state,) = store.session_states("dan")
     assert (state.task.id, state.task.grades) == (task, CAT.grades)
     assert admin.assign_all("dan", "preference") == [store.session_states("dan")[1].task.id]
-    with pytest.raises(ChangeConflictError, match="has them all"):
+    with pytest.raises(ChangeConflictError, match="has all queries already"):
         admin.assign_all("dan", "preference")
     admin.disable_assessor("dan")
     with pytest.raises(ChangeConflictError, match="disabled"):

@@ -203,11 +203,11 @@ def test_labels_of_ties_and_of_bad_documents():
         ("labels", "xml", {}, UnknownNameError, "format"),
         ("preferences", "qrels", {}, UsageError, "parquet or csv for preferences"),
         ("labels", "qrels", {"merge": None}, UsageError, "one label per document"),
-        ("labels", "letor", {}, UsageError, "expected features"),
+        ("labels", "letor", {}, UsageError, "LETOR rows need features"),
         ("labels", "csv", {"ties": "random"}, UnknownNameError, "way with ties"),
         ("labels", "csv", {"merge": "mean"}, UnknownNameError, "way to merge"),
         ("grades", "csv", {"merge": "borda"}, UnknownNameError, "way to merge grades"),
-        ("grades", "csv", {"merge": Borda()}, UsageError, "name of a way to merge grades"),
+        ("grades", "csv", {"merge": Borda()}, UsageError, "name of a method to merge grades"),
     ],
 )  # fmt: skip
 def test_exports_that_cannot_be(store, tmp_path, what, form, options, error, told):
@@ -217,14 +217,14 @@ def test_exports_that_cannot_be(store, tmp_path, what, form, options, error, tol
 
 
 def test_features_that_do_not_fit(store, features, tmp_path):
-    with pytest.raises(UsageError, match="features only with"):
+    with pytest.raises(UsageError, match="features are only for"):
         export(store, tmp_path / "out", "labels", "csv", features=features)
     with pytest.raises(UnknownNameError, match="unjudged"):
         export(store, tmp_path / "out", "labels", "letor", features=features, unjudged="keep")
-    with pytest.raises(DataError, match="none of 1 queries, such as 'q1'"):
+    with pytest.raises(DataError, match="the features lack 1 judged queries, such as 'q1'"):
         export(store, tmp_path / "out", "labels", "letor", features=features.subset([0, 2]))
     few = podium.RankingData.from_arrays([[1.0]], [0], qid=["q1"], docid=["w"])
-    with pytest.raises(DataError, match="none of 3 of query 'q1', such as 'x'"):
+    with pytest.raises(DataError, match="lack 3 judged documents of query 'q1', such as 'x'"):
         export(store, tmp_path / "out", "labels", "letor", features=few)
     nameless = podium.RankingData.from_arrays([[1.0]], [0], qid=["q1"])
     with pytest.raises(MissingDocidsError, match="joining labels"):
@@ -251,16 +251,16 @@ def test_assessors_with_another_k_need_one():
         (tasks[0], JudgedTopK((("a",),), 1, 2)),
         (tasks[1], JudgedTopK((("a",), ("b",)), 2, 3)),
     ]
-    with pytest.raises(DataError, match="query 'q': expected results of one k"):
+    with pytest.raises(DataError, match="query 'q': the results have different k"):
         top_k_truth(results)
     assert top_k_truth(results, k=1)["q"].levels == (("a",),)
     tops = {"q": results[0][1], "r": results[1][1]}
-    with pytest.raises(UsageError, match="one k for all queries, got 1, 2"):
+    with pytest.raises(UsageError, match="queries have different k: 1, 2"):
         position_truth(tops, {"q": "abc", "r": "abc"})
 
 
 def test_qrels_of_no_positive_label_are_an_error():
-    with pytest.raises(EmptyDataError, match="documents with labels"):
+    with pytest.raises(EmptyDataError, match="there are no labelled documents"):
         JudgedTruth({"q": {"a": 0}}).qrels(positive=True)
 
 
@@ -315,5 +315,5 @@ def test_documents_with_features_that_nobody_judged_are_counted(store, features,
 
 def test_no_more_than_was_looked_for(store, tmp_path):
     for merge in ("majority", "bradley-terry", None):
-        with pytest.raises(UsageError, match=r"k of at most 2, got 3.*give k=2 or less"):
+        with pytest.raises(UsageError, match=r"k must be at most 2, got 3.*use k=2 or less"):
             export(store, tmp_path / "x.csv", "topk", "csv", merge=merge, k=3)

@@ -121,12 +121,16 @@ def test_a_fit_of_many_items_converges():
 @pytest.mark.parametrize(
     ("comparison", "error", "told"),
     [
-        (([0], [0], [1], [0], [0]), DataError, "0 with itself"),
+        (([0], [0], [1], [0], [0]), DataError, "item 0 is compared with itself"),
         (([0], [3], [1], [0], [0]), DataError, "from 0 to 2"),
         (([0], [-1], [1], [0], [0]), DataError, "from 0 to 2"),
         (([0], [1], [-1], [0], [0]), DataError, "0 or more"),
         (([0], [1], [math.nan], [0], [0]), DataError, "0 or more"),
-        (([0, 1], [1], [1], [0], [0]), LengthMismatchError, "same comparisons"),
+        (
+            ([0, 1], [1], [1], [0], [0]),
+            LengthMismatchError,
+            "must have the same length: one entry per comparison",
+        ),
     ],
 )
 def test_comparisons_that_cannot_be(comparison, error, told):
@@ -337,14 +341,14 @@ def test_merging_finds_more_of_the_truth_than_one_assessor():
     ("results", "options", "error", "told"),
     [
         ([], {}, EmptyDataError, "at least one assessor"),
-        ([top("ab", 2), top("ab", 3)], {}, DataError, "one k, got 2, 3"),
+        ([top("ab", 2), top("ab", 3)], {}, DataError, "different k: 2, 3"),
         ([top("ab", 2)] * 2, {"k": 0}, UsageError, "k of 1"),
         ([top("ab", 2), top("abc", 3)], {"k": 3}, UsageError, "at most 2, got 3"),
         ([top("ab", 2)], {"k": 3}, UsageError, "at most 2, got 3"),
         ([top("ab", 2)] * 2, {"method": "bordas"}, UnknownNameError, "borda"),
         ([top("ab", 2)], {"method": "bordas"}, UnknownNameError, "borda"),
         ([top("ab", 2)] * 2, {"weights": [1]}, LengthMismatchError, "2 weights"),
-        ([top("ab", 2)] * 2, {"weights": [0, 0]}, UsageError, "not all 0"),
+        ([top("ab", 2)] * 2, {"weights": [0, 0]}, UsageError, "at least one of them above 0"),
     ],
 )
 def test_mergers_that_cannot_be(results, options, error, told):

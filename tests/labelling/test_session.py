@@ -84,7 +84,7 @@ def test_an_event_is_the_same_after_json():
 def test_a_malformed_event_is_refused(field, value):
     good = {"id": "e", "task_id": "s", "kind": "pause", "at": 0, "data": {}}
     JudgingEvent(**good)
-    with pytest.raises(EventError, match="expected"):
+    with pytest.raises(EventError, match=r"expected|cannot be written as JSON"):
         JudgingEvent(**good | {field: value})
 
 
@@ -467,7 +467,7 @@ def test_tasks_are_checked():
         replace(PREFERENCE, prior=("a",))
     with pytest.raises(ValueError, match="'c' twice"):
         replace(PREFERENCE, documents=("c", "c"))
-    with pytest.raises(ValueError, match="got none"):
+    with pytest.raises(ValueError, match="has no documents"):
         replace(PREFERENCE, documents=())
     with pytest.raises(UsageError, match="2 to 100"):
         replace(GRADE, grades=("one",))

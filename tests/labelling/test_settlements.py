@@ -73,7 +73,7 @@ def test_settlements_must_not_contradict_each_other():
 @pytest.mark.parametrize("standing", ["a>b", "b<a", "a~b"])
 def test_a_document_settled_as_better_or_tied_is_not_bad(standing):
     others = [Settlement("q", (standing[0], standing[-1]), standing[1])]
-    with pytest.raises(ChangeConflictError, match="is settled; change that first"):
+    with pytest.raises(ChangeConflictError, match="is settled; change those first"):
         check_settlement(Settlement("q", ("a", "x"), "bad"), others)
     bad = Settlement("q", ("a", "x"), "bad")
     with pytest.raises(ChangeConflictError, match="follows from them"):
@@ -174,9 +174,9 @@ def test_grades_are_settled_too(store, tmp_path):
 
 def test_settlements_of_nothing_are_refused(store):
     admin = StoreAdmin(store, "boss")
-    with pytest.raises(ChangeConflictError, match="judged documents"):
+    with pytest.raises(ChangeConflictError, match="has no judged document"):
         admin.settle(Settlement("q1", ("w", "nowhere"), ">"))
-    with pytest.raises(ChangeConflictError, match="judged documents"):
+    with pytest.raises(ChangeConflictError, match="has no judged document"):
         admin.settle(Settlement("q2", ("w", "x"), ">"))  # q2 is graded only
     with pytest.raises(UsageError, match="from 0 to 4"):
         admin.settle(Settlement("q2", ("w",), grade=5))

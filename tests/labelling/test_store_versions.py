@@ -188,7 +188,7 @@ def test_a_newer_store_is_refused_and_left_alone(store, store_url):
         )
     refuses(
         lambda: Store.open(store_url),
-        f"version {VERSION} at most, got version {VERSION + 1}",
+        f"has version {VERSION + 1}, written by a newer podium; this podium reads up to version {VERSION}",
         "update",
     )
     assert len(rows(store, sa.select(tables.schema_versions))) == VERSION + 1
@@ -198,7 +198,7 @@ def test_tables_of_something_else_are_left_alone(store_url):
     database = Database(store_url)
     with database.writing("a foreign table") as connection:
         connection.exec_driver_sql("CREATE TABLE events (x INTEGER)")
-    refuses(lambda: Store.open(store_url), "tables of something else", "events")
+    refuses(lambda: Store.open(store_url), "tables of another program", "events")
     with database.reading() as connection:
         assert sa.inspect(connection).get_table_names() == ["events"]
     database.close()

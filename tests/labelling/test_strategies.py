@@ -302,26 +302,30 @@ def test_errors_say_what_is_wrong(strategy):
     for k in (0, -1, 2.5):
         with pytest.raises(UsageError, match=f"k of 1 or more, got {k}"):
             StrategyRun(strategy, "abc", k)
-    with pytest.raises(DataError, match="prior of the documents judged, got 'x'"):
+    with pytest.raises(DataError, match="the prior has 'x', which is not a document"):
         StrategyRun(strategy, "abc", 1, prior="ax")
-    with pytest.raises(DataError, match="once in the prior, got 'a' twice"):
+    with pytest.raises(DataError, match="the prior has 'a' twice"):
         StrategyRun(strategy, "abc", 1, prior="aa")
     run = StrategyRun(strategy, "ab", 1)
     with pytest.raises(UsageError, match="got 'better'"):
         run.judge("better")
     assert run.judgments == ()
     run.judge(">")
-    with pytest.raises(UsageError, match="finished run"):
+    with pytest.raises(UsageError, match="the run is finished"):
         run.judge(">")
-    with pytest.raises(UsageError, match="at most the 1 judgments made, got 2"):
+    with pytest.raises(UsageError, match="there are 1 judgments to undo, got 2"):
         run.undo(2)
 
 
 def test_a_judgment_of_another_question_is_refused():
     said = [Judgment("a", "b", ">"), Judgment("a", "d", ">")]
-    with pytest.raises(DataError, match=r"judgment 2 of 'c' and 'd', .* got one of 'a' and 'd'"):
+    with pytest.raises(
+        DataError, match=r"judgment 2 must be of 'c' and 'd', .* got one of 'a' and 'd'"
+    ):
         StrategyRun.replay("tournament", "abcd", 1, said)
-    with pytest.raises(DataError, match=r"expected 1 judgments, .* judgment 2 of 'b' and 'a'"):
+    with pytest.raises(
+        DataError, match=r"finished after 1 judgments, .* judgment 2 of 'b' and 'a'"
+    ):
         StrategyRun.replay(
             "tournament", "ab", 1, [Judgment("a", "b", ">"), Judgment("b", "a", "<")]
         )

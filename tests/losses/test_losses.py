@@ -464,9 +464,9 @@ def test_a_loss_of_ones_own():
     assert focused(np.zeros(len(data)))[0][[0, 2]] == pytest.approx([1.0, 1.0])
     for a, b in zip(Pointwise().bind(data)(s), SquaredLoss().bind(data)(s), strict=True):
         assert a == pytest.approx(b)
-    with pytest.raises(UsageError, match="give pointwise a query_curvature"):
+    with pytest.raises(UsageError, match="pointwise has no curvature; define query_curvature"):
         Pointwise().bind(data).curvature(s)
-    with pytest.raises(UsageError, match="Hessian product, got BoundQueryLoss"):
+    with pytest.raises(UsageError, match="BoundQueryLoss has no Hessian product"):
         bound.product(s, s)
 
 
@@ -477,7 +477,7 @@ def test_a_loss_of_ones_own_with_a_wrong_gradient_is_named():
         def query(self, scores, labels):
             return 0.0, np.zeros(2)
 
-    with pytest.raises(UsageError, match=r"5 numbers .* from broken, got shape \(2,\)"):
+    with pytest.raises(UsageError, match=r"of broken must have 5 numbers.* got shape \(2,\)"):
         Broken().bind(problem())(np.zeros(22))
 
 
@@ -500,15 +500,15 @@ def test_names_make_losses():
     [
         (lambda: PairHinge(power=3), "power 1 or 2"),
         (lambda: PairLogistic(pairs="all"), "pairs='mean' or 'sum'"),
-        (lambda: ListNetLoss(depth=0), "depth to be a whole number from 1"),
-        (lambda: TopkListMLELoss(k=2.5), "k to be a whole number from 1"),
-        (lambda: LambdaRankLoss(k=0), "k to be a whole number from 1"),
+        (lambda: ListNetLoss(depth=0), "depth to be a whole number of 1 or more"),
+        (lambda: TopkListMLELoss(k=2.5), "k to be a whole number of 1 or more"),
+        (lambda: LambdaRankLoss(k=0), "k to be a whole number of 1 or more"),
         (lambda: LambdaRankLoss(gain="rank"), "gain 'exp2' or 'linear'"),
         (lambda: FocusedLoss(beta=1.5), "beta from 0 to 1"),
-        (lambda: FocusedLoss(k=True), "k to be a whole number from 1"),
+        (lambda: FocusedLoss(k=True), "k to be a whole number of 1 or more"),
         (lambda: FocusedLoss(scale_pairs=1), "scale_pairs True or False, got 1"),
-        (lambda: FocusedLoss(list=PairHinge()), "expected a ListLoss in focused"),
-        (lambda: FocusedLoss(pair=ListNetLoss()), "expected a PairLoss in focused"),
+        (lambda: FocusedLoss(list=PairHinge()), "focused needs a ListLoss"),
+        (lambda: FocusedLoss(pair=ListNetLoss()), "focused needs a PairLoss"),
     ],
 )
 def test_wrong_parameters_are_refused(build, message):
@@ -520,11 +520,11 @@ def test_what_does_not_exist_is_refused():
     data = problem()
     s = scores_of(data)
     for loss in (PairHinge(power=1), FocusedLoss(pair=PairHinge(power=1))):
-        with pytest.raises(UsageError, match="curvature, got PairHinge"):
+        with pytest.raises(UsageError, match=r"PairHinge.* has no curvature"):
             loss.bind(data).curvature(s)
-        with pytest.raises(UsageError, match="Hessian product, got PairHinge"):
+        with pytest.raises(UsageError, match=r"PairHinge.* has no Hessian product"):
             loss.bind(data).product(s, s)
-    with pytest.raises(UsageError, match="Hessian product, got LambdaRankLoss"):
+    with pytest.raises(UsageError, match=r"LambdaRankLoss.* has no Hessian product"):
         LambdaRankLoss().bind(data).product(s, s)
 
 

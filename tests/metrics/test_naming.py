@@ -242,7 +242,9 @@ def test_unknown_names_far_from_all_list_what_is_known(text):
 
 
 def test_a_metric_the_rule_does_not_define():
-    with pytest.raises(UsageError, match=r"lightgbm.*NDCG, MAP.*got ERR"):
+    with pytest.raises(
+        UsageError, match=r"lightgbm' does not define ERR; expected one of NDCG, MAP"
+    ):
         parse("ERR(rule='lightgbm')")
 
 
@@ -257,7 +259,7 @@ def test_a_metric_the_rule_does_not_define():
     ],
 )  # fmt: skip
 def test_bad_parameters_are_usage_errors(text):
-    with pytest.raises(UsageError, match=r"expected|unknown"):
+    with pytest.raises(UsageError, match=r"expected|unknown|takes no cutoff"):
         parse(text)
 
 
@@ -335,7 +337,7 @@ def test_an_evaluation_is_a_mapping_by_name(evaluation):
 
 
 def test_a_metric_not_asked_for_is_a_key_error(evaluation):
-    with pytest.raises(KeyError, match=r"expected one of .*MRR.* in this evaluation, got MAP"):
+    with pytest.raises(KeyError, match=r"this evaluation has no metric MAP; expected one of .*MRR"):
         evaluation["MAP"]
     with pytest.raises(UnknownNameError, match="MRR"):
         evaluation["MMR"]
@@ -375,8 +377,8 @@ def test_explain_ndcg():
         "gain 2^label - 1",
         "discount 1 / log2(1 + position)",
         "equal scores in input order",
-        "a list shorter than k is taken as it is",
-        "a query without answer counts 0",
+        "a list shorter than k counts as it is, without a penalty",
+        "a query without a relevant document counts 0",
     )
     assert [c.rule for c in told.same] == ["ranklib"]
     assert {c.rule: c.differs for c in told.other} == {
@@ -519,7 +521,7 @@ def test_facts_of_data():
     ],
 )
 def test_no_exact_way(source, target):
-    with pytest.raises(ConversionError, match=r"no exact way|expected two conventions"):
+    with pytest.raises(ConversionError, match=r"no exact conversion|expected two conventions"):
         convert(0.5, source, target, ConversionFacts(blank=0.1, binary=False, shortest=3))
 
 
@@ -535,11 +537,11 @@ def test_empty_needs_the_share_of_empty_queries():
         convert(0.5, "NDCG", "NDCG(empty=1)", ConversionFacts())
     with pytest.raises(UsageError, match="share"):
         ConversionFacts(blank=1.5)
-    with pytest.raises(DataError, match="possible"):
+    with pytest.raises(DataError, match=r"cannot be .* have no relevant document"):
         convert(0.9, "NDCG", "NDCG(empty=1)", ConversionFacts(blank=0.5))
-    with pytest.raises(DataError, match="possible"):
+    with pytest.raises(DataError, match=r"cannot be .* have no relevant document"):
         convert(0.2, "NDCG(empty=1)", "NDCG", ConversionFacts(blank=0.28))
-    with pytest.raises(ConversionError, match="no query is left"):
+    with pytest.raises(ConversionError, match="no query has a relevant document"):
         convert(0.0, "NDCG", "NDCG(empty='skip')", ConversionFacts(blank=1.0))
 
 

@@ -238,7 +238,7 @@ def test_levels_lie_between_0_and_1(level):
 
 @pytest.mark.parametrize("values", [[], [math.nan]])
 def test_interval_needs_a_value(values):
-    with pytest.raises(DataError, match="at least one query"):
+    with pytest.raises(DataError, match="no query has a value"):
         bootstrap_interval(values)
 
 

@@ -377,7 +377,7 @@ def test_pair_accuracy_counts_ties_half():
 
 
 def test_pair_accuracy_has_no_cutoff():
-    with pytest.raises(UsageError, match="without a cutoff"):
+    with pytest.raises(UsageError, match="takes no cutoff"):
         value("PairAccuracy@5", [1, 0])
 
 
@@ -538,15 +538,15 @@ def test_infinite_scores_rank_first_and_last():
 
 def test_at_least_one_metric():
     data, scores = ranked([1, 0])
-    with pytest.raises(UsageError, match="at least one metric"):
+    with pytest.raises(UsageError, match="there is no metric; expected at least one"):
         evaluate(data, scores, [])
 
 
 def test_data_goes_with_scores_and_qrels_with_a_run():
     data, scores = ranked([1, 0], docid=["a", "b"])
-    with pytest.raises(UsageError, match="expected a Run"):
+    with pytest.raises(UsageError, match="qrels need a Run as scores"):
         evaluate(Qrels.from_data(data), scores, "NDCG")
-    with pytest.raises(UsageError, match="expected Qrels"):
+    with pytest.raises(UsageError, match="a Run needs Qrels as data"):
         evaluate(data, Run.from_scores(data, scores), "NDCG")
 
 

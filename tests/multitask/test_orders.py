@@ -77,12 +77,12 @@ def test_lists_may_leave_rows_out():
 @pytest.mark.parametrize(
     ("rows", "offsets", "depth", "error", "message"),
     [
-        ([0, 1, 1], [0, 3], [3], DataError, "rows from 0 to 2, none of them twice"),
-        ([0, 1, 7], [0, 3], [3], DataError, "rows from 0 to 2"),
-        ([0, -1, 2], [0, 3], [3], DataError, "rows from 0 to 2"),
+        ([0, 1, 1], [0, 3], [3], DataError, "must be different numbers from 0 to 2"),
+        ([0, 1, 7], [0, 3], [3], DataError, "different numbers from 0 to 2"),
+        ([0, -1, 2], [0, 3], [3], DataError, "different numbers from 0 to 2"),
         ([0, 1], [0, 3], [3], LengthMismatchError, "3 rows"),
         ([0, 1, 2], [0, 1, 3], [3], LengthMismatchError, "2 depths"),
-        ([0, 1, 2], [0, 1, 3], [1, 3], DataError, "depths from 0 to the length"),
+        ([0, 1, 2], [0, 1, 3], [1, 3], DataError, "above the length of its list"),
         ([0, 1, 2], [1, 3], [2], DataError, "starts at 0"),
     ],
 )
@@ -98,5 +98,5 @@ def test_orders_do_not_change():
 
 
 def test_only_ranking_data_is_ordered():
-    with pytest.raises(UsageError, match="expected RankingData to order, got ndarray"):
+    with pytest.raises(UsageError, match="draw_orders needs RankingData, got ndarray"):
         draw_orders(np.zeros((3, 2)))

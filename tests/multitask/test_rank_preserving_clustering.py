@@ -389,28 +389,36 @@ def test_a_rest_stays_in_the_last_cluster_and_whole_lists_have_all(data, draw):
         (
             {"metric": "diagonal"},
             UsageError,
-            r"expected a metric, as of learn_metric.*got 'diagonal'",
+            r"expected a metric, such as learn_metric.*got 'diagonal'",
         ),
         (
             {"X": np.zeros((5, 0))},
             DataError,
             r"one column per feature, got an array of shape \(5, 0\)",
         ),
-        ({"n_clusters": 4}, UsageError, "got n_clusters=4; take n_clusters=3 or less"),
+        ({"n_clusters": 4}, UsageError, "n_clusters must be at most 3, got 4"),
         (
             {"n_clusters": 4, "depth": [2, 2]},
             UsageError,
-            "unordered rest, got n_clusters=4; take n_c",
+            "unordered rest, so n_clusters must be at most .*, got 4",
         ),
-        ({"depth": [3]}, DataError, "one for each of 2 lists"),
-        ({"depth": [3, 3]}, DataError, "from 0 to the length of their lists"),
+        ({"depth": [3]}, DataError, "expected 2 depths, one per list"),
+        ({"depth": [3, 3]}, DataError, "from 0 to the length of its list"),
         ({"offsets": [0, 2, 4]}, DataError, "expected 4 rows of X.*got 5"),
         ({"offsets": [0, 3, 2, 5]}, DataError, "never falls"),
         ({"X": np.zeros(5)}, DataError, r"2 dimensions, .* got an array of shape \(5,\)"),
-        ({"X": np.zeros((0, 2)), "offsets": [0]}, EmptyDataError, "got none"),
+        (
+            {"X": np.zeros((0, 2)), "offsets": [0]},
+            EmptyDataError,
+            "there are no objects to cluster",
+        ),
         ({"X": [[1.0], [2.0], [np.nan], [3.0], [4.0]]}, NonFiniteError, "nan in row 2, column 0"),
         ({"X": [[1.0], [2.0], [-np.inf], [3.0], [4.0]]}, NonFiniteError, "-inf in row 2"),
-        ({"X": [[1e200], [2.0], [0.0], [3.0], [4.0]]}, NonFiniteError, "squares.*up to 1e.200"),
+        (
+            {"X": [[1e200], [2.0], [0.0], [3.0], [4.0]]},
+            NonFiniteError,
+            "up to 1e.200.*squares are infinite",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:(overflow|invalid):RuntimeWarning")

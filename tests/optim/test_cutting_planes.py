@@ -273,7 +273,7 @@ def test_not_converging_is_marked():
     X, y = classes(100, 10, seed=3)
     found = cutting_planes(LinearProblem(X, hinge(y), l2=0.01), eps=1e-9, max_iter=3)
     assert (found.converged, found.iterations) == (False, 3)
-    assert "1e-09 was asked, after 3 iterations" in found.reason
+    assert "after 3 iterations, above eps=1e-09" in found.reason
     exact = cutting_planes(LinearProblem(X, hinge(y), l2=0.01), eps=1e-9)
     assert found.value - found.gap <= exact.value < found.value
 
@@ -300,9 +300,9 @@ def test_a_loss_that_is_not_finite_is_refused(bad):
         value, gradient = hinge(y)(scores)
         return (bad if len(calls) > 4 else value), gradient
 
-    with pytest.raises(DivergedError, match=rf"got {bad} at iteration \d+ of cutting planes"):
+    with pytest.raises(DivergedError, match=rf"became {bad} at iteration \d+ of cutting planes"):
         cutting_planes(LinearProblem(X, loss, l2=0.01), eps=1e-9)
-    with pytest.raises(DivergedError, match="finite gradient, got nan at iteration 0"):
+    with pytest.raises(DivergedError, match="the gradient became nan at iteration 0"):
         cutting_planes(LinearProblem(X, lambda s: (1.0, np.full(50, np.nan))))
     assert issubclass(DivergedError, PodiumError)
     assert issubclass(DivergedError, ArithmeticError)

@@ -1,8 +1,9 @@
 """The RPC-MTL paper's experiments: total orders, choices by validation, parts left out, claims."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -392,7 +393,7 @@ def test_tables_are_tested_by_repeats(found):
 
 
 def test_results_survive_json(found):
-    assert RpcMtlReproduction.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert msgspec.convert(json.loads(json.dumps(asdict(found))), RpcMtlReproduction) == found
 
 
 def test_results_do_not_depend_on_processes_and_a_run_goes_on(tmp_path):
@@ -469,7 +470,7 @@ def test_short_lists_have_no_path():
 
 def test_a_picture_is_of_the_clusters_asked_for():
     data = make_opposed(20, 7, seed=0, n_features=3)
-    with pytest.raises(UsageError, match="n_clusters of rpc-mtl to be at most 7"):
+    with pytest.raises(UsageError, match="n_clusters of rpc-mtl must be at most 7"):
         cluster_figure("many", data, n_clusters=99)
     euclid = cluster_figure("Euclid's", data, distance=None)
     assert euclid.shares != cluster_figure("learned", data, kappa_1=1, kappa_2=4).shares

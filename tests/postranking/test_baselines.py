@@ -179,7 +179,7 @@ def test_no_weight_no_rule_and_no_rule_no_move():
 @pytest.mark.parametrize("rule", [Pin("b", 3), Before("c", "a")])
 @pytest.mark.parametrize("name", BASELINES)
 def test_other_soft_rules_are_refused(name, rule):
-    with pytest.raises(UsageError, match=f"TopK and NotTopK alone for {name}"):
+    with pytest.raises(UsageError, match=f"{name} takes only TopK and NotTopK as soft rules"):
         postrank(LETTERS, [rule], method=name)
 
 

@@ -119,7 +119,7 @@ def test_the_reason_why_a_rule_never_acted():
     ]
     found = postrank_batch(make_run(LISTS), rules, queries=TEXTS)
     assert [tally.note for tally in found.rules] == [
-        "no query is 'ludo'", "no query like 'lud*' has its documents",
+        "no query is 'ludo'", "no list of a query like 'lud*' has its documents",
         "all 8 documents of the list are in the top 99", "its weight is 0",
     ]  # fmt: skip
 
@@ -214,22 +214,24 @@ def test_wrong_input():
     data = podium.make_synthetic(n_queries=3)
     with pytest.raises(UsageError, match=r"expected a Run, .* or lists by query id, got list"):
         postrank_batch([*LISTS], [])
-    with pytest.raises(UsageError, match="lists alone, best first, got scores"):
+    with pytest.raises(
+        UsageError, match="lists by query id are best first already; leave out scores"
+    ):
         postrank_batch({"q1": ["a"]}, [], [1.0])
     with pytest.raises(UsageError, match="text as ids of queries, got 3"):
         postrank_batch({3: ["a"]}, [])
-    with pytest.raises(DataError, match="query 'q1': expected each document once"):
+    with pytest.raises(DataError, match="query 'q1': document 'a' is in the list twice"):
         postrank_batch({"q1": ["a", "a"]}, [])
-    with pytest.raises(UsageError, match="expected scores for base='margin'"):
+    with pytest.raises(UsageError, match="base='margin' needs the model's scores"):
         postrank_batch({"q1": ["a"]}, [], base="margin")
-    with pytest.raises(UsageError, match="scores beside ranking data"):
+    with pytest.raises(UsageError, match="ranking data needs scores"):
         postrank_batch(data, [])
-    with pytest.raises(UsageError, match="a run alone, got scores"):
+    with pytest.raises(UsageError, match="a run already has scores"):
         postrank_batch(run, [], [1.0] * 21)
     bare = RankingData.from_arrays(np.zeros((2, 1)), [0, 1], qid=[1, 1])
     with pytest.raises(MissingDocidsError):
         postrank_batch(bare, [], [1, 2])
-    with pytest.raises(NonFiniteError, match="finite scores in the run"):
+    with pytest.raises(NonFiniteError, match="a score of the run is infinite or NaN"):
         postrank_batch(Run(run.qids, run.groups, run.docids, np.full(21, np.nan)), [])
     with pytest.raises(UsageError, match="mapping of ids to texts"):
         postrank_batch(run, [], queries=["chess"])
@@ -239,7 +241,7 @@ def test_wrong_input():
         postrank_batch(run, [], fields=[])
     with pytest.raises(UnknownNameError, match="unknown field 'brnad'; did you mean brand"):
         postrank_batch(run, [AtMost(Each("brnad"), 1, 2)], fields=FIELDS)
-    with pytest.raises(UsageError, match="got ids alone"):
+    with pytest.raises(UsageError, match="the documents are ids without fields"):
         postrank_batch(run, [AtMost(Each("brand"), 1, 2)])
     with pytest.raises(UnknownNameError, match="unknown base"):
         postrank_batch(run, [], base="even")
@@ -247,7 +249,7 @@ def test_wrong_input():
 
 def test_a_document_that_a_list_does_not_have_can_be_an_error():
     with pytest.raises(
-        DataError, match=r"query 'q2': expected documents of the list in TopK\('a', 1\)"
+        DataError, match=r"query 'q2': TopK\('a', 1\) names a document that is not in the list: 'a'"
     ):
         postrank_batch(make_run(LISTS), [TopK("a", 1)], missing="error")
 
@@ -256,7 +258,7 @@ def test_a_document_twice_in_a_list_is_named_with_its_query():
     twice = Run(
         np.array(["q7"], dtype=object), Groups.from_sizes([2]), Strings.of("aa"), np.ones(2)
     )
-    with pytest.raises(DataError, match="query 'q7': expected each document once"):
+    with pytest.raises(DataError, match="query 'q7': document 'a' is in the list twice"):
         postrank_batch(twice, [])
 
 

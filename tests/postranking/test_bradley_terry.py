@@ -512,7 +512,7 @@ def test_margins_of_any_size_weigh_alike(scores):
 def test_a_prior_of_0_is_refused_for_the_reason_that_holds():
     with pytest.raises(UsageError, match=r"prior above 0.*up to a constant"):
         postrank(list("abc"), [TopK("c", 1)], prior=0)
-    with pytest.raises(UsageError, match=r"prior above 0.*no minimum here"):
+    with pytest.raises(UsageError, match=r"prior above 0.*no minimum for this list"):
         postrank(list("abc"), [TopK("c", 2)], prior=0)
     assert len(postrank(list("abc"), [TopK("c", 1)], prior=0, method="paper")) == 3
 

@@ -213,7 +213,9 @@ def test_they_are_methods_by_name():
 
 @pytest.mark.parametrize("method", [MMR("brand"), XQuAD("brand")])
 def test_soft_rules_are_refused(method):
-    with pytest.raises(UsageError, match=f"hard rules alone for {method.name}, got soft TopK"):
+    with pytest.raises(
+        UsageError, match=f"{method.name} takes hard rules only, got the soft rule TopK"
+    ):
         postrank(SHOES, [TopK("c", 1)], method=method)
 
 

@@ -328,7 +328,7 @@ def test_documents_that_are_not_in_the_list_are_named():
 def test_a_hard_rule_that_asks_for_what_is_not_there_cannot_hold():
     docs = [{"id": doc, "stock": 1} for doc in "abc"]
     rule = AtLeast(Where("stock == 0"), 1, 2, hard=True)
-    with pytest.raises(ConflictError, match="no order meets") as error:
+    with pytest.raises(ConflictError, match="no order of this list meets") as error:
         postrank(docs, [rule])
     assert error.value.rules == (rule,)
     (outcome,) = postrank(docs, [rule], missing="report").rules
@@ -472,7 +472,7 @@ def test_the_summary_of_a_list_counts_in_english():
         return repr(postrank(["a", "b"], rules)).partition("], ")[2]
 
     light, heavy = TopK("b", 1, weight=1e-3), TopK("b", 1, weight=30)
-    assert summary(light) == "0 of 1 rule holds, 0 pairs turned)"
-    assert summary(heavy) == "1 of 1 rule holds, 1 pair turned)"
-    assert summary(heavy, TopK("a", 1)) == "1 of 2 rules holds, 1 pair turned)"
-    assert summary(heavy, NotTopK("a", 1)) == "2 of 2 rules hold, 1 pair turned)"
+    assert summary(light) == "0 of 1 rule holds, 0 pairs reversed)"
+    assert summary(heavy) == "1 of 1 rule holds, 1 pair reversed)"
+    assert summary(heavy, TopK("a", 1)) == "1 of 2 rules holds, 1 pair reversed)"
+    assert summary(heavy, NotTopK("a", 1)) == "2 of 2 rules hold, 1 pair reversed)"

@@ -149,8 +149,8 @@ def test_it_is_not_saved_and_says_what_to_do(model, tmp_path):
         ({"prior": -1.0}, "prior of 0 to"),
         ({"base": "even"}, "unknown base"),
         ({"method": "newton"}, "unknown method"),
-        ({"model": "ranksvm"}, "expected a ranker to put rules on"),
-        ({"today": "now"}, "a day"),
+        ({"model": "ranksvm"}, "expected a ranker as model of PostRanker"),
+        ({"today": "now"}, "expected today to be a datetime.date"),
     ],
 )
 def test_wrong_parameters_are_told_when_used(model, settings, message):

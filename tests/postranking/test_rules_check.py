@@ -6,6 +6,7 @@ import time
 import pytest
 
 import podium
+from podium.data import Run
 from podium.errors import UnknownNameError
 from podium.postranking import (
     Apart,
@@ -66,7 +67,7 @@ def test_ten_thousand_rules_on_the_same_lists_take_seconds():
     assert time.process_time() - started < 60
     assert rule_trial.MAX_CONFLICTS <= len(conflicts(found)) <= 3 * rule_trial.MAX_CONFLICTS
     notes = [one.message for one in found if not one.rules]
-    assert notes[0].startswith("20 conflicts of hard rules were found and no more looked for")
+    assert notes[0].startswith("the check stopped after 20 conflicts of hard rules")
     for numbers in conflicts(found):
         docs = [f"{rules[numbers[0]].query}-d{number}" for number in range(1, 21)]
         alone = [type(rules[number])(*rules[number].selectors, *rules[number].numbers, hard=True)
@@ -111,7 +112,7 @@ def test_work_ends_and_says_so(monkeypatch):
     rules = [TopK([f"a{q}", "b"], q + 2, hard=True, query=f"q{q}") for q in range(20)]
     (note,) = examine_rules(rules)
     assert note.rules == ()
-    assert "too many rules to try all: on 17 lists and queries it is not known" in note.message
+    assert "too many rules to try all: 17 lists and queries were not checked" in note.message
 
 
 def test_progress_comes_to_its_end():
@@ -124,9 +125,7 @@ def test_progress_comes_to_its_end():
 
 def test_text_without_quotes_is_told_from_a_field():
     docs = [{"id": "a", "brand": "acme", "price": 3}, {"id": "b", "brand": "other", "price": 4}]
-    with pytest.raises(
-        UnknownNameError, match="'acme'; text stands in quotes: \"acme\"; "
-    ) as caught:
+    with pytest.raises(UnknownNameError, match="'acme'; put text in quotes: \"acme\"; ") as caught:
         postrank(docs, [Hide(Where("brand == acme"))])
     assert caught.value.name == "acme"
     for condition in ("prise > 3", "brand == 'acme' and prise", "'acme' in brnad"):
@@ -135,12 +134,86 @@ def test_text_without_quotes_is_told_from_a_field():
         assert "quotes" not in str(caught.value)
     fields = {doc["id"]: doc for doc in docs}
     (one,) = examine_rules([Hide(Where("brand != acme"), hard=True)], fields=fields)
-    assert "text stands in quotes" in one.message
+    assert "put text in quotes" in one.message
 
 
 def test_strangers_have_near_names():
     listing = Listing.of(["dgt3000", "dgt2010", 7])
-    assert listing.describe_absent("dgt300") == "'dgt300', which is not in it"
+    assert listing.describe_absent("dgt300") == "'dgt300'"
     assert "did you mean 'dgt3000'" in listing.describe_absent("dgt300", hints=True)
     assert "missing='report'" in listing.describe_absent("leap", hints=True)
     assert "but 7 is" in listing.describe_absent("7", hints=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ('in_stock == "false"', 'in_stock is true or false in 2 documents, and the rule compares it with the '
+         'text "false"; write false, without quotes'),
+        ('"yes" == in_stock', 'in_stock is true or false in 2 documents, and the rule compares it with the '
+         'text "yes"; write true, without quotes'),
+        ('price > "20"', 'price is a number in 2 documents, and the rule compares it with the text "20"; '
+         "write 20, without quotes"),
+        ('price in ["cheap"]',
+         'price is a number in 2 documents, and the rule compares it with the text "cheap"'),
+        ("size == true", "size is text in 1 document, and the rule compares it with true or false; "
+         'write size == "true"'),
+        ("brand == 3", "brand is text in 2 documents, and the rule compares it with a number"),
+        ("in_stock == 1", None),
+        ('price in ["20", 20]', None),
+        ('tags == "x"', None),
+        ('"Ac" in brand', None),
+        ("mixed == 3", None),
+    ],
+)  # fmt: skip
+def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, message):
+    fields = {
+        "a": {
+            "brand": "Acme",
+            "price": 2.5,
+            "in_stock": True,
+            "size": "S",
+            "tags": [1],
+            "mixed": 1,
+        },
+        "b": {"brand": "Bolt", "price": 30, "in_stock": False, "tags": [2], "mixed": "x"},
+    }
+    findings = examine_rules([Hide(Where(condition), hard=True)], fields=fields)
+    assert [(f.level, f.message) for f in findings] == ([("warning", message)] if message else [])
+    (outcome,) = postrank(["a", "b"], [Hide(Where(condition), hard=True)], fields=fields).rules
+    assert (message or "") in outcome.note
+
+
+GONE = "the second rule hides 'a', so the first rule has no effect"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([Pin("a", 1, hard=True), Hide(Where("stock == 0"), hard=True)], [((0, 1), GONE)]),
+        ([Hide(Where("stock == 0"), hard=True), TopK("a", 2)], [((1, 0), GONE)]),
+        ([TopK(["a", "b"], 2), Hide(Where("stock == 0"), hard=True)],
+         [((0, 1), "the second rule hides 'a'")]),
+        ([Pin("a", 1, query="hat"), Hide(Where("stock == 0"), hard=True, query="shoe")], []),
+        (
+            [Pin("a", 1), Hide(Where("stock == 0"), hard=True, query="shoe")],
+            [((0, 1), "the second rule hides 'a' for query 'shoe', so the first rule has no effect")],
+        ),
+        ([Pin("b", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1), Hide(Where("stock == 0"))], []),
+        ([NotTopK("a", 1), Hide(Where("stock == 0"), hard=True)], []),
+        ([Pin("a", 1, hard=True), Hide("a", hard=True)], [((0, 1), "cannot hold together")]),
+    ],
+)  # fmt: skip
+def test_a_pinned_document_that_another_rule_hides_is_a_warning(rules, expected):
+    fields = {"a": {"stock": 0}, "b": {"stock": 3}, "c": {"stock": 4}}
+    findings = examine_rules(rules, fields=fields)
+    assert [(f.rules, f.message) for f in findings] == expected
+    lists = Run.from_scores(
+        podium.RankingData.from_arrays([[0.0]] * 3, [0] * 3, qid=["hat"] * 3, docid=list("abc")),
+        [3, 2, 1],
+    )
+    with_run = [
+        f for f in examine_rules(rules, lists, fields=fields) if "never acts" not in f.message
+    ]
+    assert [f.rules for f in with_run] == [numbers for numbers, _ in expected]

@@ -410,7 +410,7 @@ def test_queries_without_an_answer_carry_nothing():
         np.vstack([plain.X, [[9, 0], [0, 9]]]), [*plain.y, 0, 0], qid=[1, 1, 1, 2, 2, 3, 3]
     )
     assert list(adarank(more, n_rounds=4)) == list(adarank(plain, n_rounds=4))
-    with pytest.raises(DataError, match="a query that MAP"):
+    with pytest.raises(DataError, match=r"^MAP.* has no value for any query"):
         list(adarank(plain.with_labels(np.zeros(5)), n_rounds=1))
 
 

@@ -45,7 +45,7 @@ def test_focused_svm_proves_a_gap_of_a_millionth_by_default():
 
 def test_features_too_large_to_square_are_told():
     large = DATA.with_features(DATA.X * 1e160)
-    with pytest.raises(DivergedError, match="regression: the squares of the features"):
+    with pytest.raises(DivergedError, match="regression: the features are too large"):
         Regression().fit(large)
 
 

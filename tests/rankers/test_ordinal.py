@@ -342,7 +342,7 @@ def test_settings_that_cannot_be(options, message):
 
 
 def test_features_that_are_no_numbers():
-    with pytest.raises(NonFiniteError, match="finite features"):
+    with pytest.raises(NonFiniteError, match="features for ordinal regression must be finite"):
         fit_ordinal([[0.0], [np.nan]], [0, 1])
     with pytest.raises(DataError, match=r"a matrix of features, got an array of shape \(2,\)"):
         fit_ordinal([0.0, 1.0], [0, 1])
@@ -385,7 +385,7 @@ def test_everything_is_in_the_file(loss, tmp_path):
 
 
 @pytest.mark.parametrize(("part", "value", "message"), [
-    ("thresholds", np.array([1.0]), "one threshold between each two labels"),
+    ("thresholds", np.array([1.0]), "one threshold between neighbouring labels"),
     ("thresholds", np.array([1.0, 0.0]), "rising thresholds and labels"),
     ("thresholds", np.array([1.0, np.inf]), "finite"),
     ("labels", np.array([0.0, 0.0, 1.0]), "rising thresholds and labels"),

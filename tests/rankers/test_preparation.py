@@ -73,7 +73,7 @@ def test_open_bounds():
     steps = learn_preparation(X, ["a", "b"], clip={"a": (None, 1), "b": (-1, None)})
     assert steps.apply(X).tolist() == [[-5, -1], [1, 5]]
     for bounds in ((0, np.inf), (None, None), (-np.inf, 1)):
-        with pytest.raises(UsageError, match="lowest and a highest value to clip 'a'"):
+        with pytest.raises(UsageError, match="lowest and the highest value to clip 'a'"):
             learn_preparation(X, ["a", "b"], clip={"a": bounds})
 
 
@@ -104,7 +104,10 @@ def test_scaling_within_queries_is_that_of_scale_by_query(scale):
     steps = learn_preparation(data.X, NAMES, scale=scale)
     expected = scale_by_query(data, scale.removeprefix("query-"))
     np.testing.assert_array_equal(steps.apply(data.X, data.groups), expected.X)
-    with pytest.raises(UsageError, match=r"which rows are a query's.*predict\(X, qid=qid\)"):
+    with pytest.raises(
+        UsageError,
+        match=r"scaled within queries, but the query ids are missing.*predict\(X, qid=qid\)",
+    ):
         steps.apply(data.X)
 
 
@@ -159,7 +162,7 @@ def test_unknown_features_and_wrong_bounds_are_refused():
         learn_preparation(X, ["price"], log1p=["prise"])
     for bounds in ((2, 1), (1,), "a", (None, np.nan), 5):
         with pytest.raises(
-            UsageError, match="expected a lowest and a highest value to clip 'price'"
+            UsageError, match="expected the lowest and the highest value to clip 'price'"
         ):
             learn_preparation(X, ["price"], clip={"price": bounds})
     with pytest.raises(UsageError, match=r"expected rows of 1 features, got shape \(2, 2\)"):
@@ -222,7 +225,7 @@ def test_every_ranker_takes_missing_values_if_asked_to(name):
 
 
 def test_without_impute_missing_values_are_refused_as_before():
-    with pytest.raises(DataError, match="expected every feature to have a value for prepared"):
+    with pytest.raises(DataError, match=r"missing values .*, which prepared does not take"):
         Prepared(RankSVM(), impute="none").fit(queries())
     assert not Prepared(RankSVM(), impute="none").accepts_missing
     assert Prepared(LambdaMART(), impute="none").accepts_missing
@@ -252,7 +255,7 @@ def test_weightless_queries_move_nothing():
 def test_predict_on_arrays_within_queries_needs_query_ids():
     data = queries()
     ranker = Prepared(RankSVM(), scale="query-zscore").fit(data)
-    with pytest.raises(UsageError, match=r"predict\(X, qid=qid\); got features alone"):
+    with pytest.raises(UsageError, match=r"the query ids are missing.*predict\(X, qid=qid\)"):
         ranker.predict(data.X)
     scores = ranker.predict(data.X, qid=data.groups.codes)
     np.testing.assert_array_equal(scores, ranker.predict(data))
@@ -260,7 +263,7 @@ def test_predict_on_arrays_within_queries_needs_query_ids():
     np.testing.assert_allclose(
         ranker.predict(data.X[shuffled], qid=data.groups.codes[shuffled]), scores[shuffled]
     )
-    with pytest.raises(UsageError, match="expected RankingData alone"):
+    with pytest.raises(UsageError, match="RankingData already has query ids"):
         ranker.predict(data, qid=data.groups.codes)
 
 
@@ -302,7 +305,7 @@ def _filled(*parts):
         ({"log1p": "price"}, "expected a list of feature names as log1p, got 'price'"),
         ({"clip": ["price"]}, r"expected clip as in \{'price': \(0, 100\)\}"),
         ({"ranker": "ranksvm"}, "expected ranker of prepared to be Ranker"),
-        ({"ranker": Prepared(RankSVM())}, "got a prepared ranker to prepare again"),
+        ({"ranker": Prepared(RankSVM())}, "the ranker is prepared already"),
         ({"ranker": RankSVM(C=-1)}, "expected C of ranksvm"),
     ],
 )
@@ -382,7 +385,7 @@ STEPS = '{"features": %s, "clip": %s, "log1p": %s, "indicators": [0, 1, 2], "sca
     ("changes", "message"),
     [
         ({"preparation": None}, "a text named 'preparation'"),
-        ({"preparation": "[]"}, "the steps of a preparation"),
+        ({"preparation": "[]"}, "the preparation in the model is damaged"),
         ({"preparation": STEPS % (0, [], [], "zscore")}, "0 features"),
         ({"preparation": STEPS % (4, [], [], "zscore")}, "expected 4 numbers in 'fill'"),
         ({"preparation": STEPS % (3, [[3, 0, 1]], [], "zscore")}, "3 as a clipped feature"),
@@ -391,13 +394,13 @@ STEPS = '{"features": %s, "clip": %s, "log1p": %s, "indicators": [0, 1, 2], "sca
         ({"preparation": STEPS % (3, [], [1, 0], "zscore")}, "each once and in order"),
         ({"preparation": STEPS % (3, [], "[true]", "zscore")}, "instead of numbers of features"),
         ({"preparation": STEPS % (3, [], [], "log")}, "the scaling 'log'"),
-        ({"preparation": STEPS % (3, [], [], "none")}, "a shift and a divisor per feature"),
-        ({"shift": None}, "a shift and a divisor per feature"),
+        ({"preparation": STEPS % (3, [], [], "none")}, "one shift and one divisor per feature"),
+        ({"shift": None}, "one shift and one divisor per feature"),
         ({"divisor": np.zeros(3)}, "divisors above 0"),
         ({"divisor": np.full(3, np.inf)}, "finite numbers in 'divisor'"),
         ({"fill": np.ones(3, dtype=np.float32)}, "a vector of float64 named 'fill'"),
-        ({"model/kind": "prepared"}, "a known kind of model after a preparation, got prepared"),
-        ({"model/kind": None}, "a known kind of model after a preparation, got None"),
+        ({"model/kind": "prepared"}, "unknown kind of model after a preparation: prepared"),
+        ({"model/kind": None}, "unknown kind of model after a preparation: None"),
         ({"model/weights": np.ones(5)}, "a model of 6 features after the preparation, got 5"),
     ],
 )

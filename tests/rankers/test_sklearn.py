@@ -204,5 +204,5 @@ def test_without_routing_the_error_says_what_to_do():
 
 
 def test_with_routing_but_without_query_ids(routing):
-    with pytest.raises(UsageError, match="expected query ids"):
+    with pytest.raises(UsageError, match="query ids are missing"):
         cross_val_score(RankSVM(), X, Y, cv=3, error_score="raise")

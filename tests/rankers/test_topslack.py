@@ -84,7 +84,9 @@ def test_the_relaxation_gap_brackets_the_objective_over_rankings():
 @BOTH
 def test_rounds_lower_the_objective_and_end_at_an_ideal_of_their_own(cls):
     one = cls(measure="NDCG@5", C=10.0, max_rounds=1)
-    with pytest.warns(NotConvergedWarning, match="orders the ties of the ideal ranking otherwise"):
+    with pytest.warns(
+        NotConvergedWarning, match="orders the ties of the ideal ranking differently"
+    ):
         one.fit(DATA)
     many = cls(measure="NDCG@5", C=10.0).fit(DATA)
     assert not one.converged_
@@ -108,7 +110,9 @@ def test_the_convex_cut_takes_one_round(cls):
 
 def test_too_few_passes_are_no_certificate():
     ranker = TopSlack(C=1000.0, max_iter=2)
-    with pytest.warns(NotConvergedWarning, match="topslack stopped before it was done"):
+    with pytest.warns(
+        NotConvergedWarning, match="topslack stopped after 2 iterations before it converged"
+    ):
         ranker.fit(DATA)
     assert not ranker.converged_
     assert not ranker.certificate_.converged
@@ -120,7 +124,7 @@ def test_w_zero_is_not_called_converged():
     X = np.array([[1.0], [-1.0], [1.0], [-1.0]])
     data = RankingData.from_arrays(X, [1, 0, 0, 1], qid=[1, 1, 2, 2])
     ranker = TopMargin(measure="NDCG@1", C=1.0)
-    with pytest.warns(NotConvergedWarning, match="no w was found that is better than w = 0"):
+    with pytest.warns(NotConvergedWarning, match="no w is better than w = 0"):
         ranker.fit(data)
     assert not ranker.converged_
 
@@ -174,7 +178,7 @@ def test_a_known_truth_is_found(cls):
 
 def test_precision_of_short_lists_says_nothing():
     data = make_synthetic(n_queries=5, n_docs=(2, 4), n_features=2, seed=0)
-    with pytest.raises(DataError, match="the loss of topslack can distinguish, got none"):
+    with pytest.raises(DataError, match="the loss of topslack cannot distinguish"):
         TopSlack(measure="P@10").fit(data)
 
 

@@ -217,7 +217,9 @@ LONG = {
 @pytest.mark.parametrize("valid", [None, VALID], ids=["alone", "validated"])
 def test_ctrl_c_keeps_the_best_model_so_far(name, valid):
     ranker, press = cheap(name, **LONG.get(name, {})), Impatient(3)
-    with pytest.warns(NotConvergedWarning, match=f"{name} stopped .* 3 iterations \\(interrupted"):
+    with pytest.warns(
+        NotConvergedWarning, match=f"{name} stopped after 3 iterations .* \\(interrupted"
+    ):
         ranker.fit(TRAIN, valid=valid, callback=press)
     assert len(press.steps) == len(ranker.history_) == 3
     assert ranker.converged_ is False
@@ -252,7 +254,9 @@ def test_ctrl_c_before_the_first_iteration_is_ctrl_c(name, monkeypatch):
 
 
 def test_too_few_iterations_are_told():
-    with pytest.warns(NotConvergedWarning, match="ranknet stopped before it was done after 2"):
+    with pytest.warns(
+        NotConvergedWarning, match="ranknet stopped after 2 iterations before it converged"
+    ):
         ranker = RankNet(max_iter=2, l2=1e-6).fit(TRAIN)
     assert not ranker.converged_
     assert "gradient" in ranker.stopped_

@@ -1,21 +1,17 @@
-"""A judging server of its own for a test: a process that can be killed and started again.
+"""A judging server of its own for a test: a process that can be killed and started again."""
 
-Run as a program it is that server: STORE PORT SETTINGS (as JSON).
-"""
-
-import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
+import warnings
 from pathlib import Path
 
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 from podium.labelling.store import Store, StoreMember
 from podium.labelling.tasks import GradeTask, PreferenceTask
+from tools.forks import FORKS
 
 SECRET = "a secret for tests and for nothing else"
 DOCUMENTS = tuple(f"d{i}" for i in range(6))
@@ -73,22 +69,22 @@ class Site:
         return self
 
     def start(self):
-        script = [sys.executable, "-W", "ignore", __file__]
-        arguments = [str(self.path), str(self.port), json.dumps(self.settings)]
-        self.process = subprocess.Popen([*script, *arguments])
-        for _ in range(300):
+        arguments = (self.path, self.port, self.settings)
+        self.process = FORKS.Process(target=serve, args=arguments, daemon=True)
+        self.process.start()
+        for _ in range(750):
             try:
                 with urllib.request.urlopen(f"{self.address}/healthz", timeout=1):
                     return self
             except OSError:
-                assert self.process.poll() is None, "the server ended"
-                time.sleep(0.05)
+                assert self.process.is_alive(), "the server ended"
+                time.sleep(0.02)
         raise AssertionError("the server does not start")
 
     def kill(self):
         """As a crash or a lost machine would: no chance to finish anything."""
         os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.join()
 
     def close(self):
         if self.is_up:
@@ -97,7 +93,7 @@ class Site:
 
     @property
     def is_up(self):
-        return self.process is not None and self.process.poll() is None
+        return self.process is not None and self.process.is_alive()
 
     def link(self, member=None, role="assessor"):
         """A personal link; the assessor's own unless somebody is named."""
@@ -117,15 +113,11 @@ class Site:
 
 
 def serve(path, port, settings):
+    """Serve a store until the process is killed."""
     import uvicorn
 
     from podium.apps.judging import JudgingSettings, make_app
 
-    if settings.get("images"):
-        settings["images"] = Path(settings["images"])
+    warnings.simplefilter("ignore")
     app = make_app(Store.open(path), secret=SECRET, settings=JudgingSettings(**settings))
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
-
-
-if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]))

@@ -18,6 +18,7 @@ from podium.apps.serving.app import make_service
 from podium.apps.serving.settings import ServingSettings
 from podium.data import RankingData
 from tests.support.small_rankers import cheap, small
+from tools.forks import ForkedCommand
 
 NAMES = ("bm25", "price", "clicks", "age")
 TOKEN = "a token that nobody can guess"
@@ -83,21 +84,32 @@ def rows(n=5, seed=0):
 
 
 @contextmanager
-def running(*arguments, env=None):
-    """`podium serve` in a process of its own: the process and its address."""
-    command = [sys.executable, "-m", "podium", "serve", *map(str, arguments), "--port", "0"]
+def running(*arguments, env=None, fork=True):
+    """`podium serve` in a process of its own: the process and its address.
+
+    It is a fork, which starts at once; a test of the start or the end of a process takes a new one.
+    """
+    words = ["serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
     with tempfile.TemporaryDirectory() as folder:
         # What it logs goes to a file: a pipe that nobody reads would stop it when it is full.
         log = Path(folder) / "stderr"
-        with log.open("w") as file:
-            process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=file, text=True, env=environment
-            )
-        with log.open() as process.stderr, ending(process):
+        log.touch()
+        start = ForkedCommand if fork else new_command
+        process = start(words, environment, log)
+        with ending(process), log.open() as process.stderr:
             line = process.stdout.readline()
             assert line.startswith("serving on http://"), line + process.stderr.read()
             yield process, line.split()[2]
+
+
+def new_command(words, environment, log):
+    """A command in a process that has imported nothing yet."""
+    with log.open("w") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", "podium", *words],
+            stdout=subprocess.PIPE, stderr=file, text=True, env=environment,
+        )  # fmt: skip
 
 
 @contextmanager

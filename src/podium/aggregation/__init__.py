@@ -1,4 +1,4 @@
-"""Rankings in, one ranking out."""
+"""Aggregation: combine many rankings into one."""
 
 from podium.aggregation.aggregate import AGGREGATORS, Aggregate, aggregate, make_aggregator
 from podium.aggregation.aggregator import Aggregator, Consensus, PointAggregator, check_weights

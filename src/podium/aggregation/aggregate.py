@@ -44,10 +44,11 @@ AGGREGATORS: Registry[type[Aggregator]] = Registry(
 
 @dataclass(frozen=True, repr=False)
 class Aggregate(DocumentOrder):
-    """One ranking made from many: the documents best first, with scores, distance and bound.
+    """One ranking of many: the documents best first, with scores, distance and bound.
 
-    `distance` is the weighted mean Kendall distance to the rankings (`distance_to`); of `footrule` it is
-    the footrule distance. `bound` is a proved lower bound for all orders, if the aggregator has one.
+    `distance` is the weighted mean Kendall distance to the rankings (`distance_to`); for `footrule`
+    it is the footrule distance. `bound` is a proved lower bound for all orders, if the aggregator
+    has one.
     """
 
     order: tuple[Document, ...]
@@ -59,7 +60,7 @@ class Aggregate(DocumentOrder):
 
     @property
     def optimal(self) -> bool | None:
-        """Whether no order is nearer to the rankings; None without a bound."""
+        """Whether it is proved that no order is nearer to the rankings; None without a bound."""
         if self.bound is None:
             return None
         consensus = Consensus(np.empty(0), np.array([self.distance]), np.array([self.bound]))
@@ -68,13 +69,13 @@ class Aggregate(DocumentOrder):
     def __repr__(self) -> str:
         summary = f"{self.method}, distance {self.distance:.6g}"
         if self.bound is not None:
-            gap = f"at most {self.distance - self.bound:.2g} above the least"
+            gap = f"at most {self.distance - self.bound:.2g} above the minimum"
             summary += f", {'proved optimal' if self.optimal else gap}"
         return f"Aggregate({self.preview()}, {summary})"
 
 
 def make_aggregator(method: str, **options: Any) -> Aggregator:
-    """Make an aggregator by name.
+    """Return an aggregator by name.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def make_aggregator(method: str, **options: Any) -> Aggregator:
     names = [option.name for option in fields(AGGREGATORS[method])]
     for option in options:
         if not names:
-            raise UsageError(f"expected no options for {method}, got {option!r}")
+            raise UsageError(f"{method} takes no options, got {option!r}")
         if option not in names:
             raise UnknownNameError(f"option of {method}", option, names)
     return AGGREGATORS[method](**options)
@@ -100,24 +101,24 @@ def aggregate(
     initial: Sequence[Document] | None = None,
     **options: Any,
 ) -> Aggregate:
-    """Make one ranking from many.
+    """Combine many rankings into one.
 
     Parameters
     ----------
     rankings
-        Each a sequence of documents, best first, in which a tie is a nested list, tuple or set; or a
-        mapping of documents to scores. They need not list the same documents: a ranking prefers
-        documents that it lists to others.
+        Each ranking is a sequence of documents, best first, in which a tie is a nested list, tuple
+        or set; or a mapping of documents to scores. Rankings need not list the same documents: a
+        ranking prefers the documents that it lists to all others.
     method
         A name of `AGGREGATORS`, or an aggregator.
     weights
-        How much each ranking counts, 0 or more; by default all the same.
+        The weight of each ranking, 0 or more; by default all are equal.
     depth
         How many documents of each ranking count; by default all. A tie that starts within the depth
         counts as a whole.
     initial
         All documents, best first: the order to start from, if a method starts from one, and the
-        order of ties. It may hold documents that no ranking lists, which are ranked, too. By default
+        order of ties. It may have documents that no ranking lists; they are ranked, too. By default
         methods start from the weighted Borda count, with ties in the order of first mention.
     options
         Options of the method, such as ``time_limit`` of kemeny.
@@ -160,26 +161,30 @@ def _resolve_method(method: str | Aggregator, options: Mapping[str, Any]) -> Agg
         raise UsageError(f"expected an aggregator or its name, got {method!r}")
     if options:
         raise UsageError(
-            f"expected options in {method!r} itself, got {', '.join(options)} beside it"
+            f"an aggregator object takes no further options, got {', '.join(options)}; set "
+            f"them on {method!r} itself"
         )
     return method
 
 
 def _check_initial(initial: Sequence[Document], ranked: Iterable[Document]) -> list[Document]:
-    """Return the documents of the initial order; raises unless it has each ranked document once."""
+    """Return the documents of the initial order; raise unless it has each ranked document once."""
     if isinstance(initial, str | Mapping | Set) or not isinstance(initial, Iterable):
         raise UsageError(f"expected the initial order as a list of documents, got {initial!r}")
     documents = [d.item() if isinstance(d, np.generic) else d for d in initial]
     for document in documents:
         if not isinstance(document, Hashable):
-            raise UsageError(f"expected an initial order without ties, got {document!r} in it")
+            raise UsageError(
+                f"the initial order has the tie {document!r}; expected an order without ties"
+            )
     initial_documents = set(documents)
     if len(initial_documents) < len(documents):
         twice = next(d for i, d in enumerate(documents) if d in documents[:i])
-        raise DataError(f"expected each document once in the initial order, got {twice!r} twice")
+        raise DataError(f"the initial order has {twice!r} twice; expected each document once")
     for document in ranked:
         if document not in initial_documents:
             raise DataError(
-                f"expected rankings of documents in the initial order, got {document!r}, which is not"
+                f"the initial order lacks the ranked document {document!r}; expected all "
+                "ranked documents"
             )
     return documents

@@ -1,4 +1,4 @@
-"""The aggregator, base of all methods: rankings of the same documents in, one ranking out."""
+"""The aggregator, the base of all methods: it combines rankings of the same documents into one."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _OPTION_DESCRIPTIONS = {
 class Consensus:
     """The result of an aggregator: one score per row, higher is better.
 
-    Aggregators that minimise a distance give, query by query, the distance of their order and a
-    proved lower bound for all orders (`bound`).
+    Aggregators that minimise a distance also return, for each query, the distance of their order
+    and a proved lower bound for all orders (`bound`).
     """
 
     scores: Floats
@@ -63,7 +63,7 @@ class Consensus:
 
     @property
     def optimal(self) -> NDArray[np.bool_] | None:
-        """Whether each query's order is proved to be a best one; None without a bound."""
+        """Whether each query's order is proved to be optimal; None without a bound."""
         if self.distance is None or self.bound is None:
             return None
         return self.distance - self.bound <= 1e-9 * np.maximum(1.0, np.abs(self.distance))
@@ -71,7 +71,7 @@ class Consensus:
 
 @dataclass(frozen=True)
 class Aggregator(ABC):
-    """A method that makes one ranking from many; its settings are its fields."""
+    """A method that combines many rankings into one; its settings are its fields."""
 
     name: ClassVar[str]
     paper: ClassVar[str]
@@ -96,20 +96,20 @@ class Aggregator(ABC):
         rankings
             The rankings of all rankers.
         weights
-            How much each ranker counts; by default all the same.
+            The weight of each ranker; by default all are equal.
         initial
-            One score per row: the order to start from. Aggregators without a start ignore it. By
-            default the weighted Borda count.
+            One score per row: the order to start from; by default the weighted Borda count.
+            Aggregators that need no start ignore it.
         """
 
 
 @dataclass(frozen=True)
 class PointAggregator(Aggregator):
-    """Aggregators that add up points: the score of a document is sum_a p_a points_a(document)."""
+    """Aggregators that sum points: the score of a document is sum_a p_a points_a(document)."""
 
     @abstractmethod
     def points(self, rankings: Rankings) -> Floats:
-        """The points of each document from each ranker: one row per document, one column per ranker."""
+        """Return the points of documents by rankers: one row per document, one column per ranker."""
 
     def __call__(
         self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
@@ -120,7 +120,7 @@ class PointAggregator(Aggregator):
 
 
 def weighted_sum(points: Floats, weights: Floats) -> Floats:
-    """Return points @ weights, added in the same order for any number of threads."""
+    """Return points @ weights, summed in the same order for any number of threads."""
     return np.asarray(np.einsum("ij,j->i", points, weights))
 
 
@@ -139,14 +139,14 @@ def round_scores(scores: Floats) -> Floats:
 
 
 def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
-    """Return a weight for each ranker, 0 or more, with sum 1; raises for wrong weights."""
+    """Return one weight per ranker, 0 or more, with sum 1; raise for wrong weights."""
     if not isinstance(rankings, Rankings):
         raise UsageError(
-            f"expected Rankings, as Rankings.of or Rankings.from_runs make them, got "
+            "expected Rankings, such as Rankings.of(...) or Rankings.from_runs(...), got "
             f"{type(rankings).__name__}"
         )
     if rankings.n_rankers == 0:
-        raise UsageError("expected at least one ranking, got none")
+        raise UsageError("there are no rankings; expected at least one")
     if weights is None:
         return np.full(rankings.n_rankers, 1 / rankings.n_rankers)
     try:
@@ -155,14 +155,14 @@ def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
         raise UsageError(f"expected numbers as weights, got {weights!r}") from None
     if values.shape != (rankings.n_rankers,):
         raise LengthMismatchError(
-            f"expected {rankings.n_rankers} weights, one for each ranking, got "
+            f"expected {rankings.n_rankers} weights, one per ranking, got "
             f"{values.size if values.ndim == 1 else f'an array of shape {values.shape}'}"
         )
     if not np.isfinite(values).all() or (values < 0).any():
         wrong = values[~np.isfinite(values) | (values < 0)][0]
         raise UsageError(f"expected weights of 0 or more, got {wrong}")
     if not values.any():
-        raise UsageError("expected a weight above 0, got 0 for every ranking")
+        raise UsageError("all weights are 0; expected at least one above 0")
     values = values / values.max()  # so that their sum does not overflow
     return np.asarray(values / values.sum())
 
@@ -170,7 +170,7 @@ def check_weights(weights: ArrayLike | None, rankings: Rankings) -> Floats:
 def order_by_scores(
     scores: ArrayLike, rankings: Rankings, what: str = "initial scores"
 ) -> NDArray[np.int64]:
-    """Return the rows by their scores (one per row), the highest first, ties by row."""
+    """Return the rows sorted by score, the highest first; ties are in the order of rows."""
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -178,6 +178,6 @@ def order_by_scores(
     rankings.groups.check(values, what)
     if np.isnan(values).any():
         raise NonFiniteError(
-            f"expected {what} to sort by, got NaN in row {np.isnan(values).argmax()}"
+            f"expected {what} that can be sorted, got NaN in row {np.isnan(values).argmax()}"
         )
     return rankings.groups.order(values)

@@ -1,4 +1,4 @@
-"""Borda count: a document gets a point for each document below it."""
+"""Borda count: a document gets one point per document below it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from podium.typing import Floats
 
 @dataclass(frozen=True)
 class Borda(PointAggregator):
-    """Borda count: the document in place r of n gets n - r points.
+    """Borda count: the document at place r of n gets n - r points.
 
-    Documents that a ranker leaves out share the places that are left.
+    Documents that a ranker leaves out share the remaining places.
 
     Borda, Mémoire sur les élections au scrutin, 1781.
 
@@ -31,6 +31,6 @@ class Borda(PointAggregator):
     paper: ClassVar[str] = "Borda, 1781"
 
     def points(self, rankings: Rankings) -> Floats:
-        """The number of documents below each document."""
+        """Return the number of documents below each document."""
         n = rankings.groups.spread(rankings.groups.sizes)[:, None]
         return np.asarray(n - rankings.filled)

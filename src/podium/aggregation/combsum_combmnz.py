@@ -27,16 +27,16 @@ Normalisation = Literal["min-max", "sum", "zmuv", "rank", "none"]
 class ScoreAggregator(Aggregator):
     """Aggregators of scores, normalised query by query and ranker by ranker.
 
-    A document gets 0 points from a ranker that leaves it out. If rankers gave only places, -place is
-    the score (the place in the whole list, if that is known).
+    A document gets 0 points from a ranker that leaves it out. If there are only places, the score
+    is -place (the place in the whole list, if that is known).
 
     Parameters
     ----------
     normalisation
-        min-max: (s - min) / (max - min), 1 where all are equal; sum: s - min, scaled to add up
-        to 1; zmuv: s / standard deviation; rank: 1 - (place - 1) / length of the list; none: s.
-        In zmuv and none, a list with scores below 0 is shifted until the lowest is 0. That keeps the
-        order among listed documents, and puts none of them below unlisted ones.
+        min-max: (s - min) / (max - min), 1 if all are equal; sum: s - min, scaled to add up to 1;
+        zmuv: s / standard deviation; rank: 1 - (place - 1) / length of the list; none: s. With zmuv
+        and none, a list with scores below 0 is shifted until the lowest is 0. This keeps the order
+        of the listed documents and puts none of them below unlisted ones.
     """
 
     paper: ClassVar[str] = "Fox and Shaw, TREC-2, 1993"
@@ -52,7 +52,7 @@ class ScoreAggregator(Aggregator):
             )
 
     def points(self, rankings: Rankings) -> Floats:
-        """Normalised scores; 0 if a document is not listed."""
+        """Return the normalised scores; 0 if a document is not listed."""
         ranked, groups = rankings.ranked, rankings.groups
         if self.normalisation == "rank":
             lengths = np.maximum(groups.spread(rankings.lengths), 1)
@@ -61,10 +61,10 @@ class ScoreAggregator(Aggregator):
         lowest = groups.reduce(np.fmin, scores)
         if self.normalisation == "none":
             return np.where(ranked, scores - groups.spread(np.minimum(lowest, 0.0)), 0.0)
-        unit = _or_one(groups.reduce(np.fmax, np.abs(scores)))  # else differences may overflow
+        unit = _or_one(groups.reduce(np.fmax, np.abs(scores)))  # otherwise differences may overflow
         heights = np.where(ranked, scores / groups.spread(unit) - groups.spread(lowest / unit), 0.0)
         scale, if_equal = _SCALES[self.normalisation](heights, rankings)
-        # Equal scores have height 0 above the lowest, and no scale.
+        # If all scores are equal, all heights are 0 and there is no scale.
         heights = np.where(groups.spread(scale > 0) | ~ranked, heights, groups.spread(if_equal))
         return np.asarray(heights / groups.spread(_or_one(scale)))
 
@@ -89,9 +89,9 @@ class CombSUM(ScoreAggregator, PointAggregator):
 class CombMNZ(ScoreAggregator):
     """The sum of the normalised scores times the number of rankers that list the document.
 
-    With weights the number is sum_a p_a [a lists the document]: a ranker of weight 0 counts as
-    absent, and one of weight 2 counts as two. Fox and Shaw, Combination of multiple
-    searches, TREC-2, 1993.
+    With weights, the number is sum_a p_a [a lists the document]: a ranker of weight 0 does not
+    count, and one of weight 2 counts twice. Fox and Shaw, Combination of multiple searches, TREC-2,
+    1993.
 
     Examples
     --------

@@ -21,13 +21,13 @@ class DavidsonFit:
     theta
         One log-strength per item, mean 0; higher is better.
     tie
-        nu: 0 if there was no tie.
+        nu; 0 if there are no ties.
     loss
-        The negative log-likelihood with the prior's part, at its minimum.
+        The negative log-likelihood including the prior, at its minimum.
     gradient
-        The largest slope there.
+        The largest slope at the minimum.
     iterations
-        Newton steps.
+        The number of Newton steps.
     prior
         The precision of the normal prior on each theta.
     """
@@ -73,17 +73,17 @@ def fit_davidson(
     Parameters
     ----------
     n
-        How many items there are.
+        The number of items.
     first, second
         The items of each comparison, from 0.
     wins, losses, ties
         How often the first won, lost and tied, 0 or more; fractions are weights.
     prior
-        Precision of the prior, above 0. The smaller, the nearer to maximum likelihood.
+        The precision of the prior, above 0. A smaller prior is nearer to maximum likelihood.
     tol
-        The fit has converged when no slope is steeper.
+        The fit has converged if no slope is larger.
     max_iter
-        Newton steps; DivergedError is raised after them.
+        The maximum number of Newton steps; then a DivergedError is raised.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def fit_davidson(
     if not prior > 0 or not np.isfinite(prior):
         raise UsageError(f"expected a prior above 0, got {prior}")
     tied = bool(counts[:, 1].any())
-    x = np.zeros(n + tied)  # theta, then log nu where there are ties
+    x = np.zeros(n + tied)  # theta, then log nu if there are ties
     loss, gradient, hessian = _likelihood(x, a, b, counts, prior)
     for iteration in range(max_iter + 1):
         slope = float(np.abs(gradient).max(initial=0.0))
@@ -106,7 +106,8 @@ def fit_davidson(
         step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
         x, loss, gradient, hessian = _line_search(x, step, loss, gradient, a, b, counts, prior)
     raise DivergedError(
-        f"expected Davidson's fit to end within {max_iter} Newton steps, got a slope of {slope:.3g}"
+        f"Davidson's fit did not converge within {max_iter} Newton steps (slope {slope:.3g}); "
+        "raise max_iter or the prior"
     )
 
 
@@ -116,21 +117,26 @@ def _check_comparisons(
     a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in outcomes)
     if len({values.shape for values in (a, b, wins, losses, ties)}) > 1 or a.ndim != 1:
-        raise LengthMismatchError("expected items, wins, losses and ties of the same comparisons")
+        raise LengthMismatchError(
+            "first, second, wins, losses and ties must have the same "
+            "length: one entry per comparison"
+        )
     if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
-        raise DataError(f"expected items from 0 to {n - 1}, got one outside")
+        raise DataError(f"items must be numbers from 0 to {n - 1}")
     if (a == b).any():
-        raise DataError(f"expected comparisons of two items, got {a[a == b][0]} with itself")
+        raise DataError(
+            f"item {a[a == b][0]} is compared with itself; expected two different items"
+        )
     counts = np.stack([wins, ties, losses], axis=1)
     if not np.isfinite(counts).all() or (counts < 0).any():
-        raise DataError("expected wins, losses and ties of 0 or more, got something else")
+        raise DataError("wins, losses and ties must be finite numbers of 0 or more")
     return a, b, counts
 
 
 def _likelihood(
     x: Floats, a: Ints, b: Ints, counts: Floats, prior: float
 ) -> tuple[float, Floats, Floats]:
-    """Value, gradient and Hessian.
+    """Return value, gradient and Hessian.
 
     The outcomes win, tie, loss have the logits (theta_a - theta_b)/2, log nu, -(theta_a - theta_b)/2:
     a multinomial logit in d = theta_a - theta_b and log nu.
@@ -172,12 +178,12 @@ def _line_search(
     counts: Floats,
     prior: float,
 ) -> tuple[Floats, float, Floats, Floats]:
-    """Follow the Newton step, halved until the loss falls far enough (Armijo's condition)."""
+    """Take the Newton step, halved until the loss falls far enough (Armijo's condition)."""
     share, down = 1.0, float(gradient @ step)
     while True:
         new = x - share * step
         new_loss, new_gradient, hessian = _likelihood(new, a, b, counts, prior)
-        # Near the minimum rounding decides; there the full step is right.
+        # Near the minimum rounding decides, and the full step is right.
         if new_loss <= loss - 1e-4 * share * down + 1e-12 * abs(loss) or share < 1e-10:
             return new, new_loss, new_gradient, hessian
         share /= 2

@@ -1,7 +1,7 @@
 """Kendall's distance and Spearman's footrule between rankings: full or partial, with ties and weights.
 
-Both rankings are completed to the documents that either of them lists: documents that a ranking does not
-list are tied with each other, behind those that it lists.
+Both rankings are completed to all documents of either ranking: documents that a ranking does not
+list are tied with each other behind those that it lists.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def kendall(
     weights: DocumentWeights | None = None,
     swaps: Sequence[float] | None = None,
 ) -> float:
-    """Kendall's distance K^(p): the pairs that two rankings put in opposite order.
+    """Kendall's distance K^(p): the number of pairs that two rankings put in opposite order.
 
     A pair counts 1 if the rankings order it oppositely, p if one of them ties it and the other does
-    not, and 0 if they agree or both tie it. For top-k lists, with unlisted documents tied
-    behind the listed ones, these are the cases of Fagin, Kumar and Sivakumar: both documents in
-    both lists, 1 if in opposite order; both in one list and one of them in the other, 1 if the first
-    list has that one lower; each in one list only, 1; both in one list and none in the other, p.
+    not, and 0 if they agree or both tie it. For top-k lists, with unlisted documents tied behind
+    the listed ones, these are the cases of Fagin, Kumar and Sivakumar. Both documents in both
+    lists: 1 if in opposite order. Both in one list and one of them in the other: 1 if the first
+    list has that one lower. Each in only one list: 1. Both in one list and none in the other: p.
 
     Fagin, Kumar, Sivakumar, Comparing top k lists, SIAM J. Discrete Math. 2003; with ties: Fagin,
     Kumar, Mahdian, Sivakumar, Vee, Comparing and aggregating rankings with ties, PODS 2004; with
@@ -45,14 +45,16 @@ def kendall(
     a, b
         Rankings: documents best first (a tie is a nested list), or documents with scores.
     p
-        The value of a pair that only one ranking ties: 0 is optimistic, 1/2 the mean over both orders
-        of the tie (from there on a metric on rankings of one set), 1 pessimistic.
+        The value of a pair that only one ranking ties: 0 is optimistic, 1/2 is the mean over both
+        orders of the tie, 1 is pessimistic. From 1/2 on, the distance is a metric on rankings of
+        one set.
     weights
-        A weight of 0 or more for each document: a pair counts w_i w_j times as much.
+        One weight of 0 or more per document: a pair is multiplied by w_i w_j.
     swaps
-        For full rankings without ties, the cost of a swap of places r and r + 1, r = 1..n-1. With
-        c_r the sum of the costs above place r, a pair in opposite order counts m_i m_j, where m_i =
-        (c_a(i) - c_b(i)) / (a(i) - b(i)) is the mean cost on i's way, 1 if it keeps its place.
+        For full rankings without ties, the cost of a swap of places r and r + 1, r = 1..n-1. Let
+        c_r be the sum of the costs above place r. A pair in opposite order counts m_i m_j, where
+        m_i = (c_a(i) - c_b(i)) / (a(i) - b(i)) is the mean cost of the swaps that move i, 1 if it
+        keeps its place.
 
     Examples
     --------
@@ -94,11 +96,11 @@ def footrule(
 ) -> float:
     """Spearman's footrule: sum over documents of |place in a - place in b|.
 
-    Documents in a tie share the mean of their places, and unlisted documents the mean of the places
-    that are left: F_prof of Fagin et al., at most twice and at least once Kendall's K^(1/2).
+    Documents in a tie share the mean of their places, and unlisted documents share the mean of the
+    remaining places: F_prof of Fagin et al., between one and two times Kendall's K^(1/2).
 
-    With weights, a document's place is the weight above it and half the other weight in its tie, and
-    its difference counts w_i times as much (Kumar and Vassilvitskii).
+    With weights, a document's place is the weight above it plus half the other weight in its tie,
+    and its difference is multiplied by w_i (Kumar and Vassilvitskii).
 
     Diaconis, Graham, Spearman's footrule as a measure of disarray, J. R. Stat. Soc. B 1977; partial
     lists, ties and weights as in `kendall`.
@@ -108,13 +110,13 @@ def footrule(
     a, b
         Rankings: documents best first (a tie is a nested list), or documents with scores.
     weights
-        A weight of 0 or more for each document.
+        One weight of 0 or more per document.
     swaps
         For full rankings without ties, the cost of a swap of places r and r + 1, r = 1..n-1: a
         document's difference is the sum of the costs between its places.
     location
-        The place of documents not listed, instead of the mean of the places left. Fagin, Kumar and
-        Sivakumar's F^(k+1) for two lists of k.
+        The place of unlisted documents, instead of the mean of the remaining places. For two lists
+        of k documents, k + 1 gives F^(k+1) of Fagin, Kumar and Sivakumar.
 
     Examples
     --------
@@ -126,7 +128,7 @@ def footrule(
     10.0
     """
     if sum(option is not None for option in (location, weights, swaps)) > 1:
-        raise UsageError("expected a location or weights or swaps, got more than one of them")
+        raise UsageError("location, weights and swaps exclude each other; use only one of them")
     if location is not None and not (np.isfinite(location) and location >= 1):
         raise UsageError(f"expected a location of 1 or more, got {location!r}")
     documents, rankings = _complete(a, b)
@@ -149,16 +151,16 @@ def distance_to(
 ) -> Floats:
     """Return the weighted mean of Kendall's distances from one order to all rankings, query by query.
 
-    sum_a w_a (pairs on which ranker a votes against the order + p pairs on which it has no vote),
-    with weights that add up to 1. Kemeny's order minimises it. A ranker votes for i over j if it
-    ranks i above j, or i and not j.
+    sum_a w_a (number of pairs on which ranker a opposes the order + p times the number of pairs
+    without its vote), with weights that add up to 1. Kemeny's order minimises it. A ranker votes
+    for i over j if it ranks i above j, or i and not j.
 
     Parameters
     ----------
     rankings
         The rankings of all rankers.
     scores
-        One score per row; the order is the highest first, ties by row.
+        One score per row; the highest comes first, and ties are in the order of rows.
     weights
         How much each ranker counts; by default all the same.
     p
@@ -189,7 +191,7 @@ def _check_penalty(p: float) -> None:
 
 
 def _complete(a: Ranking, b: Ranking) -> tuple[list[Document], Rankings]:
-    """Return the documents that either ranking lists, and both rankings of them."""
+    """Return the documents of both rankings, and both rankings completed to them."""
     documents = documents_of([a, b])
     return documents, Rankings.of([a, b], documents)
 
@@ -199,7 +201,9 @@ def _weights_of(documents: Sequence[Document], weights: DocumentWeights | None) 
         return np.ones(len(documents))
     for document in documents:
         if document not in weights:
-            raise DataError(f"expected a weight for each document, got none for {document!r}")
+            raise DataError(
+                f"document {document!r} has no weight; expected one weight per document"
+            )
         if not (np.isfinite(weights[document]) and weights[document] >= 0):
             raise DataError(
                 f"expected weights of 0 or more, got {weights[document]} for {document!r}"
@@ -208,7 +212,7 @@ def _weights_of(documents: Sequence[Document], weights: DocumentWeights | None) 
 
 
 def _weight_above(places: Floats, w: Floats) -> Floats:
-    """Return the weight above each document, and half the other weight in its tie."""
+    """Return the weight above each document plus half the other weight in its tie."""
     order = np.argsort(places, kind="stable")
     _, starts = np.unique(places[order], return_index=True)
     ties = np.add.reduceat(w[order], starts)
@@ -219,22 +223,21 @@ def _weight_above(places: Floats, w: Floats) -> Floats:
 
 
 def _costs_above(rankings: Rankings, swaps: Sequence[float]) -> Floats:
-    """Return the costs of swaps from the first place to each document's, one row per ranking."""
+    """Return the costs of the swaps from the first place to each document's place, one row per ranking."""
     n, places = rankings.groups.n_rows, rankings.places.T
     if not (np.sort(places, axis=1) == np.arange(1, n + 1)).all():
-        raise UsageError(
-            "expected full rankings without ties for swaps=, got ties or documents that only "
-            "one of them lists"
-        )
+        raise UsageError("swaps= needs two rankings of the same documents without ties")
     costs = to_array(swaps, "swaps", np.float64)
     if costs.shape != (n - 1,):
-        raise UsageError(f"expected {n - 1} costs, one for each two neighbours, got {costs.size}")
+        raise UsageError(
+            f"expected {n - 1} costs, one per pair of neighbouring places, got {costs.size}"
+        )
     if not (np.isfinite(costs) & (costs >= 0)).all():
         raise UsageError(f"expected costs of 0 or more, got {costs[~(costs >= 0)]}")
     return np.append(0.0, np.cumsum(costs))[places.astype(np.int64) - 1]
 
 
 def _mean_costs(places: Floats, costs: Floats) -> Floats:
-    """Return the mean cost of a swap on each document's way from one place to the other."""
+    """Return the mean cost of the swaps that move each document from one place to the other."""
     moves = places[0] - places[1]
     return np.where(moves == 0, 1.0, (costs[0] - costs[1]) / np.where(moves == 0, 1.0, moves))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 MAX_REPR_DOCUMENTS = 10
-"""Documents that a repr lists."""
+"""The number of documents in a repr."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +30,7 @@ class DocumentOrder(Sequence[Any]):
         return iter(self.order)
 
     def preview(self) -> str:
-        """The first documents in brackets, and how many there are if that is not all."""
+        """Return the first documents in brackets, and the number of documents if there are more."""
         names = [repr(document) for document in self.order[:MAX_REPR_DOCUMENTS]]
         if len(self.order) > MAX_REPR_DOCUMENTS:
             names.append(f"... {len(self.order)} documents")

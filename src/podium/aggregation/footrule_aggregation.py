@@ -17,12 +17,12 @@ from podium.typing import Floats
 
 @dataclass(frozen=True)
 class Footrule(Aggregator):
-    """The order with the least sum_a p_a sum_d |place_a(d) - place(d)|, by assignment of places.
+    """The order with the minimum of sum_a p_a sum_d |place_a(d) - place(d)|, by assignment of places.
 
-    Documents that a ranker leaves out share the mean of the remaining places. Among several best
+    Documents that a ranker leaves out share the mean of the remaining places. Among several optimal
     orders, the one nearest to `initial` wins (least squared difference of places). The bound comes
-    from prices of the places (the assignment's dual), so it does not rely on the solver. Dwork, Kumar,
-    Naor, Sivakumar, Rank aggregation methods for the web, WWW 2001.
+    from the dual of the assignment, so it does not depend on the solver. Dwork, Kumar, Naor,
+    Sivakumar, Rank aggregation methods for the web, WWW 2001.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Footrule(Aggregator):
     def __call__(
         self, rankings: Rankings, weights: ArrayLike | None = None, initial: Floats | None = None
     ) -> Consensus:
-        """Solve one assignment per query; a score is the number of documents below."""
+        """Solve one assignment per query; the score is the number of documents below."""
         p = check_weights(weights, rankings)
         start = Borda()(rankings, p).scores if initial is None else initial
         order = order_by_scores(start, rankings)
@@ -61,7 +61,8 @@ def _assign(places: Floats, p: Floats) -> tuple[NDArray[np.int64], float, float]
     _, first = linear_sum_assignment(cost)
     prices = _prices(cost, first)
     document_prices = (cost - prices).min(axis=1, initial=np.inf)
-    # By complementary slackness, best orders use only pairs whose cost equals the sum of both prices.
+    # By complementary slackness, optimal orders use only pairs whose cost equals the sum of both
+    # prices.
     tight = cost - prices - document_prices[:, None] <= 1e-11 * n
     squared_moves = (all_places[:, None] - all_places) ** 2.0
     _, chosen = linear_sum_assignment(np.where(tight, squared_moves, np.inf))

@@ -27,18 +27,18 @@ LabelSource = RankingData | Qrels | ArrayLike
 """Ranking data with the rankings' rows, qrels (for rankings of runs), or one label per row."""
 
 STEP_SIZES: Floats = 0.1 * 2.0 ** np.arange(6, dtype=np.float64)
-"""Steps of a line search, as multiples of the weight."""
+"""The steps of a line search, as multiples of the weight."""
 
 LISTNET_L2_TIMES_QUERIES = 10.0
-"""ListNet's l2 times the number of queries: the fewer queries, the stronger the penalty."""
+"""ListNet's l2 times the number of queries: with fewer queries, the penalty is stronger."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedWeights:
-    """Weights that add up to 1, and how they were learned; NumPy takes this as an array.
+    """Weights that add up to 1, and how they were learned; NumPy reads this as an array.
 
-    `value` is the mean of the metric on the training queries, `equal` that of equal weights. `start`
-    names the weights at the start of the search, `sweeps` is its length.
+    `value` is the mean of the metric on the training queries, and `equal` is that of equal weights.
+    `start` names the weights at the start of the search, and `sweeps` is the number of its sweeps.
     """
 
     weights: Floats
@@ -67,8 +67,9 @@ def measured_weights(
 ) -> Floats:
     """Return weights in proportion to the metric of each ranker alone.
 
-    p_a is the metric of ranker a's own order, with unlisted documents last and the mean over all
-    orders of ties; a metric below 0 counts as 0. TopRank's supervised Kemeny uses these weights.
+    p_a is the metric of the order of ranker a alone, with unlisted documents last, as a mean over
+    all orders of ties. A metric below 0 counts as 0. TopRank's supervised Kemeny uses these
+    weights.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ def measured_weights(
     values = _ranker_values(rankings, row_metric)
     if not values.any():
         raise DataError(
-            f"expected a ranker with {row_metric.metric} above 0 to learn weights from, got 0 for all"
+            f"{row_metric.metric} is 0 for all rankers, so there are no weights to learn; "
+            "expected at least one above 0"
         )
     return check_weights(values, rankings)
 
@@ -105,30 +107,31 @@ def optimised_weights(
     sweeps: int | None = None,
     seed: int = 0,
 ) -> LearnedWeights:
-    """Return weights with which an aggregator does best by a metric.
+    """Return the weights with which an aggregator has the best metric.
 
-    The search starts with the best of several weights: equal ones, measured ones, and those of 0
-    or more that minimise ListNet's cross entropy of sum_a p_a points_a, for the aggregator's own
-    points if it adds up points, and for reciprocal ranks. It starts with the best ranker alone if
-    that is better by two standard errors (by chance, the best of many is not). Line searches of the
-    metric itself follow, one weight after another, with a penalty on the way from the start: a search
-    without it overfits, and does worse on other queries than ListNet's weights.
+    The search starts with the best of several weights: equal ones, measured ones, and nonnegative
+    ones that minimise ListNet's cross entropy of sum_a p_a points_a. The points are those of the
+    aggregator, if it sums points, and reciprocal ranks. It starts with the best ranker alone only
+    if that is better by two standard errors, because the best of many is often best by chance. Then
+    line searches maximise the metric itself, one weight after another, with a penalty on the
+    distance from the start. Without the penalty the search overfits and is worse on other queries
+    than ListNet's weights.
 
     Parameters
     ----------
     rankings, judgments, metric
-        As in measured_weights; the metric averages over ties.
+        As in measured_weights; the metric is a mean over ties.
     method
         An aggregator or its name.
     start
-        Weights to start with instead.
+        Weights to start with, instead of those above.
     l2
-        Strength of the penalty l2 |p - start|^2.
+        The strength of the penalty l2 |p - start|^2.
     sweeps
-        Largest number of sweeps over all weights. None: 10 if the aggregator adds up points, else 0,
-        because every single step would aggregate all queries again.
+        The maximum number of sweeps over all weights. None: 10 if the aggregator sums points, else
+        0, because every step would aggregate all queries again.
     seed
-        Seed of the order in which weights are tried.
+        The seed of the order in which weights are tried.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def optimised_weights(
 
     equal = value(check_weights(None, rankings))
     if np.isnan(equal) or not row_metric.labels(rankings).any():
-        raise DataError(f"expected queries with a value of {row_metric.metric}, got none")
+        raise DataError(f"no query has a value of {row_metric.metric}; expected at least one")
     if start is None:
         start_name, first = _best_start(rankings, row_metric, aggregator)
     else:
@@ -206,7 +209,7 @@ def _best_start(
 
 
 def _ranker_values(rankings: Rankings, row_metric: _RowMetric) -> Floats:
-    """The metric of each ranker's own order, 0 or more."""
+    """Return the metric of the order of each ranker alone, 0 or more."""
     values = np.array([row_metric(np.ascontiguousarray(-column)) for column in rankings.filled.T])
     return np.asarray(np.maximum(np.nan_to_num(values), 0.0))
 
@@ -219,7 +222,7 @@ def _listnet_weights(points: Floats, labels: Floats, groups: Groups) -> Floats:
     if not loss.active.any():
         return np.zeros(points.shape[1])
     means = groups.reduce(np.add, points) / np.maximum(groups.sizes, 1)[:, None]
-    # Only active queries count: the number of others must not change the result.
+    # Only active queries count, because the number of others must not change the result.
     counted = groups.spread(loss.active)
     unit = float(np.sqrt(((points - groups.spread(means))[counted] ** 2).mean())) or 1.0
     X = np.ascontiguousarray(points / unit)
@@ -239,7 +242,7 @@ class _RowMetric:
     metric: Metric
     lists: RankedLists
     rows: NDArray[np.int64] | None = None
-    """The rankings' row of each document in the lists, if the lists have rows of their own."""
+    """The rankings' row of each document in the lists, if the lists have other rows."""
 
     @classmethod
     def of(cls, rankings: Rankings, judgments: LabelSource, metric: str | Metric) -> _RowMetric:
@@ -250,8 +253,8 @@ class _RowMetric:
         if isinstance(judgments, RankingData):
             if judgments.groups != rankings.groups:
                 raise DataError(
-                    f"expected judgments of the rankings' documents ({rankings.groups}), "
-                    f"got {judgments.groups}"
+                    "the judgments must be for the documents of the rankings "
+                    f"({rankings.groups}), got {judgments.groups}"
                 )
             return cls(resolved, RankedLists.of_scores(judgments, np.zeros(len(judgments))))
         labels = np.ascontiguousarray(judgments, dtype=np.float64)
@@ -263,16 +266,16 @@ class _RowMetric:
         return self.mean(self.per_query(scores))
 
     def per_query(self, scores: Floats) -> Floats:
-        """The metric of each query."""
+        """Return the metric of each query."""
         row_scores = scores if self.rows is None else scores[self.rows]
         return self.metric.per_query(self.lists.with_scores(row_scores))
 
     def mean(self, per_query: Floats) -> float:
-        """The mean over queries."""
+        """Return the mean over queries."""
         return mean_over_queries(per_query, self.lists.weight)
 
     def labels(self, rankings: Rankings) -> Floats:
-        """Return a label for each of the rankings' rows; 0 without a judgment."""
+        """Return one label per row of the rankings; 0 without a judgment."""
         labels = self.lists.labels
         if self.rows is None:
             return labels
@@ -282,10 +285,10 @@ class _RowMetric:
 
 
 def _join_qrels(rankings: Rankings, qrels: Qrels) -> tuple[RankedLists, NDArray[np.int64]]:
-    """Return the rankings' documents with labels of qrels; documents of no run count for the ideal only."""
+    """Return the rankings' documents with labels of qrels; other documents count only for the ideal."""
     if rankings.qids is None or rankings.docids is None:
         raise MissingDocidsError(
-            "judging by qrels needs rankings with query and document ids; see Rankings.from_runs"
+            "qrels need rankings with query and document ids; use Rankings.from_runs"
         )
     numbers = np.arange(
         rankings.groups.n_rows, dtype=np.float64

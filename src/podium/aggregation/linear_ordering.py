@@ -1,10 +1,10 @@
-"""The linear ordering problem: the order that opposes the least weight of votes, with a proof.
+"""The linear ordering problem: find the order that opposes the least weight of votes, with a proof.
 
-x_ij = 1 if i comes before j, for i < j. Minimise sum over i < j of votes[j, i] x_ij +
-votes[i, j] (1 - x_ij), subject to 0 <= x_ij + x_jk - x_ik <= 1 for i < j < k: no cycle of three, and
-so no cycle at all. Few of these triangle inequalities bind, so they enter only when they are violated.
-Without integrality the programme mostly ends in an order (Grötschel, Jünger, Reinelt, A cutting plane
-algorithm for the linear ordering problem, Operations Research 1984).
+x_ij = 1 if i comes before j, for i < j. Minimise sum over i < j of votes[j, i] x_ij + votes[i, j]
+(1 - x_ij), subject to 0 <= x_ij + x_jk - x_ik <= 1 for i < j < k: no cycle of three, and so no
+cycle at all. Few of these triangle inequalities are tight, so they are added only when they are
+violated. Without integrality, the solution of the programme is usually an order (Grötschel, Jünger,
+Reinelt, A cutting plane algorithm for the linear ordering problem, Operations Research 1984).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from podium import kernels
 from podium.typing import Floats, Rows
 
 MAX_TIE_LEAD = 1e-12
-"""Weights add up to 1; a lead this small is rounding, not a majority (as in the kernels)."""
+"""Weights add up to 1; a lead this small is a rounding error, not a majority (as in the kernels)."""
 MAX_PROGRAMME_DOCUMENTS = 500
-"""Larger components have too many triangles to check: their order stays as it is."""
+"""Larger components have too many triangles to check, so their order does not change."""
 MAX_SUBSET_DOCUMENTS = 12
-"""Up to this size, the best orders of all subsets are faster than a linear programme."""
+"""Up to this size, dynamic programming over subsets is faster than a linear programme."""
 VIOLATION_TOLERANCE = 1e-6
 COST_TOLERANCE = 1e-9
 """Costs this close, relative to 1 or the larger, are equal."""
@@ -34,21 +34,21 @@ COST_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Limits of the search: a relative gap and a time; `step` divides all differences of costs, or is 0."""
+    """The limits of the search: a relative gap and a time. Costs differ by multiples of `step` (or 0)."""
 
     gap: float
     deadline: float
     step: float
 
     def seconds_left(self) -> float:
-        """Seconds until the deadline."""
+        """Return the seconds until the deadline."""
         return self.deadline - time.monotonic()
 
 
 def minimise_opposing_votes(
     places: Floats, weights: Floats, start: Rows, limits: SearchLimits
 ) -> tuple[Rows, float]:
-    """Return the best order, and a bound on the difference of its cost from the least.
+    """Return the best order, and a bound on the difference of its cost from the minimum.
 
     An optimal order never opposes a majority between strongly connected components of the majority
     graph, so components are solved one by one (Truchon, An extension of the Condorcet criterion and
@@ -71,7 +71,7 @@ def minimise_opposing_votes(
 
 
 def components(votes: Floats, start: Rows) -> list[Rows]:
-    """Return strongly connected components, winners first; without a winner the order is that of `start`.
+    """Return strongly connected components, winners first; components without a winner are as in `start`.
 
     Documents within a component have the order of `start`.
     """
@@ -85,7 +85,7 @@ def components(votes: Floats, start: Rows) -> list[Rows]:
     i, j = np.nonzero(beats)
     wins[labels[i], labels[j]] = 1
     np.fill_diagonal(wins, 0)
-    # Kahn's algorithm: each step takes a component that no remaining one beats.
+    # Kahn's algorithm: each step takes a component that no remaining component beats.
     n_winners, out = wins.sum(axis=0), []
     for _ in range(n):
         c = int(np.where(n_winners == 0, first, len(start)).argmin())
@@ -96,14 +96,14 @@ def components(votes: Floats, start: Rows) -> list[Rows]:
 
 
 def opposing_votes(votes: Floats, order: Rows) -> float:
-    """The weight of the votes that the order opposes."""
+    """Return the weight of the votes that the order opposes."""
     return float(np.tril(votes[np.ix_(order, order)], -1).sum())
 
 
 def _solve(
     places: Floats, weights: Floats, votes: Floats, limits: SearchLimits
 ) -> tuple[Rows, float]:
-    """Solve one component, whose documents have the order to start from."""
+    """Solve one component, whose documents are in the order to start from."""
     start = np.arange(len(votes))
     if len(votes) <= MAX_SUBSET_DOCUMENTS:
         best = kernels.best_order(votes)
@@ -123,7 +123,7 @@ def _solve(
 
 
 class _Programme:
-    """The linear programme of one component, with its cuts, best order and bound so far."""
+    """The linear programme of one component, with its cuts, and the best order and bound so far."""
 
     def __init__(
         self, places: Floats, weights: Floats, votes: Floats, limits: SearchLimits
@@ -167,7 +167,7 @@ class _Programme:
             self.improve(x)
 
     def branch(self) -> None:
-        """Solve in whole numbers; variables whose change costs more than the best order are fixed."""
+        """Solve in whole numbers; variables whose change would cost more than the best order are fixed."""
         while not self.is_closed and self.limits.seconds_left() > 0:
             gap = self.cost - self.proved + COST_TOLERANCE
             fixed = Bounds(np.where(self.reduced < -gap, 1, 0), np.where(self.reduced > gap, 0, 1))
@@ -201,13 +201,13 @@ class _Programme:
             self.raise_bound(bound)
 
     def raise_bound(self, bound: float) -> None:
-        """Raise the bound; a gap below the step of costs is none, because costs are multiples of it."""
+        """Raise the bound; a gap below the step of costs counts as 0, because costs are multiples of it."""
         self.bound = min(self.cost, max(self.bound, bound))
         if self.cost - self.bound < 0.999 * self.limits.step:
             self.bound = self.cost
 
     def improve(self, x: Floats) -> None:
-        """Turn x, whole or not, into an order, improve it by insertions, and keep it if it is better."""
+        """Turn x (whole or fractional) into an order, improve it by insertions, keep it if it is better."""
         X = np.zeros_like(self.votes)
         X[self.i, self.j], X[self.j, self.i] = x, 1 - x
         start = np.argsort(-X.sum(axis=1).round(9), kind="stable")
@@ -222,7 +222,7 @@ class _Programme:
         """Add the triangles that x violates; return whether there are any."""
         violations = []
         for i in range(len(self.votes) - 2):
-            if self.limits.seconds_left() < 0:  # some of the cuts are valid without the others
+            if self.limits.seconds_left() < 0:  # any subset of the cuts is valid
                 break
             violations.append(self._violated_triangles(x, i))
         if not violations:

@@ -1,4 +1,4 @@
-"""MC4: aggregation by a Markov chain, a random walk from document to better document."""
+"""MC4: aggregation by a Markov chain, a random walk from documents to better documents."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from podium.typing import Floats
 
 @dataclass(frozen=True)
 class MC4(Aggregator):
-    """A random walk to documents that a majority prefers; scores are the shares of time on each.
+    """A random walk to documents that a majority prefers; the score is the share of time at a document.
 
-    From i, j is drawn uniformly from the query's documents, and the walk moves there if
-    sum_a p_a [a prefers j to i] > sum_a p_a [a prefers i to j]; with probability alpha it jumps
-    to a document drawn uniformly instead. A ranker prefers documents that it lists to others, and has no
-    preference among those it leaves out or ties. The stationary distribution is solved exactly and
-    rounded to 12 digits, so that equivalent documents have equal scores. Dwork,
-    Kumar, Naor, Sivakumar, Rank aggregation methods for the web, WWW 2001.
+    At document i, the walk draws a document j of the query uniformly and moves to it if sum_a p_a
+    [a prefers j to i] > sum_a p_a [a prefers i to j]. With probability alpha, it jumps to a
+    uniformly drawn document instead. A ranker prefers documents that it lists to others, and has no
+    preference among documents that it leaves out or ties. The stationary distribution is solved
+    exactly and rounded to 12 digits, so that equivalent documents have equal scores. Dwork, Kumar,
+    Naor, Sivakumar, Rank aggregation methods for the web, WWW 2001.
 
     Parameters
     ----------
     alpha
-        The probability of a jump. Without jumps, a document that beats all others takes all the time
-        and the others tie at 0. Jumps order the others, too, and change the scores of the best by
-        about alpha.
+        The probability of a jump. Without jumps, the walk stays at a document that beats all
+        others, and the others tie at 0. Jumps order the others, too, and change the scores of the
+        best by about alpha.
     listed_only
-        Only rankers that list both documents vote, as in the paper.
+        Whether only rankers that list both documents vote, as in the paper.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class MC4(Aggregator):
         return Consensus(round_scores(scores))
 
     def _transition_rates(self, places: Floats, p: Floats) -> Floats:
-        """Return the probabilities of moves from row to column; the diagonal has no meaning."""
+        """Return the probabilities of moves from row to column; the diagonal is not used."""
         n = len(places)
         bounds = np.array([0, n], dtype=np.int64)
         table = kernels.majority_tables(np.ascontiguousarray(places), p, bounds, self.listed_only)
@@ -77,8 +77,9 @@ class MC4(Aggregator):
 def stationary(rates: Floats) -> Floats:
     """Return the stationary distribution of an irreducible walk.
 
-    Grassmann, Taksar and Heyman's elimination removes states one by one; the walk goes on among the
-    others. It subtracts nothing, so every share has full relative accuracy. It ignores the diagonal.
+    Grassmann, Taksar and Heyman's elimination removes states one by one; the walk continues among
+    the others. It does not subtract, so every share has full relative accuracy. It ignores the
+    diagonal.
 
     Examples
     --------

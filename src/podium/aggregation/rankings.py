@@ -1,4 +1,4 @@
-"""Rankings to aggregate: for every query, the places that several rankers give to its documents."""
+"""Rankings to aggregate: the places of each query's documents by several rankers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from podium.errors import DataError, MissingDocidsError, NonFiniteError, UsageEr
 from podium.typing import Document, Floats
 
 Ranking = Sequence[Any] | Mapping[Any, float]
-"""Documents best first, a tie as a nested list, tuple or set; or documents with their scores."""
+"""Documents best first, with a tie as a nested list, tuple or set; or documents with their scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rankings:
-    """Places of documents (rows) by rankers (columns): 1 is best in the query, NaN is not ranked.
+    """Places of documents (rows) by rankers (columns): 1 is the best of the query, NaN means not ranked.
 
     Documents that a ranker ties share the mean of their places.
 
@@ -32,11 +32,11 @@ class Rankings:
     places
         One row per document, one column per ranker.
     groups
-        Which rows belong to which query.
+        The rows of each query.
     scores
-        The scores behind the places, if the rankers gave any; NaN if not ranked.
+        The scores behind the places, if there are any; NaN if not ranked.
     positions
-        Places in the rankers' whole lists, if these hold documents that are not among the rows.
+        Places in the rankers' whole lists, if the lists have documents that are not among the rows.
     qids, docids
         Ids of the queries and documents, if they are known.
 
@@ -57,7 +57,7 @@ class Rankings:
     def of(
         cls, rankings: Sequence[Ranking], documents: Sequence[Document] | None = None
     ) -> Rankings:
-        """Make rankings of one query; rows are its documents in the order of `documents_of`."""
+        """Return the rankings of one query; rows are its documents in the order of `documents_of`."""
         rows = {d: i for i, d in enumerate(documents or documents_of(rankings))}
         values = np.full((len(rows), len(rankings)), np.nan)
         for column, ranking in enumerate(rankings):
@@ -69,9 +69,9 @@ class Rankings:
 
     @classmethod
     def from_scores(cls, groups: Groups, scores: ArrayLike, *, keep: bool = True) -> Rankings:
-        """Make rankings from one column of scores per ranker, the highest first; NaN is not ranked.
+        """Return rankings from one column of scores per ranker; the highest is best, NaN means not ranked.
 
-        With keep=False only the order of the scores counts, and the rankings have no scores.
+        With keep=False, only the order of the scores counts, and the rankings have no scores.
         """
         if not isinstance(groups, Groups):
             raise UsageError(f"expected the Groups of the data, got {type(groups).__name__}")
@@ -83,7 +83,8 @@ class Rankings:
         groups.check(values, "rows of scores")
         if np.isinf(values).any():
             raise NonFiniteError(
-                "expected finite scores, or NaN for not ranked, got an infinite one"
+                "a score is infinite; expected finite scores, or NaN for documents that are "
+                "not ranked"
             )
         columns = [_places(groups, values[:, j]) for j in range(values.shape[1])]
         places = np.stack(columns, axis=1) if columns else np.empty_like(values)
@@ -91,7 +92,7 @@ class Rankings:
 
     @classmethod
     def from_places(cls, groups: Groups, places: ArrayLike) -> Rankings:
-        """Make rankings from one column of places per ranker, in lists that may hold other documents.
+        """Return rankings from one column of places per ranker, in lists that may have other documents.
 
         Examples
         --------
@@ -106,19 +107,19 @@ class Rankings:
 
     @classmethod
     def from_data(cls, data: RankingData) -> Rankings:
-        """Make rankings from data whose features are places, one per ranker: LETOR's rank aggregation sets.
+        """Return rankings from data whose features are places, one per ranker (LETOR's aggregation sets).
 
-        A missing value (``read_letor(..., missing="nan")``) is not ranked.
+        A missing value (``read_letor(..., missing="nan")``) means not ranked.
         """
         ranked = cls.from_places(data.groups, data.X)
         return replace(ranked, qids=data.qids, docids=data.docid_column)
 
     @classmethod
     def from_runs(cls, runs: Sequence[Run]) -> Rankings:
-        """Make rankings from TREC runs, joined on query and document; equal scores are ties.
+        """Return rankings from TREC runs, joined on query and document; equal scores are ties.
 
-        Queries and documents are those of any run, in the order of first mention. A run without a
-        query ranks none of its documents.
+        Queries and documents are those of all runs, in the order of first mention. A run that lacks
+        a query ranks none of its documents.
 
         Examples
         --------
@@ -131,10 +132,10 @@ class Rankings:
         (['a', 'b', 'c'], [[1.0, nan], [2.0, 1.0], [nan, 2.0]])
         """
         if not runs:
-            raise DataError("expected at least one run, got none")
+            raise DataError("there are no runs; expected at least one")
         for run in runs:
             if not isinstance(run, Run):
-                raise UsageError(f"expected runs, as read_run gives them, got {run!r}")
+                raise UsageError(f"expected runs, such as read_run(...) returns, got {run!r}")
         number: dict[str, int] = {}
         for run in runs:
             for qid in run.qids.tolist():
@@ -158,9 +159,9 @@ class Rankings:
         return replace(cls.from_scores(groups, scores), qids=qids, docids=docids.take(mentions))
 
     def run(self, scores: Floats, k: int | None = None) -> Run:
-        """Return documents by score as a TREC run, the top k of each query or all of them."""
+        """Return documents by score as a TREC run: the top k of each query, or all documents."""
         if self.qids is None or self.docids is None:
-            raise MissingDocidsError("a run needs query and document ids; see Rankings.from_runs")
+            raise MissingDocidsError("a run needs query and document ids; use Rankings.from_runs")
         depth = self.groups.n_rows if k is None else k
         if depth < 1:
             raise UsageError(f"expected k of 1 or more, got {k}")
@@ -177,17 +178,17 @@ class Rankings:
 
     @property
     def n_rankers(self) -> int:
-        """Number of rankers (columns)."""
+        """The number of rankers (columns)."""
         return int(self.places.shape[1])
 
     @cached_property
     def ranked(self) -> NDArray[np.bool_]:
-        """Whether a ranker ranks a document."""
+        """Whether each ranker ranks each document."""
         return ~np.isnan(self.places)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Number of ranked documents, one row per query and one column per ranker."""
+        """The number of ranked documents, one row per query and one column per ranker."""
         return np.asarray(self.groups.reduce(np.add, self.ranked.astype(np.int64)))
 
     @property
@@ -197,13 +198,13 @@ class Rankings:
 
     @cached_property
     def filled(self) -> Floats:
-        """Places, in which unranked documents share the mean of the places that are left."""
+        """The places; unranked documents share the mean of the remaining places."""
         n = self.groups.sizes[:, None]
         left = self.groups.spread((self.lengths + 1 + n) / 2)
         return np.where(self.ranked, self.places, left)
 
     def top(self, depth: int | None) -> Rankings:
-        """Return the first `depth` documents of each ranker; a tie that starts within counts as a whole."""
+        """Return the first `depth` documents of each ranker; a tie that starts within them is kept whole."""
         if depth is None:
             return self
         if not isinstance(depth, int | np.integer) or depth < 1:
@@ -238,20 +239,18 @@ def documents_of(rankings: Iterable[Ranking]) -> list[Document]:
             for document in tied:
                 if not isinstance(document, Hashable):
                     raise DataError(
-                        f"expected documents that are hashable ids, got {document!r} "
-                        f"in ranking {count}"
+                        f"expected hashable ids as documents, got {document!r} in ranking {count}"
                     )
                 if document in own:
                     raise DataError(
-                        f"expected each document once per ranking, got {document!r} twice "
-                        f"in ranking {count}"
+                        f"ranking {count} has {document!r} twice; expected each document once"
                     )
                 own.add(document)
                 documents.setdefault(document)
         if not own:
-            raise DataError(f"expected documents in each ranking, got none in ranking {count}")
+            raise DataError(f"ranking {count} is empty; expected at least one document")
     if count == 0:
-        raise DataError("expected at least one ranking, got none")
+        raise DataError("there are no rankings; expected at least one")
     return list(documents)
 
 
@@ -296,6 +295,6 @@ def _places(groups: Groups, scores: Floats) -> Floats:
 
 
 def _ties(groups: Groups, scores: Floats) -> tuple[NDArray[np.int64], Groups]:
-    """Return rows best first, query by query, and runs of equal scores; NaN last, each alone."""
+    """Return rows best first, query by query, and the runs of equal scores; NaN come last, each alone."""
     order = groups.order(np.where(np.isnan(scores), -np.inf, scores))
     return order, groups.runs(scores[order])

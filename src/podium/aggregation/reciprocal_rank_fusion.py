@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion (RRF): a document in place r gets 1 / (k + r) points."""
+"""Reciprocal rank fusion (RRF): a document at place r gets 1 / (k + r) points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.typing import Floats
 
 @dataclass(frozen=True)
 class ReciprocalRank(PointAggregator):
-    """Reciprocal rank fusion: a document in place r gets 1 / (k + r) points; not ranked, it gets 0.
+    """Reciprocal rank fusion: a document at place r gets 1 / (k + r) points, an unranked one gets 0.
 
     r is the place in the ranker's whole list, if that is known (`Rankings.positions`).
 
@@ -24,7 +24,7 @@ class ReciprocalRank(PointAggregator):
     Parameters
     ----------
     k
-        The higher, the less the first places stand out.
+        With a higher k, the first places stand out less.
 
     Examples
     --------
@@ -40,5 +40,5 @@ class ReciprocalRank(PointAggregator):
     k: float = 60.0
 
     def points(self, rankings: Rankings) -> Floats:
-        """1 / (k + place)."""
+        """Return 1 / (k + place)."""
         return np.where(rankings.ranked, 1 / (self.k + rankings.listed_at), 0.0)

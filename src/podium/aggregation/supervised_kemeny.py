@@ -15,17 +15,18 @@ from podium.typing import Floats, Rows
 class SupervisedKemeny(InitialOrderAggregator):
     """Supervised Kemeny: documents of an initial order climb while a weighted majority prefers them.
 
-    M_ij is the weight of the rankers that put i above j; a ranker puts documents it lists above those
-    it does not. The documents of the initial order mu are inserted in turn. Document j climbs past its
-    neighbour i while M_ji > M_ij (local Kemenisation). So the weighted Kendall distance to the rankings
-    never exceeds that of mu, and no majority opposes two neighbours of the final order. Weights add
-    up to 1, and a lead of at most 1e-12, the rounding of their sums, is no majority.
+    M_ij is the weight of the rankers that put i above j; a ranker puts documents that it lists
+    above all others. The documents of the initial order mu are inserted in turn. Document j climbs
+    past its neighbour i while M_ji > M_ij (local Kemenisation). So the weighted Kendall distance to
+    the rankings never exceeds that of mu, and no majority opposes two neighbours of the final
+    order. Weights add up to 1, and a lead of at most 1e-12, the rounding of their sums, is not a
+    majority.
 
-    The printed Algorithm 2 has two flaws. Only pairs within the top k of one list count, so it never
-    orders documents that no list has together; and it quicksorts by a majority that is not transitive.
-    `literal=True` follows the printed text, with the middle document as pivot and documents equal to
-    it on their side. Its order may be further from the rankings than mu. The algorithm's k, the
-    number of documents that count in each list, is `Rankings.top`.
+    The printed Algorithm 2 has two flaws. Only pairs within the top k of one list count, so it
+    never orders documents that do not occur together in a list. And it quicksorts by a majority
+    that is not transitive. `literal=True` follows the printed text: the middle document is the
+    pivot, and documents equal to it stay on their side. Its order may be further from the rankings
+    than mu. The algorithm's k, the number of documents that count in each list, is `Rankings.top`.
 
     Subbian, Melville, Supervised rank aggregation for predicting influencers in Twitter, SocialCom
     2011; Algorithm 2 of the TopRank paper. Local Kemenisation: Dwork, Kumar, Naor, Sivakumar, Rank
@@ -34,7 +35,7 @@ class SupervisedKemeny(InitialOrderAggregator):
     Parameters
     ----------
     literal
-        Follow Algorithm 2 as the TopRank paper prints it, flaws included.
+        Whether to follow Algorithm 2 exactly as the TopRank paper prints it, with its flaws.
 
     Examples
     --------

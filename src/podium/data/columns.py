@@ -154,6 +154,9 @@ class Columns:
         if not features:
             raise DataError(
                 f"expected feature columns, got none beside {', '.join(names)}", path=path
+            ).advise(
+                python="name them with features=[...], or columns of words with categories=[...]",
+                command_line="name them with --features, or columns of words with --categories",
             )
         guesses = (
             *chosen.guesses,
@@ -216,10 +219,10 @@ def _check_names(columns: Columns, names: Sequence[str], path: str | None) -> No
         )
     absent = [name for name in columns.features or () if name not in names]
     if len(absent) > 1:
-        raise UnknownNameError("columns", ", ".join(absent), names, path=path)
+        raise UnknownNameError("columns", ", ".join(absent), names, path=path, holder="the table")
     for name in sorted(_used_names(columns)):
         if name not in names:
-            raise UnknownNameError("column", name, names, path=path)
+            raise UnknownNameError("column", name, names, path=path, holder="the table")
 
 
 def _check_features(columns: Columns) -> None:
@@ -292,7 +295,10 @@ def read_columns(path: Path_) -> Columns:
             "expected YAML, got something else", path=name, line=line
         ) from None
     if not isinstance(record, dict):
-        raise DataError("expected fields such as 'query: search_id', got none", path=name)
+        raise DataError("expected fields such as 'query: search_id', got none", path=name).advise(
+            python="podium.data.write_columns writes such a file",
+            command_line="podium data info DATA --write-columns columns.yaml writes such a file",
+        )
     values = {str(key): _field_value(str(key), value, name) for key, value in record.items()}
     try:
         return Columns(**values)

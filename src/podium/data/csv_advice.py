@@ -11,13 +11,18 @@ _THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ])\d{3}(\1\d{3})*([.,]\d+)?")
 _CURRENCY = re.compile(r"[-+]?\s*[$€£¥₹]\s*[-+]?[\d.,]+|[-+]?[\d.,]+\s*([$€£¥₹]|[A-Z]{3})")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
+EMPTY_FIELD_ADVICE = (
+    "--missing nan keeps it as a missing value; podium train --impute median fills it in"
+)
+"""What to do about an empty field, on the command line."""
+
 
 def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]:
     """Return what to do about a field that is not a number, for Python and for the command line."""
     if kind == "missing" and is_label:
         return _LABEL_ADVICE, _LABEL_ADVICE
     if kind == "missing":
-        return "missing='nan' keeps it as NaN", "--missing nan keeps it as a missing value"
+        return "missing='nan' keeps it as NaN", EMPTY_FIELD_ADVICE
     if kind == "nonfinite":
         return "", ""
     if kind == "malformed" and got.startswith('"'):

@@ -19,6 +19,7 @@ from podium import kernels
 from podium.data.columns import SEPARATORS, Columns
 from podium.data.csv_advice import advice
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
+from podium.data.foreign_files import foreign_file
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel, thread_count
 from podium.data.ranking_columns import Missing
@@ -180,10 +181,9 @@ def _wrong_line_ends(is_doubled: bool, path: str) -> MalformedLineError:
 def _check_text(block: bytes, path: str) -> None:
     """Raise if a file is not CSV at all: binary, in another encoding, or LETOR text."""
     first_line = block.lstrip(b"\r\n").partition(b"\n")[0]
-    if b"\0" in block[:4096]:
-        raise CorruptFileError(
-            "expected CSV text, got binary data; save a spreadsheet as CSV in UTF-8", path=path
-        )
+    foreign = foreign_file(block[:4096], path)
+    if foreign is not None:
+        raise foreign
     check_utf8(np.frombuffer(block, dtype=np.uint8), path, 0)
     if re.match(rb"\S+\s+qid:", first_line):
         raise CorruptFileError(

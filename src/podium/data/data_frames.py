@@ -8,7 +8,14 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 import numpy as np
 
-from podium.data.categories import CategoryForm, check_forms, read_category
+from podium.data.categories import (
+    ONE_HOT,
+    Category,
+    CategoryForm,
+    category_word,
+    check_forms,
+    read_category,
+)
 from podium.data.query_ids import is_missing
 from podium.data.ranking_columns import Missing, RankingColumns
 from podium.errors import DataError, UsageError, require
@@ -98,6 +105,73 @@ def _choose_features(
             f"--categories {','.join(no_numbers)}",
         )
     return list(features)
+
+
+def encode_frame(
+    frame: Any, missing: Missing, declared: Mapping[str, CategoryForm] | None = None
+) -> tuple[Matrix, dict[str, Category]] | None:
+    """Return the features of a frame that has columns of words, and their categories.
+
+    Columns of a categorical type are categories; an ordered one (an Enum) has its words in order. With
+    `declared`, these columns are categories, whatever their type. Returns None for anything but a frame
+    with such columns. Raises DataError if words are in other columns.
+    """
+    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        return None
+    types = dict(table.schema)
+    words = [c for c, t in types.items() if not (t.is_numeric() or t == nw.Boolean)]
+    forms = dict(declared or {}) or {c: form for c in words if (form := _type_form(types[c]))}
+    undeclared = [c for c in words if c not in forms and not _spells_numbers(table[c])]
+    if not undeclared and not forms:
+        return None
+    if undeclared:
+        raise DataError(
+            f"expected features that are numbers or categories, got other columns: {', '.join(undeclared)}"
+        ).advise(
+            python="declare words by their type, as in "
+            f"X.astype({dict.fromkeys(undeclared, 'category')!r}), or with RankingData.from_frame(..., "
+            f"categories={undeclared!r}); or leave them out",
+            command_line=f"declare words with --categories {','.join(undeclared)}",
+        )
+    encoded = {
+        name: read_category(table[name].to_list(), form, name, keep_missing=missing == "nan")
+        for name, form in forms.items()
+        if name in types
+    }
+    codes = {name: own for name, (_, own) in encoded.items()}
+    return (
+        _feature_matrix(table, table.columns, codes),
+        {name: category for name, (category, _) in encoded.items()},
+    )
+
+
+def holds_words(frame: Any, categories: Mapping[str, Category]) -> bool:
+    """Whether a frame has words of these categories, and no codes: numbers that are no word of them."""
+    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        return False
+    numeric = [c for c in categories if c in table.columns and table[c].dtype.is_numeric()]
+    return all(
+        {category_word(value) for value in table[name].to_list()} & {None, *categories[name].words}
+        for name in numeric
+    )
+
+
+def _spells_numbers(column: Any) -> bool:
+    """Whether a column of another type holds numbers, as Python's objects or as text."""
+    try:
+        column.to_numpy().astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not column.dtype.is_temporal()
+
+
+def _type_form(dtype: Any) -> CategoryForm | None:
+    """Return what the type of a column says about a category; None if it is another type."""
+    if isinstance(dtype, nw.Enum):
+        return tuple(map(str, dtype.categories))
+    return ONE_HOT if dtype == nw.Categorical else None
 
 
 def _feature_matrix(table: Any, columns: Sequence[str], codes: Mapping[str, Floats]) -> Matrix:

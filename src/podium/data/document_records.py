@@ -17,6 +17,8 @@ from podium.errors import DataError, EmptyDataError, MalformedLineError
 from podium.typing import Path_
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?")
+FIELD_SEPARATORS = ",;|\t"
+"""What may stand between the fields of a .csv file; the most frequent one of the first line does."""
 Records = dict[str, dict[str, Any]]
 
 
@@ -25,18 +27,19 @@ def read_fields(path: Path_) -> Records:
 
     Every record has an ``id``, or a column with another usual name, such as ``product_id`` or ``sku``.
     In a table, cells that spell a number are numbers, ``true`` and ``false``
-    are truth values, and an empty cell is a field that the document does not have.
+    are truth values, and an empty cell is a field that the document does not have. A record may be
+    repeated; raises DataError if two records of one document differ.
     """
     name = os.fspath(path)
     if not _is_json(name):
         id_column, table = _read_table(name)
-        return dict(_by_key(table, id_column, name))
+        return _by_key(table, id_column, name)
     records = read_json_lines(name)
     first = next(records, None)
     if first is None:
         raise EmptyDataError("expected at least one record, got none", path=name)
     id_column = _id_column(first[1], name, first[0])
-    return dict(_by_key(itertools.chain([first], records), id_column, name))
+    return _by_key(itertools.chain([first], records), id_column, name)
 
 
 ID_NAMES = ("id", *DOC_NAMES)
@@ -60,7 +63,7 @@ def read_queries(path: Path_) -> dict[str, str]:
     if not _is_json(name):
         return dict(_read_tabbed_lines(name))
     texts = {}
-    for qid, record in _by_key(read_json_lines(name), "qid", name):
+    for qid, record in _by_key(read_json_lines(name), "qid", name).items():
         if not isinstance(record.get("text"), str):
             raise DataError(
                 f"expected a text for query {qid!r}, got {record.get('text')!r}", path=name
@@ -76,40 +79,56 @@ def _is_json(name: str) -> bool:
 def _read_text(name: str) -> str:
     data = b"".join(block.tobytes() for block in read_blocks(name))
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise no_utf8(data[error.start], name, line) from None
 
 
-def _by_key(
-    records: Iterator[tuple[int, dict[str, Any]]], key: str, name: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield records with their keys; raises DataError if a key is absent or occurs twice."""
+def _by_key(records: Iterator[tuple[int, dict[str, Any]]], key: str, name: str) -> Records:
+    """Return records by their keys. A record may be repeated, with the same fields.
+
+    Raises DataError if a key is absent, or if two records of one key differ.
+    """
+    by_key: Records = {}
     line_of_key: dict[str, int] = {}
     for line, record in records:
         value = record.get(key)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise DataError(f"expected {key!r} in each record, got {value!r}", path=name, line=line)
-        if str(value) in line_of_key:
-            first = line_of_key[str(value)]
-            raise DataError(
-                f"expected each {key} once, got {str(value)!r} as on line {first}",
-                path=name,
-                line=line,
-            )
-        line_of_key[str(value)] = line
-        yield str(value), record
-    if not line_of_key:
+        id_ = str(value)
+        if id_ not in by_key:
+            by_key[id_], line_of_key[id_] = record, line
+        elif by_key[id_] != record:
+            raise _two_records(by_key[id_], record, key, name, line_of_key[id_], line)
+    if not by_key:
         raise EmptyDataError("expected at least one record, got none", path=name)
+    return by_key
+
+
+def _two_records(
+    first: dict[str, Any], second: dict[str, Any], key: str, name: str, first_line: int, line: int
+) -> DataError:
+    """Return the error for two records of one key that differ."""
+    differing = [field for field in {**first, **second} if first.get(field) != second.get(field)]
+    field, *others = differing
+    more = f" (also different: {', '.join(others[:5])}{', ...' if others[5:] else ''})"
+    advice = f"keep one line per {key}, or leave the columns that differ out of the file"
+    return DataError(
+        f"expected equal fields wherever {key} is {str(second[key])!r:.40}, got {field} "
+        f"{first.get(field, '')!r:.40} on line {first_line} and {second.get(field, '')!r:.40} on line "
+        f"{line}{more if others else ''}",
+        path=name, line=line,
+    ).advise(python=advice, command_line=advice)  # fmt: skip
 
 
 def _read_table(name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
     """Return the column of ids of a table, and its records with their lines."""
+    text = _read_text(name)
+    first_line = text.partition("\n")[0]
     tabs = stem(name).endswith(".tsv")
-    reader = csv.reader(
-        io.StringIO(_read_text(name), newline=""), delimiter="\t" if tabs else ",", strict=True
-    )
+    delimiter = "\t" if tabs else max(FIELD_SEPARATORS, key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = next(reader, None)
     except csv.Error as error:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from podium.data.columns import Columns
 from podium.data.concatenation import concatenate
+from podium.data.foreign_files import foreign_file, json_array
 from podium.data.letor import read_letor
 from podium.data.parquet_reader import is_podium_parquet, read_parquet
 from podium.data.ranking_columns import Missing
@@ -63,13 +64,9 @@ def detect_format(path: Path_) -> FileFormat:
             path=os.fspath(path),
         )
     words = _first_words(os.fspath(path))
-    if words[0].startswith(b"PK\x03\x04"):
-        raise CorruptFileError(
-            "expected data, got a zip archive, such as a podium model", path=os.fspath(path)
-        ).advise(
-            python="podium.load reads a model",
-            command_line="the model comes first, then the data, as in: podium predict MODEL DATA",
-        )
+    foreign = foreign_file(b" ".join(words), os.fspath(path))
+    if foreign is not None:
+        raise foreign
     if len(words) > 1 and words[1].startswith(b"qid:"):
         return "letor"
     _check_no_table(words, os.fspath(path))
@@ -84,6 +81,8 @@ def detect_format(path: Path_) -> FileFormat:
 def _check_no_table(words: Sequence[bytes], path: str) -> None:
     """Raise if a first line is that of JSON lines or of CSV: names with separators between them."""
     line = b" ".join(words)
+    if line.startswith(b"["):
+        raise json_array(path)
     if line.startswith(b'{"'):
         raise CorruptFileError(
             "expected LETOR text, got what looks like JSON lines; "
@@ -188,6 +187,9 @@ def _data_format(path: str, columns: Columns | None) -> FileFormat:
             f"expected LETOR text or a table (CSV, Parquet), "
             f"got what looks like {_FORMAT_NAMES[kind]}",
             path=path,
+        ).advise(
+            python="read_run, read_qrels and read_scores of podium.data read these",
+            command_line="data comes before scores and runs, as in: podium evaluate DATA SCORES",
         )
     if kind == "letor" and columns is not None:
         raise UsageError(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from podium.data.foreign_files import foreign_file, json_array
 from podium.data.text_files import Progress, read_blocks
 from podium.errors import MalformedLineError
 from podium.typing import Path_
@@ -30,16 +31,26 @@ def read_json_lines(
 def _parse_object(text: bytes, name: str, line: int) -> dict[str, Any]:
     try:
         record = json.loads(text.decode())
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        foreign = foreign_file(text, name) if line == 1 else None
+        if foreign is not None:
+            raise foreign from None
         raise MalformedLineError(
-            "expected UTF-8 text, got other bytes", path=name, line=line
+            f"expected UTF-8 text, got byte {text[error.start]:#04x}", path=name, line=line
         ) from None
     except (ValueError, RecursionError) as error:
+        if line == 1 and text.lstrip().startswith(b"["):
+            raise json_array(name) from None
+        got = f"{text.decode().strip()!r:.60} ({error})"
         raise MalformedLineError(
-            f"expected JSON, got something else ({error})", path=name, line=line
+            f"expected JSON, one JSON object per line, got {got}", path=name, line=line
         ) from None
+    if isinstance(record, list):
+        raise json_array(name, line)
     if not isinstance(record, dict):
         raise MalformedLineError(
-            "expected a JSON object per line, got something else", path=name, line=line
+            f"expected a JSON object per line, got {text.decode().strip()!r:.60}",
+            path=name,
+            line=line,
         )
     return record

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.categories import Category
 from podium.errors import DataError, UsageError
 from podium.figure_style import BLUE, MUTED, plain_label, tidy_axes
 from podium.typing import Floats, Ints
 
 MAX_LABEL_GROUPS = 10
 """More different labels than this are drawn in groups of about the same size."""
+MAX_WORDS_DRAWN = 12
+"""More different words of a category than this are drawn as one bar."""
 Z_95 = 1.959964
 """Standard errors on each side of a mean in a 95% interval."""
 
@@ -67,6 +70,49 @@ def draw_feature(ax: Any, values: Floats, labels: Floats, name: str) -> None:
     _name_groups(ax, names)
     ax.set_ylabel(plain_label(name, 40))
     ax.set_title("median, quartiles, 5% to 95% of documents", fontsize="medium")
+
+
+def draw_category(ax: Any, codes: Floats, labels: Floats, name: str, category: Category) -> None:
+    """Draw how many documents have each word of a category, in bars that are divided by label."""
+    numbers, names = label_groups(labels)
+    rows_of_word = _rows_by_word(codes, category)
+    bottom = np.zeros(len(rows_of_word))
+    for group, label in enumerate(names):
+        counts = np.array(
+            [int((numbers[rows] == group).sum()) for rows in rows_of_word.values()], dtype=float
+        )
+        strength = 0.25 + 0.75 * (group + 1) / len(names)
+        ax.bar(
+            range(len(counts)),
+            counts,
+            bottom=bottom,
+            color=BLUE,
+            alpha=strength,
+            label=label,
+            width=0.7,
+        )
+        bottom += counts
+    tidy_axes(ax)
+    words = [plain_label(word, 20) for word in rows_of_word]
+    is_long = max(map(len, words)) > 6 and len(words) > 5
+    ax.set_xticks(range(len(words)), words, rotation=30 if is_long else 0)
+    ax.set_xlabel(plain_label(name, 40))
+    ax.set_ylabel("documents")
+    ax.legend(title="label", fontsize="small", frameon=False)
+
+
+def _rows_by_word(codes: Floats, category: Category) -> dict[str, Ints]:
+    """Return the rows of each word: in its order, or the most frequent first; then others and missing."""
+    n_words = len(category.words)
+    counts = np.bincount(codes[codes >= 0].astype(np.int64), minlength=n_words)
+    order = np.arange(n_words) if category.is_ordered else np.argsort(-counts, kind="stable")
+    first, rest = order[:MAX_WORDS_DRAWN], order[MAX_WORDS_DRAWN:]
+    rows = {category.words[code]: np.flatnonzero(codes == code) for code in first.tolist()}
+    if len(rest):
+        rows[f"{len(rest):,} others"] = np.flatnonzero(np.isin(codes, rest))
+    if np.isnan(codes).any():
+        rows["(missing)"] = np.flatnonzero(np.isnan(codes))
+    return rows
 
 
 def draw_calibration(ax: Any, scores: Floats, labels: Floats, bins: int) -> None:

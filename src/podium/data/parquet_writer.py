@@ -48,7 +48,7 @@ def write_parquet(data: RankingColumns, path: Path_) -> None:
     columns |= {name: pa.array(data.X[:, j]) for j, name in enumerate(data.names())}
     for j, category in data.category_columns():
         columns[data.names()[j]] = _to_words(pa, data.X[:, j], category)
-    metadata = {
+    metadata: dict[str, Any] = {
         "features": data.names(),
         "named": data.feature_names is not None,
         "topk": data.topk,
@@ -56,8 +56,9 @@ def write_parquet(data: RankingColumns, path: Path_) -> None:
         "missing": data.missing,
         "dtype": str(data.X.dtype),
         "doc_text": list(data.doc_text),
-        **({"categories": _records(data)} if data.categories else {}),
     }
+    if data.categories:
+        metadata["categories"] = {name: c.to_record() for name, c in data.categories.items()}
     table = pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(metadata)})
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="lz4")
@@ -107,10 +108,6 @@ def _to_arrow(pa: Any, strings: Strings) -> Any:
     except pa.ArrowInvalid as error:
         raise DataError(f"expected text in UTF-8 for Parquet, got other bytes ({error})") from error
     return column
-
-
-def _records(data: RankingColumns) -> dict[str, Any]:
-    return {name: category.to_record() for name, category in data.categories.items()}
 
 
 def _to_words(pa: Any, codes: NDArray[Any], category: Category) -> Any:

@@ -16,7 +16,7 @@ from podium.data.categories import Category
 from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
 from podium.data.groups import Groups
-from podium.data.label_figures import draw_calibration, draw_feature, draw_labels
+from podium.data.label_figures import draw_calibration, draw_category, draw_feature, draw_labels
 from podium.data.packed_strings import Strings
 from podium.data.parquet_writer import write_parquet
 from podium.data.query_ids import encode_queries, pack_texts, texts_per_query, values_per_query
@@ -318,7 +318,7 @@ class RankingData(RankingColumns):
         """Draw the distribution of a feature for each label; return the axes.
 
         The thick line has the quartiles, the thin one 5% to 95% of the documents, the black one is
-        the median.
+        the median. For a category, bars count the documents with each word, divided by label.
 
         Examples
         --------
@@ -331,7 +331,10 @@ class RankingData(RankingColumns):
             raise UnknownNameError("feature", str(feature), names)
         ax = new_axes("drawing a feature") if ax is None else ax
         values = self.X[:, names.index(feature)].astype(np.float64)
-        draw_feature(ax, values, self.y, feature)
+        if feature in self.categories:
+            draw_category(ax, values, self.y, feature, self.categories[feature])
+        else:
+            draw_feature(ax, values, self.y, feature)
         return ax
 
     def plot_calibration(self, scores: ArrayLike, ax: Any = None, *, bins: int = 10) -> Any:

@@ -134,6 +134,9 @@ def _cut_at(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[Ranki
         raise DataError(
             f"expected at least one query in each of {len(sizes)} parts, got "
             f"{_join_sizes(sizes)} of {data.n_queries} queries"
+        ).advise(
+            python="use fewer parts, or larger fractions, or data with more queries",
+            command_line="use fewer --folds, or larger --fractions, or data with more queries",
         )
     order = shuffled_queries(data, seed)
     # Within a part, queries keep the order of the data.

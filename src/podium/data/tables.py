@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from podium.errors import (
     CorruptFileError,
     DataError,
     EmptyDataError,
+    LeftOutColumnsWarning,
     NegativeLabelError,
     UsageError,
     require,
@@ -69,7 +71,8 @@ def read_table(
 
     Columns that are not named are found by usual names: ``query_id`` or ``search_id`` for the query,
     ``grade`` or ``rating`` for the label, ``product_id`` or ``url`` for the document, and so on. All
-    other columns must be numbers: the features.
+    other columns of numbers are the features. Columns of words are left out with a
+    `LeftOutColumnsWarning`, unless `categories`, `text` or `ignore` names them.
 
     Parameters
     ----------
@@ -107,10 +110,27 @@ def read_table(
             text=_names(text), categories=check_forms(categories), grades=dict(grades or {}),
             separator=separator, decimal=decimal, thousands=thousands,
         )  # fmt: skip
-    return read_table_as(
+    data, resolved = read_table_as(
         source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
         progress=progress,
-    )[0]  # fmt: skip
+    )  # fmt: skip
+    _warn_of_words(source, [name for role, name in resolved.guesses if role == "ignore"])
+    return data
+
+
+def _warn_of_words(source: Path_ | Any, names: Sequence[str]) -> None:
+    """Warn of columns of words that are left out, and say how to use them."""
+    if not names:
+        return
+    place = f"{os.fspath(source)}: " if isinstance(source, str | os.PathLike) else ""
+    listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    shortened = repr(list(names[:3]))[:-1] + (", ...]" if len(names) > 3 else "]")
+    warnings.warn(
+        f"{place}columns of words are left out: {listed}; use them as features with categories={shortened}, "
+        f"as text with text={shortened}, or leave them out with ignore={shortened}",
+        LeftOutColumnsWarning,
+        stacklevel=3,
+    )
 
 
 def read_table_as(
@@ -221,7 +241,7 @@ def _unknown_grade(word: str, columns: Columns, path: str | None, line: int | No
     return DataError(
         f"expected one of the grades {grades}, got {word!r:.80}",
         path=path, line=line, column=columns.label,
-    )  # fmt: skip
+    ).advise(python="add it to grades=", command_line="add it to --grades")  # fmt: skip
 
 
 def _from_frame(

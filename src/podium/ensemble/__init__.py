@@ -1,4 +1,4 @@
-"""Ensembles, many rankers as one: TopRank votes on the head of a list, CFBRS weighs blocks of features."""
+"""Ensembles of rankers: TopRank votes on the head of a list, CFBRS weights blocks of features."""
 
 from podium.ensemble.cfbrs.block_weights import (
     BlockWeights,
@@ -33,7 +33,7 @@ from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
 RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank, "cfbrs": CFBRS}
-"""The rankers of this room by name; ``podium.RANKERS`` has every room's."""
+"""The rankers of this room by name; ``podium.RANKERS`` has those of all rooms."""
 
 MODELS: dict[str, type[Model]] = {
     "reranked": RerankedModel,

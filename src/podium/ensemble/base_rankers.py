@@ -1,4 +1,4 @@
-"""Base rankers: the rankers that an ensemble fits, by name or as they are."""
+"""Base rankers: the rankers that an ensemble fits, passed by name or as objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.rankers import RANKERS, Ranker
 
 
 def make_base_ranker(name: str, *, metric: str, seed: int, **fixed: Any) -> Ranker:
-    """Return the ranker of this name, with the ensemble's metric and seed where it has such parameters.
+    """Return the ranker of this name, with the ensemble's metric and seed if it has such parameters.
 
     Parameters
     ----------

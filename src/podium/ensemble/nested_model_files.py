@@ -1,4 +1,4 @@
-"""Nested model files: models within the file of an ensemble, each under its number; no part is trusted."""
+"""Nested model files: numbered models inside the file of an ensemble; no part is trusted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from podium.rankers.models import Model, Part
 from podium.rankers.parameters import check_parameters
 
 MAX_NESTED_MODELS = 4
-"""How deep models may lie within models in a file; a deeper file is taken for an attack."""
+"""How deep models may be nested in a file; a deeper file could be an attack."""
 
 
 def number_parts(models: Iterable[Model]) -> dict[str, Part]:
-    """Return the parts of models, each name with the number of its model before it."""
+    """Return the parts of models; each name begins with the number of its model."""
     return {
         f"{number}/{name}": part
         for number, model in enumerate(models)
@@ -27,7 +27,7 @@ def number_parts(models: Iterable[Model]) -> dict[str, Part]:
 def parts_by_model(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
     """Return the parts of every nested model by its number.
 
-    One pass over all parts is enough: a file may have many models.
+    It takes one pass over all parts, because a file may have many models.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def parts_by_model(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
 
 
 def is_nested_too_deep(parts: Mapping[str, Part]) -> bool:
-    """Whether models lie within models more than MAX_NESTED_MODELS deep."""
+    """Whether models are nested more than MAX_NESTED_MODELS levels deep."""
     return any(name.count("/") > MAX_NESTED_MODELS for name in parts)
 
 
 def read_aggregator(name: object, options: Any) -> Aggregator:
     """Return the aggregator of this name in a file; raise ModelFileError if there is none."""
     if not isinstance(name, str) or name not in AGGREGATORS:
-        raise ModelFileError(f"expected a known aggregator, got {name!r:.80}")
+        raise ModelFileError(f"unknown aggregator in the model file: {name!r:.80}")
     aggregator = AGGREGATORS[name](**options)
     check_parameters(aggregator, name)
     return aggregator

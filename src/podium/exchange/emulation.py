@@ -1,7 +1,7 @@
 """Emulation of engines: the scores that an engine computes for an exported model, in its arithmetic.
 
-Emulators are written from the engines' own rules, apart from the exporters. An emulator reads the file
-as the engine does, refuses what it refuses, rounds where it rounds and compares as it compares.
+Emulators follow the engines' own rules and share no code with the exporters. An emulator reads,
+refuses, rounds and compares exactly like its engine.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ EMULATORS: dict[str, Callable[..., NDArray[np.floating]]] = {
 def emulate(
     exported: ExportedModel, X: ArrayLike, features: Sequence[str] | None = None
 ) -> NDArray[np.floating]:
-    """Return the scores that an engine gives these rows.
+    """Return the scores of an engine for these rows.
 
-    Columns are the features of the export, or `features`. NaN is a feature that a document lacks; it
-    counts as in the newest known version of the engine.
+    Columns are the features of the export, or `features`. NaN means that a document lacks a
+    feature; it counts as in the newest known version of the engine.
 
     Examples
     --------

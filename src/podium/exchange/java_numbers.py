@@ -1,4 +1,4 @@
-"""Java's numbers as text: what RankLib and Solr read."""
+"""Java's numbers as text, as RankLib and Solr read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LightGBM's text format: trees are read from it and written to it."""
+"""LightGBM's text format: a reader and a writer of trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class LightGBMSection:
     def text(self, name: str) -> str:
         """Return a field; raise if it is absent."""
         if name not in self.fields:
-            raise self.lines.error(self.line, f"expected a line {name}=... of LightGBM, got none")
+            raise self.lines.error(
+                self.line, f"the file has no line {name}=...; expected LightGBM's text format"
+            )
         return self.fields[name][1]
 
     def error(self, name: str, message: str) -> ModelFileError:
@@ -77,7 +79,7 @@ def forest_from_model(model: Trees) -> Forest:
 
 
 def _as_predicted(tree: Tree) -> Tree:
-    """Return the tree as LightGBM predicts: it takes features of up to 1e-35 in size for 0."""
+    """Return the tree as LightGBM predicts: it treats features of absolute value up to 1e-35 as 0."""
     t = tree.threshold
     t = np.where((t >= 0) & (t < ZERO), ZERO, t)
     return replace(tree, threshold=np.where((t < 0) & (t >= -ZERO), np.nextafter(-ZERO, -1.0), t))
@@ -88,17 +90,16 @@ def read_forest(lines: ModelLines) -> tuple[Forest, tuple[str, ...]]:
     header, sections = _split_sections(lines)
     names = tuple(words_of(header.text("feature_names")))
     if [header.integers(name, 1) for name in ("num_class", "num_tree_per_iteration")] != [[1], [1]]:
-        raise header.error(
-            "num_class", "expected one score per row, got a model of several classes"
-        )
+        raise header.error("num_class", "the model has several classes; expected one score per row")
     width = header.integers("max_feature_idx", 1)[0] + 1
     if width < 1 or len(names) != width:
         raise header.error(
-            "feature_names", f"expected {width} names, as max_feature_idx says, got {len(names)}"
+            "feature_names",
+            f"max_feature_idx states {width} features, but there are {len(names)} names",
         )
     if not sections:
         raise lines.error(header.line, "expected at least one tree, got none")
-    # Raw scores of a random forest (average_output) are sums, too: LightGBM averages them later.
+    # Raw scores of a random forest (average_output) are also sums: LightGBM averages them later.
     return Forest(width, tuple(_read_tree(section, width) for section in sections)), names
 
 
@@ -119,9 +120,9 @@ def _split_sections(lines: ModelLines) -> tuple[LightGBMSection, list[LightGBMSe
             name, _, value = line.partition("=")
             fields = (sections[-1] if sections else header).fields
             if name in fields:
-                raise lines.error(number, f"expected {name} once, got it again")
+                raise lines.error(number, f"the field {name} occurs twice; expected it once")
             fields[name] = (number, value)
-    raise lines.error(len(lines), "expected 'end of trees', got the end of the file")
+    raise lines.error(len(lines), "the file is truncated: it has no line 'end of trees'")
 
 
 def _read_tree(section: LightGBMSection, width: int) -> Tree:
@@ -129,9 +130,11 @@ def _read_tree(section: LightGBMSection, width: int) -> Tree:
     if leaves < 1:
         raise section.error("num_leaves", f"expected a tree with leaves, got {leaves}")
     if "num_cat" in section.fields and section.integers("num_cat", 1) != [0]:
-        raise section.error("num_cat", "expected numeric splits, got splits of categories")
+        raise section.error("num_cat", "a tree splits on categories; expected numeric splits")
     if "is_linear" in section.fields and section.integers("is_linear", 1) != [0]:
-        raise section.error("is_linear", "expected a number in each leaf, got linear models there")
+        raise section.error(
+            "is_linear", "the leaves are linear models; expected a number in each leaf"
+        )
     nodes = leaves - 1
     value = section.numbers("leaf_value", leaves)
     if not nodes:
@@ -149,10 +152,12 @@ def _read_tree(section: LightGBMSection, width: int) -> Tree:
     if sorted(left + right) != [*range(-leaves, 0), *range(1, nodes)] or any(
         0 <= child <= node for node, pair in enumerate(children) for child in pair
     ):
-        raise section.error("left_child", "expected each node and leaf below one other node")
+        raise section.error(
+            "left_child", "a node or leaf has several parents; expected one parent each"
+        )
     gain = section.numbers("split_gain", nodes) if "split_gain" in section.fields else None
     count = section.integers("leaf_count", leaves) if "leaf_count" in section.fields else None
-    threshold = section.numbers("threshold", nodes, infinite=True)  # inf: all but the missing
+    threshold = section.numbers("threshold", nodes, infinite=True)  # inf: all except missing values
     tree = Tree.of(feature, threshold, children, value, decision, gain, count)
     return tree if (tree.count > 0).all() else Tree.of(
         feature, threshold, children, value, decision, gain
@@ -160,7 +165,7 @@ def _read_tree(section: LightGBMSection, width: int) -> Tree:
 
 
 def model_from_forest(forest: Forest) -> Trees:
-    """Return a podium model of these trees.
+    """Return a podium model from these trees.
 
     Examples
     --------
@@ -218,5 +223,5 @@ def _tree_lines(tree: Tree) -> Iterator[str]:
 
 
 def _row(values: Iterable[object]) -> str:
-    """Return values side by side, so that numbers are read back exactly."""
+    """Return values in one row, with digits that are read back exactly."""
     return " ".join(map(str, values))

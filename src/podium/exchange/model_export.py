@@ -1,4 +1,4 @@
-"""Export: a fitted ranker in, a file for an engine out."""
+"""Export: turn a fitted ranker into a file for an engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPORTERS: Registry[Callable[[PortableModel, str], ExportedModel]] = Registry(
 )
 """Every exporter by the name of its engine."""
 _SCALED_BY_CALLER = ("onnx", "json")
-"""Targets that get their features from a program of the user, which can scale them first."""
+"""Targets that get their features from a user's program, which can scale them first."""
 
 
 def export_model(
@@ -44,9 +44,10 @@ def export_model(
     member: str | None = None,
     user_class: str | None = None,
 ) -> ExportedModel:
-    """Return a fitted ranker as an engine takes it, with the same scores up to rounding to float32.
+    """Return a fitted ranker in the format of an engine, with the same scores up to float32 rounding.
 
-    Raises a `CannotExpressError` if the engine cannot express it; the error says why and what is nearest.
+    Raises a `CannotExpressError` if the engine cannot express it; the error says why, and names the
+    nearest alternative.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def export_model(
     member
         The ranker of a toprank to export.
     user_class
-        The class of users whose weights of a cfbrs to export.
+        The class of users of a cfbrs whose weights to export.
 
     Examples
     --------
@@ -89,7 +90,5 @@ def export_model(
     exported = replace(exported, notes=(*exported.notes, *portable.notes))
     if portable.scaled is None:
         return exported
-    note = (
-        f"scale the features of each query first ({portable.scaled}): the model was trained on such"
-    )
+    note = f"scale the features of each query first ({portable.scaled}), as in training"
     return replace(exported, notes=(*exported.notes, note))

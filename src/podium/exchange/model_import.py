@@ -1,4 +1,4 @@
-"""Import: a model file of another program in, a ranker out."""
+"""Import: turn a model file of another program into a ranker."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def import_model(
 ) -> ImportedRanker:
     """Return a model of another program as a ranker that predicts, ranks, explains and saves.
 
-    Scores are the raw scores of the other program, without the constant of a weighted sum. Nothing in
-    the file is run. A `TruncationWarning` says if the file may be cut off.
+    Scores are the raw scores of the other program, without the constant of a weighted sum. Nothing
+    in the file is executed. A `TruncationWarning` says if the file may be truncated.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def import_model(
         n_features = len(feature_names)
     lines = ModelLines.read(path)
     if not any(lines):
-        raise ModelFileError(f"{lines.path}: expected a model of {source}, got an empty file")
+        raise ModelFileError(f"{lines.path}: the file is empty; expected a model of {source}")
     foreign = IMPORTERS[source](lines, n_features)
     if foreign.warning is not None:
         warnings.warn(f"{lines.path}: {foreign.warning}", TruncationWarning, stacklevel=2)

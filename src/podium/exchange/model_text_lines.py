@@ -10,7 +10,7 @@ from podium.errors import ModelFileError
 from podium.typing import Path_
 
 MAX_MODEL_BYTES = 1 << 28
-"""Bytes that a text model may have; more is taken for a mistake or an attack."""
+"""The maximum number of bytes of a text model; more must be a mistake or an attack."""
 MAX_MODEL_LINES = 1 << 22
 MAX_FEATURES = 1 << 20
 """The highest feature that a text model may name."""
@@ -46,7 +46,7 @@ class ModelLines(tuple[str, ...]):
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise ModelFileError(
-                f"{name}:{line}: expected a model as text (UTF-8), got other bytes"
+                f"{name}:{line}: the file is not UTF-8 text; expected a text model"
             ) from None
 
     @property
@@ -69,6 +69,6 @@ def count_features(lines: ModelLines, features: Sequence[int], n_features: int |
         n_features = max(largest, 1)
     if largest > n_features:
         raise ModelFileError(
-            f"{lines.path}: expected features 1 to {n_features}, got a model of feature {largest}"
+            f"{lines.path}: the model uses feature {largest}, but n_features is {n_features}"
         )
     return n_features

@@ -1,4 +1,4 @@
-"""Scaling that engines can do: (x - shift) / divisor, the same for every query."""
+"""The scaling that engines support: (x - shift) / divisor, the same for every query."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Standard:
 
 @dataclass(frozen=True)
 class MinMax:
-    """The normalizer (x - minimum) / (maximum - minimum); values outside go below 0 and above 1.
+    """The normalizer (x - minimum) / (maximum - minimum); values outside the range become below 0 or above 1.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class MinMax:
 
 Normalizer = Standard | MinMax
 NORMALIZERS: dict[str, type[Standard] | type[MinMax]] = {"standard": Standard, "min_max": MinMax}
-"""Normalizers by the names that Elasticsearch has for them."""
+"""Normalizers by their names in Elasticsearch."""
 
 
 def fit_normalizers(X: Any, names: Sequence[str], kind: str = "standard") -> dict[str, Normalizer]:
@@ -124,7 +124,7 @@ def normalize(X: Any, names: Sequence[str], normalizers: Mapping[str, Normalizer
 def read_normalizers(normalizers: Any, names: Sequence[str]) -> tuple[Normalizer | None, ...]:
     """Return one normalizer per feature, None for features that are not scaled.
 
-    Users give them by name, in the form of Elasticsearch, or as a fitted scaler.
+    Normalizers may be given by name, in the form of Elasticsearch, or as a fitted scaler.
 
     Examples
     --------
@@ -154,9 +154,9 @@ def _scaler_name_error(name: str) -> UsageError:
 def scaled_by_query_error(name: str) -> CannotExpressError:
     """Return the error for features that were scaled within each query."""
     return CannotExpressError(
-        f"scaling by query ({name}) needs all documents of a query, and engines score one document "
-        "at a time; nearest: scale by the training data's own numbers (fit_normalizers, normalize), "
-        "train on that, and export with these normalizers"
+        f"scaling by query ({name}) needs all documents of a query, but engines score one "
+        "document at a time; nearest: scale over the training data (fit_normalizers, "
+        "normalize), train on that, and export with these normalizers"
     )
 
 
@@ -182,8 +182,8 @@ def _from_scaler(scaler: Any, n: int) -> tuple[Normalizer | None, ...]:
     kind = type(scaler).__name__
     if kind not in ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"):
         raise CannotExpressError(
-            f"{kind} is not a scaling of single features by two numbers each, which is all that "
-            "engines do; nearest: StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler"
+            f"{kind} does not scale each feature by two numbers, but engines support nothing "
+            "else; nearest: StandardScaler, MinMaxScaler, MaxAbsScaler or RobustScaler"
         )
     if getattr(scaler, "clip", False):
         raise CannotExpressError(

@@ -1,4 +1,4 @@
-"""A fitted ranker in one of the three forms that engines know: a weighted sum, trees, a network."""
+"""A fitted ranker in one of the three forms that engines support: a weighted sum, trees, a network."""
 
 from __future__ import annotations
 
@@ -90,10 +90,14 @@ def make_portable(
     """
     ranker, scaler = _split_pipeline(model)
     if scaler is not None and normalizers is not None:
-        raise UsageError("expected the pipeline's scaler or normalizers, got both")
+        raise UsageError(
+            "the pipeline has a scaler, and normalizers are given, too; use only one of them"
+        )
     preparation, learned = split_preparation(ranker.model_)
     if preparation is not None and (scaler is not None or normalizers is not None):
-        raise UsageError("expected a model that prepares its features, or normalizers, got both")
+        raise UsageError(
+            "the model prepares its features, and normalizers are given, too; use only one of them"
+        )
     ranker_name = ranker.ranker.name if isinstance(ranker, Prepared) else ranker.name
     if member is not None:
         learned, ranker_name = _find_member(learned, member, ranker_name)
@@ -106,7 +110,7 @@ def make_portable(
     if preparation is not None:
         by_feature = normalizers_of(preparation)
     if any(by_feature) and ranker.trained_.scaled is not None:
-        # Nobody knows whether the data was scaled before or after them.
+        # It is unknown whether the data was scaled before or after them.
         raise scaled_by_query_error(ranker.trained_.scaled)
     form, notes = form_of(learned, ranker_name), tuple[str, ...]()
     if preparation is not None and isinstance(form, Forest):
@@ -124,8 +128,8 @@ def _prepared_once(
     own, model = split_preparation(member)
     if own is not None and preparation is not None:
         raise CannotExpressError(
-            "engines scale features once, and this member prepares features that its ensemble "
-            "prepared before; nearest: one preparation"
+            "engines scale features once, but both this member and its ensemble prepare them; "
+            "nearest: only one preparation"
         )
     return own or preparation, model
 
@@ -142,8 +146,8 @@ def _split_pipeline(model: Any) -> tuple[Ranker, Any]:
         if len(model) == 2:
             return model[-1], model[0]
         raise CannotExpressError(
-            "engines scale features once; nearest: a pipeline of one scaler and a ranker, got "
-            f"{len(model)} steps"
+            f"engines scale features once, but the pipeline has {len(model)} steps; nearest: "
+            "a pipeline of one scaler and a ranker"
         )
     raise UsageError(
         "expected a fitted ranker, or a pipeline of a scaler and a ranker, got "
@@ -192,29 +196,29 @@ def form_of(model: Model, ranker_name: str) -> Form:
         names = ", ".join(member.name for member in model.members)
         raise CannotExpressError(
             f"{ranker_name} orders the first {model.t} documents of a query by a vote "
-            f"({model.aggregator_text}), and engines score one document at a time; nearest: one of its "
-            f"rankers, member={model.base.name!r} (of {names})"
+            f"({model.aggregator_text}), but engines score one document at a time; nearest: "
+            f"one of its rankers, member={model.base.name!r} (of {names})"
         )
     if isinstance(model, RPCMTLModel):
         raise CannotExpressError(
-            f"{ranker_name} joins the probabilities of {model.n_clusters} degrees with an order within each, "
-            "and engines know weighted sums, trees and networks; nearest: ordinal, which is the "
-            "degrees alone, or n_clusters=1, which is listmle"
+            f"{ranker_name} combines the probabilities of {model.n_clusters} degrees with an "
+            "order within each, but engines support only weighted sums, trees and networks; "
+            "nearest: ordinal, which has the degrees alone, or n_clusters=1, which is listmle"
         )
     raise CannotExpressError(
-        f"a {model.kind} model of {ranker_name} is not a weighted sum, trees or a network, which is what "
-        "engines know; nearest: train one of those (linear rankers, lambdamart, an mlp scorer) on "
-        "its scores"
+        f"a {model.kind} model of {ranker_name} is not a weighted sum, trees or a network, "
+        "but engines support nothing else; nearest: train one of those (linear rankers, "
+        "lambdamart, an mlp scorer) on its scores"
     )
 
 
 def _sum_blocks(model: ComposedModel, ranker_name: str) -> Form:
-    """Return one form for blocks whose scores are added."""
+    """Return one form for blocks whose scores are summed."""
     if not model.combination.is_linear:
         way = "normalised" if model.combination.aggregator is None else "ranked"
         raise CannotExpressError(
-            f"blocks of {ranker_name} are {way} within each query, and engines score one document at a "
-            "time; nearest: fit it with combine='score' and normalise=None, whose scores add up"
+            f"blocks of {ranker_name} are {way} within each query, but engines score one "
+            "document at a time; nearest: fit it with combine='score' and normalise=None"
         )
     if (linear := model.linear()) is not None:
         return WeightedSum(linear.weights, (None,) * model.width)
@@ -223,8 +227,8 @@ def _sum_blocks(model: ComposedModel, ranker_name: str) -> Form:
         form = form_of(part, ranker_name)
         if not isinstance(form, Forest):
             raise CannotExpressError(
-                f"blocks of {ranker_name} are networks, and engines have no sum of several; nearest: a "
-                "base that is linear or made of trees"
+                f"blocks of {ranker_name} are networks, but engines cannot sum several "
+                "networks; nearest: a base with a linear model or trees"
             )
         if share > 0:
             trees += form.scale(float(share)).with_columns(block, model.width).trees
@@ -234,7 +238,9 @@ def _sum_blocks(model: ComposedModel, ranker_name: str) -> Form:
 def _find_member(model: Model, name: str, ranker_name: str) -> tuple[Model, str]:
     """Return the model of a toprank's member and its name."""
     if not isinstance(model, RerankedModel):
-        raise UsageError(f"expected member= with a toprank, whose rankers vote, got {ranker_name}")
+        raise UsageError(
+            f"member= is for toprank, whose rankers vote, not for {ranker_name}; leave it out"
+        )
     members = {member.name: member.model for member in reversed(model.members)}
     if name not in members:
         raise UnknownNameError("member", name, members)
@@ -245,10 +251,10 @@ def _model_of_class(ranker: Ranker, model: Model, name: str) -> Model:
     """Return the model of a cfbrs for a class of users."""
     composed = model.composed if isinstance(model, LinearComposedModel) else model
     if not isinstance(composed, ComposedModel) or not isinstance(ranker, CFBRS):
-        raise UsageError(f"expected user_class= with a cfbrs, got {ranker.name}")
+        raise UsageError(f"user_class= is for cfbrs, not for {ranker.name}; leave it out")
     weights, reason = ranker.class_weights(name)
     if reason is not None:
-        raise UsageError(f"expected a class of users with weights of its own, got {reason}")
+        raise UsageError(f"expected a class of users with its own weights: {reason}")
     return composed.for_users(weights)
 
 
@@ -283,15 +289,14 @@ def _with_normalizers(form: Form, normalizers: tuple[Normalizer | None, ...]) ->
 def _with_raw_thresholds(tree: Tree, normalizers: tuple[Normalizer | None, ...]) -> Tree:
     """Return the tree on raw features: n(x) <= t becomes x <= the largest x with n(x) <= t."""
     threshold = tree.threshold.copy()
-    # NaN keeps its side. Without a side of its own it went with 0, which raw features have elsewhere.
+    # NaN keeps its side. Without its own side it followed 0, which has another place among raw
+    # features.
     side = np.where(tree.nan_goes_left, DEFAULT_LEFT, 0) | MISSING_NAN
     decision = np.where(tree.has_missing_side, tree.decision, side)
     for node, feature in enumerate(tree.feature.tolist()):
         if (normalizer := normalizers[feature]) is not None:
             edge = largest_argument(threshold[node : node + 1], normalizer)
             if not normalizer(np.float64(-LARGEST_FLOAT32)) <= threshold[node]:
-                raise CannotExpressError(
-                    "a threshold lies below all float32 numbers, once unscaled"
-                )
+                raise CannotExpressError("a threshold on raw features is below all float32 numbers")
             threshold[node] = edge[0]
     return replace(tree, threshold=threshold, decision=decision)

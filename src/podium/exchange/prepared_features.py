@@ -1,4 +1,4 @@
-"""Preparation in a model as engines have it: normalizers, missing sides of trees, notes."""
+"""The preparation of a model for engines: normalizers, sides of missing values, notes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.rankers.ranker import Ranker
 from podium.typing import Floats
 
 MAX_LISTED_FILLS = 20
-"""Features whose fill values a note lists."""
+"""The number of features whose fill values a note lists."""
 
 
 def split_preparation(model: Model) -> tuple[Preparation | None, Model]:
@@ -30,7 +30,7 @@ def split_preparation(model: Model) -> tuple[Preparation | None, Model]:
 
 
 def encoded_features(ranker: Ranker) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the features of numbers, and what the engine must compute for categories."""
+    """Return the names of the numeric features, and notes on categories that the engine must compute."""
     names, model = feature_names_of(ranker), ranker.model_
     encoding = model.encoding if isinstance(model, PreparedModel) else None
     if encoding is None:
@@ -51,11 +51,11 @@ def _category_note(name: str, category: Category) -> str:
 
 
 def normalizers_of(preparation: Preparation) -> tuple[Normalizer | None, ...]:
-    """Return the scaling over the training data as normalizers; refuse steps that engines lack."""
+    """Return the scaling over the training data as normalizers; raise for steps that engines lack."""
     if preparation.needs_groups:
         raise CannotExpressError(
-            f"the model scales within queries ({preparation.scale}), which needs all documents of a "
-            "query, and engines score one document at a time"
+            f"the model scales within queries ({preparation.scale}), which needs all "
+            "documents of a query, but engines score one document at a time"
         ).advise(
             python="nearest: scale='zscore' or 'minmax', which are over the training data",
             command_line="nearest: --scale zscore or minmax, which are over the training data",
@@ -64,7 +64,7 @@ def normalizers_of(preparation: Preparation) -> tuple[Normalizer | None, ...]:
     for step, features in steps.items():
         if features:
             raise CannotExpressError(
-                f"engines scale features by two numbers each, and this model has {step} of features"
+                f"engines scale features by two numbers each, but this model also uses {step}"
             ).advise(
                 python=f"nearest: let the engine compute such features, and train without {step}=",
                 command_line="nearest: let the engine compute such features, and train without "
@@ -93,7 +93,7 @@ def _normalizer(scale: str, shift: float, divisor: float) -> Normalizer | None:
 
 
 def fill_missing(forest: Forest, preparation: Preparation) -> Forest:
-    """Return trees that send a missing value where its fill value goes."""
+    """Return trees that send a missing value to the side of its fill value."""
     if preparation.fill is None:
         return forest
     fill = np.array(preparation.fill)
@@ -108,7 +108,7 @@ def _fill_tree(tree: Tree, fill: Floats) -> Tree:
 
 
 def fill_notes(preparation: Preparation, names: Sequence[str]) -> tuple[str, ...]:
-    """Return what to do about missing values in an engine that does not fill them in."""
+    """Return notes on missing values for an engine that does not fill them in."""
     if preparation.fill is None:
         return ()
     values = [
@@ -116,6 +116,6 @@ def fill_notes(preparation: Preparation, names: Sequence[str]) -> tuple[str, ...
     ]
     more = ", ..." if len(values) > MAX_LISTED_FILLS else ""
     return (
-        "the model fills missing values in, and the engine does not; give a document that lacks a "
-        f"feature its value: {', '.join(values[:MAX_LISTED_FILLS])}{more}",
+        "the model fills in missing values, but the engine does not; give documents that "
+        f"lack a feature its fill value: {', '.join(values[:MAX_LISTED_FILLS])}{more}",
     )

@@ -16,15 +16,15 @@ Indices = NDArray[np.int64]
 DEFAULT_LEFT, MISSING_ZERO, MISSING_NAN = 2, 1 << 2, 2 << 2
 """Bits of LightGBM's decision type: where missing values go, and which values are missing."""
 ZERO = float(np.float32(1e-35))
-"""The size up to which LightGBM takes a number for 0."""
+"""The absolute value up to which LightGBM treats a number as 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """One tree: node i asks x[feature] <= threshold, and yes goes left.
+    """One tree: node i tests x[feature] <= threshold; if it holds, the row goes left.
 
-    A child of 0 or more is a node; a negative child c is the leaf ~c. Nodes stand before their
-    children, the root first. A tree without nodes is a number.
+    A child of 0 or more is a node; a negative child c is the leaf ~c. Nodes come before their
+    children, the root first. A tree without nodes is a constant.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Tree:
     value: Floats
     gain: Floats
     count: Indices
-    """Documents in each leaf."""
+    """The number of documents in each leaf."""
 
     @classmethod
     def of(
@@ -54,7 +54,7 @@ class Tree:
         gain: Sequence[float] | None = None,
         count: Sequence[int] | None = None,
     ) -> Tree:
-        """Make a tree of lists; by default missing values are 0, gains 0 and leaves equally full."""
+        """Return a tree from lists; by default missing values and gains are 0 and leaves are equally full."""
         pairs = np.array(children, dtype=np.int64).reshape(-1, 2)
         return cls(
             np.array(feature, dtype=np.int64),
@@ -69,29 +69,29 @@ class Tree:
 
     @classmethod
     def stump(cls, feature: int, threshold: float, left_value: float, right_value: float) -> Tree:
-        """Make a tree of one node and two leaves."""
+        """Return a tree with one node and two leaves."""
         return cls.of([feature], [threshold], [(~0, ~1)], [left_value, right_value])
 
     @property
     def nan_goes_left(self) -> NDArray[np.bool_]:
-        """Whether each node sends NaN left: with 0, unless missing values have a side of their own."""
+        """Whether each node sends NaN left: NaN follows 0, unless missing values have their own side."""
         default_left = (self.decision & DEFAULT_LEFT) > 0
         return np.where(self.has_missing_side, default_left, self.threshold >= 0)
 
     @property
     def has_missing_side(self) -> NDArray[np.bool_]:
-        """Whether missing values have a side of their own at each node."""
+        """Whether missing values have their own side at each node."""
         return (self.decision & (MISSING_ZERO | MISSING_NAN)) > 0
 
     @property
     def splits_off_zero(self) -> NDArray[np.bool_]:
-        """Whether each node sends 0 to another side than the numbers beside it."""
+        """Whether each node sends 0 to another side than its neighbouring numbers."""
         default_left = (self.decision & DEFAULT_LEFT) > 0
         safe = np.where(default_left, self.threshold >= ZERO, self.threshold < -ZERO)
         return ((self.decision & MISSING_ZERO) > 0) & ~safe
 
     def swap_children(self, nodes: NDArray[np.bool_], threshold: float) -> Tree:
-        """Return the tree in which these nodes have another threshold and their children change sides."""
+        """Return the tree with other thresholds and swapped children at these nodes."""
         flip = nodes & self.has_missing_side
         return replace(
             self,
@@ -151,7 +151,7 @@ class Forest:
 
     @classmethod
     def of_stumps(cls, stumps: Stumps) -> Forest:
-        """Make trees of one node each: alpha [x > theta]."""
+        """Return trees of one node each: alpha [x > theta]."""
         rounds = zip(stumps.features, stumps.thresholds, stumps.alphas, strict=True)
         alphas: dict[tuple[int, float], float] = {}
         for feature, threshold, alpha in rounds:
@@ -161,7 +161,7 @@ class Forest:
 
     @property
     def has_missing_side(self) -> bool:
-        """Whether missing values have a side of their own at any node."""
+        """Whether missing values have their own side at any node."""
         return any(bool(tree.has_missing_side.any()) for tree in self.trees)
 
     def depth(self) -> int:

@@ -1,4 +1,4 @@
-"""Experiments: rankers compared over folds, reports, checkpoints of long runs, figures, the demo."""
+"""Experiments: comparisons of rankers over folds, reports, checkpoints of long runs, figures, the demo."""
 
 import lazy_loader
 

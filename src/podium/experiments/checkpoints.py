@@ -1,4 +1,4 @@
-"""Checkpoints of long runs: finished parts are kept as files, so that a killed run goes on."""
+"""Checkpoints of long runs: finished parts are kept as files, so that a killed run can continue."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class CheckpointStore(Generic[Part]):
-    """Finished parts of a run in a folder, one JSON file each.
+    """The finished parts of a run in a folder, one JSON file per part.
 
-    Each file has a fingerprint of all that the part depends on. A file that is cut short, or has
-    another fingerprint, counts as absent. Without a folder nothing is kept.
+    Each file has a fingerprint of everything that the part depends on. A truncated file, or one
+    with another fingerprint, is ignored. Without a folder nothing is kept.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class CheckpointStore(Generic[Part]):
         return part
 
     def save(self, name: str, fingerprint: str, part: Part) -> None:
-        """Write a part, whole or not at all."""
+        """Write a part, all or nothing."""
         if self.folder is None:
             return
         make_folder(self.folder)
@@ -72,7 +72,7 @@ class CheckpointStore(Generic[Part]):
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How many parts of a run are done, and which one was done last."""
+    """The number of finished parts of a run, and the last finished part."""
 
     done: int
     total: int
@@ -80,7 +80,7 @@ class RunProgress:
 
 
 ProgressCallback = Callable[[RunProgress], object]
-"""Called after each piece of work."""
+"""A function that is called after each part."""
 
 
 def run_or_load(
@@ -90,14 +90,15 @@ def run_or_load(
     n_jobs: int = 1,
     callback: ProgressCallback | None = None,
 ) -> dict[str, Part]:
-    """Return the part of each of joblib's delayed tasks, loaded from the store or run and kept.
+    """Return the result of each of joblib's delayed tasks: loaded from the store, or run and stored.
 
     Parameters
     ----------
     work
         The tasks by the names of their parts.
     prints
-        A fingerprint of what the parts depend on, for all of them or by name: see `cache_key`.
+        A fingerprint of everything that the parts depend on, one for all parts or one per name: see
+        `cache_key`.
     callback
         Called after each part that is run.
 
@@ -128,6 +129,6 @@ def fingerprint(values: object) -> str:
 
 
 def cache_key(dependencies: object) -> str:
-    """Return the fingerprint of what parts depend on, versions and kernels included."""
+    """Return the fingerprint of what parts depend on, including versions and kernels."""
     versions = [version(name) for name in ("podium-ltr", "numpy", "scipy", "lightgbm")]
     return fingerprint([*versions, kernels.BACKEND, dependencies])

@@ -1,4 +1,4 @@
-"""Compare rankers over folds: settings are chosen on validation queries, numbers are of test queries."""
+"""Compare rankers over folds: validation queries choose settings, test queries give the numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CELLS_FOLDER = "cells"
 
 @dataclass(frozen=True)
 class ComparisonProgress:
-    """The state of a cell, one ranker on one fold; "kept" means done in an earlier run."""
+    """The state of a cell (one ranker on one fold); "kept" means that an earlier run finished it."""
 
     ranker: str
     fold: int
@@ -66,9 +66,8 @@ def compare(
 ) -> Report:
     """Train rankers on the folds of a data set and compare them on the test queries.
 
-    In each fold settings are chosen by the first metric on the validation queries; the test queries
-    are not passed to anything that chooses. A ranker that fails in a fold is reported there and does
-    not stop the others.
+    In each fold, the first metric on the validation queries chooses settings; test queries never
+    choose anything. If a ranker fails in a fold, the report says so and the others continue.
 
     Parameters
     ----------
@@ -79,24 +78,24 @@ def compare(
     rankers
         Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
     metrics
-        The metrics to measure; the first one chooses settings. Equal scores count in the mean over
-        their orders, unless a name says ``ties=``; see `Report.measured`.
+        The metrics to measure; the first one chooses settings. Metrics are means over the orders of
+        equal scores, unless a name has ``ties=``; see `Report.measured`.
     folds
-        The number of parts that RankingData is cut into.
+        The number of parts into which RankingData is cut.
     seed
-        The seed of the folds, of rankers given by name, and of the tests.
+        The seed of the folds, of rankers that are passed by name, and of the tests.
     tune
-        Whether settings are chosen from each ranker's own grid, that of its paper; or grids by label.
-        A ranker given as an instance keeps settings other than the defaults.
+        Whether settings are chosen from the grid of each ranker's paper; or grids by label. A
+        ranker object keeps settings that differ from the defaults.
     baseline
-        The label of the ranker that the others are tested against; None: the first one.
+        The label of the ranker with which the others are compared; None: the first one.
     correction
         How p-values are corrected for the number of rankers: "holm", "bonferroni", "bh" or "none".
     n_jobs
         The number of cells (a ranker on a fold) that joblib runs at a time; the result is the same.
     out
-        A folder where every finished cell is kept, so that a killed run goes on. Cells of other data,
-        settings or versions are run again.
+        A folder where every finished cell is kept, so that a killed run can continue. Cells of
+        other data, settings or versions are run again.
     progress
         Called with a `ComparisonProgress` when a cell begins and when it is done.
     name
@@ -165,7 +164,7 @@ class _ComparedCell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _ComparisonRun:
-    """All cells of a comparison: those that an earlier run kept are loaded, the others are run."""
+    """All cells of a comparison: cells of an earlier run are loaded, the others are run."""
 
     contestants: tuple[Contestant, ...]
     folds: list[Fold]
@@ -175,9 +174,9 @@ class _ComparisonRun:
     progress: Callable[[ComparisonProgress], object] | None
 
     def run_cells(self, n_jobs: int) -> list[TimedFoldResult]:
-        """Return the results ranker by ranker and fold by fold, in whatever order they were run."""
+        """Return the results ranker by ranker and fold by fold, whatever the order in which they ran."""
         numbers = range(1, len(self.folds) + 1)
-        # Run fold by fold: early on every ranker has a result.
+        # Run fold by fold, so that every ranker has a result early.
         cells = [
             _ComparedCell(contestant, number)
             for number in numbers
@@ -190,7 +189,7 @@ class _ComparisonRun:
         results = self._load(store, prints, len(cells))
         for key, timed in self._run(by_key, results, n_jobs):
             results[key] = timed
-            if timed.cell.error is None:  # the next run tries a cell again that failed
+            if timed.cell.error is None:  # the next run tries a failed cell again
                 store.save(key, prints.get(key, ""), timed)
             state: State = "done" if timed.cell.error is None else "failed"
             self._report(timed.cell, state, len(results), len(cells))
@@ -203,7 +202,7 @@ class _ComparisonRun:
     def _load(
         self, store: CheckpointStore[TimedFoldResult], prints: Mapping[str, str], total: int
     ) -> dict[str, TimedFoldResult]:
-        """Return the results that an earlier run kept."""
+        """Return the results of an earlier run."""
         results: dict[str, TimedFoldResult] = {}
         for key in prints:
             timed = store.load(key, prints[key])
@@ -218,7 +217,7 @@ class _ComparisonRun:
         results: Mapping[str, TimedFoldResult],
         n_jobs: int,
     ) -> Iterator[tuple[str, TimedFoldResult]]:
-        """Yield the results of the cells that have none yet, as they are done."""
+        """Yield the results of the unfinished cells as soon as they finish."""
 
         def on_start(key: str) -> None:
             cell = FoldResult(cells[key].contestant.label, cells[key].number)
@@ -239,7 +238,7 @@ class _ComparisonRun:
         yield from run_tasks(tasks, n_jobs, on_start, on_killed)
 
     def _fingerprint(self, cell: _ComparedCell) -> str:
-        """Return the fingerprint of all that a cell depends on: data, settings, metrics and version."""
+        """Return the fingerprint of all inputs of a cell: data, settings, metrics and version."""
         contestant, number = cell
         fold = self.folds[number - 1]
         return fingerprint(

@@ -1,4 +1,4 @@
-"""Metrics of a comparison: each is the mean over orders of equal scores, unless its name says ties=."""
+"""Metrics of a comparison: each is the mean over orders of equal scores, unless its name has ties=."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DEFAULT_METRICS = ("NDCG@10", "ERR@10", "MAP")
 
 
 def read_metrics(metrics: Any) -> dict[str, Metric]:
-    """Return the computed metric for each metric in the request.
+    """Return the metric to compute for each requested metric.
 
-    Validation and test average over the orders of equal scores. Else the order of the rows would
-    decide, and features from a search engine come in its order. A name that says ``ties=`` is taken as
-    it is, and so is a rule or metric with another rule for ties than the default.
+    Validation and test average over the orders of equal scores. Otherwise the order of the rows
+    would decide, and search engines export rows in the order of their own ranking. A name with
+    ``ties=`` is kept, and so is a rule or metric with its own treatment of ties.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
 
 
 def curve_metric(measures: Mapping[str, Metric], *, topk: bool) -> tuple[str, Metric]:
-    """Return name and metric of the curves: NDCG in the requested convention, kNDCG on top-k truth."""
+    """Return the name and metric of the curves: NDCG as requested, or kNDCG for top-k truth."""
     for name, metric in measures.items():
         if metric.name in ("NDCG", "kNDCG"):
             return re.sub(r"@\d+$", "", name), replace(metric, k=None)

@@ -1,4 +1,4 @@
-"""The result of a comparison: means, tests against the baseline, and all that they come from."""
+"""The result of a comparison: means, tests against the baseline, and the results behind them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DataFacts:
 
     @classmethod
     def of(cls, folds: Sequence[Fold], name: str) -> Self:
-        """Count the test queries of all folds; the fingerprint is that of all parts."""
+        """Count the test queries of all folds; the fingerprint covers all parts."""
         return cls(
             name,
             sum(fold.test.n_queries for fold in folds),
@@ -41,10 +41,10 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """Rankers over folds: means with intervals, tests against the baseline, and what made them.
+    """Rankers over folds: means with intervals, tests against the baseline, and the results behind them.
 
-    A cell is one ranker on one fold. `times` are kept apart: without them the same seed gives the same
-    bytes.
+    A cell is one ranker on one fold. `times` are kept separately: without them the same seed gives
+    the same bytes.
     """
 
     data: DataFacts
@@ -84,7 +84,7 @@ class ComparisonResult:
         return next(s for s in self.standings if (s.ranker, s.metric) == (ranker, metric))
 
     def ranking(self, metric: str | None = None) -> tuple[str, ...]:
-        """Return the rankers, best mean first; those that failed in a fold stand last."""
+        """Return the rankers, best mean first; those that failed in a fold come last."""
 
         def place(ranker: str) -> tuple[int, float]:
             failed = sum(cell.error is not None for cell in self.cells_of(ranker))
@@ -99,7 +99,7 @@ class ComparisonResult:
         return tuple(cell for cell in self.cells if cell.ranker == ranker)
 
     def per_query(self, ranker: str, metric: str | None = None) -> NDArray[np.float64]:
-        """Return a ranker's value of each test query, fold after fold; NaN if there is none."""
+        """Return a ranker's value for each test query, fold after fold; NaN if there is none."""
         standing = self.standing(ranker, metric)
         return per_query(self.cells, self.folds, ranker, standing.metric)
 
@@ -113,7 +113,7 @@ class ComparisonResult:
         return tuple(map(_weighted_mean, columns, counted))
 
     def seconds(self, ranker: str) -> tuple[float, float] | None:
-        """Return mean training time per fold and prediction time of all folds; None without times."""
+        """Return the mean training time per fold and the prediction time of all folds; None without times."""
         done = {cell.fold for cell in self.cells_of(ranker) if cell.error is None}
         own = [time for time in self.times if time.ranker == ranker and time.fold in done]
         if not own:

@@ -33,17 +33,17 @@ class Contestant:
         return any(isinstance(v, Sized) and len(v) > 1 for v in self.grid.values())
 
     def fingerprint_inputs(self) -> Any:
-        """Return all that its results depend on, as plain values."""
+        """Return everything that its results depend on, as plain values."""
         return [plain_value(self.ranker), plain_value(dict(self.grid))]
 
 
 def read_contestants(
     rankers: Any, *, tune: bool | Mapping[str, Grid] = True, seed: int = 0
 ) -> tuple[Contestant, ...]:
-    """Return the contestants of names, rankers, or a mapping from labels to either.
+    """Return the contestants for names, rankers, or a mapping from labels to either.
 
-    Rankers by name get the seed. Settings of a ranker that differ from the defaults are kept and not
-    tried.
+    Rankers by name get the seed. Settings of a ranker that differ from the defaults are kept and
+    not tuned.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def read_contestants(
         label: _make_ranker(entry, seed) for label, entry in _label_rankers(rankers).items()
     }
     if not by_label:
-        raise UsageError("expected at least one ranker to compare, got none")
+        raise UsageError("there is no ranker to compare; expected at least one")
     grids = tune if isinstance(tune, Mapping) else {}
     for label in grids:
         if label not in by_label:
@@ -81,7 +81,10 @@ def _label_rankers(rankers: Any) -> dict[str, Any]:
     if isinstance(rankers, str | Ranker):
         rankers = [rankers]
     if not isinstance(rankers, Iterable):
-        raise UsageError(f"expected rankers to compare, by name or as they are, got {rankers!r}")
+        raise UsageError(
+            "expected a list of rankers or of names, such as ['ranksvm', "
+            f"ListNet()], got {rankers!r}"
+        )
     all_rankers = list(rankers)
     times = Counter(map(_name, all_rankers))
     return _check_different(
@@ -102,7 +105,7 @@ def _check_different(labelled: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     twice = next((label for label, count in times.items() if count > 1), None)
     if twice is not None:
         raise UsageError(
-            f"expected different rankers, got {twice} twice; give labels that differ, as in "
+            f"two rankers have the label {twice}; use different labels, as in "
             "{'first': ..., 'second': ...}"
         )
     return dict(labelled)
@@ -110,7 +113,7 @@ def _check_different(labelled: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _make_ranker(entry: Any, seed: int) -> Ranker:
     if isinstance(entry, ImportedRanker):
-        return entry  # it was trained elsewhere and cannot learn again
+        return entry  # another program trained it, and it cannot learn again
     if isinstance(entry, Ranker):
         ranker: Ranker = clone(entry)
         return ranker
@@ -123,7 +126,7 @@ def _make_ranker(entry: Any, seed: int) -> Ranker:
 
 
 def _make_grid(ranker: Ranker, grid: Grid | None, *, tunes: bool) -> Grid:
-    """Return the settings to try. A metric that the user set on the ranker is kept as the only value."""
+    """Return the settings to try. A metric that the user has set on the ranker is not tuned."""
     chosen_by_user = ranker.ranker if isinstance(ranker, Prepared) else ranker
     defaults = _defaults(type(chosen_by_user))
     own = chosen_by_user.get_params(deep=False)

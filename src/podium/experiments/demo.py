@@ -1,4 +1,4 @@
-"""The demo: every ranker on the search of Python's own standard library, with rules and a report."""
+"""The demo: every ranker on a search of Python's standard library, with rules and a report."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from podium.rankers.models import Linear, Model
 from podium.registry import RANKERS
 
 CANDIDATES = 50
-"""Documents per query that BM25 finds and rankers then rank."""
+"""The number of documents per query that BM25 retrieves for the rankers."""
 
 FIRST_STAGE_FEATURE = "bm25(whole)"
 KINDS = ("module", "class", "function", "method", "property")
 PLACES_SHOWN = 5
-"""Documents per list that an example shows."""
+"""The number of documents in each list of an example."""
 
 FAST_SETTINGS: dict[str, dict[str, Any]] = {
     "coordinate-ascent": {"restarts": 1, "steps": 8},
@@ -45,7 +45,7 @@ FAST_SETTINGS: dict[str, dict[str, Any]] = {
     "cfbrs": {"base": "least-squares", "min_block": 10},
     "rpc-mtl": {"n_clusters": 2, "l2": 0.1, "k": 10, "max_iter": 100},
 }
-"""Settings with which a ranker takes seconds; other rankers have their defaults."""
+"""Settings with which slow rankers take seconds; other rankers have their defaults."""
 
 REMOVED_MODULES = frozenset(
     (
@@ -59,7 +59,7 @@ RULES: tuple[Rule, ...] = (
     Hide(Where("removed == 1"), hard=True),
     AtMost(Each("module"), 2, PLACES_SHOWN, hard=True),
 )
-"""Rules of an editor: hide modules that Python removed, and let no module fill the page."""
+"""The rules of an editor: hide modules that Python removed, and let no module fill the page."""
 
 Stage = Callable[[str], object]
 
@@ -73,15 +73,15 @@ class FirstStage(Ranker):
     feature: int = 0
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Learn nothing: the score is one feature."""
+        """Learn nothing, because the score is one feature."""
         return FitResult(Linear(np.eye(train.n_features)[self.feature]))
 
 
 @dataclass(frozen=True, eq=False)
 class QueryExample:
-    """One query in three orders: BM25's, the learned one, and the one after rules.
+    """One query in three orders: by BM25, by the learned ranker, and after the rules.
 
-    Each place is a name and its grade.
+    Each place has a name and its grade.
     """
 
     query: str
@@ -95,10 +95,11 @@ class QueryExample:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The standard library as ranking data in five folds: BM25 finds, rankers rank.
+    """The standard library as ranking data in five folds: BM25 retrieves documents, rankers order them.
 
-    Features are LETOR's of name, signature and docstring, and what a document is; they are scaled
-    within queries. What BM25 does not find is not ranked, so numbers are those of re-ranking.
+    Features are LETOR's features of name, signature and docstring, and the kind of document; they
+    are scaled within queries. Documents that BM25 does not retrieve are not ranked, so the numbers
+    measure re-ranking.
     """
 
     problem: SearchProblem
@@ -108,7 +109,7 @@ class Demo:
 
     @classmethod
     def prepare(cls, n_queries: int | None = None, seed: int = 0, stage: Stage = str) -> Demo:
-        """Read the library, index it, and make features of the documents that BM25 finds."""
+        """Read the library, index it, and compute features of the documents that BM25 retrieves."""
         stage("reading the standard library")
         problem = search_problem()
         stage("counting its words")
@@ -123,7 +124,7 @@ class Demo:
 
     @property
     def first_stage_recall(self) -> float:
-        """The share of good answers (grade 2 or more) that BM25 finds."""
+        """The share of good answers (grade 2 or more) that BM25 retrieves."""
         docids = self.data.docids
         assert docids is not None
         ids = {qid: set(docids[rows]) for qid, rows in self.data.queries()}
@@ -149,7 +150,7 @@ class Demo:
         )  # fmt: skip
 
     def examples(self, report: Report) -> list[QueryExample]:
-        """Return three queries as the best ranker orders them: largest gain, median, largest loss."""
+        """Return three queries ordered by the best ranker: the largest gain, the median, the largest loss."""
         best = report.ranking()[0]
         gains = report.per_query(best) - report.per_query("bm25")
         order = np.argsort(-gains, kind="stable")
@@ -164,9 +165,10 @@ class Demo:
         return examples
 
     def save(self, report: Report, folder: Path) -> Path:
-        """Write what `podium serve` needs: a model, queries that it has not learned from, and rules.
+        """Write the files for `podium serve`: a model, queries outside its training data, and rules.
 
-        The model is the best ranker, trained on the first fold; the queries are those of its test.
+        The model is the best ranker, trained on the first fold; the queries are the test queries of
+        that fold.
         """
         fold, best = self.folds[0], next(name for name in report.ranking() if name != "bm25")
         make_folder(folder)
@@ -178,7 +180,7 @@ class Demo:
         return folder
 
     def samples(self, data: RankingData) -> Iterator[dict[str, Any]]:
-        """Yield queries as requests to rank; each document has its features and the fields for rules."""
+        """Yield queries as requests to rank; each document has its features, and fields for rules."""
         text = {query.id: query.text for query in self.problem.queries}
         about = {document.id: _rule_fields(document) for document in self.problem.documents}
         names, docids = data.names(), data.docids
@@ -221,7 +223,7 @@ def _rule_fields(document: LibraryEntry) -> dict[str, Any]:
 
 
 def _with_kinds(data: RankingData, documents: tuple[LibraryEntry, ...]) -> RankingData:
-    """Add features that the text does not have: the kind of a document and the depth of its name."""
+    """Add features that do not come from the text: the kind of a document and the depth of its name."""
     kind = {document.id: document.kind for document in documents}
     docids = data.docids
     assert docids is not None

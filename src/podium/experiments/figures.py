@@ -1,4 +1,4 @@
-"""Figures in files that do not change from run to run."""
+"""Figure files that do not change from run to run."""
 
 from __future__ import annotations
 

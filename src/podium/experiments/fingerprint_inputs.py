@@ -1,4 +1,4 @@
-"""Inputs of fingerprints: settings and data as plain values; different ones never look the same."""
+"""Inputs of fingerprints: settings and data as plain values; different inputs give different values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERSIONED_PACKAGES = frozenset(("builtins", "podium", "sklearn", "abc", "typing
 
 
 def plain_value(value: Any) -> Any:
-    """Return a setting as JSON has it; a value of an unknown type equals nothing, not even itself.
+    """Return a setting as a JSON value; a value of an unknown type equals nothing, not even itself.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _source_hashes(kind: type) -> list[str]:
-    """Return hashes of the source of the user's classes; others are known by their versions."""
+    """Return hashes of the source code of the user's classes; versions identify all other classes."""
     own = [k for k in kind.__mro__ if k.__module__.partition(".")[0] not in _VERSIONED_PACKAGES]
     return [_source_hash(cls) for cls in own]
 
@@ -75,12 +75,12 @@ def _source_hashes(kind: type) -> list[str]:
 def _source_hash(kind: type) -> str:
     try:
         return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
-    except (OSError, TypeError):  # the class was typed in and has no file
+    except (OSError, TypeError):  # the class was typed in a session and has no file
         return secrets.token_hex(16)
 
 
 def data_inputs(data: RankingData) -> Any:
-    """Return all of the data that results and reports depend on, texts included."""
+    """Return everything in the data that results and reports depend on, including texts."""
     texts = [data.docid_column, data.query_text, *data.doc_text.values()]
     return [
         data.fingerprint, data.topk, plain_value(list(data.names())), plain_value(list(data.doc_text)),

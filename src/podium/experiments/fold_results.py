@@ -26,9 +26,9 @@ from podium.typing import Floats
 
 Setting = str | int | float | bool | None
 MAX_PLACES = 10
-"""Places of a list that curves and heads have."""
+"""The number of places in curves and heads."""
 MAX_CURVE_STEPS, MAX_FEATURES_KEPT = 200, 200
-"""Steps of a learning curve and features of a model that a result keeps."""
+"""The number of learning-curve steps and of model features that a result keeps."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class LearningCurve:
 class FoldResult:
     """The result of one ranker on one fold.
 
-    `error` says why the ranker failed; all else is empty then. `values` has one value per test query
-    for each metric, None if a query is skipped. `curve` has the means at 1, 2, ... 10 places, and
-    `counted` the weight of the queries in them, or their number. `features` are those that the model
-    uses most, with weights if `signed`. `heads` has the first places of each test query as positions
-    among its documents; equal scores are ordered by id.
+    `error` says why the ranker failed; everything else is then empty. `values` has one value per
+    test query for each metric, None if a query is skipped. `curve` has the means at 1, 2, ... 10
+    places, and `counted` has the weight or number of their queries. `features` are those that the
+    model uses most, with weights if `signed`. `heads` has the first places of each test query as
+    positions among its documents; equal scores are ordered by id.
     """
 
     ranker: str
@@ -79,7 +79,7 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The time that a ranker took on a fold: to train, with all settings tried, and to predict."""
+    """The time of a ranker on a fold: to train with all settings, and to predict."""
 
     ranker: str
     fold: int
@@ -89,7 +89,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class TimedFoldResult:
-    """A fold result and its times, which are kept apart because they differ from run to run."""
+    """A fold result and its times, which are kept separately because they differ from run to run."""
 
     cell: FoldResult
     seconds: Seconds
@@ -98,7 +98,7 @@ class TimedFoldResult:
 def run_fold(
     contestant: Contestant, fold: Fold, number: int, measures: Mapping[str, Metric], curve: Metric
 ) -> TimedFoldResult:
-    """Choose settings on train and validation, then measure on test; the result says what failed."""
+    """Choose settings by validation queries, then measure on test queries; the result names failures."""
     started = time.perf_counter()
     try:
         tuning = choose_settings(contestant, fold.train, fold.valid, next(iter(measures)))
@@ -127,15 +127,15 @@ def choose_settings(
     if isinstance(contestant.ranker, ImportedRanker):
         return _evaluate_imported(contestant.ranker, valid, metric)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotConvergedWarning)  # the result says it
+        warnings.simplefilter("ignore", NotConvergedWarning)  # the result has the warning
         tuning = tune(contestant.ranker, train, valid, metric, contestant.grid)
     if not tuning.finished or tuning.ranker.stopped_ == "interrupted":
-        raise KeyboardInterrupt  # rankers that were cut short cannot be compared
+        raise KeyboardInterrupt  # interrupted rankers cannot be compared
     return tuning
 
 
 def _evaluate_imported(ranker: ImportedRanker, valid: RankingData, metric: str) -> Tuning:
-    """Return the tuning of a model that was trained elsewhere: it has nothing to learn or to choose."""
+    """Return the tuning of an imported model, which has nothing to learn or to choose."""
     averaged = resolve(metric).averaging_ties()
     value = evaluate(valid, ranker.predict(valid), averaged)[averaged].mean
     return Tuning(ranker, {}, value, str(averaged), ())
@@ -193,7 +193,7 @@ def _counted_weight(result: MetricResult) -> float:
 
 
 def _thin_curve(history: History) -> LearningCurve:
-    """Return the curve with as many steps as a picture shows; the first, last and best are among them."""
+    """Return the curve with as many steps as a picture shows, including the first, last and best."""
     n = len(history)
     indices = {round(i) for i in np.linspace(0, n - 1, min(n, MAX_CURVE_STEPS)).tolist()}
     if history.best is not None and history.best <= n:

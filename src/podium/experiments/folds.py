@@ -1,4 +1,4 @@
-"""Folds of a comparison: queries cut into rotated parts, LETOR's folders, or the user's own."""
+"""Folds of a comparison: queries cut into rotated parts, LETOR folders, or the user's folds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LETOR_FILE_NAMES = {
     "validation": ("vali", "valid", "validationset"),
     "test": ("test", "testset"),
 }
-"""Names of the files of a fold in LETOR's releases 4.0 and 3.0, by their purpose."""
+"""The names of the files of a fold in LETOR 4.0 and 3.0, by their purpose."""
 
 PART_ENDINGS = (".txt", *TABLE_ENDINGS)
 """Endings of the files of a fold."""
@@ -42,7 +42,7 @@ FoldReader = Callable[[Path, int | None], RankingData]
 
 
 def make_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
-    """Return folds of ranking data, of a file, of a LETOR folder, or of folds that the user made.
+    """Return folds from ranking data, a file, a LETOR folder, or the user's own folds.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def make_folds(data: Any, k: int = 5, seed: int = 0) -> list[Fold]:
         return kfold(data, k, seed=seed)
     if not isinstance(data, Iterable):
         raise UsageError(
-            f"expected RankingData, a folder or folds to compare on, got {type(data).__name__}"
+            f"expected RankingData, a folder or folds as data, got {type(data).__name__}"
         )
     return _check_tested_once(
         [_check_fold(fold, n) for n, fold in enumerate(_convert_folds(data), start=1)]
@@ -75,17 +75,18 @@ def read_folds(
 ) -> list[Fold]:
     """Read the folds of a folder.
 
-    Either S1.txt, S2.txt, ..., which are rotated, or Fold1, Fold2, ... with train.txt, vali.txt and
-    test.txt each. Files may be compressed. Tables (S1.csv, train.parquet) are read, too.
+    The folder has S1.txt, S2.txt, ..., which are rotated, or Fold1, Fold2, ..., each with
+    train.txt, vali.txt and test.txt. Files may be compressed. Tables (S1.csv, train.parquet) are
+    read, too.
 
     Parameters
     ----------
     missing
-        How NULL, or an empty field of a table is read: "error" raises, "nan" keeps it as NaN.
+        How NULL or an empty field of a table is read: "error" raises, "nan" keeps it as NaN.
     columns
-        What the columns of tables are; by default they are found by usual names.
+        The roles of the columns of tables; by default they are guessed from usual names.
     tell_columns
-        Called for each table with its name and what each column was taken as.
+        Called for each table with its name and the role of each column.
     progress
         Called with the number of bytes of text read since the last call.
 
@@ -120,7 +121,7 @@ def read_folder(
     tell_columns: TellColumns | None = None,
     progress: Progress | None = None,
 ) -> RankingData:
-    """Read all queries of a folder as one data set, to cut it into other folds.
+    """Read all queries of a folder as one data set, which can be cut into other folds.
 
     The parameters are those of `read_folds`. The folders Fold1, Fold2, ... have the same queries, so
     the first one has all of them.
@@ -161,13 +162,13 @@ def _reader(
 
 
 def _knows_its_features(path: Path) -> bool:
-    """Whether a file knows its own features: LETOR text, or Parquet that podium wrote."""
+    """Whether a file states its features: LETOR text, or Parquet that podium wrote."""
     kind = detect_format(path)
     return kind == "letor" or (kind == "parquet" and is_podium_parquet(path))
 
 
 def shorten_fold(fold: Fold, n_queries: int) -> Fold:
-    """Return the first queries of each part, for a quick trial of a run.
+    """Return the first queries of each part, for a quick trial run.
 
     Examples
     --------
@@ -193,7 +194,9 @@ def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise DataError(f"expected a folder with S1.txt ... or Fold1 ..., got no folder {folder}")
+        raise DataError(
+            f"there is no folder {folder}; expected a folder with S1.txt ... or Fold1 ..."
+        )
     folds = _sort_by_number([path for path in folder.iterdir() if path.is_dir()], r"Fold(\d+)")
     if folds:
         return [_fold_paths(path) for path in folds]
@@ -203,7 +206,8 @@ def fold_files(folder: Path_) -> list[Path] | list[tuple[Path, Path, Path]]:
     parts = parts or _sort_by_number(files, r"A(\d+)\.txt")
     if not parts:
         raise DataError(
-            f"expected S1.txt, S2.txt, ... or folders Fold1, Fold2, ... in {folder}, got neither"
+            f"{folder} has neither S1.txt, S2.txt, ... nor folders Fold1, Fold2, ...; "
+            "expected one of the two"
         ).advise(
             python="or read its files with read_table or read_letor",
             command_line=f"or name its files, as in {folder}/*.csv",
@@ -224,7 +228,9 @@ def _sort_by_number(paths: Sequence[Path], name: str) -> list[Path]:
     absent = set(range(1, len(by_number) + 1)) - set(by_number)
     if absent:
         names = ", ".join(path.name for _, path in sorted(by_number.items()))
-        raise DataError(f"expected numbers from 1 without a gap in {paths[0].parent}, got {names}")
+        raise DataError(
+            f"the files in {paths[0].parent} must be numbered from 1 without a gap, got {names}"
+        )
     return [by_number[number] for number in sorted(by_number)]
 
 
@@ -235,14 +241,14 @@ def _fold_paths(folder: Path) -> tuple[Path, Path, Path]:
         file_names = [name + ending for name in names for ending in PART_ENDINGS]
         path = next((files[name] for name in file_names if name in files), None)
         if path is None:
-            raise DataError(f"expected the {purpose} file {names[0]}.txt in {folder}, got none")
+            raise DataError(f"{folder} has no {purpose} file; expected {names[0]}.txt")
         paths.append(path)
     train, valid, test = paths
     return train, valid, test
 
 
 def _read_equally_wide(paths: Sequence[Path], read: FoldReader) -> list[RankingData]:
-    """Read files with the same number of features: text leaves out the last ones if all are 0."""
+    """Read files with the same number of features: LETOR text omits the last features if all are 0."""
     parts = [read(path, None) for path in paths]
     width = max(part.n_features for part in parts)
     return [
@@ -254,7 +260,7 @@ def _read_equally_wide(paths: Sequence[Path], read: FoldReader) -> list[RankingD
 def _convert_folds(folds: Iterable[Any]) -> list[Fold]:
     all_folds = list(folds)
     if not all_folds:
-        raise UsageError("expected at least one fold to compare on, got none")
+        raise UsageError("there are no folds to compare on; expected at least one")
     for number, fold in enumerate(all_folds, start=1):
         parts = tuple(fold) if isinstance(fold, Sequence) else ()
         if len(parts) != 3 or not all(isinstance(part, RankingData) for part in parts):
@@ -272,25 +278,28 @@ def _check_fold(fold: Fold, number: int) -> Fold:
         shared = tested & set(part.qids.tolist())
         if shared:
             raise DataError(
-                f"expected other queries to test on than to {purpose} on in fold {number}, got "
-                f"query {min(shared)!r} in both; give different queries different ids"
+                f"fold {number} uses query {min(shared)!r} both to test and to {purpose}; "
+                "expected different queries. If they are different queries, give them different ids"
             )
     if not fold.train.n_features == fold.valid.n_features == fold.test.n_features:
         sizes = "/".join(str(part.n_features) for part in fold)
-        raise DataError(f"expected the same features in all of fold {number}, got {sizes}")
+        raise DataError(
+            f"the parts of fold {number} have different numbers of features: "
+            f"{sizes}; expected the same features"
+        )
     return fold
 
 
 def _check_tested_once(folds: list[Fold]) -> list[Fold]:
-    """Return the folds; raise if a query is tested twice: statistics need independent queries."""
+    """Return the folds; raise if a query is tested twice, because statistics need independent queries."""
     tested: dict[str, int] = {}
     for number, fold in enumerate(folds, start=1):
         for qid in fold.test.qids.tolist():
             if qid in tested:
                 raise DataError(
-                    f"expected each query to be tested in one fold, got query {qid!r} in folds "
-                    f"{tested[qid]} and {number}; give different queries different ids, and compare "
-                    "folds that test the same queries one by one"
+                    f"folds {tested[qid]} and {number} both test query {qid!r}; expected each "
+                    "query in one test fold. Give different queries different ids; if folds "
+                    "test the same queries, compare on one fold at a time"
                 )
             tested[qid] = number
     return folds

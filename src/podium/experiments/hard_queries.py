@@ -1,4 +1,4 @@
-"""Hard queries: those with the lowest mean over rankers, with the rankers' lists."""
+"""Hard queries: the queries with the lowest mean over rankers, with the rankers' lists."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from podium.rankers.training_queries import contrasting_queries
 from podium.typing import Floats
 
 MAX_HARD_QUERIES, MAX_PLACES, MAX_CHARACTERS = 8, 5, 90
-"""Limits of the report: hard queries, documents per list, characters per text."""
+"""The limits of the report: hard queries, documents per list, characters per text."""
 
 
 @dataclass(frozen=True)
 class HeadDocument:
-    """A document in a list: its id, or its number among the query's, its label, and its text."""
+    """A document in a list: its id (or its number within the query), its label, and its text."""
 
     doc: str
     label: float
@@ -42,7 +42,7 @@ class HardQuery:
 def find_hard_queries(
     cells: Sequence[FoldResult], folds: Sequence[Fold], metric: str
 ) -> tuple[HardQuery, ...]:
-    """Return the queries with the lowest mean over rankers, without those that every order suits alike."""
+    """Return the queries with the lowest mean over rankers, without those for which all orders are equal."""
     hard_queries = [
         query
         for number, fold in enumerate(folds, start=1)
@@ -79,7 +79,7 @@ def _make_hard_query(
 ) -> HardQuery:
     rows = slice(*test.groups.offsets[q : q + 2].tolist())
     quality = test.y[rows]
-    if test.topk is not None:  # positions: 1 is the best, 0 none of the top
+    if test.topk is not None:  # positions: 1 is the best, 0 is outside the top
         quality = np.where(quality > 0, test.topk + 1 - quality, 0)
     keys = (-quality,) if ties is None else (ties[rows], -quality)
     best = np.lexsort(keys)[:MAX_PLACES].tolist()

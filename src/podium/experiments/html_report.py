@@ -19,11 +19,11 @@ from podium.metrics import correct, paired_test
 
 TEMPLATE, SCRIPT = "report.html.jinja", "report_page.js"
 MAX_LISTS_PER_QUERY = 4
-"""Rankers whose lists of a hard query are shown: the baseline and the best others."""
+"""The number of rankers whose lists of a hard query are shown: the baseline and the best others."""
 MAX_RIVALS = 3
-"""Rankers next to the best one that the page compares with it."""
+"""The number of rankers next to the best one with which the page compares it."""
 LEGEND_WIDTH = 3
-"""Width of the lines in the legend."""
+"""The width of the lines in the legend."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def verdict(report: ComparisonResult) -> str:
     summary = report.standing(best)
     if summary.mean is None:
         failed = len(report.failed) == len(report.cells)
-        why = "every cell failed" if failed else f"no test query counts in {report.main}"
-        return f"No ranker came to anything: {why}."
+        why = "every cell failed" if failed else f"{report.main} has no value for any test query"
+        return f"No ranker has a result: {why}."
     first = f"{best} has the highest {report.main}: {summary.mean:.4f}"
     interval = f" (95% interval {summary.low:.4f} to {summary.high:.4f})."
     if len(report.rankers) == 1:
@@ -95,16 +95,16 @@ def verdict(report: ComparisonResult) -> str:
     else:
         verdict = "significant" if summary.difference.significant else "not significant"
         rest = (
-            f" That is {summary.difference.mean:+.4f} against {report.baseline}, {verdict} "
-            f"(p = {summary.difference.adjusted:.4f}, corrected)."
+            f" The difference from {report.baseline} is {summary.difference.mean:+.4f}, "
+            f"{verdict} (p = {summary.difference.adjusted:.4f}, corrected)."
         )
     return first + interval + rest
 
 
 def compare_rivals(report: ComparisonResult) -> str:
-    """Return how the best ranker compares with those next to it, in a sentence.
+    """Return a sentence that compares the best ranker with those next to it.
 
-    p-values are of paired permutation tests, corrected for these comparisons only.
+    p-values come from paired permutation tests, corrected for these comparisons only.
     """
     best, *others = [r for r in report.ranking() if report.standing(r).mean is not None] or [""]
     rivals = others[:MAX_RIVALS]
@@ -135,19 +135,20 @@ def sections(pictures: ReportPictures) -> Iterable[ReportSection]:
     )  # fmt: skip
     yield ReportSection(
         "learning", "Learning curves",
-        "The metric on the validation queries, a line for each fold; the dot is what was kept.",
+        "The metric on the validation queries, one line per fold; the dot marks the kept "
+        "iteration.",
         tuple(pictures.learning()),
     )  # fmt: skip
     yield ReportSection(
         "tuning", "Settings tried",
-        f"{report.main} on the validation queries against the setting: each fold thin, the mean bold. "
-        "Of other settings tried at the same time the best counts.",
+        f"{report.main} on the validation queries by setting: thin lines are folds, the bold "
+        "line is the mean. If other settings were tried as well, the best of them counts.",
         tuple(pictures.tuning()),
     )  # fmt: skip
     yield ReportSection(
         "features", "Features",
-        "Weights of linear rankers, importances of others, in the mean over folds; the line is the "
-        "range over folds.",
+        "Weights of linear rankers, importances of others: the bar is the mean over folds, "
+        "the line the range.",
         tuple(pictures.features()),
     )  # fmt: skip
 

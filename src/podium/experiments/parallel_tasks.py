@@ -1,4 +1,4 @@
-"""Tasks that run in parallel by joblib; a task whose process is killed does not stop the others."""
+"""Parallel tasks by joblib; a task whose process is killed does not stop the others."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def run_tasks(
     on_start: Callable[[str], object] | None = None,
     on_killed: Callable[[str], Any] | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield (name, result) of joblib's delayed tasks as they are done, in any order.
+    """Yield (name, result) of joblib's delayed tasks as they finish, in any order.
 
-    `on_start` gets the name of each task that starts. If a process is killed, out of memory or by
-    someone, the remaining tasks run one at a time, each in a process of its own. If that process is
-    killed too, the result of the task is that of `on_killed`, or an error is raised.
+    `on_start` gets the name of each task that starts. If a process is killed (by a user, or for
+    lack of memory), the remaining tasks run one at a time, each in its own process. If that process
+    is killed too, `on_killed` gives the result of the task, or an error is raised.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def run_tasks(
 
 
 def _run_alone(name: str, task: Any, on_killed: Callable[[str], Any] | None) -> Any:
-    """Return the result of a task in a process of its own."""
+    """Return the result of a task, run in its own process."""
     with ProcessPoolExecutor(max_workers=1) as process:
         try:
             return process.submit(_run_named, name, task).result()[1]
         except TerminatedWorkerError:
             if on_killed is None:
                 raise PodiumError(
-                    f"{name} has no result: {KILLED_MESSAGE}; what is done is kept"
+                    f"{name} has no result: {KILLED_MESSAGE}; finished results are kept"
                 ) from None
             return on_killed(name)
 

@@ -1,4 +1,4 @@
-"""A report: the result of a comparison as text, Markdown, LaTeX, CSV, JSON and an HTML page."""
+"""A report: the result of a comparison as text, Markdown, LaTeX, CSV, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ FILES = {
     "report.json": "to_json",
     "report.html": "to_html",
 }
-"""The files that `Report.save` writes, and the method for each; the last one needs an extra."""
+"""The files that `Report.save` writes, and the method for each; the last file needs an extra."""
 TIMES_FILE = "times.json"
 
 
 @dataclass(frozen=True, repr=False)
 class Report(ComparisonResult):
-    """Rankers over folds: means with intervals, tests against the baseline, and what made them.
+    """Rankers over folds: means with intervals, tests against the baseline, and the results behind them.
 
-    ``str(report)`` is a table; `to_markdown`, `to_latex` (booktabs), `to_csv`, `to_html` (one page that
-    needs no network) and `to_json` write it; `save` writes all of them to a folder. `times` are kept
-    apart: without them the same seed gives the same bytes.
+    ``str(report)`` is a table; `to_markdown`, `to_latex` (booktabs), `to_csv`, `to_html` (one page
+    that needs no network) and `to_json` write it; `save` writes all of them to a folder. `times`
+    are kept separately: without them the same seed gives the same bytes.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Report(ComparisonResult):
         Parameters
         ----------
         metric
-            A metric of the report; without one, the first.
+            A metric of the report; the default is the first.
         """
         rows = [self.standing(ranker, metric) for ranker in self.ranking(metric)]
         rows = [row for row in rows if row.mean is not None]
@@ -93,14 +93,14 @@ class Report(ComparisonResult):
     def differences(
         self, ranker: str, other: str | None = None, metric: str | None = None
     ) -> QueryDifferences:
-        """Return a ranker less another one, query by query.
+        """Return the differences between two rankers, query by query: `ranker` minus `other`.
 
         Parameters
         ----------
         other
-            The other ranker; without one, the baseline.
+            The other ranker; the default is the baseline.
         metric
-            A metric of the report; without one, the first.
+            A metric of the report; the default is the first.
         """
         second = self.baseline if other is None else other
         name = self.standing(ranker, metric).metric
@@ -118,7 +118,7 @@ class Report(ComparisonResult):
         try:
             return msgspec.json.decode(text, type=cls)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise DataError(f"expected the JSON of a report ({error})") from None
+            raise DataError(f"this is not the JSON of a report ({error})") from None
 
     def to_markdown(self) -> str:
         """Return the report as Markdown tables."""
@@ -129,7 +129,7 @@ class Report(ComparisonResult):
         return report_tables.latex(self)
 
     def to_csv(self) -> str:
-        """Return the report as CSV, one line for each ranker and metric."""
+        """Return the report as CSV, one line per ranker and metric."""
         return report_tables.csv_text(self)
 
     def to_html(self) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of a report: for each question one picture, or one for each ranker."""
+"""Pictures of a report: for each question, one picture or one per ranker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.experiments.svg_drawings import Drawing, RankerCurve
 
 MAX_FEATURES_SHOWN = 12
 MAX_CLEAR_CURVES = 8
-"""So many curves are told apart in one picture; of more, only the best and the baseline stand out."""
+"""The number of curves that readers can distinguish; with more, only the best and the baseline stand out."""
 N_FRONT_RANKERS = 3
 
 
@@ -88,7 +88,7 @@ class ReportPictures:
             if difference is None:
                 continue
             alt = (
-                f"{ranker} less {report.baseline} in {report.main}, query by query: "
+                f"{ranker} minus {report.baseline} in {report.main}, query by query: "
                 f"{difference.wins} better, {difference.ties} equal, {difference.losses} worse"
             )
             drawing = svg_drawings.differences(
@@ -137,15 +137,16 @@ class ReportPictures:
             mean = [float(np.mean([best[v] for best in by_fold])) for v in x]
             best = int(np.argmax(mean))
             alt = (
-                f"{ranker}: {self.report.main} on validation queries against {setting} from {x[0]:g} "
-                f"to {x[-1]:g}; in the mean over folds best at {x[best]:g}, {mean[best]:.3f}"
+                f"{ranker}: {self.report.main} on validation queries by {setting} from "
+                f"{x[0]:g} to {x[-1]:g}; the mean over folds is best at {x[best]:g}, "
+                f"{mean[best]:.3f}"
             )
             drawing = svg_drawings.lines(
                 [*folds, RankerCurve(series, x, mean)], setting, "validation", alt,
                 self._name("tuning", ranker), small=True, marks=[(series, x[best], mean[best])],
                 log=x[0] > 0 and x[-1] / x[0] >= 100,
             )  # fmt: skip
-            note = f"best in the mean: {setting} = {x[best]:g}"
+            note = f"best mean: {setting} = {x[best]:g}"
             yield Picture(f"{ranker}: {setting}", drawing, note)
 
     def features(self) -> Iterator[Picture]:
@@ -170,7 +171,7 @@ class ReportPictures:
 
 
 def front_rankers(report: ComparisonResult) -> tuple[str, ...]:
-    """Return the rankers whose curves stand out: all if they are few, else the baseline and the best."""
+    """Return the rankers whose curves stand out: all if there are few, else the baseline and the best."""
     if len(report.rankers) <= MAX_CLEAR_CURVES:
         return report.rankers
     return (report.baseline, *report.ranking()[:N_FRONT_RANKERS])

@@ -27,7 +27,7 @@ def headline(report: ComparisonResult) -> str:
 
 
 def notes(report: ComparisonResult) -> list[str]:
-    """Return what a reader must know to read the table."""
+    """Return the notes that a reader of the table needs."""
     lines = [
         f"Means over test queries with 95% bootstrap intervals; settings "
         f"{'chosen by ' + report.main + ' on validation queries' if report.tuned else 'not tuned'}; "
@@ -36,7 +36,7 @@ def notes(report: ComparisonResult) -> list[str]:
     averaged = [metric for metric in report.metrics if _averages_ties(report, metric)]
     if averaged:
         where = "" if len(averaged) == len(report.metrics) else f" in {', '.join(averaged)}"
-        lines.append(f"Equal scores count in the mean over their orders{where} (ties='average').")
+        lines.append(f"Metrics are means over the orders of equal scores{where} (ties='average').")
     if len(report.rankers) > 1:
         lines.append(
             f"▲ ▼: better, worse than {report.baseline}, p < {SIGNIFICANCE_LEVEL:g} "
@@ -44,8 +44,8 @@ def notes(report: ComparisonResult) -> list[str]:
         )
         if all(cell.error is not None for cell in report.cells_of(report.baseline)):
             lines.append(
-                f"{report.baseline} failed in every fold, so that nothing is tested against it; "
-                "another baseline may be named."
+                f"{report.baseline} failed in every fold, so there are no tests against it; "
+                "choose another baseline."
             )
     return lines
 
@@ -56,7 +56,7 @@ def _averages_ties(report: ComparisonResult, metric: str) -> bool:
 
 
 def failures(report: ComparisonResult) -> list[str]:
-    """Return which ranker failed in which fold, and why."""
+    """Return the failures: the ranker, the fold and the reason."""
     return [f"{cell.ranker} failed in fold {cell.fold}: {cell.error}" for cell in report.failed]
 
 
@@ -209,12 +209,12 @@ _MARKDOWN_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": 
 
 
 def _escape_markdown(plain: str) -> str:
-    """Return text that Markdown shows as it is, without tags and columns."""
+    """Return text that Markdown shows unchanged, without tags and columns."""
     return " ".join(plain.split()).translate(_MARKDOWN_ESCAPES)
 
 
 def _markdown_code(plain: str) -> str:
-    """Return code in Markdown; the fence is longer than any row of backquotes in the code."""
+    """Return code in Markdown; the fence is longer than any run of backquotes in the code."""
     fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     room = " " if len(fence) > 1 else ""
     return f"{fence}{room}{' '.join(plain.split())}{room}{fence}".replace("|", "\\|")
@@ -226,7 +226,7 @@ def latex(report: ComparisonResult) -> str:
     rows = [
         " & ".join(
             [
-                _latex_first_cell(_paper_label(report, ranker)),
+                _latex_first_cell(report, ranker),
                 *(
                     _latex_value(report, report.standing(ranker, m), best[m] == ranker)
                     for m in report.metrics
@@ -266,16 +266,12 @@ PAPER_NAMES = {
 """The names of rankers as papers print them."""
 
 
-def _paper_label(report: ComparisonResult, ranker: str) -> str:
-    return ranker_label(report, ranker).replace(ranker, PAPER_NAMES.get(ranker, ranker), 1)
-
-
 def _caption(report: ComparisonResult) -> str:
     """Return what the table shows, as a sentence."""
     facts = report.data
     rankers = f"{len(report.rankers)} ranker{'s' * (len(report.rankers) != 1)}"
     return (
-        f"{', '.join(report.metrics)} of {rankers} on {facts.name or 'the data'}, the mean over the "
+        f"{', '.join(report.metrics)} of {rankers} on {facts.name or 'the data'}: means over the "
         f"{facts.n_queries:,} test queries of {len(report.folds)} folds ({facts.n_documents:,} "
         f"documents, {facts.n_features:,} features)."
     )
@@ -297,8 +293,9 @@ def _escape_latex(plain: str) -> str:
     return "".join(_LATEX_ESCAPES.get(letter, letter) for letter in plain)
 
 
-def _latex_first_cell(plain: str) -> str:
+def _latex_first_cell(report: ComparisonResult, ranker: str) -> str:
     """Return the first cell of a row; the end of the row before would take a [ or * as its own."""
+    plain = ranker_label(report, ranker).replace(ranker, PAPER_NAMES.get(ranker, ranker), 1)
     return f"{{}}{_escape_latex(plain)}" if plain.startswith(("[", "*")) else _escape_latex(plain)
 
 
@@ -311,7 +308,7 @@ def _latex_value(report: ComparisonResult, summary: RankerSummary, best: bool) -
 
 
 def csv_text(report: ComparisonResult) -> str:
-    """Return CSV, one line for each ranker and metric, with all digits."""
+    """Return CSV, one line per ranker and metric, with all digits."""
     out = io.StringIO()
     folds = [f"fold_{part.number}" for part in report.folds]
     headers = [

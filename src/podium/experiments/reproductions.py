@@ -14,7 +14,7 @@ from podium.plugins import Registry, check_function
 
 @dataclass(frozen=True)
 class MissingData:
-    """A data set that is not there, and what it needs."""
+    """A missing data set, and how to get it."""
 
     name: str
     needs: str
@@ -27,7 +27,7 @@ class ReproductionResult:
     data: Sequence[DataFacts]
     missing: Sequence[MissingData]
     claims: Sequence[bool]
-    """For each claim of the paper, in each case, whether it holds."""
+    """Whether each claim of the paper holds, in each case."""
     files: Sequence[Path]
 
 
@@ -40,7 +40,7 @@ class PreparedReproduction(Protocol):
 
     @property
     def source_names(self) -> Sequence[str]:
-        """The data sets that are there."""
+        """The available data sets."""
 
     def read(self) -> None:
         """Read the data."""
@@ -48,7 +48,7 @@ class PreparedReproduction(Protocol):
     def run(
         self, *, n_jobs: int, keep: Path | None, callback: Callable[[RunProgress], object] | None
     ) -> None:
-        """Run the experiments; finished parts are kept in a folder, so that a killed run goes on."""
+        """Run the experiments; finished parts are kept in a folder, so that a killed run can continue."""
 
     @property
     def measures_times(self) -> bool:
@@ -64,7 +64,7 @@ class PreparedReproduction(Protocol):
 
 
 Prepare = Callable[[Path, bool, int], PreparedReproduction]
-"""A folder of data sets, whether the run is quick, and a seed -> the prepared experiments."""
+"""A function: a folder of data sets, whether the run is quick, and a seed -> the prepared experiments."""
 
 REPRODUCTIONS: Registry[Prepare] = Registry("podium.reproductions", {}, check_function)
 """The papers that installed packages reproduce, by name."""

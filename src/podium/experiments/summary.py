@@ -13,7 +13,7 @@ from podium.metrics import Interval, bootstrap_intervals, correct, mean_over_que
 from podium.typing import Floats
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Differences with a smaller corrected p-value are marked."""
+"""The level of significance: differences with a smaller corrected p-value are marked."""
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
 """With so many, the ends of a 95% interval vary from seed to seed by a standard deviation of 0.0007 at 90
@@ -22,7 +22,7 @@ queries and 0.0003 at 784, for values with a standard deviation of 0.3."""
 
 @dataclass(frozen=True)
 class FoldFacts:
-    """A fold: how many queries it trains and validates on, and those it tests on."""
+    """A fold: its numbers of training and validation queries, and its test queries."""
 
     number: int
     n_train: int
@@ -33,7 +33,7 @@ class FoldFacts:
 
 @dataclass(frozen=True)
 class Difference:
-    """A ranker less the baseline in a metric: a paired test over the queries that both have.
+    """A ranker minus the baseline in a metric: a paired test over the queries with both values.
 
     `adjusted` is the p-value corrected for the number of rankers that are compared.
     """
@@ -60,7 +60,7 @@ class Difference:
 class RankerSummary:
     """A ranker in a metric: mean over test queries, 95% interval, means by fold, test against the baseline.
 
-    Values are None if the ranker failed or no query counts.
+    Values are None if the ranker failed or no query has a value.
     """
 
     ranker: str
@@ -80,7 +80,7 @@ class RankerSummary:
 def per_query(
     cells: Sequence[FoldResult], parts: Sequence[FoldFacts], ranker: str, metric: str
 ) -> Floats:
-    """Return a ranker's value of each test query, fold after fold; NaN if there is none."""
+    """Return a ranker's value for each test query, fold after fold; NaN if there is none."""
     own = {cell.fold: cell for cell in cells if cell.ranker == ranker}
     columns = [
         own[part.number].values.get(metric) or (None,) * len(part.qids) for part in parts

@@ -1,4 +1,4 @@
-"""SVG drawings that follow the page: its text colour, its theme, its width."""
+"""SVG drawings that adapt to the page: its text colour, its theme, its width."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from podium.typing import Floats
 Points = Sequence[float | None]
 
 N_COLOURS = 8
-"""The ninth curve has the colour of the first one, dashed."""
+"""The number of colours; the ninth curve has the colour of the first one, dashed."""
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2))
-"""Dashes of the first, second and third eight curves: drawn and left out, in widths of the line."""
+"""The dashes of curves 1-8, 9-16 and 17-24: dash and gap, in units of the line width."""
 WIDE_INCHES, SMALL_INCHES = (4.1, 2.7), (2.7, 1.75)
-"""Width and height; an inch has 72 units. A drawing fits a phone, so that text stays readable."""
+"""Width and height; an inch has 72 units. A drawing fits on a phone, so that its text is readable."""
 
 TICK_LABEL_INCHES = 0.6
 """Room for a label such as −0.00010 and a gap."""
 
-# matplotlib draws with placeholders; the page has a colour for each of them in each theme.
+# matplotlib draws with placeholders, which the page replaces by a colour in each theme.
 _INK, _RULE, _UP, _DOWN = "#010101", "#010102", "#010103", "#010104"
 _PAGE_COLOURS = {_INK: "currentColor", _RULE: "var(--rule)", _UP: "var(--up)", _DOWN: "var(--down)"}
 _PAGE_COLOURS |= {f"#0102{i:02x}": f"var(--s{i})" for i in range(N_COLOURS)}
@@ -58,8 +58,8 @@ class Drawing:
 class RankerCurve:
     """A line of the ranker with this number; it may be thin or have dots.
 
-    With a title, the page shows it and the values where the pointer is. With `is_dim` the line stays in
-    the background until its ranker is chosen.
+    If there is a title, the page shows it with the values under the pointer. With `is_dim` the line
+    stays in the background until its ranker is chosen.
     """
 
     series: int
@@ -75,7 +75,7 @@ class HoverTexts(dict[str, str]):
     """The start of the SVG group of each artist with a text, by the artist's id."""
 
     def add(self, series: int, text: str, *, is_dim: bool = False) -> str | None:
-        """Keep the text of an artist of a ranker; return the id for the artist, None without a text."""
+        """Keep the hover text of an artist; return the id for the artist, None without a text."""
         if not text:
             return None
         gid = f"hover{len(self)}"
@@ -118,7 +118,7 @@ def lines(
 def _add_targets(
     ax: Any, hovers: HoverTexts, curve: RankerCurve, points: Sequence[tuple[float, float]]
 ) -> None:
-    """Add an invisible dot at each point, which tells the value to the pointer."""
+    """Add an invisible dot at each point, so that the pointer shows its value."""
     for x, y in points:
         gid = hovers.add(curve.series, f"{curve.title} at {x:g}: {y:.4f}")
         ax.plot([x], [y], "o", color=colour(curve.series), markersize=6, alpha=0, gid=gid)
@@ -184,7 +184,7 @@ def differences(values: Floats, label: str, alt: str, name: str) -> Drawing:
 def _axes(
     size: tuple[float, float], alt: str, name: str, left: float = 0.52
 ) -> Iterator[tuple[Any, list[Drawing], HoverTexts]]:
-    """Yield axes to draw on, a list, which has the drawing afterwards, and texts for the pointer."""
+    """Yield axes to draw on, a list that receives the drawing, and the hover texts."""
     matplotlib = require("matplotlib", "report", "drawing a report")
     figures = require("matplotlib.figure", "report", "drawing a report")
     width, height = size
@@ -201,7 +201,7 @@ def _axes(
         hovers = HoverTexts()
         yield ax, done, hovers
         out = io.StringIO()
-        with warnings.catch_warnings():  # text stays text: the browser has the letters
+        with warnings.catch_warnings():  # keep text as text; the browser has the fonts
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
             figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     done.append(Drawing(_inline_svg(out.getvalue(), name, hovers), alt))
@@ -232,7 +232,7 @@ def _format_axes(ax: Any, axis: str, *, whole: bool = False) -> None:
 
 
 def _log_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
-    """Return ticks of a logarithmic axis as plain text: math text is drawn letter by letter."""
+    """Return ticks of a logarithmic axis as plain text, because math text is drawn letter by letter."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     step = max(1, math.ceil((last - first + 1) / 4))
     ticks = [10.0**e for e in range(first, last + 1, step)]
@@ -252,7 +252,7 @@ def _label_rows(ax: Any, names: Sequence[str], label: str) -> None:
 
 
 def shorten_name(name: str, letters: int = 22) -> str:
-    """Return a name that leaves room for the picture."""
+    """Return a name, shortened to leave room for the picture."""
     name = " ".join(name.split())
     return name if len(name) <= letters else f"{name[: letters - 1]}…"
 
@@ -262,7 +262,7 @@ def _margin(names: Sequence[str]) -> float:
 
 
 def _inline_svg(svg: str, name: str, hovers: Mapping[str, str]) -> str:
-    """Return the SVG for a page: no header, ids of its own, colours of the page, texts for the pointer."""
+    """Return the SVG for a page: without header, with unique ids, the page's colours and hover texts."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(

@@ -10,7 +10,7 @@ _CONTROL_CHARACTERS = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]"
 def escape_text(text: object) -> str:
     """Return text that every file can hold; control characters and bytes that are not UTF-8 are escaped.
 
-    Tabs and ends of lines stay.
+    Tabs and line breaks stay.
 
     Examples
     --------

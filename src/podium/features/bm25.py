@@ -17,7 +17,7 @@ from podium.typing import Floats, Ints
 def bm25_idf(df: Ints, n_documents: int) -> Floats:
     """The weight of a term in BM25, ln(1 + (N - df + 0.5) / (df + 0.5)).
 
-    This is Robertson's weight with 1 added in the logarithm, as in Lucene: it is never negative.
+    This is Robertson's weight with 1 added in the logarithm, as in Lucene, so it is never negative.
     """
     return np.log1p((n_documents - df + 0.5) / (df + 0.5))
 
@@ -42,7 +42,7 @@ def bm25(m: TermMatches, parameters: FormulaParameters) -> Floats:
 
 
 def bm25_weights(postings: Postings, parameters: FormulaParameters) -> scipy.sparse.csr_array:
-    """The part of each term in the BM25 score of each document; one row per term."""
+    """Return the share of each term in the BM25 score of each document; one row per term."""
     by_term = scipy.sparse.csr_array(postings.counts.T.tocsr())
     by_term.sort_indices()
     idf = np.repeat(bm25_idf(postings.df, postings.n_documents), np.diff(by_term.indptr))

@@ -28,7 +28,7 @@ class Document:
 
     @classmethod
     def of(cls, record: Document | Mapping[str, Any], id_field: str = "id") -> Document:
-        """Make a document from a record with an id (text or a whole number) and fields."""
+        """Return a document from a record with an id (text or a whole number) and fields."""
         if isinstance(record, Document):
             return record
         if not isinstance(record, Mapping):
@@ -38,7 +38,10 @@ class Document:
             )
         ident = record.get(id_field)
         if isinstance(ident, bool) or not isinstance(ident, str | int) or ident == "":
-            raise DataError(f"expected {id_field!r} in each document, got {ident!r}")
+            raise DataError(
+                f"expected {id_field!r} of each document to be text or a whole "
+                f"number, got {ident!r}"
+            )
         return cls(str(ident), {k: v for k, v in record.items() if k != id_field})
 
 
@@ -52,7 +55,7 @@ def read_documents(
     paths
         One file or several, with lines ``{"id": "d1", "title": "...", "body": "..."}``.
     id_field
-        The field that holds the id.
+        The name of the field with the id.
     progress
         Called with the number of bytes of text read since the last call.
     """
@@ -65,4 +68,6 @@ def read_documents(
             except DataError as error:
                 raise DataError(str(error), path=os.fspath(path), line=line) from None
         if line == 0:
-            raise EmptyDataError("expected at least one document, got none", path=os.fspath(path))
+            raise EmptyDataError(
+                "the file has no documents; expected at least one", path=os.fspath(path)
+            )

@@ -45,4 +45,4 @@ FORMULAS: dict[str, Callable[[TermMatches, FormulaParameters], Floats]] = {
     "lmir.dir": lmir_dir,
     "lmir.jm": lmir_jm,
 }
-"""Features by name; every field gets every one, as ``bm25(title)``."""
+"""Formulas by name; every field gets a feature for each, such as ``bm25(title)``."""

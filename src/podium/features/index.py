@@ -26,7 +26,7 @@ from podium.typing import Floats, Ints, Path_
 
 @dataclass(frozen=True, eq=False)
 class QueryTerms:
-    """The distinct words of a query: their terms (0: a word that no document has) and frequencies."""
+    """The distinct words of a query: their terms (0 for a word that no document has) and frequencies."""
 
     terms: Ints
     qtf: Floats
@@ -34,7 +34,7 @@ class QueryTerms:
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """Documents found, best first: their numbers in the index, ids and scores."""
+    """The documents of a search, best first: their numbers in the index, ids and scores."""
 
     documents: Ints
     docids: Strings
@@ -53,18 +53,18 @@ class Hits:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Index:
-    """Documents as counts of terms, field by field; made by ``Index.build``, never changed.
+    """Documents as counts of terms, field by field. ``Index.build`` makes an index, which never changes.
 
     Parameters
     ----------
     docids
         Ids, one per document.
     vocabulary
-        Terms; the first is empty and stands for words that no document has.
+        The terms; the first is empty and represents words that no document has.
     postings
         Counts of terms by field.
     tokenizer
-        The way from text to terms, for documents and queries.
+        The tokenizer, which turns the text of documents and queries into terms.
     parameters
         The constants of BM25 and of the language models.
     texts
@@ -109,7 +109,7 @@ class Index:
         fields
             The fields to count, in this order; None: every field that is text.
         tokenizer, parameters
-            The way from text to terms; the constants of the formulas.
+            The tokenizer, which turns text into terms; the constants of the formulas.
         keep
             Fields whose text the index keeps for display.
         """
@@ -140,7 +140,7 @@ class Index:
 
     @cached_property
     def streams(self) -> Mapping[str, Postings]:
-        """Counts by field, and of the whole document if it has several fields."""
+        """The counts by field, and of the whole document if there are several fields."""
         if len(self.postings) == 1:
             return dict(self.postings)
         return {**self.postings, WHOLE_DOCUMENT: reduce(add, self.postings.values())}
@@ -168,9 +168,7 @@ class Index:
         try:
             return np.array([row_of[docid] for docid in docids], dtype=np.int64)
         except KeyError as error:
-            raise DataError(
-                f"expected documents of the index, got {error.args[0]!r}{where}"
-            ) from None
+            raise DataError(f"the index has no document {error.args[0]!r}{where}") from None
 
     def query(self, text: str) -> QueryTerms:
         """Return the terms of a query, in the order of its words."""
@@ -183,9 +181,9 @@ class Index:
         )
 
     def search(self, query: str, k: int = 100, field: str = WHOLE_DOCUMENT) -> Hits:
-        """Return the k documents with the highest BM25 score, without those that match no word.
+        """Return the k documents with the highest BM25 scores; documents that match no word are left out.
 
-        Among equal scores, the document that comes first in the index is better.
+        Documents with equal scores are in the order of the index.
 
         Examples
         --------
@@ -207,9 +205,9 @@ class Index:
         field: str = WHOLE_DOCUMENT,
         progress: Callable[[int, int], object] | None = None,
     ) -> Run:
-        """Return the k best documents of every query (id -> text) as a run, without queries that match none.
+        """Return the k best documents of every query (id -> text) as a run, if the query matches any.
 
-        `progress` is called with the number of finished queries and of all queries.
+        `progress` is called with the number of finished queries and the total.
         """
         results = {}
         for done, (qid, text) in enumerate(queries.items(), start=1):
@@ -219,7 +217,8 @@ class Index:
         filled = {qid: hits for qid, hits in results.items() if len(hits)}
         if not filled:
             raise EmptyDataError(
-                f"expected a query that matches a document, got {len(queries):,} that match none"
+                f"none of the {len(queries):,} queries matches a document; check their text "
+                "and the fields of the index"
             )
         return Run(
             np.array([*filled], dtype=object),
@@ -255,7 +254,7 @@ class Index:
         return self._weights[name]
 
     def _scores(self, query: QueryTerms, weights: scipy.sparse.csr_array) -> Floats:
-        """Each document's sum of weights, added term by term because a query has few terms."""
+        """Return the sum of weights of each document, term by term, because a query has few terms."""
         scores = np.zeros(len(self))
         for term, qtf in zip(query.terms.tolist(), query.qtf.tolist(), strict=True):
             a, b = weights.indptr[term], weights.indptr[term + 1]

@@ -3,7 +3,7 @@
 manifest.json     {"format": "podium-index", "version": 1, "tokenizer": {...}, "parameters": {...},
                    "fields": ["title", "body"], "texts": ["title"], ...}
 
-Parts are stored without compression: reading one needs no more memory than the file has bytes.
+Parts are stored without compression, so reading one needs no more memory than the size of the file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DAMAGE = (
     zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError,
 )  # fmt: skip
-"""Errors that zipfile, json and NumPy raise, depending on which byte of a file is wrong."""
+"""The errors that zipfile, json and NumPy raise for a damaged file."""
 
 
 class IndexParts(NamedTuple):
@@ -81,8 +81,7 @@ def read_index(path: Path_) -> IndexParts:
         raise
     except _DAMAGE as error:
         raise CorruptFileError(
-            "expected a podium index, got a file that is truncated, damaged or something else "
-            f"({error})",
+            f"this is not a podium index, or it is truncated or damaged ({error})",
             path=name,
         ) from error
 
@@ -150,7 +149,7 @@ def _check_names(names: object, what: str) -> tuple[str, ...]:
 def _check_starts(
     starts: NDArray[Any], n: int | None, n_entries: int, what: str
 ) -> NDArray[np.int64]:
-    """Return where each of n rows begins; raises ValueError unless the rows cover all entries."""
+    """Return the start of each of n rows; raise ValueError unless the rows cover all entries."""
     if starts.dtype.kind != "i" or len(starts) != (len(starts) if n is None else n + 1):
         raise ValueError(f"{what}: not one start per row")
     if not len(starts) or starts[0] != 0 or starts[-1] != n_entries or (np.diff(starts) < 0).any():
@@ -166,7 +165,7 @@ def _read_strings(arrays: Arrays, name: str, n: int | None = None) -> Strings:
 
 
 def _read_postings(arrays: Arrays, name: str, shape: tuple[int, int]) -> Postings:
-    """Return counts; raises ValueError unless rows are sorted, terms are in the vocabulary, counts >= 1."""
+    """Return counts; raise ValueError unless rows are sorted, terms are in the vocabulary and counts >= 1."""
     terms, counts = arrays[f"{name}.terms"], arrays[f"{name}.counts"]
     starts = _check_starts(arrays[f"{name}.starts"], shape[0], len(terms), name)
     if len(counts) != len(terms) or terms.dtype != np.int32 or counts.dtype.kind != "u":

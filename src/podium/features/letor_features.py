@@ -16,12 +16,12 @@ from podium.features.term_matches import TermMatches
 from podium.typing import Floats, Ints
 
 PAIRS_PER_BLOCK = 1 << 18
-"""Pairs of a word and a document that are computed at a time."""
+"""The number of pairs of a word and a document that are computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """A query with the documents to be ranked for it."""
+    """A query with its documents to rank."""
 
     qid: str
     text: str
@@ -42,7 +42,7 @@ def make_features(
     field: str = WHOLE_DOCUMENT,
     progress: Callable[[int, int], object] | None = None,
 ) -> RankingData:
-    """Compute every formula for every field of every candidate, as data to train and rank with.
+    """Compute every formula for every field of every candidate; return RankingData.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ def make_features(
     queries
         Texts by query id.
     candidates
-        The documents to be ranked: a number (the best by BM25), a run, or document ids by query id.
-        They keep their order, best first. A query without candidates has no rows.
+        The documents to rank: a number (the best by BM25), a run, or document ids by query id. They
+        keep their order, best first. A query without candidates has no rows.
     judgments
         Labels: qrels, or labels by query id and document id. Other documents and labels below 0 get 0.
     field
         The field that BM25 searches for candidates.
     progress
-        Called with the number of finished queries and of all queries.
+        Called with the number of finished queries and the total.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def make_features(
         item for item in _find_candidates(index, texts, candidates, field) if len(item.documents)
     ]
     if not candidate_lists:
-        raise EmptyDataError("expected a query with candidates, got none")
+        raise EmptyDataError("no query has candidates; expected at least one")
     groups = Groups.from_sizes([len(item.documents) for item in candidate_lists])
     X = np.empty((groups.n_rows, len(index.feature_names)))
     for first, last in _blocks(candidate_lists):
@@ -120,11 +120,11 @@ def _find_candidates(
     docids_of = {str(qid): [str(docid) for docid in docids] for qid, docids in pairs}
     for qid in docids_of:
         if qid not in queries:
-            raise DataError(f"expected candidates for queries with a text, got query {qid!r}")
+            raise DataError(f"query {qid!r} has candidates but no text; add its text to queries")
     for qid, text in queries.items():
         documents = index.rows(docids_of.get(qid, ()), f" for query {qid!r}")
         if len(np.unique(documents)) < len(documents):
-            raise DataError(f"expected each candidate once, got one twice for query {qid!r}")
+            raise DataError(f"query {qid!r} has a candidate twice; expected each candidate once")
         yield _Candidates(qid, text, index.query(text), documents)
 
 
@@ -172,8 +172,8 @@ def _labels(
     judged = [str(qid) for qid in (judgments.qids if isinstance(judgments, Qrels) else judgments)]
     if set(judged).isdisjoint(qids):
         raise DataError(
-            f"expected judgments of these queries ({qids[0]!r}, ...), got none of them "
-            f"({', '.join(map(repr, judged[:1])) or 'none at all'}, ...)"
+            f"the judgments have none of these queries ({qids[0]!r}, ...), but "
+            f"{', '.join(map(repr, judged[:1])) or 'none at all'}, ...; check the query ids"
         )
     if isinstance(judgments, Qrels):
         number = {qid: q for q, qid in enumerate(judged)}

@@ -1,4 +1,4 @@
-"""Postings of one field: how often each term occurs in each document, and sums of these counts."""
+"""Postings of one field: the counts of each term in each document, and their sums."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Postings:
 
     @classmethod
     def of_tokens(cls, terms: ArrayLike, lengths: ArrayLike, n_terms: int) -> Postings:
-        """Count the terms of all documents, given one document after the other."""
+        """Count the terms of all documents, which come one after another."""
         columns = np.array(terms, dtype=np.int32)
         starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
         ones = np.ones(len(columns), dtype=np.int32)
@@ -39,32 +39,32 @@ class Postings:
 
     @cached_property
     def length(self) -> Ints:
-        """|d|: tokens of each document."""
+        """|d|: the number of tokens of each document."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64).ravel()
 
     @cached_property
     def distinct(self) -> Ints:
-        """|d|_u: distinct terms of each document."""
+        """|d|_u: the number of distinct terms of each document."""
         return np.diff(self.counts.indptr).astype(np.int64)
 
     @cached_property
     def df(self) -> Ints:
-        """Number of documents with each term."""
+        """The number of documents with each term."""
         return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.int64)
 
     @cached_property
     def cf(self) -> Ints:
-        """Occurrences of each term in all documents."""
+        """The number of occurrences of each term in all documents."""
         return np.asarray(self.counts.sum(axis=0), dtype=np.int64).ravel()
 
     @cached_property
     def total(self) -> int:
-        """|C|: tokens of all documents."""
+        """|C|: the number of tokens of all documents."""
         return int(self.length.sum())
 
     @property
     def n_documents(self) -> int:
-        """N: number of documents, those without a token included."""
+        """N: the number of documents, including those without a token."""
         return int(self.counts.shape[0])
 
     @property
@@ -73,7 +73,7 @@ class Postings:
         return self.total / self.n_documents if self.total else 1.0
 
     def tf(self, documents: Ints, terms: Ints) -> Floats:
-        """How often each term occurs in its document, pair by pair."""
+        """Return how often each term occurs in its document, for each pair."""
         if len(terms) == 0:
             return np.zeros(0)
         return np.asarray(self.counts[documents, terms], dtype=np.float64).ravel()

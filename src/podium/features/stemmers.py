@@ -20,8 +20,9 @@ def keep_word(word: str) -> str:
 def s_stem(word: str) -> str:
     """Return the singular of a plural; nothing else changes.
 
-    D. Harman, "How effective is suffixing?", JASIS 42 (1991): of the rules ``-ies -> -y`` (not after
-    a, e), ``-es -> -e`` (not after a, e, o) and ``-s ->`` (not after s, u) the first that applies.
+    D. Harman, "How effective is suffixing?", JASIS 42 (1991): of the rules ``-ies -> -y`` (not
+    after a, e), ``-es -> -e`` (not after a, e, o) and ``-s ->`` (not after s, u), the first that
+    applies is used.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def s_stem(word: str) -> str:
 
 
 def porter_stem(word: str) -> str:
-    """Return the word without suffixes, in five steps; words of one or two letters stay.
+    """Return the word without suffixes, in five steps; words of one or two letters do not change.
 
     M. F. Porter, "An algorithm for suffix stripping", Program 14 (1980). The result need not be a word.
 

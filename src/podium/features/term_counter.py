@@ -1,4 +1,4 @@
-"""Counter of terms: it takes one document at a time and gives the postings of each field."""
+"""Counter of terms: it reads one document at a time and returns the postings of each field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE_DOCUMENT = "whole"
 
 
 class TermCounter:
-    """Counts of the terms of documents; terms are numbered as they first occur, 0 is no term."""
+    """Counts of the terms of documents. Terms are numbered from 1 in the order of their first occurrence."""
 
     def __init__(
         self, tokenizer: Tokenizer, fields: Sequence[str] | None, keep: Sequence[str]
@@ -38,7 +38,7 @@ class TermCounter:
     def add(self, document: Document) -> None:
         """Count the terms of one more document."""
         if document.id in self.docids:
-            raise DataError(f"expected each document once, got {document.id!r} twice")
+            raise DataError(f"document {document.id!r} occurs twice; expected each document once")
         texts = self._text_fields(document)
         for name in texts:
             if name not in self._tokens and self.fields is None:
@@ -53,14 +53,15 @@ class TermCounter:
         self.docids[document.id] = None
 
     def check(self) -> None:
-        """Raise if the documents make no index."""
+        """Raise if the documents cannot be indexed."""
         if not self.docids:
-            raise EmptyDataError("expected at least one document, got none")
+            raise EmptyDataError("there are no documents; expected at least one")
         if not self._tokens:
-            raise DataError("expected documents with fields of text, got none with any")
+            raise DataError("no document has a field of text; expected at least one")
         if WHOLE_DOCUMENT in self._tokens:
             raise DataError(
-                f"expected another name for field {WHOLE_DOCUMENT!r}, which means all fields together"
+                f"the field name {WHOLE_DOCUMENT!r} is reserved for all fields together; "
+                "rename the field"
             )
         for name in (*self._tokens, *self._stored_texts):
             if name not in self._field_names:
@@ -86,7 +87,7 @@ class TermCounter:
         return {name: Strings.of(column) for name, column in self._stored_texts.items()}
 
     def _text_fields(self, document: Document) -> dict[str, str]:
-        """Return the fields with text; remembers the others for an error in `check`."""
+        """Return the fields with text; remember the others for an error in `check`."""
         texts = {}
         for name, value in document.fields.items():
             self._field_names[name] = None

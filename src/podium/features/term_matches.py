@@ -1,9 +1,9 @@
 """Term matches: how often the words of queries occur in one field of documents.
 
-In all formulas t runs over the distinct words of the query, qtf(t) is how often t occurs in the query and
-tf(t) how often in the document. |d| is the length of the document, N the number of documents, df(t) the
-number of documents with t, cf(t) the occurrences of t in all documents, |C| the sum of all lengths. Every
-count is of one field.
+In all formulas t runs over the distinct words of the query, qtf(t) is how often t occurs in the
+query and tf(t) how often in the document. |d| is the length of the document, N the number of
+documents, df(t) the number of documents with t, cf(t) the occurrences of t in all documents, |C|
+the sum of all lengths. All counts are those of one field.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class FormulaParameters:
     Parameters
     ----------
     k1, b
-        BM25: how soon more occurrences stop to count; how much lengths are normalised, 0 to 1.
+        BM25: how soon further occurrences stop counting; how strongly lengths are normalised, from
+        0 to 1.
     mu, jm, delta
         Smoothing: mu of Dirichlet (LMIR.DIR), lambda of Jelinek-Mercer (LMIR.JM), delta of
         absolute discounting (LMIR.ABS). The defaults are Zhai and Lafferty's for short queries.
@@ -60,11 +61,11 @@ class TermMatches:
     postings
         Counts of the field.
     groups
-        Which pairs belong to which row; a row is a query with a document.
+        The pairs of each row; a row is a query with a document.
     documents
         The document of each row.
     terms, qtf
-        The term of each pair (0: a word that no document has), and how often the query has it.
+        The term of each pair (0 for a word that no document has), and its frequency in the query.
     """
 
     postings: Postings
@@ -95,7 +96,7 @@ class TermMatches:
         return self.postings.length[self.documents].astype(np.float64)
 
     def sum(self, values: Floats) -> Floats:
-        """The sum over the pairs of each row."""
+        """Return the sum over the pairs of each row."""
         return self.groups.reduce(np.add, values)
 
     def log_likelihood(self, p: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""TF-IDF and its parts: term frequencies, inverse document frequencies, lengths, covered words.
+"""TF-IDF and its parts: term frequencies, inverse document frequencies, lengths, matching words.
 
 ``term_matches.py`` explains the symbols.
 """
@@ -12,7 +12,7 @@ from podium.typing import Floats
 
 
 def covered(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Distinct words of the query that the document has: |q & d|."""
+    """The number of distinct query words that the document has: |q & d|."""
     return m.sum((m.tf > 0).astype(np.float64))
 
 
@@ -22,7 +22,7 @@ def covered_ratio(m: TermMatches, parameters: FormulaParameters) -> Floats:
 
 
 def length(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Words of the document: |d|."""
+    """The number of words of the document: |d|."""
     return m.length
 
 
@@ -37,12 +37,12 @@ def tf_sum(m: TermMatches, _: FormulaParameters) -> Floats:
 
 
 def tf_min(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Least tf."""
+    """Minimum of tf."""
     return m.groups.reduce(np.minimum, m.tf)
 
 
 def tf_max(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Greatest tf."""
+    """Maximum of tf."""
     return m.groups.reduce(np.maximum, m.tf)
 
 
@@ -57,12 +57,12 @@ def tfidf_sum(m: TermMatches, _: FormulaParameters) -> Floats:
 
 
 def tfidf_min(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Least tf ln(N / df)."""
+    """Minimum of tf ln(N / df)."""
     return m.groups.reduce(np.minimum, m.tf * m.idf)
 
 
 def tfidf_max(m: TermMatches, _: FormulaParameters) -> Floats:
-    """Greatest tf ln(N / df)."""
+    """Maximum of tf ln(N / df)."""
     return m.groups.reduce(np.maximum, m.tf * m.idf)
 
 

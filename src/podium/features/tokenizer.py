@@ -1,4 +1,4 @@
-"""Tokenizer: text to terms, which are lowercase words, optionally without stop words and endings."""
+"""Tokenizer: turns text into terms: lower-case words, optionally without stop words and endings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ STOP_WORDS: dict[str, frozenset[str]] = {
     "none": frozenset(),
     "english": frozenset(_ENGLISH.split()),
 }
-"""Words that say little about a text, by language: articles, pronouns, prepositions, auxiliaries."""
+"""Stop words by language: articles, pronouns, prepositions, auxiliaries."""
 
 _WORD = re.compile(r"\w+")
 _IDENTIFIER = re.compile(r"\w+(?:\.\w+)*")
-# Underscores, dots, and places before a capital that begins a word: fooBar's o|B, HTTPServer's P|S.
+# Places to split: underscores, dots, and before a capital that begins a word (foo|Bar,
+# HTTP|Server).
 _WORD_BOUNDARY = re.compile(r"[_.]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 IDENTIFIER_MODES = ("keep", "split", "both")
@@ -36,7 +37,7 @@ IDENTIFIER_MODES = ("keep", "split", "both")
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The way from text to terms, the same for documents and queries.
+    """Turns text into terms, in the same way for documents and queries.
 
     Words are runs of letters, digits and underscores, normalised (NFKC) and in lower case.
 
@@ -45,10 +46,10 @@ class Tokenizer:
     stop_words
         ``none``, or ``english``: words to leave out.
     stemmer
-        ``none``, ``s`` (plurals only), ``porter``, or a language that Snowball knows, such as ``german``.
+        ``none``, ``s`` (plurals only), ``porter``, or a language of Snowball, such as ``german``.
     identifiers
-        ``keep``: a word stays a word. ``split``: ``snake_case`` and ``CamelCase`` are their parts.
-        ``both``: the parts, and the whole name with its dots.
+        ``keep``: a word stays whole. ``split``: ``snake_case`` and ``CamelCase`` become their
+        parts. ``both``: the parts, and the whole name with its dots.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Tokenizer:
         return [term for word in self.words(text) if (term := self.term(word))]
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text in lower case, stop words and endings included."""
+        """Return the words of a text in lower case, including stop words and endings."""
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text)
         if self.identifiers == "keep":

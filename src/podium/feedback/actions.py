@@ -1,4 +1,4 @@
-"""Actions: the names that logs have for clicks, bookmarks, views and other kinds of events."""
+"""Actions: the names of clicks, bookmarks, views and other kinds of events in logs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from podium.errors import UnknownNameError
 KINDS = (
     "impression", "hit", "click", "bookmark", "download", "share", "back", "view", "exit", "search",
 )  # fmt: skip
-"""The kinds of events. ``hit`` is a document that a query record lists; ``search`` says nothing of a
-document and is ignored. At equal times, click and view come before exit, unless the document is open
-already: then it is closed and opened again."""
+"""The kinds of events. ``hit`` is a document that a query record lists; ``search`` is not about a
+document and is ignored. At equal times, click and view come before exit, unless the document is
+already open: then it is closed and opened again."""
 
 KIND_CODES = MappingProxyType({kind: code for code, kind in enumerate(KINDS)})
 
@@ -41,12 +41,12 @@ ACTIONS = {
     "on_search": "search",
     "view_search_results": "search",
 }
-"""Action names -> kinds. UBI allows any name: pass your own table, such as
-``{**ACTIONS, "add_to_cart": "bookmark"}``. Events with other names are counted and left out."""
+"""Action names -> kinds. UBI allows any name: pass your own table, such as ``{**ACTIONS,
+"add_to_cart": "bookmark"}``. Events with other names are counted but not used."""
 
 
 def kind_codes(actions: Mapping[str, str]) -> dict[str, int]:
-    """Return a table of actions with kinds as numbers; an unknown kind is an error.
+    """Return a table of actions with kinds as numbers; raise for an unknown kind.
 
     Examples
     --------

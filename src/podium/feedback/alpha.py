@@ -1,4 +1,4 @@
-"""Alpha, the value of a list to its user: phi maps the eight factors to a number in [0, 1]."""
+"""Alpha, the value of a list for its user: phi maps the eight factors to a number in [0, 1]."""
 
 from __future__ import annotations
 
@@ -13,29 +13,27 @@ from podium.feedback.factors import FACTORS, N_POSITIVE
 from podium.typing import Floats
 
 PhiFunction = Callable[[Floats], ArrayLike]
-"""Factors (n, 8), NaN in the columns that a log never carries -> n numbers in [0, 1]."""
+"""A function: factors (n, 8), with NaN in columns that the log lacks -> n numbers in [0, 1]."""
 
 
 @dataclass(frozen=True)
 class Phi:
     """The default phi: positive against negative factors, each saturated and weighted.
 
-    s_j = 1 - exp(-mu_j / scale_j)
-    P = sum_j w_j s_j / sum_j w_j over the positive factors that the log carries, N likewise over the
-    negative ones
-    phi(mu) = (1 + P - N) / 2
+    s_j = 1 - exp(-mu_j / scale_j) P = sum_j w_j s_j / sum_j w_j over the positive factors of the
+    log, N in the same way over the negative ones phi(mu) = (1 + P - N) / 2
 
-    So alpha is 1/2 if nobody reacted (or no factor is carried), near 1 if all positive factors are large,
-    near 0 if all negative ones are. A factor that a log never carries is not 0: it is left out of the
-    mean. (CFBRS, Definition 4, leaves phi open: "a heuristically defined function".)
+    So alpha is 1/2 if nobody reacted (or the log has no factor), near 1 if all positive factors are
+    large, and near 0 if all negative ones are. A factor that a log lacks is not 0: it is left out
+    of the mean. (CFBRS, Definition 4, does not define phi: "a heuristically defined function".)
 
     Parameters
     ----------
     weights
-        w_1..w_8, 0 or more, one of them above 0.
+        w_1..w_8, 0 or more, at least one of them above 0.
     scales
-        A large value of each factor: s_j = 0.63 there. By default one event per list of ten documents, ten
-        seconds per document, and all documents ignored.
+        A large value of each factor, at which s_j = 0.63. The defaults: one event per list of ten
+        documents, ten seconds per document, and all documents ignored.
 
     Examples
     --------
@@ -43,7 +41,7 @@ class Phi:
     >>> mu = np.array([[0.2, 0, 12, 0, 0, 0.1, 0, 0]])     # 2 clicks on 10 documents, 2 minutes, ...
     >>> Phi()(mu).round(4).tolist()
     [0.6405]
-    >>> mu[:, [1, 3, 4, 6]] = np.nan                       # a log that carries none of these
+    >>> mu[:, [1, 3, 4, 6]] = np.nan                       # a log with none of these
     >>> Phi()(mu).round(4).tolist()
     [0.8671]
     """
@@ -66,7 +64,7 @@ class Phi:
                 )
             object.__setattr__(self, name, values)
         if not any(self.weights):
-            raise UsageError("expected a weight of phi above 0, got 0 for all 8 factors")
+            raise UsageError("all 8 weights of phi are 0; expected at least one above 0")
 
     def __call__(self, mu: Floats) -> Floats:
         """Return alpha of each row of factors."""
@@ -83,22 +81,24 @@ def _mean(s: Floats, w: Floats) -> Floats:
 
 
 def apply_phi(phi: PhiFunction, mu: Floats) -> Floats:
-    """Return phi of these factors; a wrong result is an error that says what is wrong."""
+    """Return phi of these factors; raise if the result is invalid."""
     if not callable(phi):
         raise UsageError(f"expected phi as a function of the factors, got {phi!r}")
     values = phi(mu.copy())
     try:
         alpha = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError):
-        raise UsageError(f"expected phi to give numbers, got {values!r:.60}") from None
+        raise UsageError(f"expected phi to return numbers, got {values!r:.60}") from None
     if alpha.shape != (len(mu),):
         raise UsageError(
-            f"expected phi to give {len(mu)} numbers, one for each row of factors, got an array of "
-            f"shape {alpha.shape}"
+            f"expected phi to return {len(mu)} numbers, one per row of factors, got an array "
+            f"of shape {alpha.shape}"
         )
     wrong = ~((alpha >= 0) & (alpha <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
         factors = ", ".join(f"{n}={v:.4g}" for n, v in zip(FACTORS, mu[row], strict=True))
-        raise UsageError(f"expected phi in [0, 1], got {alpha[row]} for {factors}")
+        raise UsageError(
+            f"expected phi to return numbers in [0, 1], got {alpha[row]} for {factors}"
+        )
     return alpha

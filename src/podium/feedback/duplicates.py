@@ -1,4 +1,4 @@
-"""Duplicates: the key by which a record that comes twice is found."""
+"""Duplicates: the key that identifies a repeated record."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def duplicate_key(
         return hash(("event" if name else "query", str(record_id)))
     if time != time:
         return None
-    # NaN is not equal to itself, so None stands for it.
+    # NaN is not equal to itself, so None replaces it.
     place, stay = None if ordinal != ordinal else ordinal, None if dwell != dwell else dwell
     return hash((query_id, name, document, place, time, stay, str(session), str(client)))
 
 
 def first_id(*ids: object) -> object:
-    """Return the first valid id; the last resort is an index's own id, which differs for duplicates."""
+    """Return the first valid id. The last resort is the id of the index, which differs for duplicates."""
     for record_id in ids:
         if (type(record_id) is str and record_id) or type(record_id) is int:
             return record_id

@@ -10,14 +10,14 @@ from podium.feedback.actions import KIND_CODES
 from podium.typing import Bools, Floats, Ints
 
 CLOSED_WITHIN_SECONDS = 5.0
-"""A document that is closed within so many seconds counts as closed at once (mu_8)."""
+"""A document that is closed within this many seconds counts as closed at once (mu_8)."""
 LONGEST_DWELL_SECONDS = 1e12
-"""The longest dwell time in seconds; longer ones are errors, and their sums could be infinite."""
+"""The longest dwell time in seconds; longer times are errors, and their sums could be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
-    """Events on documents as columns: list, document (-1: none), kind, position, time, dwell time."""
+    """Events on documents as columns: list, document (-1 for none), kind, position, time, dwell time."""
 
     list_code: Ints
     doc: Ints
@@ -35,11 +35,11 @@ class EventColumns:
 
 
 def dwell_times(e: EventColumns, row: Ints) -> tuple[Floats, int, int]:
-    """Return the dwell time of each event in seconds, and the counts of exits before and without a view.
+    """Return the dwell time of each event in seconds, and the number of exits before and without a view.
 
-    The dwell time of a document counts at one event: at its exit, or at a view that no exit follows;
-    all other events have NaN. An exit may state its dwell time. Otherwise it is the time since the last
-    click or view after the previous exit; without times, the dwell time that this view states.
+    The dwell time of a document belongs to one event: its exit, or a view without a later exit. All
+    other events have NaN. An exit may state its dwell time. Otherwise it is the time since the last
+    click or view after the previous exit, or without times, the dwell time that this view states.
     """
     dwell = np.full(len(row), np.nan)
     r = np.flatnonzero(
@@ -55,7 +55,9 @@ def dwell_times(e: EventColumns, row: Ints) -> tuple[Floats, int, int]:
     precedes_exit = np.concatenate([same & leaves[1:], [False]])
     elapsed = np.diff(e.time[r], prepend=np.nan)
     elapsed = np.where(np.abs(elapsed) <= LONGEST_DWELL_SECONDS, elapsed, np.nan)
-    since: Floats = np.round(elapsed, 6).astype(np.float64)  # clocks know microseconds
+    since: Floats = np.round(elapsed, 6).astype(
+        np.float64
+    )  # clocks have a resolution of microseconds
     stated = e.dwell[r]
     view_dwell = np.concatenate([[np.nan], stated[:-1]])
     paired = np.where(follows_opening, np.where(np.isnan(since), view_dwell, since), np.nan)
@@ -69,13 +71,14 @@ def dwell_times(e: EventColumns, row: Ints) -> tuple[Floats, int, int]:
 
 
 def _event_order(leaves: Bools, row: Ints, time: Floats) -> Ints:
-    """Return the order of clicks, views and exits by time; at one time, exits first if a document is open."""
+    """Return clicks, views and exits by time; at equal times, exits come first if a document is open."""
     starts = np.ones(len(row), dtype=bool)
     starts[1:] = (row[1:] != row[:-1]) | (time[1:] != time[:-1])
     moment, first = np.cumsum(starts) - 1, np.flatnonzero(starts)
     opens = np.logical_or.reduceat(~leaves, first)
     has_both = opens & np.logical_or.reduceat(leaves, first)
-    # A moment with both leaves a document open or closed as before: the last moment with one kind decides.
+    # A moment with both kinds does not change whether a document is open; the last moment with only
+    # one kind decides.
     last = np.maximum.accumulate(np.where(has_both, -1, np.arange(len(first))))
     last = np.concatenate([[-1], last[:-1]])
     was_open = (last >= 0) & (row[first][last] == row[first]) & opens[last]

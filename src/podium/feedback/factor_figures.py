@@ -14,7 +14,7 @@ from podium.typing import Floats
 
 
 def draw_factor(ax: Any, factor: str, means: Mapping[str, Floats]) -> None:
-    """Draw the mean of a factor as a bar for each class; NaN says that the log never carries it.
+    """Draw the mean of a factor as one bar per class; NaN means that the log lacks it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def draw_factor(ax: Any, factor: str, means: Mapping[str, Floats]) -> None:
 
 
 def draw_alphas(ax: Any, alphas: Mapping[str, Floats]) -> None:
-    """Draw the distribution of alpha over lists as a line for each class."""
+    """Draw the distribution of alpha over lists as one line per class."""
     bins = np.linspace(0, 1, 41)
     for (name, values), colour in zip(alphas.items(), _colours(len(alphas)), strict=True):
         share = np.histogram(values, bins)[0] / len(values)

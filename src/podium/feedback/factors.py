@@ -1,4 +1,4 @@
-"""The eight factors mu_1..mu_8 of CFBRS (Definition 4): what users did with a list and its documents."""
+"""The eight factors mu_1..mu_8 of CFBRS (Definition 4): users' reactions to a list and its documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N_POSITIVE = 5
 
 
 def carried_factors(list_sums: ListSums) -> Bools:
-    """Return which factors a log carries: those of which it has at least one event."""
+    """Return which factors a log carries: the factors with at least one event."""
     clicked = list_sums["clicks"] > 0
     opened = bool(list_sums["openings"].any())
     special = {
@@ -33,7 +33,7 @@ def carried_factors(list_sums: ListSums) -> Bools:
 
 
 def document_reactions(list_sums: ListSums, carried: Bools) -> Floats:
-    """Return what happened to each document: (documents, 8), NaN in columns that are never carried."""
+    """Return the reactions to each document: (documents, 8), NaN in columns that the log lacks."""
     columns = [
         list_sums.ignored if factor == "ignored" else list_sums[factor] for factor in FACTORS
     ]
@@ -43,5 +43,5 @@ def document_reactions(list_sums: ListSums, carried: Bools) -> Floats:
 def list_factors(list_sums: ListSums, reactions: Floats) -> Floats:
     """Return mu_1..mu_8 of each list: the mean reaction over its documents."""
     mu = list_sums.groups.reduce(np.add, reactions)
-    mu[:, FACTORS.index("back")] += list_sums.returns  # returns that name no document
+    mu[:, FACTORS.index("back")] += list_sums.returns  # returns without a document
     return np.asarray(mu / list_sums.groups.sizes[:, None])

@@ -25,14 +25,14 @@ from podium.html_tables import html_table
 from podium.typing import Floats
 
 MAX_DRAWN_CLASSES = 12
-"""The most classes in a picture: those with most lists."""
+"""The maximum number of classes in a picture: those with the most lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackSummary:
-    """Means over lists, one row per query or per user class; None is the population.
+    """Means over lists, one row per query or per user class; None means all users.
 
-    Factors that the log never carries are NaN.
+    Factors that the log lacks are NaN.
     """
 
     kind: str
@@ -45,14 +45,15 @@ class FeedbackSummary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Feedback:
-    """What users did with ranked lists: eight factors and alpha in [0, 1] for each list.
+    """The reactions of users to ranked lists: eight factors, and alpha in [0, 1], for each list.
 
-    mu_j of a list is the mean of the ``reactions`` over its documents: clicks, bookmarks, dwell time in
-    seconds, downloads, shares, ignored (shown above a clicked document and not used), returns by the
-    back button, closings within `closed_within` seconds. alpha = phi(mu).
-    Columns of factors that a log never carries are NaN. (CFBRS, Definition 4.)
+    mu_j of a list is the mean of the ``reactions`` over its documents: clicks, bookmarks, dwell
+    time in seconds, downloads, shares, ignored (shown above a clicked document and not used),
+    returns by the back button, closings within `closed_within` seconds. alpha = phi(mu). Columns of
+    factors that a log lacks are NaN. (CFBRS, Definition 4.)
 
-    Lists are in order of their query ids, documents in order of their positions. ``read_ubi`` makes it.
+    Lists are in the order of their query ids, documents in the order of their positions.
+    ``read_ubi`` returns a Feedback.
 
     Parameters
     ----------
@@ -61,11 +62,11 @@ class Feedback:
     carried
         Which of the eight factors the log carries.
     counts
-        Counts of what was read, and of what was wrong.
+        Counts of records and of problems.
     phi
         The function from factors to alpha.
     closed_within
-        Seconds within which a document that is closed counts as closed at once.
+        A document that is closed within this many seconds counts as closed at once.
     """
 
     list_sums: ListSums
@@ -75,7 +76,7 @@ class Feedback:
     closed_within: float
 
     def __post_init__(self) -> None:
-        _ = self.alphas  # a wrong phi is an error at once
+        _ = self.alphas  # raise at once for a wrong phi
 
     @classmethod
     def of_parts(
@@ -84,12 +85,12 @@ class Feedback:
     ) -> Feedback:  # fmt: skip
         """Combine parts of a log; lists without documents are left out."""
         if not parts:
-            raise EmptyDataError("expected events of lists, got none with a query id", path=source)
+            raise EmptyDataError("no event has a query id; expected events of lists", path=source)
         combined = combine(parts)
         list_sums = combined.presented()
         if len(list_sums.groups) == 0:
             raise EmptyDataError(
-                f"expected lists with documents, got {len(combined.groups):,} lists and no document",
+                f"the {len(combined.groups):,} lists have no documents; expected at least one",
                 path=source,
             )
         counts = replace(
@@ -135,7 +136,7 @@ class Feedback:
 
     @property
     def groups(self) -> Groups:
-        """Which documents belong to which list."""
+        """The documents of each list."""
         return self.list_sums.groups
 
     @cached_property
@@ -155,7 +156,7 @@ class Feedback:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The user classes that have lists, by name."""
+        """The names of the user classes that have lists."""
         table, codes = self.list_sums.user_class.table, self.list_sums.user_class.codes
         return tuple(table[c] for c in np.unique(codes[codes >= 0]).tolist())
 
@@ -171,12 +172,12 @@ class Feedback:
 
     @cached_property
     def reactions(self) -> Floats:
-        """The reactions to each document: (documents, 8), NaN in columns that are never carried."""
+        """The reactions to each document: (documents, 8), NaN in columns that the log lacks."""
         return document_reactions(self.list_sums, self.carried)
 
     @cached_property
     def factors(self) -> Floats:
-        """mu_1..mu_8 of each list: (lists, 8), NaN in columns that are never carried."""
+        """mu_1..mu_8 of each list: (lists, 8), NaN in columns that the log lacks."""
         return list_factors(self.list_sums, self.reactions)
 
     @cached_property
@@ -186,17 +187,17 @@ class Feedback:
 
     @cached_property
     def gains(self) -> Floats:
-        """The gain of each document in [0, 1]: how far its reactions raise phi.
+        """The gain of each document in [0, 1]: how much its reactions raise phi.
 
-        (phi(its reactions) - phi(no reactions)) / (1 - phi(no reactions)), at least 0: a document without
-        reactions, or with rather negative ones, gains nothing.
+        (phi(its reactions) - phi(no reactions)) / (1 - phi(no reactions)), at least 0: a document
+        without reactions, or with mostly negative ones, has no gain.
         """
         nothing = float(apply_phi(self.phi, np.where(self.carried, 0.0, np.nan)[None, :])[0])
         lift = apply_phi(self.phi, self.reactions) - nothing
         return np.maximum(lift, 0.0) / (1 - nothing) if nothing < 1 else np.zeros_like(lift)
 
     def of_class(self, user_class: str | None) -> Feedback:
-        """Return the lists of one user class; None for the whole population."""
+        """Return the lists of one user class; None means all users."""
         if user_class is None:
             return self
         table = self.list_sums.user_class.table
@@ -204,8 +205,8 @@ class Feedback:
         lists = np.flatnonzero(self.list_sums.user_class.codes == code)
         if len(lists) == 0:
             raise DataError(
-                f"expected a user class with feedback ({', '.join(self.classes) or 'there is none'}), "
-                f"got {user_class!r}"
+                f"the user class {user_class!r} has no feedback; expected one of: "
+                f"{', '.join(self.classes) or 'none'}"
             )
         return replace(self, list_sums=self.list_sums.take(lists))
 
@@ -255,20 +256,20 @@ class Feedback:
 
     @cached_property
     def _largest_classes(self) -> dict[str, Feedback]:
-        """All feedback, and that of the classes with most lists, by name."""
+        """Return all feedback, and that of the classes with the most lists, by name."""
         largest = sorted(self.by_class().items(), key=lambda item: -len(item[1]))
         return {"all": self} | dict(sorted(largest[:MAX_DRAWN_CLASSES]))
 
     def merge(self, other: Feedback) -> Feedback:
-        """Return this feedback and another together: lists that are in both add up.
+        """Combine this feedback with another; lists that are in both are added up.
 
-        A factor that one of the two logs carries counts in both.
+        A factor that only one of the two logs carries counts in both.
         """
         for name in ("phi", "closed_within"):
             if getattr(self, name) != getattr(other, name):
                 raise UsageError(
-                    f"expected feedback made with the same {name}, "
-                    f"got {getattr(self, name)} and {getattr(other, name)}"
+                    f"the two feedbacks have different {name}: {getattr(self, name)} and "
+                    f"{getattr(other, name)}; expected the same"
                 )
         list_sums = combine([self.list_sums, other.list_sums]).presented()
         carried = self.carried | other.carried | carried_factors(list_sums)
@@ -277,9 +278,9 @@ class Feedback:
         )
 
     def alpha(self, sizes: Sequence[int] | ArrayLike) -> float:
-        """Return the feedback on a composition: the mean alpha of all lists, for any blocks.
+        """Return the feedback on a composition: the mean alpha of all lists, whatever the blocks.
 
-        A log does not say which composition made a list.
+        A log does not record which composition made a list.
         """
         check_sizes(sizes)
         return float(self.alphas.mean())
@@ -288,7 +289,7 @@ class Feedback:
         self, data: RankingData, user_class: str | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> Floats:  # fmt: skip
-        """Return a label for each row of data: the mean gain of its document over the lists that showed it.
+        """Return one label per row of data: the mean gain of its document over the lists that showed it.
 
         The label is NaN if no list of the query showed the document. A list belongs to the query with the
         list's text; otherwise to the query whose qid is the list's text or query id.
@@ -298,7 +299,7 @@ class Feedback:
         user_class
             Only lists of this class; None for all lists.
         queries
-            Text (or query id) of lists -> qid of the data, if they differ.
+            The text (or query id) of lists -> the qid of the data, if they differ.
         """
         own = self.of_class(user_class)
         row_codes = own.groups.spread(own.query_numbers(data, queries))
@@ -350,7 +351,7 @@ def _query_numbers(data: RankingData, queries: Mapping[str, str] | None) -> dict
     if queries is not None:
         missing = [qid for qid in queries.values() if str(qid) not in by_qid]
         if missing:
-            raise DataError(f"expected qids of the data, got {missing[0]!r}")
+            raise DataError(f"the data has no query {missing[0]!r}; expected qids of the data")
         return {name: by_qid[str(qid)] for name, qid in queries.items()}
     texts = {} if data.query_text is None else {t: q for q, t in enumerate(data.query_text) if t}
     return by_qid | texts

@@ -1,4 +1,4 @@
-"""Feedback files: save sums as arrays, so that a new log can be merged without reading the old one."""
+"""Feedback files: sums as arrays, so that a new log can be merged without reading the old one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ from podium.typing import Path_
 
 FORMAT = "podium-feedback-1"
 MAX_UNPACKED_BYTES = 4 << 30
-"""The most bytes after decompression: a small hostile file may claim to hold terabytes."""
+"""The maximum number of bytes after decompression: a small hostile file may claim terabytes."""
 
 
 def save_feedback(feedback: Feedback, path: Path_) -> None:
-    """Write feedback as a NumPy archive (.npz) of arrays; a custom phi is not written."""
+    """Write feedback as a NumPy archive (.npz); a custom phi is not written."""
     sums = feedback.list_sums
     if not _are_counts(sums.sums):
-        raise DataError("expected finite sums of feedback to save, got infinite ones")
+        raise DataError(
+            "a sum of the feedback is infinite, so it cannot be saved; expected finite sums"
+        )
     phi = asdict(feedback.phi) if isinstance(feedback.phi, Phi) else None
     about = {
         "format": FORMAT, "sums": SUMS, "places": PLACES, "phi": phi,
@@ -57,7 +59,7 @@ def save_feedback(feedback: Feedback, path: Path_) -> None:
 
 
 def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
-    """Read what ``save_feedback`` wrote; `phi` replaces the saved one.
+    """Read the file of ``save_feedback``; `phi` replaces the saved one.
 
     A custom phi is not saved and must be passed again.
     """
@@ -83,11 +85,14 @@ def load_feedback(path: Path_, phi: PhiFunction | None = None) -> Feedback:
         SyntaxError, TokenError,  # NumPy reads headers as Python
     ) as error:  # fmt: skip
         raise CorruptFileError(
-            f"expected saved feedback, got something else ({error})", path=name
+            f"this is not saved feedback, or it is damaged ({error})", path=name
         ) from None
     chosen = saved if phi is None else phi
     if chosen is None:
-        raise UsageError(f"expected phi=, since {name} was made with a custom function")
+        raise UsageError(
+            f"{name} was saved with a custom phi, which the file does not have; "
+            "pass it again as phi="
+        )
     return Feedback(list_sums, carried, counts, chosen, closed_within)
 
 
@@ -96,8 +101,7 @@ def _read_columns(path: str) -> dict[str, NDArray[Any]]:
     with open_regular(path) as file:
         if not zipfile.is_zipfile(file):
             raise CorruptFileError(
-                "expected saved feedback, a NumPy archive (.npz), got no archive or one that is cut "
-                "short",
+                "this is not saved feedback (a NumPy archive, .npz), or it is truncated",
                 path=path,
             )
         file.seek(0)
@@ -126,7 +130,7 @@ def _read_list_sums(columns: Mapping[str, NDArray[Any]]) -> ListSums:
     returns = _check_shape(columns["returns"], (n,), "f")
     places = _check_shape(columns["places"], (rows, len(PLACES)), "f")
     if not (_are_counts(sums) and _are_counts(returns)) or np.isnan(places).any():
-        raise ValueError("sums or places that are none")
+        raise ValueError("invalid sums or places")
     query_ids, docs = _read_strings(columns, "query_ids", n), _read_codes(columns, "docs", rows)
     if len(set(query_ids)) < n:
         raise ValueError("query ids that occur twice")

@@ -15,7 +15,7 @@ def plot_feedback(feedback: Feedback) -> Any:
     `Feedback.plot` draws one of the panels.
     """
     library = require("matplotlib.figure", "report", "drawing a figure")
-    # Without pyplot there is no global state and no window, and any thread may draw.
+    # Without pyplot there is no global state and no window, so any thread may draw.
     figure = library.Figure(figsize=(11, 6.5), layout="constrained")
     figure.set_facecolor("white")
     panels = figure.subplot_mosaic([list(FACTORS[:4]), list(FACTORS[4:]), ["alpha"] * 4])

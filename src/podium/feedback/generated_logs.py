@@ -19,7 +19,7 @@ from podium.feedback.factors import FACTORS
 from podium.typing import Floats, Path_
 
 START_MS = 1_740_000_000_000
-"""Milliseconds since 1970 at which generated logs begin."""
+"""The start of generated logs, in milliseconds since 1970."""
 
 CLICK_CHANCES = (0.05, 0.4, 0.8)
 """The probability of a click on a document with label 0, 1, 2."""
@@ -30,10 +30,10 @@ _CHANCES_AFTER_CLICK = {"bookmark": 0.15, "download": 0.1, "share": 0.1}
 
 @dataclass(frozen=True, eq=False)
 class GeneratedLog:
-    """Records of a log in the order of their times, and the true factors.
+    """The records of a log in the order of their times, and the true factors.
 
-    `reactions` holds the reactions to each document, in the order of ``FACTORS``, and `factors` their means
-    by list. Both come from the random draws, not from reading the log.
+    `reactions` has the reactions to each document, in the order of ``FACTORS``, and `factors` has
+    their means by list. Both come from the random draws, not from reading the log.
     """
 
     records: tuple[dict[str, Any], ...]
@@ -58,7 +58,7 @@ class GeneratedLog:
             yield json.dumps(record, ensure_ascii=False)
 
     def write(self, path: Path_, *, bulk: bool = False) -> None:
-        """Write the log to a file, compressed as its ending says."""
+        """Write the log to a file, compressed according to its ending."""
         with atomic_writer(path) as write:
             for line in self.lines(bulk=bulk):
                 write(line.encode("utf-8", "backslashreplace") + b"\n")
@@ -77,10 +77,11 @@ def make_log(
 ) -> GeneratedLog:
     """Generate a log of users who see lists in random order and click relevant documents.
 
-    Each list is a random query of `data` with `depth` of its documents. The label of a document decides the
-    probability of a click. A click opens the page (view); the user leaves it (page_exit) after a dwell time
-    that is long for relevant documents and mostly short for others. A return to the list, a bookmark, a
-    download or a share may follow. The text of a list is the query's text, or its qid.
+    Each list is a random query of `data` with `depth` of its documents. The label of a document
+    determines the probability of a click. A click opens the page (view); the user leaves it
+    (page_exit) after a dwell time that is long for relevant documents and mostly short for others.
+    A return to the list, a bookmark, a download or a share may follow. The text of a list is the
+    query's text, or its qid.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def make_log(
     user_class
         The value of ``query_attributes.user_class``.
     clicks
-        The probability of a click by label 0, 1, 2, ...; higher labels have the last one.
+        The probability of a click by label 0, 1, 2, ...; higher labels use the last one.
     start
         Milliseconds since 1970 of the first query; lists are a minute apart.
 
@@ -104,9 +105,13 @@ def make_log(
     check_seed(seed)
     chance = np.asarray(clicks, dtype=np.float64)
     if n_lists < 1 or depth < 1:
-        raise UsageError(f"expected lists and documents, got {n_lists} and {depth}")
+        raise UsageError(
+            f"expected 1 list or more of 1 document or more, got {n_lists} and {depth}"
+        )
     if chance.ndim != 1 or len(chance) == 0 or not ((chance >= 0) & (chance <= 1)).all():
-        raise UsageError(f"expected chances of a click in [0, 1] by label, got {clicks}")
+        raise UsageError(
+            f"expected probabilities of a click in [0, 1], one per label, got {clicks}"
+        )
     data = make_synthetic(20, seed=seed) if data is None else data
     docids = data.require_docids("a generated log")
     rng = np.random.default_rng(seed)
@@ -133,7 +138,7 @@ def make_log(
 
 
 class _User:
-    """The user of one list, and the records of what the user does."""
+    """The user of one list, and the records of the user's actions."""
 
     def __init__(
         self, query_id: str, text: str, now: int, closed_within: float, rng: np.random.Generator

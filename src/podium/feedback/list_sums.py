@@ -27,11 +27,12 @@ SUMS = (
     "closed",
     "openings",
 )
-"""Columns that add up; dwell is in seconds, openings counts the dwell times in it."""
+"""The columns of sums; dwell is in seconds, and openings is the number of its dwell times."""
 
 PLACES = ("seen_at", "hit_at", "used_at")
-"""Positions of a document by impressions, by query records and by other events; infinite if there is
-none. The first finite one is the document's position; of several of one kind the best counts."""
+"""The positions of a document by impressions, by query records and by other events; infinite if
+there is none. The first finite one is the document's position; if there are several of one kind,
+the best counts."""
 
 _SUM = {name: j for j, name in enumerate(SUMS)}
 _COUNTED = {"impression": "shown", "click": "clicks", "bookmark": "bookmarks",
@@ -64,7 +65,7 @@ class StringCodes:
 
     @classmethod
     def concatenate(cls, columns: Sequence[StringCodes]) -> StringCodes:
-        """Return columns one after the other, with one table."""
+        """Return columns one after another, with one table."""
         table = tuple(sorted({value for column in columns for value in column.table}))
         number = {value: code for code, value in enumerate(table)}
         maps = [np.array([number[v] for v in c.table] + [-1], dtype=np.int64) for c in columns]
@@ -84,8 +85,8 @@ class StringCodes:
 class ListSums:
     """Lists with their documents, and the sums of the events on them.
 
-    `has_record` tells which lists have a query record. `returns` counts returns to a list that name no
-    document. Rows of `sums` and `places` are documents, grouped by list.
+    `has_record` says which lists have a query record. `returns` counts returns to a list that do
+    not name a document. Rows of `sums` and `places` are documents, grouped by list.
     """
 
     query_ids: Strings
@@ -104,7 +105,7 @@ class ListSums:
 
     @property
     def positions(self) -> Floats:
-        """The position of each document in its list, or NaN; from 0 or from 1, as its events count."""
+        """The position of each document in its list, or NaN; it counts from 0 or from 1, like its events."""
         places = self.places.copy()
         places[self.groups.spread(self._from_zero), 1] -= 1  # query records count from 1
         finite = np.isfinite(places)
@@ -113,7 +114,7 @@ class ListSums:
 
     @property
     def _from_zero(self) -> Bools:
-        """Which lists have events that count from 0: one has position 0, or all are one behind the record."""
+        """Which lists have events that count from 0: one has position 0, or all are one below the record."""
         impression_place, hit, used = self.places.T
         zero = (impression_place == 0) | (used == 0)
         has_both_places = np.isfinite(impression_place) & np.isfinite(hit)
@@ -126,7 +127,7 @@ class ListSums:
 
     @property
     def ignored(self) -> Bools:
-        """Which documents are ignored: above a clicked document, and not used."""
+        """Which documents are ignored: they stand above a clicked document and were not used."""
         positions = self.positions
         clicked = np.where(self["clicks"] > 0, positions, -np.inf)
         lowest = self.groups.reduce(np.fmax, clicked, empty=-np.inf)
@@ -145,7 +146,7 @@ class ListSums:
         )  # fmt: skip
 
     def presented(self) -> ListSums:
-        """Return the lists without documents that had no impression, and without empty lists.
+        """Return the lists with only the documents that had an impression, without empty lists.
 
         Lists without any impressions keep all their documents.
         """
@@ -181,7 +182,7 @@ def add_up(
     returns = np.bincount(events.list_code[on_list], minlength=n_lists).astype(np.float64)
     n_before_query = int((events.time < query_time[events.list_code]).sum())
     e = events.take(~on_list)
-    # Sort by every column, so that the order in the log does not even change the rounding of sums.
+    # Sort by every column, so that the order in the log does not change even the rounding of sums.
     order = np.lexsort((e.ordinal, e.dwell, e.kind, e.time, e.doc, e.list_code))
     e = e.take(order)
     starts = np.ones(len(e.doc), dtype=bool)
@@ -212,7 +213,7 @@ def add_up(
 
 
 def combine(parts: Sequence[ListSums]) -> ListSums:
-    """Combine parts: lists by query id, documents by position; a list in several parts adds up."""
+    """Combine parts: lists by query id, documents by position; the parts of a list are added up."""
     ids = [query_id for part in parts for query_id in part.query_ids]
     lists = StringCodes.of(ids)
     n = len(lists.table)
@@ -253,7 +254,7 @@ def combine(parts: Sequence[ListSums]) -> ListSums:
 def _first_value(
     lists: Ints, column: StringCodes, parts: Sequence[ListSums], n: int
 ) -> StringCodes:
-    """Return one value per list: that of a query record, otherwise the first by name."""
+    """Return one value per list: that of a query record, otherwise the first in alphabetical order."""
     has_record = np.concatenate([p.has_record for p in parts])
     most = len(column.table)
     rank = np.where(column.codes < 0, 2 * most + 1, column.codes + np.where(has_record, 0, most))

@@ -1,4 +1,4 @@
-"""Open lists: the events of lists that may get more events, in a window of bounded size."""
+"""Open lists: lists that may get more events, in a window of bounded size."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from podium.typing import Floats, Ints
 _SEARCH = KIND_CODES["search"]
 
 ListTables = tuple[dict[int, str], dict[int, str]]
-"""Values of lists by their number: those of query records, and those of events."""
+"""Values of lists by their number: from query records, and from events."""
 
 
 class OpenLists:
     """The events of open lists as columns.
 
-    A new list is young. After every `half` events, the old lists are done and the young lists become old.
-    So a list is open for at least `half` events after its first, and at most twice as many events are in
-    memory.
+    A new list is young. After every `half` events, the old lists are done and the young lists
+    become old. So a list stays open for at least `half` events after its first, and at most twice
+    as many events are in memory.
     """
 
     def __init__(self, half: int, closed_within: float, counts: Counter[str]) -> None:
         self.half, self.closed_within, self.counts = half, closed_within, counts
         self.done: list[ListSums] = []
-        # Hashes of 64 bits: within a window, two different events hardly ever have the same.
+        # Hashes have 64 bits, so two different events in a window hardly ever have the same hash.
         self.recent_keys: set[int] = set()
         self.older_keys: set[int] = set()
         self.lists: dict[str, int] = {}
@@ -50,14 +50,14 @@ class OpenLists:
         self.ordinal, self.time, self.dwell = array("d"), array("d"), array("d")
 
     def is_duplicate(self, key: int) -> bool:
-        """Return whether a record with this key came before, in the window; remember the key."""
+        """Return whether the window already has a record with this key; remember the key."""
         if key in self.recent_keys or key in self.older_keys:
             return True
         self.recent_keys.add(key)
         return False
 
     def code(self, query_id: str) -> int:
-        """Return the number of a list; a new list is opened."""
+        """Return the number of a list; open the list if it is new."""
         code = self.lists.get(query_id)
         if code is None:
             code = self.lists[query_id] = len(self.lists)
@@ -124,7 +124,7 @@ class OpenLists:
             self._combine_done()
         still_open = events.take(events.list_code >= self.n_old)
         used = np.unique(still_open.doc[still_open.doc >= 0])
-        number = np.full(len(names) + 1, -1, dtype=np.int64)  # the last one stands for no document
+        number = np.full(len(names) + 1, -1, dtype=np.int64)  # the last one means no document
         number[used] = np.arange(len(used))
         self.lists = {q: c - self.n_old for q, c in self.lists.items() if c >= self.n_old}
         self.query_time, self.has_record = (
@@ -153,7 +153,7 @@ class OpenLists:
         return records, events
 
     def _combine_done(self) -> None:
-        """Combine the parts of lists that are done, before there are too many parts."""
+        """Combine the parts of finished lists before there are too many parts."""
         first, *more = [part.groups.n_rows + len(part.groups) for part in self.done] or [0]
         if sum(more) > first + 2 * self.half:
             combined = combine(self.done)
@@ -162,7 +162,7 @@ class OpenLists:
             self.done = [combined]
 
     def all_sums(self) -> tuple[list[ListSums], Counter[str]]:
-        """Return the sums of all lists, also open ones; and the counts of the open ones."""
+        """Return the sums of all lists, including open ones, and the counts of the open ones."""
         if not self.lists:
             return self.done, Counter()
         list_sums, counts = self._sum_first_lists(len(self.lists), self._events(), list(self.docs))
@@ -199,14 +199,14 @@ class OpenLists:
 
 
 def _documents(names: list[str], codes: Ints) -> StringCodes:
-    """Return codes into the documents that occur, from codes into all documents of the window."""
+    """Convert codes of all documents of the window to codes of the documents that occur."""
     used, inverse = np.unique(codes, return_inverse=True)
     column = StringCodes.of([_readable(names[d]) for d in used.tolist()])
     return StringCodes(column.table, column.codes[inverse.reshape(-1)])
 
 
 def _readable(text: str | None) -> Any:
-    """Return text that UTF-8 can encode: JSON can escape half of a surrogate pair, UTF-8 cannot."""
+    """Return text that UTF-8 can encode: JSON can contain half of a surrogate pair, UTF-8 cannot."""
     if text is None or text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()

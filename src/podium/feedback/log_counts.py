@@ -1,4 +1,4 @@
-"""LogCounts: counts of what is in a log, and of what is wrong with it."""
+"""LogCounts: counts of the records of a log, and of its problems."""
 
 from __future__ import annotations
 
@@ -9,41 +9,42 @@ from types import MappingProxyType
 from typing import Any
 
 MAX_ACTION_NAMES = 1000
-"""The most different action names that are counted; a hostile log may have one per event."""
+"""The maximum number of different action names; a hostile log may have one per event."""
 
 OTHER_ACTIONS = "(others)"
 
 
 @dataclass(frozen=True)
 class LogCounts:
-    """Counts of what was read, and of everything that was wrong.
+    """Counts of records, and of all problems.
 
     Parameters
     ----------
     lines
         Lines that are not blank.
     queries
-        Query records, duplicates included.
+        Query records, including duplicates.
     events
-        Events, duplicates included.
+        Events, including duplicates.
     actions
         Events by the name of their action.
     unknown_actions
-        Events with action names that the table of actions does not have: left out.
+        Events with unknown action names: left out.
     malformed
-        Lines that are no JSON object, or no query, event or bulk action: left out.
+        Lines that are not a JSON object, or not a query, event or bulk action: left out.
     duplicates
-        Queries and events that came before: left out.
+        Repeated queries and events: left out.
     missing_query_id
-        Queries and events that belong to no list: left out.
+        Queries and events without a list: left out.
     missing_action
-        Events without a name of their action: left out.
+        Events without an action name: left out.
     missing_timestamp
         Events and queries without a readable time; they count, but have no dwell time.
     missing_object
         Events on a document that do not name it: left out. (A return to the list needs no document.)
     malformed_hits
-        Query records whose query_response_hit_ids are no list: they count, without these documents.
+        Query records whose query_response_hit_ids are not a list: they count, but without these
+        documents.
     missing_position
         Impressions without an ordinal; their documents never count as ignored.
     before_query
@@ -53,14 +54,15 @@ class LogCounts:
     exit_without_view
         Exits without a view that state no dwell time: left out.
     negative_dwell
-        Dwell times below 0, too long, or no number: left out.
+        Dwell times that are below 0, too long, or not a number: left out.
     class_conflicts
-        Lists with several user classes: the query record decides, then the first by name.
+        Lists with several user classes: the query record decides, otherwise the first in
+        alphabetical order.
     split_lists
-        Cuts in lists whose events lie further apart than the window. The parts add up, but duplicates and
-        dwell times across a cut are lost.
+        Cuts in lists whose events are further apart than the window. The parts are added up, but
+        duplicates and dwell times across a cut are lost.
     lists_without_query
-        Lists with events and no query record. They count.
+        Lists with events but without a query record. They count.
     lists_without_documents
         Lists without any document: left out.
     """
@@ -108,7 +110,7 @@ class LogCounts:
 
     @property
     def problems(self) -> dict[str, int]:
-        """The counts of what was wrong, without zeros.
+        """The counts of problems, without zeros.
 
         Examples
         --------

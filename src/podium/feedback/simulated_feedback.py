@@ -24,7 +24,7 @@ class FeedbackSource(Protocol):
 
 
 def check_sizes(sizes: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
-    """Return the sizes of a composition's blocks as an array; wrong sizes are an error."""
+    """Return the sizes of a composition's blocks as an array; raise for wrong sizes."""
     values = np.asarray(sizes)
     if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "iu" or (values < 1).any():
         raise UsageError(f"expected the sizes of a composition's blocks, 1 or more, got {sizes!r}")
@@ -47,7 +47,7 @@ def split_alpha(alpha: float, sizes: Sequence[int] | ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class UniformFeedback:
-    """The same feedback on every composition: the paper's baseline.
+    """The same feedback for every composition: the paper's baseline.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class UniformFeedback:
 
 @dataclass(frozen=True)
 class SimulatedFeedback:
-    """Simulated feedback as in the paper: users like blocks of a size that many subsets have.
+    """Simulated feedback as in the paper: users prefer block sizes with many subsets.
 
     alpha(n) ~ N(C(d, n) / max_m C(d, m), variance), clipped to [0, 1], for blocks of n of d features:
     highest for the middle size, lowest for the extremes. The feedback on a composition is the mean over
@@ -84,7 +84,7 @@ class SimulatedFeedback:
     variance
         The variance of the normal distributions; 0 gives their means.
     seed
-        Same seed, same feedback; one draw per size.
+        The same seed gives the same feedback; there is one draw per size.
 
     Examples
     --------

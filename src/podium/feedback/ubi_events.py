@@ -1,4 +1,4 @@
-"""UBI events: decoded in one step if a line has the usual types, else from a parsed record."""
+"""UBI events, decoded in one step if a line has the usual types, else from a parsed record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-# The usual types of ids, numbers and times. A line with other types, such as text for a number, goes
-# through Python's own JSON parser; the values are then checked in the same way.
+# The usual types of ids, numbers and times. Python's JSON parser reads lines with other types, such
+# as text for a number; the values are then checked in the same way.
 _Id = str | int | None
 _Number = int | float | None
 
@@ -36,7 +36,7 @@ class UbiAttributes(msgspec.Struct, gc=False):
 
 
 class UbiEvent(msgspec.Struct, gc=False):
-    """One line of ``ubi_events``: the fields that are used; others are ignored."""
+    """One line of ``ubi_events``, with the fields that podium uses."""
 
     action_name: str
     query_id: _Id = None

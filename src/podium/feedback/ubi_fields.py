@@ -9,7 +9,7 @@ from podium.data.number_parsing import decimal_of
 
 
 def identifier_of(value: object) -> str | None:
-    """Return an id as text, or None; engines also write whole numbers."""
+    """Return an id as text, or None; some engines write whole numbers."""
     if type(value) is str:
         return value or None
     return str(value) if type(value) is int and abs(value) < 1 << 128 else None
@@ -21,7 +21,7 @@ def text_of(value: object) -> str | None:
 
 
 def number_of(value: object) -> float:
-    """Return a finite number, also from text, or NaN."""
+    """Return a finite number, which may be written as text, or NaN."""
     if type(value) is str:
         value = decimal_of(value.strip(" \t\r\n"))
     if type(value) is not int and type(value) is not float:
@@ -38,7 +38,7 @@ _from_iso = datetime.fromisoformat
 
 def seconds_of(stamp: object) -> float:
     """Return seconds since 1970, from an ISO 8601 time, milliseconds, or (small numbers) seconds; or NaN."""
-    # More than eight digits are a number: the parser would take the ninth for the "T" of a time.
+    # More than eight digits are a number: the parser would read the ninth as the "T" of a time.
     if type(stamp) is str and not (len(stamp) > 8 and stamp[4:9].isdecimal()):
         try:
             moment = _from_iso(stamp)

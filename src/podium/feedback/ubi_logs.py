@@ -27,43 +27,46 @@ def read_ubi(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> Feedback:
-    """Read UBI logs: the eight factors of every list (one list = one query_id), and alpha.
+    """Read UBI logs; return the eight factors and alpha of every list (one list per query_id).
 
-    Query records and events may be in one file or in several, in any order, plain (one per line), in bulk
-    form (action lines between them) or as search hits (``{"_id": ..., "_source": {...}}``), compressed as
-    their endings say. Times are ISO 8601 (UTC unless they say otherwise) or numbers:
-    milliseconds since 1970, or seconds where that would lie before 1973.
+    Query records and events may be in one file or in several, in any order. They may be plain (one
+    per line), in bulk form (with action lines between them) or search hits (``{"_id": ...,
+    "_source": {...}}``). Files may be compressed, according to their endings. Times are ISO 8601
+    (UTC by default) or numbers: milliseconds since 1970, or seconds if the time in milliseconds
+    would be before 1973.
 
-    An event is a duplicate if its id came before (``event_id`` of its attributes or of the event or,
-    without it, the bulk or hit ``_id``) or, without an id, if all of query, action, document, position,
-    time, session, client and dwell did. Neither the order of events nor duplicates change the result,
-    if the events of a list lie within `window`. A list is open for at least ``window / 2`` events (and
-    hits of query records) after its first event. Later events are added to it, but not compared with
-    earlier ones. The window and the result bound the memory, not the number of events.
+    An event is a duplicate if its id is repeated: ``event_id`` of its attributes or of the event,
+    otherwise the bulk or hit ``_id``. An event without an id is a duplicate if query, action,
+    document, position, time, session, client and dwell are all repeated. The order of events and
+    duplicates do not change the result if the events of a list lie within `window`. A list stays
+    open for at least ``window / 2`` events (and hits of query records) after its first event. Later
+    events are added to it, but not compared with earlier ones. Memory depends on the window and the
+    result, not on the number of events.
 
     Parameters
     ----------
     user_class
         The source of the user class: a path such as ``"query_attributes.user_class"`` or
         ``"event_attributes.segment"``, a table of users (user_id or client_id -> class, see
-        ``read_classes``), or a function of the record. Lists without a class belong to the
-        population only.
+        ``read_classes``), or a function of the record. Lists without a class count only for all
+        users.
     actions
         Names of actions -> kinds; by default ``ACTIONS``.
     phi
         The factors (n, 8) -> alpha in [0, 1]; ``Phi()`` by default.
     closed_within
-        Seconds within which a document that is closed counts as closed at once (mu_8).
+        A document that is closed within this many seconds counts as closed at once (mu_8).
     window
-        The number of events within which duplicates are found and dwell times measured.
+        The number of events within which duplicates are detected and dwell times are measured.
     strict
-        Stop at the first line that is malformed or lacks what UBI requires, instead of counting it.
+        Whether to stop at the first line that is malformed or lacks a required field, instead of
+        counting it.
     progress
         Called with the number of bytes of text read since the last call.
     """
     names = [os.fspath(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not names:
-        raise UsageError("expected at least one file of events, got none")
+        raise UsageError("there is no file of events; expected at least one")
     reader = UbiReader(user_class, actions, closed_within, window, strict)
     for name in names:
         reader.start(name)
@@ -94,7 +97,7 @@ def parse_ubi(
     ...     ' "event_attributes": {"object": {"object_id": "b"}, "position": {"ordinal": 2}}}',
     ... ]
     >>> feedback = parse_ubi(lines)
-    >>> feedback.factors.tolist()                  # clicks 1/2, ignored 1/2; the rest is never carried
+    >>> feedback.factors.tolist()                  # clicks 1/2, ignored 1/2; the log lacks the rest
     [[0.5, nan, nan, nan, nan, 0.5, nan, nan]]
     """
     reader = UbiReader(user_class, actions, closed_within, window, strict)

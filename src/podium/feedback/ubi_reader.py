@@ -1,4 +1,4 @@
-"""UbiReader: lines of UBI logs in, feedback out, one query record or event after the other."""
+"""UbiReader: turns lines of UBI logs into feedback, one query record or event after another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from podium.feedback.ubi_fields import identifier_of, number_of, seconds_of, tex
 from podium.feedback.user_classes import UserClass, class_reader
 
 WINDOW_EVENTS = 500_000
-"""The number of events within which duplicates are found and dwell times measured."""
+"""The number of events within which duplicates are detected and dwell times are measured."""
 
 _HIT, _IMPRESSION, _SEARCH, _BACK = (KIND_CODES[k] for k in ("hit", "impression", "search", "back"))
 _TIMED = (KIND_CODES["view"], KIND_CODES["exit"])
@@ -50,7 +50,7 @@ _scan: Callable[[str | None, int], tuple[Any, int]] = json.JSONDecoder(
 
 
 class UbiReader:
-    """Reads lines of UBI logs and returns Feedback at any time: for logs that are not files.
+    """Reads lines of UBI logs and can return Feedback at any time, for logs that are not files.
 
     Examples
     --------
@@ -101,7 +101,8 @@ class UbiReader:
             self._line += 1
             if line is not None and not isinstance(line, str):
                 raise UsageError(f"expected lines of text, got {line!r:.60}")
-            # Half of the lines of a bulk file are action lines: a regular expression is fastest.
+            # Half of the lines of a bulk file are action lines; a regular expression reads them
+            # fastest.
             if line and line.startswith('{"index"') and (action := _match_action_line(line)):
                 self._n_bulk += 1
                 self._bulk = action.groups()  # type: ignore[assignment]
@@ -133,16 +134,14 @@ class UbiReader:
                 self._malformed("a JSON object", line)
 
     def feedback(self, phi: PhiFunction | None = None) -> Feedback:
-        """Return the feedback so far; reading may go on."""
+        """Return the feedback so far; reading may continue."""
         parts, open_counts = self._lists.all_sums()
         counts = self._counts + open_counts
         queries, events = counts["queries"], sum(self._actions.values())
         source = ", ".join(self._sources)
         if queries + events == 0:
             n_wrong = counts["malformed"] + counts["missing_action"]
-            content = (
-                f"{n_wrong:,} lines of something else ({self._first_error})" if n_wrong else "none"
-            )
+            content = f"{n_wrong:,} other lines ({self._first_error})" if n_wrong else "none"
             raise EmptyDataError(f"expected UBI queries and events, got {content}", path=source)
         log_counts = LogCounts(
             lines=counts["malformed"] + queries + events + counts["missing_action"] + self._n_bulk,

@@ -18,7 +18,7 @@ UserClass = str | Mapping[str, str] | ClassOf
 
 
 def class_reader(user_class: UserClass | None) -> ClassOf | None:
-    """Return a function that reads the class: by a path into the record, a table, or as it is.
+    """Return a function that reads the class: by a path into the record, by a table, or the given function.
 
     Examples
     --------
@@ -87,7 +87,9 @@ def read_classes(path: Path_) -> dict[str, str]:
                 raise MalformedLineError(f"expected user,class, got {row}", path=name, line=line)
             table[row[0].strip()] = row[1].strip()
     except (csv.Error, UnicodeDecodeError) as error:
-        raise MalformedLineError(f"expected CSV text ({error})", path=name) from None
+        raise MalformedLineError(f"this is not CSV text ({error})", path=name) from None
     if not table:
-        raise EmptyDataError("expected user,class lines, got none", path=name)
+        raise EmptyDataError(
+            "the file has no lines; expected lines of the form user,class", path=name
+        )
     return table

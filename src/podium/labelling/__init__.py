@@ -16,24 +16,26 @@ from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.guidelines import Guidelines, read_guidelines
 from podium.labelling.implied_preferences import ImpliedPreferences
 from podium.labelling.judged_truth import JudgedTruth, grade_truth, position_truth, top_k_truth
-from podium.labelling.judging_statistics import (
-    AssessorAgreement,
-    ChiSquare,
-    JudgmentTimes,
-    Opinion,
-    PermutationTest,
-    Statistics,
-    StatisticsTable,
-    ToolComparison,
-    agreement,
-    chi_square,
+from podium.labelling.judging_statistics.agreement import AssessorAgreement, Opinion, agreement
+from podium.labelling.judging_statistics.figure import plot_statistics
+from podium.labelling.judging_statistics.judgment_times import JudgmentTimes
+from podium.labelling.judging_statistics.kappa_alpha import (
     cohen_kappa,
     coincidences,
-    compare_tools,
     krippendorff_alpha,
-    plot_statistics,
+)
+from podium.labelling.judging_statistics.summary import (
+    Statistics,
+    StatisticsTable,
     statistics,
     statistics_of,
+)
+from podium.labelling.judging_statistics.tool_comparison import (
+    ChiSquare,
+    PermutationTest,
+    ToolComparison,
+    chi_square,
+    compare_tools,
 )
 from podium.labelling.judgments import JudgedTopK, Judgment, Question
 from podium.labelling.merging import bradley_terry, merge_grades, merge_top_k, mergers
@@ -42,15 +44,11 @@ from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 from podium.labelling.session import Session, SessionProgress
 from podium.labelling.settlements import Settlement
 from podium.labelling.simulation import Assessor, Simulation, simulate
-from podium.labelling.strategies import (
-    STRATEGIES,
-    Heap,
-    Sort,
-    Strategy,
-    StrategyRun,
-    Tournament,
-    strategy_named,
-)
+from podium.labelling.strategies.heap import Heap
+from podium.labelling.strategies.sort import Sort
+from podium.labelling.strategies.strategy import Strategy
+from podium.labelling.strategies.strategy_run import STRATEGIES, StrategyRun, strategy_named
+from podium.labelling.strategies.tournament import Tournament
 from podium.labelling.tasks import FIVE_GRADES, GradeTask, PreferenceTask, make_tasks
 
 __all__ = [

@@ -9,20 +9,20 @@ from math import isfinite
 from podium.labelling.events import LATEST_TIME_MS
 
 LONGEST_SEGMENT_MS = 30 * 60 * 1000
-"""Milliseconds of a segment. A page ends a segment long before, so a longer one is a jump of the clock."""
+"""The maximum milliseconds of a segment. Pages end segments much earlier: a longer one is a clock jump."""
 
 LONGEST_JUDGMENT_MS = 60 * 60 * 1000
-"""Milliseconds of a judgment: nobody looks at one question for longer than an hour."""
+"""The maximum milliseconds of a judgment: nobody looks at one question for more than an hour."""
 
 MAX_SEGMENTS_PER_JUDGMENT = 1_000
-"""Segments of a judgment that are read; more are ignored."""
+"""The maximum number of segments of a judgment; more are ignored."""
 
 Segment = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class ActiveTime:
-    """Clean segments of active time, and counts of what was wrong with the segments sent.
+    """Clean segments of active time, and counts of flaws in the sent segments.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ActiveTime:
     jumps
         Segments that are too long: the clock was set, or the machine slept.
     overlaps
-        Segments that began before an earlier one had ended; the time counts once.
+        Segments that began before an earlier one ended; the time counts once.
     paused
         Segments that overlap with a pause; the pause is taken out.
     outside
@@ -73,7 +73,7 @@ class ActiveTime:
 
     @property
     def flaws(self) -> int:
-        """How many flaws were cleaned; 0 means that the time can be trusted."""
+        """The number of flaws that were cleaned; 0 means that the time can be trusted."""
         segment_flaws = (self.malformed, self.negative, self.jumps, self.overlaps, self.paused)
         return sum(segment_flaws) + self.outside + self.set_back + self.capped + self.surplus
 
@@ -87,7 +87,7 @@ def active_time(
     most: int = LONGEST_JUDGMENT_MS,
     surplus: int = 0,
 ) -> ActiveTime:
-    """Return the active time in the segments that a client sent; no segment raises.
+    """Return the active time in the segments that a client sent; never raise.
 
     Malformed and negative segments and jumps are dropped. Overlapping segments count once. Pauses and the
     time outside `limits` are taken out. Each flaw is counted.
@@ -103,9 +103,9 @@ def active_time(
     limits
         When the last counted segment ended, and when the judgment was made; None for no limit.
     most
-        The most milliseconds of a judgment.
+        The maximum number of milliseconds of a judgment.
     surplus
-        How many segments were ignored before.
+        The number of segments that were ignored earlier.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _clip(
 
 
 def _cap(segments: list[Segment], most: int) -> tuple[list[Segment], int]:
-    """Return the first segments up to so much time, and 1 if there was more."""
+    """Return the first segments up to the maximum time, and 1 if there was more."""
     counted: list[Segment] = []
     for start, end in segments:
         if end - start > most:

@@ -31,7 +31,7 @@ def crossover_design(
     rounds
         How often the design is repeated, at most half the number of assessors.
     seed
-        Decides the folds.
+        The seed of the folds.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def crossover_design(
         raise UsageError(f"expected 1 round or more, got {rounds}")
     if 2 * rounds > n:
         raise UsageError(
-            f"expected at least {2 * rounds} assessors for {rounds} round{'s'[: rounds - 1]}, got {n}: "
-            "nobody may judge a query with both tools; name more assessors or take fewer rounds"
+            f"expected {2 * rounds} assessors or more for {rounds} round{'s'[: rounds - 1]}, got {n}: "
+            "nobody may judge a query with both tools; name more assessors or use fewer rounds"
         )
     if len(queries) < n:
         raise UsageError(
-            f"expected at least as many queries as assessors ({n}), so that everybody uses both tools, "
-            f"got {len(queries)}"
+            f"expected at least as many queries as assessors ({n}), so that every assessor "
+            f"uses both tools, got {len(queries)}"
         )
     order = _random(seed).permutation(len(queries)).tolist()
     folds = [[queries[j] for j in sorted(order[i::n])] for i in range(n)]
@@ -75,8 +75,8 @@ def overlap_design(
 ) -> list[Assignment]:
     """Return a design with m assessors per query and tool, and equal work for all.
 
-    The numbers of queries per assessor differ by one at most. Pairs of assessors who share queries vary
-    as much as possible. Nobody gets a query twice.
+    The numbers of queries per assessor differ by at most one. Pairs of assessors who share queries
+    vary as much as possible. Nobody gets a query twice.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def overlap_design(
     tools
         ``"preference"``, ``"grade"`` or both.
     seed
-        Breaks ties.
+        The seed that breaks ties.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def overlap_design(
             )
         n_queries.update(chosen)
         shared_queries.update(p for a, b in combinations(chosen, 2) for p in ((a, b), (b, a)))
-        # With two tools, those who used the first one less get it now.
+        # With two tools, the assessors who used the first one less get it now.
         chosen.sort(key=lambda a: tool_counts[a, tools[0]] - tool_counts[a, tools[-1]])
         assignments = [Assignment(a, queries[j], tools[i // m]) for i, a in enumerate(chosen)]
         tool_counts.update((a.assessor, a.tool) for a in assignments)

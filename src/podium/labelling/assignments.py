@@ -28,8 +28,9 @@ def read_assignments(
 ) -> list[Assignment]:
     """Read assignments from CSV (or TSV, JSONL) with columns assessor, query and tool.
 
-    Without a column ``tool`` all are for preferences. Errors name the line: a query or assessor that is
-    not in `queries` or `assessors`, a repeated line, or an assessor who gets a query with both tools.
+    Without a column ``tool``, all assignments are for preferences. Errors name the line: a query or
+    assessor that is not in `queries` or `assessors`, a repeated line, or an assessor who gets a
+    query with both tools.
     """
     name = os.fspath(path)
     plan: list[Assignment] = []
@@ -39,20 +40,20 @@ def read_assignments(
         tool = str(record.get("tool") or "preference").strip()
         problem = ""
         if not assessor or not query:
-            problem = "expected an assessor and a query, got none"
+            problem = "the assessor or the query is missing"
         elif tool not in TOOLS:
             problem = f"expected tool preference or grade, got {tool!r:.60}"
         elif queries is not None and query not in queries:
-            problem = f"expected a query of the pool, got {query!r:.60}"
+            problem = f"the pool has no query {query!r:.60}"
         elif assessors is not None and assessor not in assessors:
-            problem = f"expected a known assessor, got {assessor!r:.60}"
+            problem = f"unknown assessor {assessor!r:.60}"
         else:
             plan.append(Assignment(assessor, query, tool))
             problem = _clash(plan[-1], tool_of)
         if problem:
             raise MalformedLineError(problem, path=name, line=line)
     if not plan:
-        raise EmptyDataError("expected at least one assignment, got none", path=name)
+        raise EmptyDataError("there are no assignments; expected at least one", path=name)
     return plan
 
 
@@ -75,7 +76,7 @@ def check_assignments(plan: Iterable[Assignment]) -> None:
 
 
 def _clash(assignment: Assignment, tool_of: dict[tuple[str, str], str]) -> str:
-    """Add an assignment to `tool_of`; return what is wrong with it, or ""."""
+    """Add an assignment to `tool_of`; return the problem with it, or ""."""
     assessor, query, tool = assignment
     before = tool_of.setdefault((assessor, query), "")
     tool_of[assessor, query] = tool

@@ -1,4 +1,4 @@
-"""Disagreements: pairs and grades on which assessors differ, with who answered what, and when."""
+"""Disagreements: pairs and grades on which assessors differ, with their answers and times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLIPPED_CODES = {1: -1, -1: 1, 0: 0, 2: 2}
 
 @dataclass(frozen=True)
 class AssessorAnswer:
-    """What one assessor answered about the documents of a disagreement.
+    """The answer of one assessor about the documents of a disagreement.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class AssessorAnswer:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the assessor judged exactly this; otherwise the answer follows from the result."""
+        """Whether the assessor judged exactly this; otherwise the answer follows from the top k."""
         return self.at > 0
 
 
@@ -83,7 +83,7 @@ def find_disagreements(store: Store, query: str | None = None) -> list[Disagreem
 
 
 def _standing_rows(log: JudgmentLog) -> dict[int, list[int]]:
-    """Return the rows of judgments that count, by the number of their task."""
+    """Return the rows of the judgments that count, by the number of their task."""
     rows: dict[int, list[int]] = {}
     for row in np.flatnonzero(log.standing).tolist():
         rows.setdefault(int(log.task[row]), []).append(row)
@@ -126,7 +126,7 @@ def _pairs(
 
 
 class _PairView:
-    """What one assessor answered about pairs: by judgments, and by the finished top k."""
+    """The answers of one assessor about pairs, from judgments and from the finished top k."""
 
     def __init__(
         self, task: Task, rows: Sequence[int], log: JudgmentLog, result: JudgedTopK | Grades | None

@@ -14,10 +14,10 @@ EventKind = Literal["shown", "judgment", "pause", "resume", "undo", "skip", "com
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 MAX_EVENT_ID_LENGTH = 200
-"""The most characters of an id."""
+"""The maximum number of characters of an id."""
 
 MAX_DATA_CHARS = 64 << 10
-"""The most characters of an event's data as JSON."""
+"""The maximum number of characters of an event's data as JSON."""
 
 LATEST_TIME_MS = 2**53 - 1
 """The largest whole number of milliseconds that JavaScript can send."""
@@ -27,9 +27,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class JudgingEvent:
-    """Something that happened in a session; events are never changed.
+    """An event of a session; events never change.
 
-    The client makes the id, so that an event sent twice is one event.
+    The client creates the id, so that an event sent twice counts once.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class JudgingEvent:
             text = data_text(self.data)
         except (TypeError, ValueError, RecursionError) as error:
             raise EventError(
-                f"expected data that JSON can hold in event {self.id!r}, got {error}"
+                f"the data of event {self.id!r} cannot be written as JSON: {error}"
             ) from None
         if len(text) > MAX_DATA_CHARS:
             raise EventError(
@@ -107,7 +107,7 @@ class JudgingEvent:
 
     @property
     def content(self) -> str:
-        """All but the id, as text: equal texts mean equal events."""
+        """Everything except the id, as text: equal texts mean equal events."""
         return f"{self.task_id} {self.kind} {self.at} {data_text(self.data)}"
 
     def to_json(self) -> str:
@@ -166,5 +166,6 @@ def _check_id(value: object, owner: str) -> None:
         or not value.isprintable()
     ):
         raise EventError(
-            f"expected an id of {owner} in 1 to {MAX_EVENT_ID_LENGTH} printable characters, got {value!r:.60}"
+            f"expected the id of {owner} to have 1 to {MAX_EVENT_ID_LENGTH} printable "
+            f"characters, got {value!r:.60}"
         )

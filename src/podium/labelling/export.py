@@ -28,7 +28,7 @@ from podium.labelling.judgments import JudgedTopK
 from podium.labelling.session import ANSWER_CODES
 from podium.labelling.settlements import Settlement
 from podium.labelling.tasks import GradeTask, Task
-from podium.typing import Path_
+from podium.typing import Path_, Rows
 
 if TYPE_CHECKING:
     from podium.labelling.store import JudgmentLog, Store
@@ -41,7 +41,7 @@ Results = Sequence[tuple[Task, JudgedTopK | Grades | None]]
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What an export wrote.
+    """The summary of an export.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def export(
     features: RankingData | None = None,
     unjudged: Unjudged = "drop",
 ) -> ExportSummary:
-    """Write the judged truth or the judgments of a store; the file appears whole or not at all.
+    """Write the judged truth or the judgments of a store to a file, all or nothing.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def export(
         assessor, time, and whether it was undone or repeated. ``"judgments"``: every judgment of a pair
         or a grade, also with the time of day and the version of the guidelines.
     format
-        ``"letor"`` (with features, in which top-k truth is labels), ``"qrels"``, ``"parquet"`` or
-        ``"csv"``; preferences and judgments go into the latter two.
+        ``"letor"`` (with features; top-k truth becomes labels), ``"qrels"``, ``"parquet"`` or
+        ``"csv"``; preferences and judgments take only the latter two.
     merge
         How to merge assessors, see `merge_top_k` and `merge_grades`; None for one row per assessor
         (Parquet and CSV). Settlements of admins count in merged truth only.
@@ -106,7 +106,7 @@ def export(
         See `JudgedTruth.join`; needed for letor, possible for parquet.
     """
     _check_arguments(what, format, merge, features)
-    # Results are read first: a session that ends in between then counts as not finished.
+    # Results are read first, so a session that ends in between counts as unfinished.
     finished = store.results()
     log = store.judgments(details=what == "judgments")
     results = [(task, finished.get(task.id)) for task in log.tasks]
@@ -117,12 +117,13 @@ def export(
         for task, is_counted in zip(log.tasks, is_tool, strict=True)
         if is_counted and task.id not in log.withdrawn
     ]
-    settlements = [] if _is_table_of_judgments(what) or merge is None else _of_tool(store, tool)
-    if merge is None or _is_table_of_judgments(what):
+    settlements: list[Settlement] = []
+    if merge is None or what in _TABLES:
         columns = _tables(log, results, what, ties, k)
         _write_columns(columns, path, format)
         written = len(set(columns["query"])), len(columns["query"])
     else:
+        settlements = [s for s in store.settlements() if (s.grade is None) == (tool != "grade")]
         truth = _truth(results, what, merge, ties, k, log, settlements)
         written = _write_truth(truth, path, what, format, features, unjudged)
         if features is not None:
@@ -135,14 +136,8 @@ def export(
     )  # fmt: skip
 
 
-def _is_table_of_judgments(what: What) -> bool:
-    """Return whether the rows are judgments, not truth."""
-    return what in ("preferences", "judgments")
-
-
-def _of_tool(store: Store, tool: str) -> list[Settlement]:
-    """Return the settlements about pairs, or those about grades."""
-    return [s for s in store.settlements() if (s.grade is not None) == (tool == "grade")]
+_TABLES = ("preferences", "judgments")
+"""What has judgments as rows, not truth."""
 
 
 def _tables(
@@ -164,18 +159,18 @@ def _check_arguments(
     if format not in get_args(JudgmentFormat):
         raise UnknownNameError("format", format, get_args(JudgmentFormat))
     table = format in ("parquet", "csv")
-    if what in ("preferences", "judgments") and not table:
+    if what in _TABLES and not table:
         raise UsageError(f"expected format parquet or csv for {what}, got {format}")
     if merge is None and not table:
         raise UsageError(
-            f"expected a way to merge assessors for {format}, which has one label per document, got none"
+            f"{format} has one label per document, so assessors must be merged; choose a way "
+            "with merge"
         )
     if format == "letor" and features is None:
-        raise UsageError("expected features for LETOR rows, got none; give ranking data with ids")
-    joins = format in ("letor", "parquet") and merge is not None
-    joins = joins and what not in ("preferences", "judgments")
+        raise UsageError("LETOR rows need features; add ranking data with document ids as features")
+    joins = format in ("letor", "parquet") and merge is not None and what not in _TABLES
     if features is not None and not joins:
-        raise UsageError("expected features only with merged labels as letor or parquet")
+        raise UsageError("features are only for merged labels in the formats letor and parquet")
 
 
 def _truth(
@@ -189,7 +184,7 @@ def _truth(
 ) -> JudgedTruth:
     if what == "grades":
         if not isinstance(merge, str):
-            raise UsageError(f"expected the name of a way to merge grades, got {merge!r}")
+            raise UsageError(f"expected the name of a method to merge grades, got {merge!r}")
         return grade_truth(results, merge, settlements)
     documents: dict[str, dict[str, None]] = {}
     for task, result in results:
@@ -200,7 +195,7 @@ def _truth(
 
 
 def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -> Columns:
-    """Return the columns of every assessor's own truth, one assessor after the other."""
+    """Return the columns of the truth of each assessor, one assessor after another."""
     columns: Columns = {}
     ordered = sorted(results, key=lambda result: result[0].assessor)
     for assessor, group in groupby(ordered, key=lambda result: result[0].assessor):
@@ -214,7 +209,7 @@ def _by_assessor(results: Results, what: What, ties: LevelTies, k: int | None) -
         for name, values in assessor_columns.items():
             columns.setdefault(name, []).extend(values)
     if not columns:
-        raise EmptyDataError("expected a finished query, got none")
+        raise EmptyDataError("no query is finished; expected at least one")
     return columns
 
 
@@ -247,47 +242,44 @@ def label_columns(truth: JudgedTruth, what: What) -> Columns:
 
 def preference_columns(log: JudgmentLog) -> Columns:
     """Return columns of every judgment of a pair: query, assessor, documents, answer, time, status."""
-    answers = {code: answer for answer, code in ANSWER_CODES.items()}
     is_preference = np.array([task.tool == "preference" for task in log.tasks], dtype=np.bool_)
-    rows = np.flatnonzero(is_preference[log.task])
-    tasks = [log.tasks[number] for number in log.task[rows].tolist()]
-    first, second = log.first[rows].tolist(), log.second[rows].tolist()
-    return {
-        "query": [task.query for task in tasks],
-        "assessor": [task.assessor for task in tasks],
-        "a": [task.documents[i] for task, i in zip(tasks, first, strict=True)],
-        "b": [task.documents[i] for task, i in zip(tasks, second, strict=True)],
-        "answer": [answers[code] for code in log.answer[rows].tolist()],
-        "seconds": (log.active_ms[rows] / 1000).tolist(),
-        "repeated": log.repeated[rows].tolist(),
-        "undone": log.undone[rows].tolist(),
-    }
+    return _pair_columns(log, np.flatnonzero(is_preference[log.task]))
 
 
 def judgment_columns(log: JudgmentLog) -> Columns:
     """Return columns of every judgment, pairs and grades, with the version of the guidelines.
 
-    ``b`` is empty and ``answer`` the name of the grade where one document was graded.
+    For a grade, ``b`` is empty and ``answer`` is the name of the grade.
     """
+    columns = _pair_columns(log, np.arange(len(log.task)))
+    columns |= {
+        "tool": [log.tasks[number].tool for number in log.task.tolist()],
+        "at": log.at.tolist(),
+        "guidelines": log.guidelines.tolist(),
+    }
+    order = (
+        "query", "assessor", "tool", "a", "b", "answer", "seconds", "at", "repeated", "undone", "guidelines",
+    )  # fmt: skip
+    return {name: columns[name] for name in order}
+
+
+def _pair_columns(log: JudgmentLog, rows: Rows) -> Columns:
     answers = {code: answer for answer, code in ANSWER_CODES.items()}
-    tasks = [log.tasks[number] for number in log.task.tolist()]
-    codes = log.answer.tolist()
-    first, second = log.first.tolist(), log.second.tolist()
+    tasks = [log.tasks[number] for number in log.task[rows].tolist()]
+    first, second = log.first[rows].tolist(), log.second[rows].tolist()
+    codes = log.answer[rows].tolist()
     return {
         "query": [task.query for task in tasks],
         "assessor": [task.assessor for task in tasks],
-        "tool": [task.tool for task in tasks],
         "a": [task.documents[i] for task, i in zip(tasks, first, strict=True)],
         "b": [task.documents[i] if i >= 0 else "" for task, i in zip(tasks, second, strict=True)],
         "answer": [
             task.grades[code] if isinstance(task, GradeTask) else answers[code]
             for task, code in zip(tasks, codes, strict=True)
         ],
-        "seconds": (log.active_ms / 1000).tolist(),
-        "at": log.at.tolist(),
-        "repeated": log.repeated.tolist(),
-        "undone": log.undone.tolist(),
-        "guidelines": log.guidelines.tolist(),
+        "seconds": (log.active_ms[rows] / 1000).tolist(),
+        "repeated": log.repeated[rows].tolist(),
+        "undone": log.undone[rows].tolist(),
     }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from podium.labelling.store import Store
 
 START_MS = 1_750_000_000_000
-"""Milliseconds since 1970 at which generated sessions begin."""
+"""The start of generated sessions, in milliseconds since 1970."""
 
 MEAN_JUDGMENT_SECONDS = {"preference": 5.5, "grade": 13.9}
 """The mean time of a judgment in the paper's study, by tool."""
@@ -47,7 +47,7 @@ def make_judgments(
     repeat
         The share of judgments after which an earlier question is asked again, sides swapped.
     seed
-        Same seed, same judgments.
+        The seed; the same seed gives the same judgments.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Grades:
 
 
 class Grading:
-    """A queue of documents: the first one is graded next, a skipped one goes to the end.
+    """A queue of documents: the first one is graded next, and a skipped one goes to the end.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Grading:
 
     @property
     def remaining(self) -> float:
-        """How many documents have no grade yet."""
+        """The number of documents without a grade."""
         return float(len(self._queue))
 
     def judge(self, grade: int) -> GradeQuestion | Grades:

@@ -1,4 +1,4 @@
-"""Guidelines: what assessors are asked to look for, with a definition of each grade."""
+"""Guidelines for assessors, with a definition of each grade."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from podium.errors import DataError, UsageError
 from podium.typing import Path_
 
 MAX_GUIDELINES_CHARACTERS = 100_000
-"""Characters of Markdown."""
+"""The maximum number of characters of Markdown."""
 
 MAX_DEFINITION_CHARACTERS = 500
-"""Characters of the definition of a grade, which stands beside its button."""
+"""The maximum number of characters of a grade's definition, which is shown next to its button."""
 
 MAX_DEFINED_GRADES = 100
-"""Grades with a definition; a task has no more grades."""
+"""The maximum number of grades with a definition; a task has no more grades."""
 
 _FENCE = "---"
 
@@ -33,7 +33,7 @@ class Guidelines:
     text
         Markdown.
     grades
-        What each grade means, by its name.
+        The definition of each grade, by its name.
     version
         1, 2, ... in the store; 0 if the store has none.
     author, created
@@ -77,7 +77,7 @@ class Guidelines:
 
 
 def read_guidelines(path: Path_) -> Guidelines:
-    """Read guidelines from a Markdown file; grades stand in a YAML header between lines of ``---``.
+    """Read guidelines from a Markdown file; grades are in a YAML header between lines of ``---``.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def read_guidelines(path: Path_) -> Guidelines:
         text = Path(name).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(
-            "expected guidelines as text in UTF-8, got other bytes", path=name
+            "the guidelines are not UTF-8 text; save them as UTF-8", path=name
         ) from None
     header, body = _split_header(text)
     try:
@@ -102,7 +102,7 @@ def read_guidelines(path: Path_) -> Guidelines:
 
 
 def _split_header(text: str) -> tuple[str, str]:
-    """Return the YAML header, which may be missing, and the Markdown behind it."""
+    """Return the YAML header, which may be missing, and the Markdown after it."""
     lines = text.splitlines()
     if not lines or lines[0].rstrip() != _FENCE:
         return "", text.strip()

@@ -12,12 +12,12 @@ from podium.labelling.pools import first_repeated
 class ImpliedPreferences:
     """The preferences that judgments imply: ties are an equivalence, "better" is transitive.
 
-    From a > b, b ~ c and c > d follow a > c and a > d. Documents judged "bad" are rejected, together with
-    all documents that are known to be no better. A rejected document is worse than one that is not, and
+    a > b, b ~ c and c > d imply a > c and a > d. Documents judged "bad" are rejected, together with
+    all documents that are known to be no better. A rejected document is worse than all others, and
     two rejected documents are "bad".
 
-    The first judgment wins: a later one that contradicts what is implied changes nothing, except that
-    "bad" always counts. If implied pairs are not asked, no judgment can contradict.
+    The first judgment wins: a later one that contradicts an implied answer changes nothing, except
+    that "bad" always counts. If implied pairs are not asked, no judgment can contradict.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class ImpliedPreferences:
         self._worse = [0] * n
         self._rejected = 0
         self.rejected_documents: set[DocumentId] = set()
-        """Documents judged bad, and all that are known to be no better."""
+        """Documents judged bad, and all documents known to be no better."""
 
     def add(self, judgment: Judgment) -> None:
-        """Add a judgment and all that it implies."""
+        """Add a judgment and everything that it implies."""
         a, b = self._index(judgment.a), self._index(judgment.b)
         if a == b:
             raise DataError(f"expected a judgment of two documents, got {judgment.a!r} twice")
@@ -111,8 +111,8 @@ class ImpliedPreferences:
         """Make `high` and all better classes better than `low` and all worse classes."""
         up = self._better[high] | self._members[high]
         down = self._worse[low] | self._members[low]
-        # A class that is already better than `low` is also better than all that is worse than `low`,
-        # and the other way round: only the new ones need an update.
+        # A class that is already better than `low` is also better than everything worse than `low`,
+        # and vice versa, so only new ones need an update.
         new_up, new_down = up & ~self._better[low], down & ~self._worse[high]
         for i in _bits(new_up & self._heads):
             self._worse[i] |= down
@@ -120,7 +120,7 @@ class ImpliedPreferences:
             self._better[i] |= up
 
     def _tie(self, head: int, other: int) -> None:
-        """Join two classes: the better documents of either are better than both, and so the worse ones."""
+        """Join two classes: documents better (or worse) than either are better (or worse) than both."""
         for i in _bits(self._members[other]):
             self._head[i] = head
         self._heads &= ~(1 << other)

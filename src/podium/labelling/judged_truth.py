@@ -51,7 +51,7 @@ class JudgedTruth:
         }
         by_query = {query: labels for query, labels in by_query.items() if labels}
         if not by_query:
-            raise EmptyDataError("expected documents with labels, got none")
+            raise EmptyDataError("there are no labelled documents; expected at least one")
         return Qrels(
             np.array(list(by_query), dtype=object),
             Groups.from_sizes([len(labels) for labels in by_query.values()]),
@@ -63,7 +63,7 @@ class JudgedTruth:
         )
 
     def join(self, features: RankingData, *, unjudged: Unjudged = "drop") -> RankingData:
-        """Return features with these labels: data from which a ranker learns.
+        """Return features with these labels, as data for training.
 
         Parameters
         ----------
@@ -97,11 +97,11 @@ class JudgedTruth:
             y += [float(labels.get(docids[row], 0.0)) for row in query_rows]
         if lacking := [query for query in self.labels if query not in qids]:
             raise DataError(
-                f"expected features of every judged query, got none of {len(lacking):,} queries, "
-                f"such as {lacking[0]!r:.60}"
+                f"the features lack {len(lacking):,} judged queries, such as "
+                f"{lacking[0]!r:.60}; expected all of them"
             )
         if not rows:
-            raise EmptyDataError("expected judged documents to join with features, got none")
+            raise EmptyDataError("no document is judged, so there is nothing to join with features")
         qid = features.qids[features.groups.codes[rows]]
         return RankingData.from_arrays(
             features.X[rows],
@@ -120,8 +120,8 @@ def _check_features(query: str, labels: Mapping[str, float], row_of: Mapping[str
     lacking = [document for document in labels if document not in row_of]
     if lacking:
         raise DataError(
-            f"expected features of every judged document, got none of {len(lacking):,} of query "
-            f"{query!r:.60}, such as {lacking[0]!r:.60}"
+            f"the features lack {len(lacking):,} judged documents of query {query!r:.60}, "
+            f"such as {lacking[0]!r:.60}; expected all of them"
         )
 
 
@@ -146,7 +146,7 @@ def top_k_truth(
     k
         How many documents; by default as many as the assessors looked for.
     settlements
-        Decisions about pairs, which the merged top k keeps; see `settle_top_k`.
+        Decisions about pairs, which the merged top k follows; see `settle_top_k`.
     """
     decisions = settlements_by_query(settlements)
     by_query: dict[str, list[tuple[Task, JudgedTopK]]] = {}
@@ -215,11 +215,11 @@ def position_truth(
     ks = {top.k for top in tops.values()}
     if len(ks) > 1:
         raise UsageError(
-            f"expected one k for all queries, got {', '.join(map(str, sorted(ks)))}; say how many documents "
-            f"to take, at most {min(ks)}"
+            f"queries have different k: {', '.join(map(str, sorted(ks)))}; set k to at most "
+            f"{min(ks)}"
         ).advise(python="use k=", command_line="use --top")
     if not ks:
-        raise EmptyDataError("expected a finished query, got none")
+        raise EmptyDataError("no query is finished; expected at least one")
     labels = {}
     for query, top in tops.items():
         if ties == "shared":
@@ -243,7 +243,7 @@ def grade_truth(
         if isinstance(result, Grades):
             by_query.setdefault(task.query, []).append(result.labels)
     if not by_query:
-        raise EmptyDataError("expected a query that was graded, got none")
+        raise EmptyDataError("no query is graded; expected at least one")
     labels = {}
     for query, grades in by_query.items():
         merged = merge_grades(grades, merge)

@@ -18,7 +18,7 @@ _FLIPPED: dict[Answer, Answer] = {">": "<", "~": "~", "<": ">", "bad": "bad"}
 
 
 def check_answer(answer: str) -> Answer:
-    """Return one of the four answers; anything else is an error that lists them.
+    """Return one of the four answers; raise for anything else.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class JudgedTopK:
     Parameters
     ----------
     levels
-        Best first. Within a level, documents that the strategy itself placed come first.
+        The levels, best first. Within a level, documents that the strategy placed come first.
     k
         How many documents the strategy looked for.
     judged

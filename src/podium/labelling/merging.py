@@ -27,8 +27,8 @@ def mergers() -> tuple[str, ...]:
 
 
 BRADLEY_TERRY_PRIOR = 1e-3
-"""The weight of the prior. A session asks few pairs, so a strong prior would move documents past others
-that nobody found worse. See docs/judging.md for the effect."""
+"""The weight of the prior. A session asks few pairs, so a strong prior would move documents past
+better ones. See docs/judging.md for the effect."""
 
 DocumentScores = dict[DocumentId, float]
 Judgments = Sequence[Judgment]
@@ -45,18 +45,18 @@ def merge_top_k(
 ) -> JudgedTopK:
     """Return one top k of a query from those of several assessors.
 
-    Only documents in the top k of an assessor can be in it. Documents with equal scores share a level; the
-    last level is never cut. The top k of a single assessor stays as it is.
+    Only documents in the top k of an assessor can be in it. Documents with equal scores share a
+    level; the last level is never cut. The top k of a single assessor does not change.
 
     Parameters
     ----------
     results
         The top k of each assessor.
     method
-        ``"majority"``: x beats y where more assessors prefer it; the order is by victories less defeats
-        (Copeland), so that cycles share a level. ``"bradley-terry"``: by the strengths that explain the
-        judgments best, ties included (`bradley_terry`). An aggregator of `podium.aggregation`, or its
-        name: it aggregates the assessors' levels as partial rankings.
+        ``"majority"``: x beats y if more assessors prefer it; the order is by victories minus
+        defeats (Copeland), so that cycles share a level. ``"bradley-terry"``: by the strengths that
+        explain the judgments best, ties included (`bradley_terry`). An aggregator of
+        `podium.aggregation`, or its name: it aggregates the assessors' levels as partial rankings.
     judgments
         The judgments of each assessor, for bradley-terry. Without them it uses the pairs of the results,
         except pairs of two documents outside the top k.
@@ -114,10 +114,10 @@ def bradley_terry(
 ) -> DocumentScores:
     """Return log-strengths of documents from the judgments of assessors.
 
-    The border between good and bad is an item of its own. "Both bad" is a defeat of both documents by the
-    border. If an assessor calls any documents bad, the better document of each other pair, or both if they
-    tie, beats the border. So a document that most assessors reject is below one that most accept, whatever
-    document stood beside it.
+    The border between good and bad is an additional item. "Both bad" means that both documents lose
+    to the border. If an assessor calls any documents bad, the better document of each other pair,
+    or both if they tie, beats the border. So a document that most assessors reject is below one
+    that most accept, whatever the other document of the pair was.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def merge_grades(
     grades
         The grades of each assessor; not every assessor need have graded every document.
     method
-        ``"majority"``: the most frequent grade; of several such, the one nearest to the mean, then the
-        lower one. ``"median"`` (the lower one) or ``"mean"``.
+        ``"majority"``: the most frequent grade; if there are several, the one nearest to the mean,
+        then the lower one. ``"median"`` (the lower one) or ``"mean"``.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def _copeland(
     documents: Sequence[DocumentId],
     weights: Sequence[float],
 ) -> DocumentScores:
-    """Return the victories less the defeats of each document in the votes on all pairs."""
+    """Return the victories minus the defeats of each document in the votes on all pairs."""
     table = np.array([[own[document] for document in documents] for own in labels])
     votes = np.einsum("a,axy->xy", weights, np.sign(table[:, :, None] - table[:, None, :]))
     victories = np.sign(round_scores(votes)).sum(axis=1)
@@ -250,7 +250,7 @@ def _aggregate(
 ) -> DocumentScores:
     if isinstance(method, str) and method not in AGGREGATORS:
         raise UnknownNameError("way to merge", method, mergers())
-    # An assessor who rejected all documents says nothing of the order.
+    # An assessor who rejected all documents has no order.
     weighted = [(top, weight) for top, weight in zip(results, weights, strict=True) if top.levels]
     rankings = [[list(level) for level in top.levels] for top, _ in weighted]
     shares = [weight for _, weight in weighted]
@@ -273,12 +273,12 @@ def _levels(scores: DocumentScores, k: int) -> tuple[tuple[DocumentId, ...], ...
 
 def _check_k(results: Sequence[JudgedTopK], k: int | None) -> int:
     if not results:
-        raise EmptyDataError("expected the results of at least one assessor, got none")
+        raise EmptyDataError("there are no results; expected those of at least one assessor")
     ks = {top.k for top in results}
     if k is None and len(ks) > 1:
         raise DataError(
-            f"expected results of one k, got {', '.join(map(str, sorted(ks)))}; say how many documents "
-            f"to take, at most {min(ks)}"
+            f"the results have different k: {', '.join(map(str, sorted(ks)))}; set k to at "
+            f"most {min(ks)}"
         ).advise(python="use k=", command_line="use --top")
     least = min(ks)
     k = least if k is None else k
@@ -286,16 +286,17 @@ def _check_k(results: Sequence[JudgedTopK], k: int | None) -> int:
         raise UsageError(f"expected k of 1 or more, got {k}")
     if k > least:
         raise UsageError(
-            f"expected k of at most {least}, got {k}: an assessor looked for no more, so nothing is "
-            "known of who comes next"
-        ).advise(python=f"give k={least} or less", command_line=f"give --top {least} or less")
+            f"an assessor judged only the top {least}, so k must be at most {least}, got {k}"
+        ).advise(python=f"use k={least} or less", command_line=f"use --top {least} or less")
     return k
 
 
 def _check_weights(weights: Sequence[float] | None, n: int) -> list[float]:
     shares = [1.0] * n if weights is None else [float(weight) for weight in weights]
     if len(shares) != n:
-        raise LengthMismatchError(f"expected {n} weights, one for each assessor, got {len(shares)}")
+        raise LengthMismatchError(f"expected {n} weights, one per assessor, got {len(shares)}")
     if n and (not all(np.isfinite(shares)) or min(shares) < 0 or max(shares) == 0):
-        raise UsageError(f"expected weights of 0 or more and not all 0, got {shares}")
+        raise UsageError(
+            f"expected weights of 0 or more, at least one of them above 0, got {shares}"
+        )
     return shares

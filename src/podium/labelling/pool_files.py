@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from podium.data.atomic_files import atomic_writer
+from podium.data.json_lines import read_json_lines
 from podium.data.text_files import COMPRESSIONS, MAX_LINE_BYTES, read_blocks, stem
 from podium.data.trec import read_run
 from podium.errors import DataError, EmptyDataError, MalformedLineError, UsageError
@@ -65,8 +65,8 @@ def read_pool(path: Path_) -> Pool:
                 before = first.setdefault((query.id, document.id), line)
                 if before != line:
                     raise MalformedLineError(
-                        f"expected each document once per query, got {document.id!r:.60} of query "
-                        f"{query.id!r:.60} as in line {before}",
+                        f"query {query.id!r:.60} has document {document.id!r:.60} already in "
+                        f"line {before}; expected each document once",
                         path=name,
                         line=line,
                     )
@@ -77,7 +77,7 @@ def read_pool(path: Path_) -> Pool:
         return replace(pool, ignored=tuple(ignored))
     except EmptyDataError:
         raise EmptyDataError(
-            "expected at least one document, got an empty file", path=name
+            "the file is empty; expected at least one document", path=name
         ) from None
     except DataError as error:
         raise error if error.path else DataError(str(error), path=name) from None
@@ -96,8 +96,9 @@ def read_trec_pool(
         JSONL, CSV or TSV with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
         ``html``, ``image``; only documents of the run are kept.
     queries
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``) and
-        ``description``; TSV may have no header: ``id`` and ``text``. Without it a query's text is its id.
+        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``)
+        and ``description``; TSV may have no header: ``id`` and ``text``. Without it, the text of a
+        query is its id.
     depth
         The number of documents per query; None for all.
     """
@@ -117,13 +118,13 @@ def read_trec_pool(
         for doc, _ in docs:
             if doc not in by_id:
                 raise DataError(
-                    f"expected every document of the run, got none with id {doc!r:.60} "
-                    f"(query {qid!r:.60})",
+                    f"the file has no document {doc!r:.60} (query {qid!r:.60}); expected "
+                    "every document of the run",
                     path=os.fspath(documents),
                 )
         if queries is not None and qid not in texts:
             raise DataError(
-                f"expected every query of the run, got none with id {qid!r:.60}",
+                f"the file has no query {qid!r:.60}; expected every query of the run",
                 path=os.fspath(queries),
             )
     return Pool(
@@ -140,7 +141,7 @@ def read_trec_pool(
 
 
 def write_pool(pool: Pool, path: Path_) -> None:
-    """Write a pool as JSONL, one query per line; it reads back equal."""
+    """Write a pool as JSONL, one query per line; reading it gives an equal pool."""
     with atomic_writer(path) as write:
         for line in pool_lines(pool):
             write(line.encode())
@@ -150,12 +151,12 @@ def read_records(path: str) -> Iterator[tuple[int, Record]]:
     """Yield line number and record of a JSONL, CSV or TSV file."""
     ending = Path(stem(path)).suffix.lower()
     if ending in (".jsonl", ".ndjson", ".json"):
-        return _json_records(path)
+        return read_json_lines(path)
     if ending in (".csv", ".tsv"):
         return _table_records(path, "," if ending == ".csv" else "\t")
     raise UsageError(
-        f"expected a file that ends in .jsonl, .csv or .tsv ({', '.join(COMPRESSIONS)} after it or not), "
-        f"got {path}"
+        "expected a file name that ends in .jsonl, .csv or .tsv (optionally with "
+        f"{', '.join(COMPRESSIONS)}), got {path}"
     )
 
 
@@ -180,27 +181,6 @@ def _split(text: bytes) -> Iterable[bytes]:
     return [piece + b"\n" for piece in pieces] + ([last] if last else [])
 
 
-def _json_records(path: str) -> Iterator[tuple[int, Record]]:
-    for number, line in enumerate(text_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise MalformedLineError(
-                f"expected one JSON object per line, got {line.strip()!r:.60} ({error})",
-                path=path,
-                line=number,
-            ) from None
-        if not isinstance(record, dict):
-            raise MalformedLineError(
-                f"expected one JSON object per line, got {line.strip()!r:.60}",
-                path=path,
-                line=number,
-            )
-        yield number, record
-
-
 def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
     """Yield the records of CSV or TSV, each with the line where it begins."""
     header: list[str] | None = None
@@ -209,7 +189,9 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
             header = [name.strip() for name in row]
             if (twice := first_repeated(map(plain_name, header))) is not None:
                 raise MalformedLineError(
-                    f"expected each column once, got {twice!r:.60} twice", path=path, line=number
+                    f"the column {twice!r:.60} occurs twice; expected each column once",
+                    path=path,
+                    line=number,
                 )
             continue
         if len(row) != len(header):
@@ -223,7 +205,7 @@ def _table_records(path: str, delimiter: str) -> Iterator[tuple[int, Record]]:
 
 def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and fields of each row that is not empty."""
-    # In TSV quotes are text: files of queries are written so.
+    # In TSV, quotes are part of the text, as usual in files of queries.
     quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     rows = csv.reader(text_lines(path), delimiter=delimiter, strict=True, quoting=quoting)
     limit = csv.field_size_limit()
@@ -269,7 +251,7 @@ def _read_by_id(path: Path_, ids: set[str], ignored: dict[str, None]) -> dict[st
         if doc not in ids:
             return None
         if doc in by_id:
-            raise DataError(f"expected each document once, got {doc!r:.60} again")
+            raise DataError(f"document {doc!r:.60} occurs twice; expected each document once")
         document = read_document(fields, doc)
         ignored.update(dict.fromkeys(fields.unread))
         return document
@@ -289,7 +271,7 @@ def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str,
         fields = RecordFields(record)
         query = read_query(fields)
         if query[0] in texts:
-            raise DataError(f"expected each query once, got {query[0]!r:.60} again")
+            raise DataError(f"query {query[0]!r:.60} occurs twice; expected each query once")
         ignored.update(dict.fromkeys(fields.unread))
         return query
 

@@ -22,7 +22,7 @@ CONTENTS: dict[ContentKind, tuple[str, ...]] = {
 }
 ANY_ID = ("id", "_id")
 ITEM_ID = ("product_id", "item_id", "sku", "url")
-"""Ids of documents only where no other is: a document may have several of them beside its id."""
+"""Names that count as a document's id only if there is no other id field."""
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +65,7 @@ class RecordFields:
         return self._read_one(names, _id)
 
     def need_id(self, *names: str) -> str:
-        """Return an id; a missing one is an error."""
+        """Return an id; raise if it is missing."""
         identifier = self.id(*names)
         if identifier is None:
             raise _no_id(names)
@@ -76,12 +76,12 @@ class RecordFields:
         return self._read_one(names, _text) or ""
 
     def value(self, name: str) -> Any:
-        """Return the value of a field as it is."""
+        """Return the value of a field unchanged."""
         self._read_names.add(name)
         return self._values.get(name)
 
     def _read_one(self, names: tuple[str, ...], read: Callable[[str, Any], str]) -> str | None:
-        """Return the value under one of these names; two different values are an error."""
+        """Return the value under one of these names; raise if there are two different values."""
         self._read_names.update(names)
         values: dict[str, str] = {}
         for name in names:
@@ -93,7 +93,8 @@ class RecordFields:
                 f"{self._written_names[n]} {value!r:.40}" for n, value in values.items()
             )
             raise DataError(
-                f"expected one of the fields {', '.join(values)}, got {clash}: which is it?"
+                f"the fields {', '.join(values)} have different values: {clash}; keep only "
+                "one of them"
             )
         return next(iter(values.values()), None)
 
@@ -108,8 +109,8 @@ def read_flat(fields: RecordFields) -> tuple[PoolQuery, PoolDocument]:
         raise _no_id((*DOCUMENT_ID, *ITEM_ID))
     if not text and " " in query and not any(n in fields for n in (*QUERY_ID, *QUERY_TEXT)):
         raise DataError(
-            f"expected an id as 'query', got {query!r:.60}, which looks like the query's text; give ids as "
-            "query_id beside it (or say that it is an id by a column query_text)"
+            f"'query' must be an id, but {query!r:.60} looks like the text of a query; add a "
+            "column query_id (or add query_text, if it is an id)"
         )
     document = read_document(fields, name)
     return PoolQuery(query, text, fields.text(*DESCRIPTION), (document,)), document
@@ -149,28 +150,22 @@ def _item_id(fields: RecordFields) -> str | None:
 
 def _no_id(names: tuple[str, ...]) -> DataError:
     others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-    return DataError(f"expected an id as {names[0]!r}{others}, got none")
+    return DataError(f"the field {names[0]!r}{others} is missing; expected an id")
 
 
-def read_document(
-    fields: RecordFields,
-    id: str,  # noqa: A002 - the field's name
-    score: float | None = None,
-) -> PoolDocument:
+def read_document(fields: RecordFields, id: str) -> PoolDocument:  # noqa: A002 - the field's name
     """Return a document from its fields; at most one of text, html and image may be set."""
     contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
     kinds = [kind for kind, content in contents.items() if content]
     if len(kinds) > 1:
         raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
     kind: ContentKind = kinds[0] if kinds else "text"
-    own = _score(fields.value("score"), id)
-    return PoolDocument(
-        id, contents[kind], kind, fields.text(*TITLE), own if score is None else score
-    )
+    score = _score(fields.value("score"), id)
+    return PoolDocument(id, contents[kind], kind, fields.text(*TITLE), score)
 
 
 def _query(fields: RecordFields, ids: tuple[str, ...], texts: tuple[str, ...]) -> tuple[str, str]:
-    """Return id and text of a query: `query` is the text if there is an id, else it is the id."""
+    """Return the id and text of a query: `query` is the text if there is another id, else the id."""
     if (identifier := fields.id(*ids)) is not None:
         return identifier, fields.text("query", *texts)
     return fields.need_id("query", *QUERY_ID), fields.text(*texts)

@@ -18,7 +18,7 @@ ContentKind = Literal["text", "html", "image"]
 CONTENT_KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
 
 MAX_POOL_ID_LENGTH = 500
-"""The most characters of the id of a query or a document."""
+"""The maximum number of characters of the id of a query or a document."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class PoolQuery:
         _check_text(self.text, f"the text of query {self.id!r}")
         _check_text(self.description, f"the description of query {self.id!r}")
         if not self.documents:
-            raise DataError(f"expected documents for query {self.id!r}, got none")
+            raise DataError(f"query {self.id!r} has no documents; expected at least one")
         twice = first_repeated(document.id for document in self.documents)
         if twice is not None:
             raise DataError(
-                f"expected each document of query {self.id!r} once, got {twice!r} twice"
+                f"query {self.id!r} has document {twice!r} twice; expected each document once"
             )
 
     @property
@@ -88,8 +88,9 @@ class PoolQuery:
         scores = {d.id: d.score for d in self.documents if d.score is not None}
         if lacking := [d.id for d in self.documents if d.id not in scores]:
             raise DataError(
-                f"expected scores of all {len(self.documents):,} documents of query {self.id!r:.60} for a "
-                f"prior order, got none of {len(lacking):,}, such as {lacking[0]!r:.60}"
+                f"a prior order needs scores of all documents, but {len(lacking):,} of the "
+                f"{len(self.documents):,} documents of query {self.id!r:.60} have none, such "
+                f"as {lacking[0]!r:.60}"
             )
         return tuple(sorted(scores, key=lambda i: -scores[i]))
 
@@ -117,10 +118,10 @@ class Pool:
 
     def __post_init__(self) -> None:
         if not self.queries:
-            raise EmptyDataError("expected at least one query in a pool, got none")
+            raise EmptyDataError("the pool has no queries; expected at least one")
         if len(self._by_id) < len(self.queries):
             twice = first_repeated(query.id for query in self.queries)
-            raise DataError(f"expected each query once in a pool, got {twice!r} twice")
+            raise DataError(f"the pool has query {twice!r} twice; expected each query once")
 
     def __repr__(self) -> str:
         n = sum(len(query.documents) for query in self.queries)
@@ -165,7 +166,7 @@ class Pool:
     def of(cls, rows: Iterable[tuple[PoolQuery, PoolDocument]]) -> Pool:
         """Return a pool from rows of one document each, in any order.
 
-        A query without text or description takes those of its other rows.
+        A row without text or description of its query takes them from other rows.
         """
         queries: dict[str, dict[str, str]] = {}
         documents: dict[str, list[PoolDocument]] = {}
@@ -176,8 +177,8 @@ class Pool:
                 value = getattr(query, name)
                 if value and texts[name] not in ("", value):
                     raise DataError(
-                        f"expected one {name} for query {query.id!r}, got {texts[name]!r:.40} "
-                        f"and {value!r:.40}"
+                        f"query {query.id!r} has two different {name}s: {texts[name]!r:.40} "
+                        f"and {value!r:.40}; expected one"
                     )
                 texts[name] = texts[name] or value
         return cls(
@@ -243,12 +244,13 @@ def _check_id(value: object, owner: str) -> None:
         or not value.isprintable()
     ):
         raise DataError(
-            f"expected an id of {owner} in 1 to {MAX_POOL_ID_LENGTH} printable characters, got {value!r:.60}"
+            f"expected the id of {owner} to have 1 to {MAX_POOL_ID_LENGTH} printable "
+            f"characters, got {value!r:.60}"
         )
 
 
 def _check_text(value: object, field_name: str) -> None:
-    """Check text that databases cannot store: PostgreSQL has no NUL, UTF-8 no half surrogate pairs."""
+    """Raise for text that databases cannot store: NUL in PostgreSQL, half surrogate pairs in UTF-8."""
     if not isinstance(value, str):
         raise DataError(f"expected text as {field_name}, got {value!r:.60}")
     if "\0" in value:

@@ -11,7 +11,7 @@ from podium.labelling.active_time import MAX_SEGMENTS_PER_JUDGMENT, ActiveTime, 
 from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Graded, GradeQuestion, Grades, Grading
 from podium.labelling.judgments import Answer, JudgedTopK, Judgment, Question
-from podium.labelling.strategies import StrategyRun
+from podium.labelling.strategies.strategy_run import StrategyRun
 from podium.labelling.tasks import GradeTask, Task
 
 Step = Question | JudgedTopK | GradeQuestion | Grades
@@ -207,7 +207,7 @@ class Session:
             self._counted_until = time.segments[-1][1]
         self._active_ms += time.milliseconds
         self._segments, self._pauses, self._surplus = [], [], 0
-        self.paused = False  # nobody judges during a pause: its end event was lost
+        self.paused = False  # nobody judges during a pause, so its end event was lost
         return time
 
     def _judge(self, sent_judgment: AnyJudgment, event: JudgingEvent) -> EventNumbers:
@@ -225,7 +225,7 @@ class Session:
         return numbers._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
 
     def _answer_question(self, sent_judgment: AnyJudgment) -> AnyJudgment:
-        """Pass a judgment on to the strategy or the grading; return it as the question was asked."""
+        """Pass a judgment to the strategy or the grading; return it in the orientation of the question."""
         if isinstance(self._work, Grading):
             assert isinstance(sent_judgment, Graded)
             self._work.judge(sent_judgment.grade)
@@ -238,7 +238,7 @@ class Session:
         return judgment
 
     def _undo(self, event: JudgingEvent) -> EventNumbers:
-        """Take back the named judgment; without a name, as in old stores, the last ones but no repeats."""
+        """Take back the named judgment; without a name, as in old stores, the last ones except repeats."""
         has_name, steps = "judgment" in event.data, event.data.get("steps", 1)
         if has_name and self.last in self._repeats[-1:]:
             self._undone.append(self._repeats.pop())
@@ -252,7 +252,7 @@ class Session:
         return EventNumbers(answer=steps, repeated=int(has_name))
 
     def _skip(self, event: JudgingEvent, grading: Grading) -> EventNumbers:
-        """Move the document to the end of the queue; a repeat is in no queue and only counted."""
+        """Move the document to the end of the queue; a repeat is not in the queue and is only counted."""
         repeated = event.data.get("repeat") is True
         if repeated:
             self.put_off += 1
@@ -269,7 +269,7 @@ class Session:
         """Return the judgment of a judgment event, else None; raise if the event does not fit."""
         if event.task_id != self.task.id:
             raise EventError(
-                f"expected events of task {self.task.id!r}, got one of {event.task_id!r}"
+                f"the event belongs to task {event.task_id!r}, not to {self.task.id!r}"
             )
         if event.kind == "judgment":
             judgment = self._read_judgment(event)
@@ -334,8 +334,8 @@ class Session:
         documents = _documents(judgment)
         if not any(_documents(timed.judgment) == documents for timed in self._standing):
             raise NotAskedError(
-                f"expected a repeat of what was judged before in event {event.id!r}, got "
-                f"{' and '.join(map(repr, sorted(documents)))}"
+                f"event {event.id!r} repeats {' and '.join(map(repr, sorted(documents)))}, "
+                "which was not judged before"
             )
 
     def _check_skip(self, event: JudgingEvent) -> None:
@@ -349,7 +349,7 @@ class Session:
         if "judgment" in event.data:
             judgment, last = event.data["judgment"], self.last
             if last is None or judgment != last.event or event.data.get("steps", 1) != 1:
-                expected = "nothing" if last is None else f"{last.event!r}, the last that stands"
+                expected = "nothing" if last is None else f"{last.event!r}, the last that counts"
                 raise NotAskedError(
                     f"expected an undo of {expected}, got {judgment!r:.60} in event {event.id!r}"
                 )
@@ -379,7 +379,7 @@ def _documents(judgment: AnyJudgment) -> frozenset[str]:
 
 
 def _not_asked(event: JudgingEvent, got: str, step: Step) -> NotAskedError:
-    expected = "nothing, for the session is finished"
+    expected = "no event, because the session is finished"
     if isinstance(step, Question):
         expected = f"a judgment of {step.a!r} and {step.b!r}"
     elif isinstance(step, GradeQuestion):

@@ -1,4 +1,4 @@
-"""Settlements: an admin's decision where assessors disagree. Judgments stay as they are."""
+"""Settlements: an admin's decisions where assessors disagree. Judgments do not change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.labelling.judgments import Answer, DocumentId, JudgedTopK, Judgment,
 from podium.labelling.pools import first_repeated
 
 MAX_NOTE_CHARACTERS = 2_000
-"""Characters of the reason that an admin gives."""
+"""The maximum number of characters of an admin's reason."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Settlement:
         if len(self.documents) != n_documents or first_repeated(self.documents) is not None:
             raise UsageError("expected an answer for two documents, or a grade for one")
         if (self.answer is None) == (self.grade is None):
-            raise UsageError("expected an answer or a grade, got both or neither")
+            raise UsageError("expected either an answer or a grade")
         if self.answer is not None:
             check_answer(self.answer)
         if len(self.note) > MAX_NOTE_CHARACTERS or not self.note.replace("\n", " ").isprintable():
@@ -67,7 +67,7 @@ class Settlement:
 
     @property
     def key(self) -> tuple[str, frozenset[DocumentId]]:
-        """The query and its documents: of two settlements with one key the later counts."""
+        """The query and its documents: if two settlements have the same key, the later one counts."""
         return self.query, frozenset(self.documents)
 
 
@@ -80,7 +80,7 @@ def settlements_by_query(settlements: Iterable[Settlement]) -> dict[str, list[Se
 
 
 def check_settlement(new: Settlement, others: Iterable[Settlement]) -> None:
-    """Raise ChangeConflictError if a settlement of a pair contradicts what others imply together.
+    """Raise ChangeConflictError if a settlement of a pair contradicts the others.
 
     A document settled as bad must not be settled as better than another document, or as tied with one.
     """
@@ -88,7 +88,7 @@ def check_settlement(new: Settlement, others: Iterable[Settlement]) -> None:
     if new.answer is None or not pairs:
         return
     before, after = _implied(pairs, new.documents), _implied([*pairs, new.judgment], new.documents)
-    # Older stores may hold contradictions: what is refused is a new one.
+    # Older stores may contain contradictions; only new ones are refused.
     for pair in (new.judgment, *pairs):
         answer = after.answer(pair.a, pair.b)
         was_right = pair == new.judgment or before.answer(pair.a, pair.b) == pair.answer
@@ -105,13 +105,13 @@ def _contradiction(new: Settlement, pair: Judgment, answer: Answer | None) -> Ch
         else f"{pair.a!r:.60} {pair.answer} {pair.b!r:.60} is settled"
     )
     return ChangeConflictError(
-        f"expected a settlement that agrees with the others of query {new.query!r:.60}, got "
-        f"{a!r:.60} {new.answer} {b!r:.60}, but {cause}; change that first"
+        f"{a!r:.60} {new.answer} {b!r:.60} contradicts the other settlements of query "
+        f"{new.query!r:.60}: {cause}; change those first"
     )
 
 
 def settle_top_k(top: JudgedTopK, settlements: Sequence[Settlement]) -> JudgedTopK:
-    """Return a merged top k in which every settled pair is as settled.
+    """Return a merged top k that follows every settlement.
 
     The better document moves up, just before the best one that it beats. Tied documents share the better
     level of the two. Documents settled as bad leave the top k, whatever else is settled about them. All
@@ -154,8 +154,8 @@ def _settled_place(
 ) -> tuple[int, int, int]:
     """Return the level of a document, how far it moves up before that level, and where it comes from.
 
-    A chain a > b > c that moves before one level stays in order: a beats more documents than b does.
-    Documents that move equally far keep the order that they had.
+    A chain a > b > c that moves before one level stays in order, because a beats more documents
+    than b. Documents that move equally far keep their order.
     """
     own = min(level_of.get(tied, n_levels) for tied in implied.tied_documents(document))
     beaten = [d for d in documents if d != document and implied.answer(document, d) == ">"]
@@ -166,7 +166,7 @@ def _settled_place(
 def _implied(pairs: Sequence[Judgment], documents: Sequence[DocumentId]) -> ImpliedPreferences:
     """Return what the settlements imply together, for their documents and these.
 
-    "Bad" comes first: only the documents of that answer are rejected, not those that they beat.
+    "Bad" comes first: only the documents with that answer are rejected, not those that they beat.
     """
     names = dict.fromkeys(documents)
     names |= dict.fromkeys(sorted(document for pair in pairs for document in (pair.a, pair.b)))

@@ -1,4 +1,4 @@
-"""Simulated assessors: how many judgments a strategy takes, and what it finds."""
+"""Simulated assessors: how many judgments a strategy needs, and which documents it finds."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Simulation:
 class Assessor:
     """A simulated assessor who answers by true levels and errs with probability `noise`.
 
-    An error is the opposite preference; of two tied documents it is either one.
+    An error is the opposite preference; for two tied documents, it is a preference for either one.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def simulate(
     runs: int = 100,
     prior_tau: float | None = None,
 ) -> Simulation:
-    """Simulate how many judgments a strategy takes for the top k of n documents.
+    """Simulate how many judgments a strategy needs for the top k of n documents.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def simulate(
     ties
         The probability that a document is as good as the next one in the true order.
     seed
-        Same seed, same runs; more runs begin with the same ones.
+        The seed; the same seed gives the same runs, and more runs begin with the same ones.
     skip_implied
         Whether pairs whose answer is implied are not asked.
     runs

@@ -62,8 +62,8 @@ class PreferenceTask:
             raise UsageError(f"expected k of 1 or more, got {self.k!r}")
         if self.prior is not None and sorted(self.prior) != sorted(self.documents):
             raise DataError(
-                f"expected a prior order of the {len(self.documents)} documents of query "
-                f"{self.query!r}, got other documents in it"
+                f"the prior order must have exactly the {len(self.documents)} documents of "
+                f"query {self.query!r}"
             )
 
     @property
@@ -151,7 +151,7 @@ def make_tasks(
     grades: Sequence[str] = FIVE_GRADES,
     seed: int = 0,
 ) -> list[Task]:
-    """Return a task for each (assessor, query, tool), with the documents in a random order.
+    """Return one task per (assessor, query, tool), with the documents in a random order.
 
     The same arguments give the same tasks and ids, so adding them to a store twice adds nothing.
 
@@ -169,7 +169,7 @@ def make_tasks(
     grades
         Names of grades, worst first.
     seed
-        Decides the order of the documents in each task.
+        The seed of the order of the documents in each task.
 
     Examples
     --------
@@ -196,6 +196,8 @@ def make_tasks(
 
 def _check_documents(documents: tuple[str, ...], query: str) -> None:
     if not isinstance(documents, tuple) or not documents:
-        raise DataError(f"expected documents for query {query!r} as a tuple of ids, got none")
+        raise DataError(f"query {query!r} has no documents; expected a tuple of ids")
     if (twice := first_repeated(documents)) is not None:
-        raise DataError(f"expected each document of query {query!r} once, got {twice!r:.60} twice")
+        raise DataError(
+            f"query {query!r} has document {twice!r:.60} twice; expected each document once"
+        )

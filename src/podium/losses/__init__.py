@@ -1,4 +1,4 @@
-"""Losses: functions of the scores of a query, with gradient and curvature.
+"""Losses: functions of the scores of a query, with their gradient and curvature.
 
 Examples
 --------
@@ -47,7 +47,7 @@ LOSSES: Registry[type[Loss]] = Registry(
 
 
 def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
-    """Return a loss from its name or its ``spec()``; a loss stays as it is.
+    """Return a loss from its name or its ``spec()``; a Loss is returned unchanged.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
     try:
         return LOSSES[name](**parts)
     except TypeError as error:
-        raise UsageError(f"expected parameters of the loss {name}, got {error}") from None
+        raise UsageError(f"wrong parameters of the loss {name}: {error}") from None
 
 
 __all__ = [

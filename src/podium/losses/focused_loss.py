@@ -21,22 +21,22 @@ from podium.typing import Bools, Derivatives, Floats, Rows
 
 @dataclass(frozen=True)
 class FocusedLoss(Loss):
-    """beta L_list(T) + (1 - beta) L_pair(T x F), T the top k of the truth and F the rest.
+    """beta L_list(T) + (1 - beta) L_pair(T x F), where T is the top k of the truth and F the rest.
 
     Niu, Guo, Lan, Cheng, Top-k learning to rank, SIGIR 2012, section 3.2 (FocusedNet: ListNet on T,
-    RankNet on T x F). Each term is divided by its value at zero scores, query by query: the paper's
-    footnote 2 asks for comparable ranges and leaves the way open. A term is 0 in a query with fewer
+    RankNet on T x F). In each query, each term is divided by its value at zero scores: the paper's
+    footnote 2 requires comparable ranges but does not say how. A term is 0 in a query with fewer
     than two documents in T, or none in F; the other term keeps its weight.
 
-    Graded labels get a total order drawn by the seed of ``bind``, and its first k are T. Top-k truth
-    of a larger k is cut to k; truth of a smaller k stays as it is.
+    For graded labels, the seed of ``bind`` draws a total order, and its first k are T. Top-k truth
+    of a larger k is cut to k; truth of a smaller k is not changed.
 
     Parameters
     ----------
     list
-        Any listwise loss; it sees T alone, with position labels k, k - 1, ..., 1.
+        Any listwise loss; it sees only T, with position labels k, k - 1, ..., 1.
     pair
-        Any pair loss; its pairs are one document of T and one of F.
+        Any pair loss; each of its pairs has one document of T and one of F.
     k
         The number of places that count.
     beta
@@ -68,7 +68,7 @@ class FocusedLoss(Loss):
             raise UsageError(f"expected scale_pairs True or False, got {self.scale_pairs!r}")
         for part, kind in ((self.list, ListLoss), (self.pair, PairLoss)):
             if not isinstance(part, kind):
-                raise UsageError(f"expected a {kind.__name__} in {self.name}, got {part!r}")
+                raise UsageError(f"{self.name} needs a {kind.__name__}, got {part!r}")
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
         """Bind the loss to top-k truth, which is drawn from the labels if they are grades."""
@@ -92,7 +92,7 @@ class FocusedLoss(Loss):
 
 
 def scale_by_start(bound: BoundLoss, share: float) -> WeightedLoss:
-    """Return a loss in units of its value at zero scores, times a share; 0 if that value is 0."""
+    """Return a loss divided by its value at zero scores, times a share; 0 if that value is 0."""
     start, _ = bound(np.zeros(bound.groups.n_rows))
     weight = np.zeros(len(start))
     return WeightedLoss(bound, np.divide(share, start, out=weight, where=start > 0))
@@ -100,7 +100,7 @@ def scale_by_start(bound: BoundLoss, share: float) -> WeightedLoss:
 
 @dataclass(frozen=True, eq=False)
 class SubsetLoss(BoundLoss):
-    """A loss of some rows as a loss of all rows."""
+    """A loss of some rows, extended to all rows."""
 
     bound: BoundLoss
     groups: Groups
@@ -113,7 +113,7 @@ class SubsetLoss(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which queries the loss of the subset is active for."""
+        """The queries for which the loss of the subset is active."""
         return self.bound.active
 
     def _spread(self, values: Floats) -> Floats:
@@ -159,7 +159,7 @@ class SumOfLosses(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which queries any term is active for."""
+        """The queries for which any term is active."""
         return np.asarray(reduce(np.logical_or, [term.active for term in self.terms]))
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:

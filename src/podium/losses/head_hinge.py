@@ -1,8 +1,9 @@
 """HeadHinge: the slack and margin losses of TopSlack and TopMargin, on the head of a list.
 
 Delta(z) = 1 - M(z) / M(ideal) with M = NDCG@n or P@n, and Psi(z) = sum_j l(place of j) x_j with the
-measure's own discount l, 0 past n, so that sorting by w.x maximises w.Psi. Margin scaling demands a
-lead of Delta over every ranking z; slack scaling charges Delta times what a lead lacks to 1:
+discount l of the measure, 0 after place n, so that sorting by w.x maximises w.Psi. Margin scaling
+requires a lead of Delta over every ranking z; slack scaling costs Delta times the amount by which
+the lead is below 1:
 
     margin: max_z Delta(z) - w.dPsi(z)          dPsi(z) = Psi(ideal) - Psi(z)
     slack:  max_z Delta(z) (1 - w.dPsi(z))
@@ -36,20 +37,21 @@ Search = Literal["margin", "hull", "golden"]
 
 @dataclass(frozen=True)
 class HeadHinge(ListLoss):
-    """How much the most violated ranking is preferred to the ideal one, by the head of the list.
+    """How much the scores prefer the most violated ranking to the ideal one, on the head of the list.
 
     Labels have many ideal rankings. ``ideal="own"`` takes the one whose ties are in the order of
-    the scores. That is not convex, but convex for a fixed ideal (see `BoundHeadHinge.most_violated`).
-    ``ideal="mean"`` averages over all of them and cuts at the number of relevant documents. That is
-    convex, and too strict if most documents are relevant.
+    the scores. This loss is not convex, but it is convex for a fixed ideal (see
+    `BoundHeadHinge.most_violated`). ``ideal="mean"`` averages over all ideal rankings and cuts at
+    the number of relevant documents. This loss is convex, but too strict if most documents are
+    relevant.
 
-    The maximum of the slack over rankings is hard. "hull" finds the exact maximum over mixtures of
-    rankings, which is an upper bound, and convex. "golden" searches as the paper does.
+    The maximum of the slack over rankings is hard to find. "hull" finds the exact maximum over
+    mixtures of rankings, which is a convex upper bound. "golden" searches like the paper.
 
     Parameters
     ----------
     measure
-        "NDCG@n" or "P@n"; NDCG alone counts the whole list.
+        "NDCG@n" or "P@n"; "NDCG" without a number counts the whole list.
     search
         "margin" for margin scaling; "hull" or "golden" for slack scaling.
     ideal
@@ -99,7 +101,7 @@ def head_measure(name: str) -> NDCG | P:
     has_equation = type(metric) is P or (type(metric) is NDCG and metric.gain in ("exp2", "linear"))
     if not has_equation:
         raise UsageError(
-            f"expected NDCG@n (gain exp2 or linear) or P@n as the measure of a head, got {name}"
+            f"expected the measure of a head to be NDCG@n (gain exp2 or linear) or P@n, got {name}"
         )
     assert isinstance(metric, NDCG | P)
     return metric
@@ -152,12 +154,12 @@ class BoundHeadHinge(BoundLoss):
 
     @property
     def smooth(self) -> bool:
-        """Whether the loss has a curvature: no, a maximum has corners."""
+        """Whether the loss has a curvature: no, because a maximum has corners."""
         return False
 
     @cached_property
     def active(self) -> Bools:
-        """Which queries have a ranking that is worse than the ideal one."""
+        """The queries that have a ranking worse than the ideal one."""
         best, worst = self._best, self._sum(self.groups.order(-self.gains))
         return np.asarray(best > worst * (1 + 1e-12))
 
@@ -173,7 +175,7 @@ class BoundHeadHinge(BoundLoss):
 
     @cached_property
     def _head(self) -> Floats:
-        """The discount of each place of each query, 0 past its cut."""
+        """The discount of each place of each query, 0 after its cut."""
         places = self.groups.places
         return np.where(places < self.groups.spread(self.cuts), self.discount[places], 0.0)
 
@@ -182,7 +184,7 @@ class BoundHeadHinge(BoundLoss):
         return np.asarray(self.groups.reduce(np.add, self._head * self.gains[order], 0.0))
 
     def ideal_places(self, scores: Floats) -> Floats:
-        """Return l of each document's place in the ideal ranking, its ties by score or averaged."""
+        """Return l of each document's place in the ideal ranking; ties are by score or averaged."""
         order = self.groups.order(self.gains, -self.vector(scores) if self.ideal == "own" else None)
         out = np.empty(len(order))
         out[order] = self._head
@@ -203,9 +205,9 @@ class BoundHeadHinge(BoundLoss):
         reached: Floats | None = None,
         search: Search | None = None,
     ) -> tuple[Floats, Floats, Floats]:
-        """Return values, gradient and the violation of the best single ranking, for a fixed ideal.
+        """Return values, gradient and the violation of the best single ranking for a fixed ideal.
 
-        `reached` is a lower bound of each query's loss, for the golden section search.
+        `reached` is a lower bound on each query's loss, for the golden section search.
         """
         return kernels.violated_head(
             self.vector(scores), self.worth, ideal, self.groups.offsets,

@@ -1,4 +1,4 @@
-"""Labelled lists and pairs: what a loss sees of the data; ties of labels get a drawn order."""
+"""Labelled lists and pairs, the input of losses; equal labels get a random order."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class LabelledLists:
 
     @cached_property
     def contrast(self) -> Bools:
-        """Which queries have different labels; the others say nothing about an order."""
+        """The queries with different labels; the others have no order to learn."""
         highest = self.groups.reduce(np.maximum, self.labels)
         return np.asarray(highest > self.groups.reduce(np.minimum, self.labels))
 
     def order(self) -> Rows:
-        """Return rows best first, query by query, ties of labels in the drawn order."""
+        """Return rows best first, query by query; equal labels are in the drawn order."""
         return self.groups.order(-self.draw().astype(np.float64))
 
     def take(self, member: Bools) -> LabelledLists:
@@ -69,8 +69,8 @@ class LabelledLists:
     def truth(self, k: int) -> LabelledLists:
         """Return top-k truth: position labels y = k + 1 - position, 0 below the top k.
 
-        Graded labels get the drawn order, but not if they are all equal. Truth of a larger k is cut;
-        truth of a smaller k stays as it is.
+        Graded labels get the drawn order, unless they are all equal. Truth of a larger k is cut;
+        truth of a smaller k is not changed.
         """
         if self.topk is not None:
             return replace(self, labels=np.maximum(self.labels - max(self.topk - k, 0), 0))
@@ -81,14 +81,15 @@ class LabelledLists:
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """The pairs of each query: every document with every one of a lower level.
+    """The pairs of each query: every document with every document of a lower level.
 
     Parameters
     ----------
     groups
         The queries.
     levels
-        The rank of each document's label within its query: 0, 1, 2, ..., the highest best.
+        The rank of each document's label within its query: 0, 1, 2, ..., where the highest is the
+        best.
     by_level
         Rows by level, highest first, query by query.
     counts

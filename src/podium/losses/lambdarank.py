@@ -1,4 +1,4 @@
-"""LambdaRank: pairs weighted by the change of NDCG if both documents swap places."""
+"""LambdaRank: pairs weighted by the change of NDCG if the two documents swap places."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class LambdaRankLoss(ListLoss):
     """sum over pairs y_u > y_v of |delta NDCG_uv| log(1 + exp(-(s_u - s_v))).
 
     Burges, Ragno, Le, NIPS 2006; Wang et al., The LambdaLoss framework, CIKM 2018. |delta NDCG| is
-    the change if u and v swap places in the present order (by score, ties in the order of rows). The
-    weights count as constants, so value and gradient jump when the order changes.
+    the change if u and v swap places in the current order (by score, ties in the order of rows).
+    The weights are treated as constants, so value and gradient jump when the order changes.
 
     Parameters
     ----------
     k
-        NDCG@k: the ideal is cut at k, and one document of a pair must stand among the first k + 3
-        (a few more than k, as LightGBM advises). None: the whole list.
+        NDCG@k: the ideal is cut at k, and one document of a pair must be among the first k + 3 (a
+        few more than k, as LightGBM recommends). None: the whole list.
     gain
         "exp2" (2^y - 1) or "linear" (y).
 
@@ -68,11 +68,11 @@ class LambdaRankLoss(ListLoss):
         )
 
     def _gains(self, lists: LabelledLists, discount: Floats) -> Floats:
-        """Return gains in units of the query's ideal DCG."""
+        """Return gains divided by the query's ideal DCG."""
         gains = lists.labels
         if self.gain == "exp2":
             check_exponent(float(gains.max(initial=0)))
-            # 2^y - 1 in units of the query's largest 2^y, so that the ideal sum fits a double.
+            # 2^y - 1 divided by the query's largest 2^y, so that the ideal sum fits in a double.
             top = lists.groups.spread(lists.groups.reduce(np.maximum, gains))
             gains = np.exp2(gains - top) - np.exp2(-top)
         ideal = kernels.ideal_sum(gains, lists.groups.offsets, discount)

@@ -16,9 +16,9 @@ from podium.typing import Derivatives, Floats, Rows
 
 
 def check_whole_number(value: object, what: str, least: int = 1) -> None:
-    """Raise if the parameter is not a whole number of at least this much."""
+    """Raise if the parameter is not a whole number of `least` or more."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise UsageError(f"expected {what} to be a whole number from {least} on, got {value!r}")
+        raise UsageError(f"expected {what} to be a whole number of {least} or more, got {value!r}")
 
 
 def softmax(groups: Groups, values: Floats) -> Floats:
@@ -38,7 +38,7 @@ class ListNetLoss(ListLoss):
     """The cross entropy of first choices: -sum_j P_y(j) log P_s(j), P_z = softmax(z).
 
     Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise to listwise approach, ICML 2007. At
-    depth j the choices are ordered prefixes of j documents under Plackett-Luce, at cost n^j.
+    depth j, the choices are ordered prefixes of j documents under Plackett-Luce; they cost n^j.
     Queries whose labels are all equal do not count.
 
     Parameters
@@ -102,7 +102,7 @@ class ListMLELoss(ListLoss):
     """The negative log likelihood of the true order: -sum_i log P_s(pi_i among pi_i .. pi_n).
 
     Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008. Equal labels are
-    ordered at random, by the seed of ``bind``; queries whose labels are all equal do not count.
+    ordered at random by the seed of ``bind``; queries whose labels are all equal do not count.
 
     Examples
     --------
@@ -123,8 +123,8 @@ class ListMLELoss(ListLoss):
 class TopkListMLELoss(ListLoss):
     """ListMLE's first k choices: -sum_{i <= k} log P_s(pi_i among pi_i .. pi_n).
 
-    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009. Equal labels and queries
-    without contrast as in ListMLELoss.
+    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009. Equal labels are treated as
+    in ListMLELoss.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class TopkListMLELoss(ListLoss):
 
 @dataclass(frozen=True)
 class SquaredLoss(ListLoss):
-    """Regression on the labels: sum_j (s_j - y_j)^2. The one loss that a shift of the scores changes.
+    """Regression on the labels: sum_j (s_j - y_j)^2. The only loss that changes if all scores shift.
 
     Examples
     --------

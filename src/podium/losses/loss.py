@@ -1,4 +1,4 @@
-"""The contract of a loss: a value per query and a gradient per document, from scores alone."""
+"""The contract of a loss: one value per query and one gradient per document, from scores alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.typing import Bools, Derivatives, Floats
 
 
 class Loss(ABC):
-    """A loss with its parameters; ``bind`` makes it a function of the scores.
+    """A loss with its parameters; ``bind`` turns it into a function of the scores.
 
     Subclasses are frozen dataclasses. A loss never sees features or an optimiser: a linear
     learner's gradient is ``X.T @ gradient``, a tree's target is the gradient itself.
@@ -37,9 +37,9 @@ class Loss(ABC):
 
     @abstractmethod
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
-        """Bind the loss to the labels of this data; what depends on labels alone is computed once.
+        """Bind the loss to the labels of this data; what depends only on labels is computed once.
 
-        The seed is that of the order drawn among equal labels, if the loss needs one.
+        The seed draws an order among equal labels, if the loss needs one.
         """
 
     def spec(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class BoundLoss(ABC):
     @property
     @abstractmethod
     def active(self) -> Bools:
-        """Whether each query has something to learn; the others have value and gradient 0."""
+        """Whether each query has something to learn; other queries have value and gradient 0."""
 
     @property
     def smooth(self) -> bool:
@@ -70,11 +70,11 @@ class BoundLoss(ABC):
 
     def curvature(self, scores: Floats) -> Floats:
         """Return the diagonal of the Hessian, one number of 0 or more per row."""
-        raise UsageError(f"expected a loss with a curvature, got {type(self).__name__}")
+        raise UsageError(f"{type(self).__name__} has no curvature; use another loss")
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
-        """Return the Hessian (of a hinge: a generalised one) times a direction, one number per row."""
-        raise UsageError(f"expected a loss with a Hessian product, got {type(self).__name__}")
+        """Return the Hessian (for a hinge, a generalised one) times a direction, one number per row."""
+        raise UsageError(f"{type(self).__name__} has no Hessian product; use another loss")
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
         """Return the Hessian times each column of a matrix; some losses share work between columns."""
@@ -107,13 +107,13 @@ class KernelLoss(BoundLoss):
     evaluate
         scores -> values, gradient, curvature.
     multiply
-        scores, direction -> Hessian times direction; None if the loss has none.
+        scores, direction -> Hessian times direction; None if the loss has no Hessian.
     bound
-        Further arguments of `evaluate` and `multiply` by name, computed from the labels.
+        The other arguments of `evaluate` and `multiply` by name, computed from the labels.
     flat
         Whether there is no curvature.
     multiply_many
-        scores, directions -> the same for each column, if that is faster than one by one.
+        scores, directions -> the Hessian times each column, if that is faster than one at a time.
     """
 
     loss: Loss
@@ -132,11 +132,11 @@ class KernelLoss(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which queries have something to learn."""
+        """The queries that have something to learn."""
         return self.mask
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
-        """Return the arguments of the kernels beside scores and direction."""
+        """Return the arguments of the kernels other than scores and direction."""
         return {**self.bound, "offsets": self.groups.offsets}
 
     def _evaluate(self, scores: Floats) -> Derivatives:
@@ -153,15 +153,15 @@ class KernelLoss(BoundLoss):
         return self.derivatives(scores)[2]
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """Return values, gradient and curvature of one pass."""
+        """Return values, gradient and curvature in one pass."""
         if self.flat:
-            raise UsageError(f"expected a loss with a curvature, got {self.loss}")
+            raise UsageError(f"{self.loss} has no curvature; use another loss")
         return self._evaluate(scores)
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
         """Return the Hessian times a direction."""
         if self.multiply is None:
-            raise UsageError(f"expected a loss with a Hessian product, got {self.loss}")
+            raise UsageError(f"{self.loss} has no Hessian product; use another loss")
         scores, direction = self.vector(scores), self.vector(direction, "values in direction")
         return self.multiply(scores, direction=direction, **self.arguments(scores))
 
@@ -175,7 +175,7 @@ class KernelLoss(BoundLoss):
 
 
 class OrderedLoss(KernelLoss):
-    """A loss whose kernels also take the order by score; the last order is cached for its products."""
+    """A loss whose kernels also take the order by score; the last order is cached for products."""
 
     def arguments(self, scores: Floats) -> dict[str, Any]:
         """Return the bound arguments and the rows by score, best first."""
@@ -188,7 +188,7 @@ class OrderedLoss(KernelLoss):
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(BoundLoss):
-    """The inner loss `bound` with a weight of 0 or more for each query."""
+    """The inner loss `bound` with one weight of 0 or more per query."""
 
     bound: BoundLoss
     weight: Floats
@@ -205,7 +205,7 @@ class WeightedLoss(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which active queries have a weight above 0."""
+        """The active queries with a weight above 0."""
         return np.asarray(self.bound.active & (self.weight > 0))
 
     def _rows(self, values: Floats) -> Floats:
@@ -237,7 +237,7 @@ class WeightedLoss(BoundLoss):
 
 
 class ListLoss(Loss):
-    """A loss of the whole list of a query; it can be bound to some documents only."""
+    """A loss of the whole list of a query; it can also be bound to some of the documents."""
 
     def bind(self, data: RankingData, seed: int = 0) -> BoundLoss:
         """Bind the loss to all documents."""
@@ -249,7 +249,7 @@ class ListLoss(Loss):
 
 
 class QueryLoss(ListLoss):
-    """A loss of your own: write one query in NumPy; this class loops over queries.
+    """Your own loss: write the loss of one query in NumPy, and this class loops over queries.
 
     ``query`` gets the scores and labels of one query and returns value and gradient;
     ``query_curvature`` (optional: Newton steps and trees need it) returns the diagonal of the
@@ -284,7 +284,7 @@ class QueryLoss(ListLoss):
 
     def query_curvature(self, scores: Floats, labels: Floats) -> Floats:
         """Return the diagonal of the Hessian of one query."""
-        raise UsageError(f"expected a loss with a curvature: give {self.name} a query_curvature")
+        raise UsageError(f"{self.name} has no curvature; define query_curvature")
 
     def bind_lists(self, lists: LabelledLists) -> BoundLoss:
         """Bind the loss to these lists."""
@@ -314,7 +314,7 @@ class BoundQueryLoss(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which queries the loss is computed for."""
+        """The queries for which the loss is computed."""
         return self.lists.contrast if self.loss.needs_contrast else self.groups.sizes > 0
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
@@ -325,8 +325,8 @@ class BoundQueryLoss(BoundLoss):
             answer = self.loss.query(scores[rows], self.lists.labels[rows])
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise UsageError(
-                    f"expected (value, gradient) of a query from {self.loss.name}, "
-                    f"got {type(answer).__name__}"
+                    f"expected query of {self.loss.name} to return (value, gradient), got "
+                    f"{type(answer).__name__}"
                 )
             values[q] = answer[0]
             gradient[rows] = self._checked(answer[1], rows, "gradient")
@@ -349,7 +349,7 @@ class BoundQueryLoss(BoundLoss):
         n = rows.stop - rows.start
         if np.shape(part) != (n,):
             raise UsageError(
-                f"expected {n} numbers as the {what} of a query with {n} documents from "
-                f"{self.loss.name}, got shape {np.shape(part)}"
+                f"the {what} of {self.loss.name} must have {n} numbers, one per document of "
+                f"the query, got shape {np.shape(part)}"
             )
         return part

@@ -18,7 +18,7 @@ from podium.typing import Bools, Derivatives, Floats, Rows
 
 
 class PairLoss(Loss):
-    """A loss of pairs: their sum, or (``pairs="mean"``) the sum divided by the query's number of pairs."""
+    """A loss of pairs: their sum, or with ``pairs="mean"`` the sum divided by the query's number of pairs."""
 
     pairs: Literal["mean", "sum"]
 
@@ -46,8 +46,9 @@ class PairLoss(Loss):
 class PairHinge(PairLoss):
     """RankSVM's loss: sum over pairs y_u > y_v of max(0, 1 - (s_u - s_v))^power.
 
-    Herbrich, Graepel, Obermayer 2000; Joachims, KDD 2002. O(n log n) per query for any number of
-    grades, by a sweep along the scores (after Lee and Lin, Large-scale linear RankSVM, 2014).
+    Herbrich, Graepel, Obermayer 2000; Joachims, KDD 2002. It takes O(n log n) per query for any
+    number of grades, by a sweep along the scores (after Lee and Lin, Large-scale linear RankSVM,
+    2014).
 
     Parameters
     ----------
@@ -124,12 +125,12 @@ class PairLogistic(PairLoss):
 
 @dataclass(frozen=True, eq=False)
 class ScaledPairs(BoundLoss):
-    """A pair loss of labelled documents with all documents of label 0: phi(y_u (s_u - s_v)).
+    """A pair loss between labelled documents and all documents of label 0: phi(y_u (s_u - s_v)).
 
-    Each labelled document u makes a list of its own: u and its query's documents of label 0, with all
-    scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So the kernel of
-    every pair loss scales, at the cost of one list per labelled document. A loss with
-    ``pairs="mean"`` is divided by the number of all these pairs of the query.
+    Each labelled document u gets its own list: u and its query's documents of label 0, with all
+    scores multiplied by y_u. The pair loss of that list is the sum over the pairs of u. So the
+    kernel of every pair loss can be scaled, at the cost of one list per labelled document. A loss
+    with ``pairs="mean"`` is divided by the total number of these pairs in the query.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class ScaledPairs(BoundLoss):
     query
         The query of each list.
     rows
-        The row of the data that each row of the lists stands for.
+        The row of the data for each row of the lists.
     factor
         y_u of each row of the lists.
 
@@ -184,7 +185,7 @@ class ScaledPairs(BoundLoss):
 
     @property
     def active(self) -> Bools:
-        """Which queries have labelled documents and documents of label 0."""
+        """The queries that have labelled documents and documents of label 0."""
         return np.bincount(self.query, minlength=len(self.groups)) > 0
 
     def _scaled(self, values: Floats, what: str = "scores") -> Floats:
@@ -208,7 +209,7 @@ class ScaledPairs(BoundLoss):
         return self._by_row(self.lists.curvature(self._scaled(scores)) * self.factor**2)
 
     def derivatives(self, scores: Floats) -> Derivatives:
-        """Return values, gradient and curvature of one pass."""
+        """Return values, gradient and curvature in one pass."""
         values, gradient, curvature = self.lists.derivatives(self._scaled(scores))
         return (
             self._by_query(values), self._by_row(gradient * self.factor),

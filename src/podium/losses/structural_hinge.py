@@ -1,8 +1,8 @@
 """Structural hinge losses of SVM-MAP and FocusedSVM: the lead of the most violated ranking.
 
 The loss is the maximum over rankings z of Delta(z) + s.Psi(z) - s.Psi(ideal). It is convex in the
-scores s, at least the loss Delta of the ranking by s, and at least 0. It is not smooth: the gradient
-is that of the maximiser (a subgradient), and there is no curvature.
+scores s. It is at least the loss Delta of the ranking by s, and at least 0. It is not smooth: the
+gradient is that of the maximiser (a subgradient), and there is no curvature.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from podium.typing import Bools, Floats
 Reading = Literal["dcg", "cuts"]
 
 MAX_CUT_DOCUMENTS = 12
-"""The most documents of a query for the reading "cuts", which goes through their 2^k sets."""
+"""The maximum number of documents of a query for the reading "cuts", which enumerates their 2^k sets."""
 
 
 @dataclass(frozen=True)
 class APHinge(ListLoss):
     """SVM-MAP: Delta = 1 - average precision.
 
-    Psi(z) = 1/(|R||N|) sum over relevant i and other j of z_ij (x_i - x_j), z_ij = 1 where i is
-    above j and -1 below. The most violated ranking is exact, in O(n log n) (Yue, Finley,
+    Psi(z) = 1/(|R||N|) sum over relevant i and other j of z_ij (x_i - x_j), z_ij = 1 if i is above
+    j and -1 if below. The most violated ranking is found exactly, in O(n log n) (Yue, Finley,
     Radlinski, Joachims: A support vector method for optimizing average precision, SIGIR 2007).
 
     Parameters
     ----------
     rel
-        The least label that is relevant.
+        The lowest label that counts as relevant.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class _BoundAPHinge(BoundLoss):
 
 @dataclass(frozen=True)
 class OrderHinge(ListLoss):
-    """The order of a list, as in FocusedSVM's term on the top k documents T.
+    """A structural hinge on the order of a list: FocusedSVM's term on the top k documents T.
 
     reading "dcg": Delta = 1 - DCG/ideal DCG over T with linear gain k + 1 - position,
     Psi(z) = sum_j l(place of j) x_j with l the discount 1/log2(1 + place): the most violated
@@ -87,8 +87,8 @@ class OrderHinge(ListLoss):
     subsets of T, at most 12 documents. (Niu, Guo, Lan, Cheng: Top-k learning to rank, SIGIR 2012,
     section 3.2, leaves open how AP reads a total order.)
 
-    It is for lists whose labels are positions, k + 1 - position, all different; ties of labels are in
-    the order of rows.
+    It is for lists whose labels are different positions, k + 1 - position; equal labels are in the
+    order of rows.
 
     Parameters
     ----------
@@ -117,8 +117,9 @@ class OrderHinge(ListLoss):
         largest = int(lists.groups.sizes.max(initial=0))
         if self.reading == "cuts" and largest > MAX_CUT_DOCUMENTS:
             raise UsageError(
-                f"reading 'cuts' goes through all sets of the top documents of a query and takes "
-                f"{MAX_CUT_DOCUMENTS} of them at most, got {largest}; reading 'dcg' takes any number"
+                f"reading 'cuts' takes at most {MAX_CUT_DOCUMENTS} top documents per query, "
+                f"because it enumerates all their sets, got {largest}; reading 'dcg' takes "
+                "any number"
             )
         return _BoundOrderHinge(lists, self.reading)
 

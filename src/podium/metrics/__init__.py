@@ -1,4 +1,4 @@
-"""How good is a ranking? Metrics whose names state their convention."""
+"""Metrics of rankings; the name of a metric states its convention."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes most of a second to import; only users of `scorer` should wait for it.
+    # Importing scikit-learn takes almost a second; only users of `scorer` should wait for it.
     if name == "scorer":
         from podium.metrics.sklearn_scorer import scorer
 

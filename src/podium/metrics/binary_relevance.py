@@ -18,7 +18,7 @@ from podium.typing import Floats
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BinaryMetric(Metric):
-    """A metric of labels that mean relevant or not."""
+    """A metric of binary relevance: a document is relevant or not."""
 
     rel: float = 1
     ties: Ties = "stable"
@@ -30,7 +30,7 @@ class BinaryMetric(Metric):
             raise UsageError(f"expected a threshold rel above 0 in {self.name}, got {self.rel!r}")
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Queries without a relevant document."""
+        """Return which queries have no relevant document."""
         return np.asarray(lists.n_relevant(self.rel) == 0)
 
     def weighted_hits(self, lists: RankedLists, discount: Floats) -> Floats:
@@ -43,7 +43,7 @@ class BinaryMetric(Metric):
         return kernels.discounted_sum(relevant, order, offsets, discount)
 
     def n_relevant(self, lists: RankedLists) -> Floats:
-        """Relevant documents of each query, at least 1 to allow division."""
+        """Return the number of relevant documents of each query, at least 1 to allow division."""
         return np.maximum(lists.n_relevant(self.rel), 1).astype(np.float64)
 
 
@@ -51,8 +51,8 @@ class BinaryMetric(Metric):
 class P(BinaryMetric):
     """Precision: the share of relevant documents among the first k.
 
-    A list shorter than k counts as filled up with non-relevant documents (short="keep"), is
-    divided by its own length (short="length"), or has the value 0 (short="zero").
+    A list shorter than k counts as if it were filled up with non-relevant documents (short="keep"),
+    is divided by its length (short="length"), or has the value 0 (short="zero").
     """
 
     name = "P"
@@ -63,7 +63,7 @@ class P(BinaryMetric):
     short: Literal["keep", "length", "zero"] = "keep"
 
     def values(self, lists: RankedLists) -> Floats:
-        """Hits over places."""
+        """Return hits divided by places."""
         places = np.full(len(lists.groups), self.k)
         if self.short == "length":
             places = np.clip(lists.ranking(self.ties).groups.sizes, 1, self.k)
@@ -79,7 +79,7 @@ class Recall(BinaryMetric):
     formula = "relevant among the first k / relevant documents"
 
     def values(self, lists: RankedLists) -> Floats:
-        """Hits over relevant documents."""
+        """Return hits divided by relevant documents."""
         hits = self.weighted_hits(lists, np.ones(self.depth(lists)))
         return np.asarray(hits / self.n_relevant(lists))
 
@@ -99,7 +99,7 @@ class MAP(BinaryMetric):
     norm: Literal["all", "cut"] = "all"
 
     def values(self, lists: RankedLists) -> Floats:
-        """Average precision of the ranking."""
+        """Return the average precision of each query."""
         ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
         order, offsets, depth = ranking.order, ranking.groups.offsets, self.depth(lists)
         if self.ties == "average":
@@ -119,7 +119,7 @@ class MRR(BinaryMetric):
     formula = "1 / position of the first relevant document"
 
     def values(self, lists: RankedLists) -> Floats:
-        """Reciprocal rank of the ranking."""
+        """Return the reciprocal rank of each query."""
         ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
         depth = self.depth(lists)
         place = kernels.first_place(relevant, ranking.order, ranking.groups.offsets, depth)
@@ -144,7 +144,7 @@ class Hit(BinaryMetric):
     needs_cutoff = True
 
     def values(self, lists: RankedLists) -> Floats:
-        """Whether there is a hit."""
+        """Return 1 for each query with a hit, else 0."""
         ranking, relevant = lists.ranking(self.ties), lists.relevant(self.rel)
         depth = self.depth(lists)
         place = kernels.first_place(relevant, ranking.order, ranking.groups.offsets, depth)
@@ -174,6 +174,6 @@ class RBP(BinaryMetric):
             raise UsageError(f"expected p between 0 and 1 in RBP, got {self.p!r}")
 
     def values(self, lists: RankedLists) -> Floats:
-        """RBP of the ranking."""
+        """Return the RBP of each query."""
         places = np.arange(self.depth(lists), dtype=np.float64)
         return self.weighted_hits(lists, np.asarray((1 - self.p) * np.power(self.p, places)))

@@ -53,9 +53,9 @@ def bootstrap_intervals(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Interval]:
-    """Return `bootstrap_interval` of each column, in little more time than for one.
+    """Return `bootstrap_interval` of each column in little more time than one column takes.
 
-    Columns with values of the same queries are resampled together; the result is the same.
+    Columns with values for the same queries are resampled together; the result does not change.
 
     Examples
     --------
@@ -89,22 +89,22 @@ def _counting_queries(values: Floats, weight: ArrayLike | None) -> NDArray[np.bo
         raise LengthMismatchError(f"expected {len(values)} weights, got shape {share.shape}")
     mask: NDArray[np.bool_] = ~np.isnan(values) & (share > 0)
     if not mask.any():
-        raise DataError("expected at least one query with a value, got none")
+        raise DataError("no query has a value; expected at least one")
     return mask
 
 
 def _resample_means(
     columns: Sequence[Floats], share: Floats, resamples: int, seed: int
 ) -> list[Floats]:
-    """Means of queries drawn with replacement, the same queries for every column."""
+    """Return means of queries drawn with replacement; the same queries for every column."""
     n, rng = len(share), np.random.default_rng(seed)
-    batch = max(1, 400_000 // n)  # what fits a cache
+    batch = max(1, 400_000 // n)  # a block that fits into a cache
     means = np.empty((len(columns), resamples))
     for start in range(0, resamples, batch):
         size = min(batch, resamples - start)
         drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
-        # Not a matrix product: with many threads BLAS adds in another order.
+        # Not a matrix product, because BLAS adds in another order with many threads.
         total = np.einsum("rq,q->r", times, share)
         for column_means, values in zip(means, columns, strict=True):
             column_means[start : start + size] = np.einsum("rq,q->r", times, values * share) / total

@@ -1,4 +1,4 @@
-"""Explanation of a metric: its convention in words, and the tables it may be compared with."""
+"""Explanation of a metric: its convention in words, and the tables with which it may be compared."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _DESCRIPTIONS: dict[tuple[str, object], str] = {
     ("discount", "log2"): "discount 1 / log2(1 + position)",
     ("discount", "letor"): "discount 1 at positions 1 and 2, then 1 / log2(position)",
     ("ties", "stable"): "equal scores in input order",
-    ("ties", "average"): "equal scores in random order, expected value",
+    ("ties", "average"): "equal scores: the mean over their orders",
     ("ties", "worst"): "equal scores in the worst order",
     ("ties", "trec"): "scores as float32, equal scores by document id, descending",
-    ("empty", 0): "a query without answer counts 0",
-    ("empty", 1): "a query without answer counts 1",
-    ("empty", "skip"): "a query without answer is left out of the mean",
-    ("short", "keep"): "a list shorter than k is taken as it is",
+    ("empty", 0): "a query without a relevant document counts 0",
+    ("empty", 1): "a query without a relevant document counts 1",
+    ("empty", "skip"): "a query without a relevant document is left out of the mean",
+    ("short", "keep"): "a list shorter than k counts as it is, without a penalty",
     ("short", "zero"): "a list shorter than k counts 0",
-    ("short", "length"): "a list shorter than k is divided by its own length",
+    ("short", "length"): "a list shorter than k is divided by its length",
     ("norm", "all"): "divided by all relevant documents",
-    ("norm", "cut"): "divided by the relevant documents, at most k",
+    ("norm", "cut"): "divided by the number of relevant documents, at most k",
     ("r_max", "scale"): "top of the scale = largest label of the data",
     ("r_max", "query"): "top of the scale = largest label of the query",
 }
@@ -38,7 +38,7 @@ def describe(parameter: str, value: object) -> str:
     Examples
     --------
     >>> describe("empty", 1)
-    'a query without answer counts 1'
+    'a query without a relevant document counts 1'
     """
     if parameter == "rel":
         return f"relevant means label >= {value}"
@@ -47,7 +47,7 @@ def describe(parameter: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class ToolConvention:
-    """The metric of another tool, and the parameters in which it differs."""
+    """The metric of another tool, and its differing parameters."""
 
     rule: str
     tables: str

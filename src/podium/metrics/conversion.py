@@ -1,4 +1,4 @@
-"""Conversion of a mean from one convention of a metric to another, if that is exact."""
+"""Conversion of a mean from one convention of a metric to another, if an exact conversion exists."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from podium.metrics.ranked_lists import RankedLists
 class ConversionFacts:
     """Facts about a data set that a conversion needs.
 
-    blank: the share of queries without an answer (weighted as the mean is). binary: labels are 0 and
-    1 only. shortest: documents in the shortest list.
+    blank: the share of queries without a relevant document (weighted like the mean). binary:
+    whether all labels are 0 or 1. shortest: the number of documents in the shortest list.
     """
 
     blank: float | None = None
@@ -48,8 +48,9 @@ def convert(
 ) -> float:
     """Convert a mean from one convention to another; raises ConversionError if that is not exact.
 
-    With the share of queries without an answer, these can count 0, 1 or nothing afterwards. Gains are
-    the same if labels are 0 and 1. The rule for short lists does not matter if there are none.
+    If the share of queries without a relevant document is known, these can count 0, 1 or nothing
+    afterwards. Gains are the same if all labels are 0 or 1. The rule for short lists does not
+    matter if there are none.
 
     Examples
     --------
@@ -64,20 +65,20 @@ def convert(
     ]
     if obstacles:
         raise ConversionError(
-            f"no exact way from {a} to {b}: they differ in {', '.join(obstacles)}; "
-            "evaluate the scores again instead"
+            f"there is no exact conversion from {a} to {b}: they differ in "
+            f"{', '.join(obstacles)}; evaluate the scores again"
         )
     if "empty" not in differing_parameters(a, b):
         return value
     if facts.blank is None:
         raise ConversionError(
-            f"conversion from {a} to {b} needs the share of queries without answer"
+            f"the conversion from {a} to {b} needs the share of queries without a relevant document"
         )
     answered = _answered_sum(value, a.convention()["empty"], facts.blank)
     if abs(answered) > 1 - facts.blank + 1e-9 or (answered < -1e-9 and a.name != "Tau"):
         raise DataError(
-            f"expected a mean that is possible where {facts.blank:g} of the queries are without "
-            f"answer, got {value:g} as {a}"
+            f"{a} cannot be {value:g} if {facts.blank:g} of the queries have no relevant "
+            "document; check both numbers"
         )
     return _with_blanks(answered, b.convention()["empty"], facts.blank)
 
@@ -94,7 +95,7 @@ def _is_irrelevant(name: str, a: Metric, b: Metric, facts: ConversionFacts) -> b
 
 
 def _answered_sum(value: float, empty: Any, blank: float) -> float:
-    """The sum over queries with an answer, divided by the number of all queries."""
+    """Return the sum over queries with a relevant document, divided by the number of all queries."""
     if blank == 1:
         return 0.0
     return value * (1 - blank) if empty == "skip" else value - float(empty) * blank
@@ -104,7 +105,7 @@ def _with_blanks(answered: float, empty: Any, blank: float) -> float:
     if empty != "skip":
         return answered + float(empty) * blank
     if blank == 1:
-        raise ConversionError("every query is without answer: no query is left for a mean")
+        raise ConversionError("no query has a relevant document, so there is no mean")
     return answered / (1 - blank)
 
 

@@ -21,8 +21,8 @@ from podium.typing import Floats
 class ERR(Metric):
     """Expected reciprocal rank: a user reads down and stops at a document with probability R.
 
-    Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009. r_max is the top of the label scale: "scale"
-    (the largest label of the data at hand), "query" (the largest of each query) or a number.
+    Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009. r_max is the top of the label scale: "scale" (the
+    largest label of the data), "query" (the largest of each query) or a number.
     """
 
     name = "ERR"
@@ -39,7 +39,7 @@ class ERR(Metric):
             raise UsageError(f"expected r_max 'scale', 'query' or a number, got {self.r_max!r}")
 
     def values(self, lists: RankedLists) -> Floats:
-        """ERR of the ranking."""
+        """Return the ERR of each query."""
         ranking, stop, depth = (
             lists.ranking(self.ties),
             self._stop_probabilities(lists),
@@ -63,5 +63,5 @@ class ERR(Metric):
         return np.asarray(np.exp2(lists.labels - top) - np.exp2(-top))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Queries whose labels are all 0."""
+        """Return which queries have only labels of 0."""
         return np.asarray(lists.max_label() <= 0)

@@ -1,4 +1,4 @@
-"""Evaluation of scores on labelled data, or of a run on qrels: per query and in the mean."""
+"""Evaluation of scores on labelled data, or of a run on qrels: values per query, and means."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Evaluation(Mapping[str, MetricResult]):
     def __getitem__(self, metric: str | Metric) -> MetricResult:
         key = resolve(metric)
         if key not in self.results:
-            raise KeyError(f"expected one of {', '.join(self)} in this evaluation, got {key}")
+            raise KeyError(
+                f"this evaluation has no metric {key}; expected one of {', '.join(self)}"
+            )
         return self.results[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -88,8 +90,8 @@ class Evaluation(Mapping[str, MetricResult]):
     def plot(self, ax: Any = None) -> Any:
         """Draw the means with 95% bootstrap intervals; return the axes.
 
-        If every metric has a cutoff, and one has several, there is a line for each over the cutoffs;
-        otherwise a dot for each metric.
+        If every metric has a cutoff and one has several, each metric is a line over the cutoffs;
+        otherwise each metric is a dot.
         """
         ax = new_axes("drawing an evaluation") if ax is None else ax
         means = {metric: result.mean for metric, result in self.results.items()}
@@ -102,14 +104,14 @@ class Evaluation(Mapping[str, MetricResult]):
         self, other: Evaluation, metric: str | Metric | None = None,
         *, names: tuple[str, str] = ("this", "other"),
     ) -> QueryDifferences:  # fmt: skip
-        """Return this evaluation less another one of the same queries, query by query.
+        """Return the differences from another evaluation of the same queries, query by query.
 
         Parameters
         ----------
         metric
-            A metric of both; without one, the first.
+            A metric of both; the default is the first.
         names
-            What to call the two.
+            The names of the two.
 
         Examples
         --------
@@ -120,12 +122,16 @@ class Evaluation(Mapping[str, MetricResult]):
         np.True_
         """
         if self.qids.tolist() != other.qids.tolist():
-            raise UsageError("expected two evaluations of the same queries, got different ones")
+            raise UsageError(
+                "the two evaluations have different queries; expected the same queries"
+            )
         key = next(iter(self.results)) if metric is None else resolve(metric)
         ours, theirs = self[key].weight, other[key].weight
         ones = np.ones(len(self.qids))
         if not np.array_equal(ones if ours is None else ours, ones if theirs is None else theirs):
-            raise UsageError("expected two evaluations with the same query weights, got others")
+            raise UsageError(
+                "the two evaluations have different query weights; expected the same weights"
+            )
         values = self[key].per_query - other[key].per_query
         return QueryDifferences(str(key), *names, self.qids, values, self[key].weight)
 
@@ -173,21 +179,21 @@ def evaluate(
     """
     metric_list = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not metric_list:
-        raise UsageError("expected at least one metric, such as NDCG@10, got none")
+        raise UsageError("there is no metric; expected at least one, such as NDCG@10")
     if isinstance(data, Qrels):
         if not isinstance(scores, Run):
-            raise UsageError(f"expected a Run to evaluate on qrels, got {type(scores).__name__}")
+            raise UsageError(f"qrels need a Run as scores, got {type(scores).__name__}")
         lists = RankedLists.of_run(data, scores)
     elif isinstance(data, RankingData):
         if isinstance(scores, Run):
             raise UsageError(
-                "expected Qrels to evaluate a Run on, got RankingData; see Qrels.from_data"
+                "a Run needs Qrels as data, got RankingData; Qrels.from_data(data) makes them"
             )
         lists = RankedLists.of_scores(data, scores)
     else:
         raise UsageError(
-            f"expected RankingData or Qrels to evaluate on, got {type(data).__name__}; "
-            "see read_letor and read_qrels"
+            f"expected RankingData or Qrels as data, got {type(data).__name__}; read_letor "
+            "and read_qrels read them"
         )
     return evaluate_lists(lists, metric_list)
 

@@ -1,4 +1,4 @@
-"""Gain and discount: the worth of a document by its label, and of a place by its position."""
+"""Gain and discount: the value of a document by its label, and of a place by its position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Gain = Literal["exp2", "linear", "rank", "rank-exp2"]
 Discount = Literal["log2", "letor"]
 
 MAX_EXPONENT = 1023
-"""2^1023 is the largest power of two in a double."""
+"""The largest exponent: 2^1023 is the largest power of two in a double."""
 
 
 def discounts(rule: str, depth: int) -> Floats:
@@ -66,4 +66,4 @@ GAINS: dict[Gain, Callable[[Floats, Groups], Floats]] = {
 """Gains by name: the gain of each document from all labels and their queries."""
 
 GAINS_BY_LABEL: tuple[Gain, ...] = ("exp2", "linear")
-"""Gains that depend on the document's own label alone, 0 for the label 0."""
+"""Gains that depend only on the document's label; the label 0 has gain 0."""

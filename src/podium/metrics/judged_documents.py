@@ -18,7 +18,7 @@ from podium.typing import Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class JudgedDocuments:
-    """Labels of judged documents, ranked or not: what the ideal and recall count."""
+    """The labels of judged documents, ranked or not, for the ideal and for recall."""
 
     labels: Floats
     groups: Groups
@@ -29,7 +29,7 @@ def join_judgments(run: Run, qrels: Qrels) -> tuple[Run, Floats, JudgedDocuments
     """Return the run in the queries' order, the label of each of its documents, and all judged documents."""
     ranked = _in_query_order(run, qrels.qids)
     at = kernels.match_strings(*ranked.packed(), *qrels.packed())
-    labels = np.zeros(len(qrels) + 1)  # row -1, the last one, is that of unjudged documents
+    labels = np.zeros(len(qrels) + 1)  # unjudged documents have row -1, the last one
     np.maximum(qrels.values, 0, out=labels[:-1])
     is_ranked = np.zeros(len(labels), dtype=bool)
     is_ranked[at] = True
@@ -37,7 +37,7 @@ def join_judgments(run: Run, qrels: Qrels) -> tuple[Run, Floats, JudgedDocuments
 
 
 def _in_query_order(run: Run, qids: NDArray[np.object_]) -> Run:
-    """Return the lists of these queries in this order, empty ones for queries that the run lacks."""
+    """Return the lists of these queries in this order; queries that the run lacks get empty lists."""
     run_qids, qrels_qids = run.qids.tolist(), qids.tolist()
     if run_qids == qrels_qids:
         return run
@@ -46,8 +46,8 @@ def _in_query_order(run: Run, qids: NDArray[np.object_]) -> Run:
     has_list = queries >= 0
     if not has_list.any():
         raise DataError(
-            f"expected a run over the queries of the qrels, got no query in common "
-            f"(run: {run.qids[0]!r}, qrels: {qids[0]!r}, ...)"
+            f"the run and the qrels have no query in common (run: {run.qids[0]!r}, qrels: "
+            f"{qids[0]!r}, ...); check the query ids"
         )
     groups = Groups.from_sizes(np.where(has_list, run.groups.sizes[queries], 0))
     if np.array_equal(queries[has_list], np.arange(len(run_qids))):

@@ -16,8 +16,8 @@ from podium.typing import Floats
 def _check_truth(metric: Metric, lists: RankedLists) -> None:
     if lists.topk is None:
         raise MissingTruthError(
-            f"{metric} needs top-k truth (labels that are positions), got graded labels; "
-            "see podium.data.draw_truth, or RankingData(topk=k)"
+            f"{metric} needs top-k truth (labels that are positions), got graded labels; use "
+            "podium.data.draw_truth(data, k), or RankingData.from_arrays(..., topk=k)"
         )
 
 
@@ -25,15 +25,15 @@ def _check_truth(metric: Metric, lists: RankedLists) -> None:
 class kNDCG(NDCG):  # noqa: N801 - the paper's name
     """kappa-NDCG: NDCG on top-k truth, labels y = k + 1 - position.
 
-    Niu, Guo, Lan, Cheng, Top-k learning to rank, SIGIR 2012, section 3.3.1. With 2^y - 1 the
-    first place has 65% of the ideal at k = 10, the first three have 94%.
+    Niu, Guo, Lan, Cheng, Top-k learning to rank, SIGIR 2012, section 3.3.1. With the gain 2^y - 1
+    and k = 10, the first place has 65% of the ideal, and the first three have 94%.
     """
 
     name = "kNDCG"
     formula = "NDCG on y = k + 1 - position in the top-k truth"
 
     def values(self, lists: RankedLists) -> Floats:
-        """NDCG on position labels."""
+        """Return NDCG on position labels."""
         _check_truth(self, lists)
         return super().values(lists)
 
@@ -51,6 +51,6 @@ class kERR(ERR):  # noqa: N801 - the paper's name
     r_max: float | Literal["scale", "query"] = "query"
 
     def values(self, lists: RankedLists) -> Floats:
-        """ERR on position labels."""
+        """Return ERR on position labels."""
         _check_truth(self, lists)
         return super().values(lists)

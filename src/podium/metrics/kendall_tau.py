@@ -16,7 +16,7 @@ from podium.typing import Floats
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Tau(Metric):
-    """Kendall's tau-b between scores and labels, ties on either side accounted for.
+    """Kendall's tau-b between scores and labels; it accounts for ties on both sides.
 
     Tau@k compares the two top-k lists: scores below the k-th place of the ranking are tied with
     each other, and so are labels below the k-th largest label. Queries whose labels are all
@@ -30,7 +30,7 @@ class Tau(Metric):
     empty: Empty = 0
 
     def values(self, lists: RankedLists) -> Floats:
-        """tau-b of each query."""
+        """Return tau-b of each query."""
         scores, labels, groups = _in_rank_order(lists)
         if self.k is not None:
             levels = -np.cumsum(lists.ranking("stable").tie_starts()).astype(np.float64)
@@ -45,7 +45,7 @@ class Tau(Metric):
         return np.asarray((same - opposite) / np.where(norm > 0, norm, 1.0))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Queries whose labels are all equal."""
+        """Return which queries have equal labels only."""
         return _has_equal_labels(lists)
 
 
@@ -61,18 +61,18 @@ class PairAccuracy(Metric):
     empty: Empty = 0
 
     def values(self, lists: RankedLists) -> Floats:
-        """Accuracy of each query."""
+        """Return the accuracy of each query."""
         scores, labels, groups = _in_rank_order(lists)
         same, opposite, tied, _ = kernels.pair_counts(scores, labels, groups.offsets).T
         return np.asarray((same + tied / 2) / np.maximum(same + opposite + tied, 1))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Queries whose labels are all equal."""
+        """Return which queries have equal labels only."""
         return _has_equal_labels(lists)
 
 
 def _in_rank_order(lists: RankedLists) -> tuple[Floats, Floats, Groups]:
-    """Scores and labels of the ranked documents, best first."""
+    """Return scores and labels of the ranked documents, best first."""
     ranking = lists.ranking("stable")
     return ranking.scores[ranking.order], lists.labels[ranking.order], ranking.groups
 
@@ -83,7 +83,7 @@ def _has_equal_labels(lists: RankedLists) -> NDArray[np.bool_]:
 
 
 def _kth_largest(groups: Groups, labels: Floats, k: int) -> Floats:
-    """The k-th largest label of each query, or the smallest if it has fewer."""
+    """Return the k-th largest label of each query, or the smallest if it has fewer than k documents."""
     kth = np.zeros(len(groups))
     filled = groups.sizes > 0
     at = (groups.offsets[:-1] + np.minimum(k, groups.sizes) - 1)[filled]

@@ -22,7 +22,8 @@ Empty = Literal[0, 1, "skip"]
 class Metric(ABC):
     """One number per query from labels and scores; the convention is part of the value.
 
-    A subclass computes its values in ``values`` and marks queries without an answer in ``blank``.
+    A subclass computes its values in ``values`` and marks queries without a relevant document in
+    ``blank``.
 
     Examples
     --------
@@ -47,12 +48,12 @@ class Metric(ABC):
         cls.choices = {name: get_args(h) for name, h in hints.items() if get_origin(h) is Literal}
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # names of NumPy's numbers would be np.float64(...)
+        for field in fields(self):  # NumPy numbers would appear as np.float64(...) in names
             value = getattr(self, field.name)
             if isinstance(value, np.generic):
                 object.__setattr__(self, field.name, value.item())
         if self.k is not None and not self.takes_cutoff:
-            raise UsageError(f"expected {self.name} without a cutoff, got @{self.k}")
+            raise UsageError(f"{self.name} takes no cutoff, got @{self.k}")
         if self.k is not None and (not isinstance(self.k, int) or self.k is True or self.k < 1):
             raise UsageError(f"expected a cutoff of 1 or more for {self.name}, got {self.k!r}")
         for name, allowed in self.choices.items():
@@ -67,7 +68,7 @@ class Metric(ABC):
         return replace(self, k=k)
 
     def __str__(self) -> str:
-        """The shortest name: a rule if it says everything, else the parameters that differ."""
+        """Return the shortest name: with a rule if that is complete, else with the parameters that differ."""
         changed = self.changes()
         rules = [
             rule
@@ -85,7 +86,7 @@ class Metric(ABC):
     __repr__ = __str__
 
     def convention(self) -> dict[str, Any]:
-        """Every parameter but the cutoff."""
+        """Every parameter except the cutoff."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "k"}
 
     def changes(self) -> dict[str, Any]:
@@ -113,17 +114,17 @@ class Metric(ABC):
         return replace(self, **rule)
 
     def depth(self, lists: RankedLists) -> int:
-        """Number of places that count: the cutoff, at most the longest list."""
+        """Return the number of places that count: the cutoff, but at most the longest list."""
         longest = max(1, lists.longest())
         return longest if self.k is None else min(self.k, longest)
 
     def check_cutoff(self) -> None:
         """Raise UsageError if the metric needs a cutoff and has none."""
         if self.needs_cutoff and self.k is None:
-            raise UsageError(f"expected a cutoff, as in {self.name}@10, got {self.name}")
+            raise UsageError(f"{self.name} needs a cutoff, as in {self.name}@10")
 
     def per_query(self, lists: RankedLists) -> Floats:
-        """The metric of each query; NaN if a query without an answer is skipped."""
+        """Return the metric of each query; NaN if a query without a relevant document is skipped."""
         self.check_cutoff()
         values = np.array(self.values(lists), dtype=np.float64)
         if self.k is not None and getattr(self, "short", "keep") == "zero":
@@ -134,13 +135,13 @@ class Metric(ABC):
 
     @abstractmethod
     def values(self, lists: RankedLists) -> Floats:
-        """The metric of each query that has an answer."""
+        """Return the metric of each query; ``per_query`` replaces the values of ``blank`` queries."""
 
     @abstractmethod
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Whether each query is without an answer (for example without relevant documents)."""
+        """Return whether each query is blank: all orders are equal, as without relevant documents."""
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a number (True is none)."""
+    """Whether a parameter is a number (True is not)."""
     return isinstance(value, int | float) and not isinstance(value, bool)

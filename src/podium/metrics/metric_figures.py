@@ -37,7 +37,7 @@ def draw_metrics(
         ends = {m: (i.low, i.high) for m, i in zip(metrics, intervals, strict=True)}
     families: dict[Metric, list[Metric]] = {}
     for metric in metrics:
-        # A metric that needs a cutoff has the same one here, so that all cutoffs fall together.
+        # Metrics of one family share one cutoff here, so that they count as the same metric.
         families.setdefault(replace(metric, k=None if metric.k is None else 1), []).append(metric)
     if all(m.k is not None for m in metrics) and any(len(f) > 1 for f in families.values()):
         for i, family in enumerate(families.values()):

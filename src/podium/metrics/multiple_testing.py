@@ -14,8 +14,8 @@ from podium.typing import Floats
 def correct(p_values: Sequence[float], method: str = "holm") -> list[float]:
     """Return p-values corrected for many comparisons.
 
-    "holm" and "bonferroni" bound the probability of any false claim, "bh" (Benjamini-Hochberg)
-    the share of false claims; "none" changes nothing.
+    "holm" and "bonferroni" bound the probability of any false claim; "bh" (Benjamini-Hochberg)
+    bounds the share of false claims; "none" changes nothing.
 
     Examples
     --------

@@ -43,8 +43,8 @@ _GRAMMAR = re.compile(r"(?P<name>\w+)(?P<args>\(.*\))?(?:@(?P<k>[0-9]{1,9}))?", 
 def parse(text: str) -> Metric:
     """Return the metric with this name; ``str`` is the inverse.
 
-    ``Name(parameter=value, ...)@k``; ``rule='letor'`` stands for all parameters of that
-    convention, and further parameters change single ones. Words need no quotes.
+    The form is ``Name(parameter=value, ...)@k``. ``rule='letor'`` sets all parameters of that
+    convention; further parameters change single ones. Words need no quotes.
 
     Examples
     --------
@@ -66,9 +66,7 @@ def parse(text: str) -> Metric:
             condition = (
                 "with a cutoff, as in @10" if k is None else "over the whole list, without a cutoff"
             )
-            raise UsageError(
-                f"the rule {rule!r} computes {cls.name} only {condition}; got {text!r}"
-            )
+            raise UsageError(f"the rule {rule!r} defines {cls.name} only {condition}; got {text!r}")
     unknown = [a for a in arguments if a not in cls.defaults()]
     if unknown:
         raise UnknownNameError(f"parameter of {cls.name}", unknown[0], [*cls.defaults(), "rule"])
@@ -113,10 +111,10 @@ def _rule_parameters(metric: str, rule: object) -> dict[str, Any]:
         raise UnknownNameError("rule", str(rule), RULES)
     if metric not in RULES[rule]:
         metrics = ", ".join(RULES[rule])
-        raise UsageError(f"expected a metric the rule {rule!r} defines ({metrics}), got {metric}")
+        raise UsageError(f"the rule {rule!r} does not define {metric}; expected one of {metrics}")
     return dict(RULES[rule][metric])
 
 
 def resolve(metric: str | Metric) -> Metric:
-    """Return a metric that is given as itself or by name."""
+    """Return a metric, which may be passed by name."""
     return metric if isinstance(metric, Metric) else parse(metric)

@@ -32,26 +32,26 @@ class DCG(Metric):
     short: Literal["keep", "zero"] = "keep"
 
     def values(self, lists: RankedLists) -> Floats:
-        """DCG of the ranking."""
+        """Return the DCG of each query."""
         ranking, gains = lists.ranking(self.ties), lists.gains(self.gain)
         order, discount = ranking.order, discounts(self.discount, self.depth(lists))
         if self.ties == "average":
             gains, order = ranking.tie_means(gains), np.arange(len(order))
-        lists.ideal(self.gain, discount)  # raises if the sum of gains fits no double
+        lists.ideal(self.gain, discount)  # raises if the sum of gains does not fit in a double
         return kernels.discounted_sum(gains, order, ranking.groups.offsets, discount)
 
     def ideal(self, lists: RankedLists) -> Floats:
-        """DCG of the best possible ranking."""
+        """Return the DCG of the best possible ranking."""
         return lists.ideal(self.gain, discounts(self.discount, self.depth(lists)))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Mark no query: a list without gain has DCG 0."""
+        """Mark no query, because a list without gain has DCG 0."""
         return np.zeros(len(lists.groups), dtype=bool)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NDCG(DCG):
-    """Normalised DCG: DCG divided by that of the best ranking. A query without gain is empty (`empty`).
+    """Normalised DCG: DCG divided by that of the best ranking; `empty` is the value of a query without gain.
 
     Examples
     --------
@@ -68,10 +68,10 @@ class NDCG(DCG):
     empty: Empty = 0
 
     def values(self, lists: RankedLists) -> Floats:
-        """DCG over ideal DCG."""
+        """Return the DCG divided by the ideal DCG."""
         ideal = self.ideal(lists)
         return np.asarray(super().values(lists) / np.where(ideal > 0, ideal, 1.0))
 
     def blank(self, lists: RankedLists) -> NDArray[np.bool_]:
-        """Queries in which no document has any gain."""
+        """Return which queries have no document with a gain."""
         return np.asarray(self.ideal(lists) <= 0)

@@ -36,15 +36,15 @@ def paired_test(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedTest:
-    """Compare the values of two systems per query, two-sided; leaves out queries without a value.
+    """Compare two systems by their values per query (two-sided); queries without a value are left out.
 
     Parameters
     ----------
     a, b
         Values of the same queries.
     method
-        "t" (Student's paired t) or "permutation" (signs of the differences flipped at random;
-        all 2^n of them if that is at most `resamples`).
+        "t" (Student's paired t test) or "permutation" (the signs of the differences are flipped at
+        random, or in all 2^n ways if that is at most `resamples`).
     weight
         How much each query counts, as in the mean that is compared.
 
@@ -77,7 +77,7 @@ def check_resampling(resamples: int, seed: int) -> None:
 
 
 def _differences(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None) -> Floats:
-    """The part of each query in the (weighted) mean difference, times the number of queries."""
+    """Return the share of each query in the (weighted) mean difference, times the number of queries."""
     first, second = (to_array(values, "values", np.float64) for values in (a, b))
     if first.shape != second.shape or first.ndim != 1:
         raise LengthMismatchError(
@@ -101,18 +101,18 @@ def _t_test(difference: Floats, resamples: int, seed: int) -> float:
     from scipy.special import stdtr  # loaded only here: it takes 0.1 s
 
     n, sd = len(difference), difference.std(ddof=1)
-    if sd == 0:  # no difference at all, or the same one in every query
+    if sd == 0:  # there is no difference, or the same one in every query
         return 1.0 if difference[0] == 0 else 0.0
     t = difference.mean() / (sd / np.sqrt(n))
     return float(2 * stdtr(n - 1, -abs(t)))
 
 
 def _permutation_test(difference: Floats, resamples: int, seed: int) -> float:
-    """The share of sign flips whose mean is at least as far from 0 as the observed mean."""
+    """Return the share of sign flips whose mean is at least as far from 0 as the observed mean."""
     n = len(difference)
     if not difference.any():
         return 1.0
-    # The tolerance keeps rounding from excluding the observed signs, and sums equal to theirs.
+    # The tolerance prevents rounding from excluding the observed signs and equal sums.
     observed = abs(difference.sum()) - 1e-12 * np.abs(difference).sum()
     if 2**n <= resamples:
         flips = (np.arange(2**n)[:, None] >> np.arange(n)) & 1

@@ -18,7 +18,7 @@ from podium.typing import Floats
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryDifferences:
-    """A metric of one system less that of another, for each query; NaN where one has no value.
+    """The metric of one system minus that of another, for each query; NaN if one has no value.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class QueryDifferences:
     def __post_init__(self) -> None:
         if len(self.qids) != len(self.values):
             raise LengthMismatchError(
-                f"expected a difference for each of {len(self.qids)} queries, got {len(self.values)}"
+                f"expected {len(self.qids)} differences, one per query, got {len(self.values)}"
             )
         if np.isnan(self.values).all():
             raise DataError(
-                f"expected queries with a value of {self.metric} in both evaluations, got none"
+                f"no query has a value of {self.metric} in both evaluations; expected at least one"
             )
 
     @property

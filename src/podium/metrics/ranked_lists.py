@@ -1,6 +1,6 @@
 """Ranked lists: labelled documents in the order of their scores, which metrics evaluate.
 
-What several metrics need is computed once and shared: the order under a tie rule, gains, relevance.
+Metrics share what several of them need: the order under a tie rule, gains, relevance.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RankedLists:
 
     @classmethod
     def of_scores(cls, data: RankingData, scores: ArrayLike) -> RankedLists:
-        """Make lists from the documents of ranking data and these scores."""
+        """Return the lists of ranking data with these scores."""
         return cls(
             data.y, data.check_scores(scores), data.groups, data.qids, data.docid_column,
             weight=data.query_weight, topk=data.topk,
@@ -49,10 +49,11 @@ class RankedLists:
 
     @classmethod
     def of_run(cls, qrels: Qrels, run: Run) -> RankedLists:
-        """Make lists from a run and the labels of qrels.
+        """Return the lists of a run with the labels of qrels.
 
-        Every query of the qrels counts, even without documents in the run (as trec_eval -c); queries
-        without qrels do not. Documents without a label or with a negative one are not relevant.
+        Every query of the qrels counts, even without documents in the run (like trec_eval -c);
+        queries without qrels do not count. Documents without a label or with a negative one are not
+        relevant.
         """
         ranked, labels, judged = join_judgments(run, qrels)
         return cls(
@@ -67,7 +68,7 @@ class RankedLists:
         )
 
     def with_scores(self, scores: Floats) -> RankedLists:
-        """Return the same documents with other scores; keeps what depends on labels alone."""
+        """Return the same documents with other scores; results that depend only on labels are kept."""
         cache = {key: value for key, value in self._cache.items() if key[0] != "ranking"}
         return replace(self, scores=scores, _cache=cache)
 
@@ -94,12 +95,12 @@ class RankedLists:
     def _docid_arrays(self) -> tuple[NDArray[np.uint8], Rows]:
         if self.docids is None:
             raise MissingDocidsError(
-                "ties='trec' orders equal scores by document id, and this data has no ids"
+                "ties='trec' orders equal scores by document id, but this data has no document ids"
             )
         return self.docids.bytes, self.docids.offsets
 
     def gains(self, gain: Gain) -> Floats:
-        """The gain of each ranked document."""
+        """Return the gain of each ranked document."""
         return self._gains(gain)[0]
 
     def _gains(self, gain: Gain) -> tuple[Floats, Floats, Groups]:
@@ -117,7 +118,7 @@ class RankedLists:
         if gain in GAINS_BY_LABEL:
             ideal_gains = compute(judged.labels, judged.groups)
             return compute(self.labels, self.groups), ideal_gains, judged.groups
-        # A rank is one among all documents of the query, ranked or judged.
+        # A rank counts all documents of the query, ranked or judged.
         rest = np.flatnonzero(~judged.is_ranked)
         codes = np.concatenate([self.groups.codes, judged.groups.codes[rest]])
         labels = np.concatenate([self.labels, judged.labels[rest]])
@@ -130,7 +131,7 @@ class RankedLists:
         return gain_of_row[: len(self.labels)], gains, groups
 
     def ideal(self, gain: Gain, discount: Floats) -> Floats:
-        """The largest sum of discounted gains that any order has."""
+        """Return the largest sum of discounted gains over all orders."""
         _, gains, groups = self._gains(gain)
         values: Floats = self._compute_once(
             ("ideal", gain, discount.tobytes()),
@@ -139,17 +140,17 @@ class RankedLists:
         if not np.isfinite(values).all():
             check_exponent(float(self.max_label().max(initial=0)))
             raise GainOverflowError(
-                "expected gains whose sum fits a double, got labels too large for sums of 2^label - 1; "
+                "the labels are too large: the sum of 2^label - 1 does not fit in a double; "
                 "use gain='linear' or gain='rank'"
             )
         return values
 
     def relevant(self, threshold: float) -> Bools:
-        """Whether the label of each ranked document reaches the threshold."""
+        """Return whether the label of each ranked document reaches the threshold."""
         return self._relevant(threshold)[0]
 
     def n_relevant(self, threshold: float) -> Rows:
-        """Relevant documents of each query, ranked or not."""
+        """Return the number of relevant documents of each query, ranked or not."""
         return self._relevant(threshold)[1]
 
     def _relevant(self, threshold: float) -> tuple[Bools, Rows]:
@@ -171,10 +172,10 @@ class RankedLists:
         return np.asarray(counted.groups.reduce(np.maximum, counted.labels))
 
     def lengths(self) -> Rows:
-        """Documents in each query's ranked list."""
+        """The number of documents in each ranked list."""
         return self.groups.sizes
 
     def longest(self) -> int:
-        """Documents of the longest list, or of the query with the most judged ones."""
+        """The number of documents of the longest list, or of the query with the most judged documents."""
         n_judged = 0 if self.judged is None else int(self.judged.groups.sizes.max(initial=0))
         return max(n_judged, int(self.groups.sizes.max(initial=0)))

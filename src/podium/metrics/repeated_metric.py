@@ -1,4 +1,4 @@
-"""A metric that is measured again and again on one data set, as a fit does after each iteration."""
+"""A metric that is computed repeatedly on one data set, for example after each iteration of a fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.metrics.ranked_lists import RankedLists
 
 
 class RepeatedMetric:
-    """The mean of a metric for scores that change; what depends on labels alone is computed once.
+    """The mean of a metric for changing scores; what depends only on labels is computed once.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class QueryScorer(BaseEstimator):  # type: ignore[misc]
                 "a ranking metric needs query ids: switch on "
                 "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}"
             )
-        # Only the estimator reads the features: they may be text, sparse or missing.
+        # Only the estimator reads the features, so they may be text, sparse or missing.
         data = RankingData.from_arrays(np.zeros((len(y), 1)), y, qid=qid)
         # An estimator that ranks whole lists requests the ids, too.
         requests = get_routing_for_object(estimator).consumes("predict", ["qid"])
@@ -45,8 +45,8 @@ class QueryScorer(BaseEstimator):  # type: ignore[misc]
 def scorer(metric: str | Metric) -> QueryScorer:
     """Return a scorer for GridSearchCV and cross_val_score, for use with GroupKFold.
 
-    Query ids arrive by metadata routing, which you switch on. A bare ``cv=5`` would split queries;
-    pass ``cv=GroupKFold(5)`` and the ids as ``groups`` too.
+    Query ids arrive by metadata routing, which you must switch on. ``cv=5`` would split queries;
+    pass ``cv=GroupKFold(5)`` and the ids also as ``groups``.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Tie handling: documents with equal scores, and expected values over all their orders.
 
-Documents with equal scores have an order drawn uniformly. For sums of a value times a discount, the
-expectation takes the mean of the tied values (`RankedRows.tie_means`). Average precision has a kernel of
-its own. The formulas here are for measures that are no such sums (McSherry and Najork, Computing
-information retrieval performance measures efficiently in the presence of tied scores, ECIR 2008; ERR by
-the same argument). They take a list as its groups of tied documents, best first.
+Documents with equal scores get a uniformly random order. For sums of a value times a discount, the
+expectation uses the mean of the tied values (`RankedRows.tie_means`). Average precision has its own
+kernel. The formulas here are for measures that are not such sums (McSherry and Najork, Computing
+information retrieval performance measures efficiently in the presence of tied scores, ECIR 2008;
+ERR by the same argument). They take a list as groups of tied documents, best first.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class RankedRows:
         return self.groups.run_starts(self.scores[self.order])
 
     def tie_means(self, values: Floats) -> Floats:
-        """Return at each place the mean over the places it is tied with, from one value per row."""
+        """Return, for each place, the mean of the values of the places with the same score."""
         starts = self.tie_starts()
         ranked = values[self.order]
         if starts.all():
             return ranked
         first = np.flatnonzero(starts)
         sizes = np.diff(first, append=len(ranked))
-        # Divided first, because the sum of the largest values may overflow.
+        # Divide first, because the sum of large values may overflow.
         shares = ranked / np.repeat(sizes, sizes)
         return np.asarray(np.repeat(np.add.reduceat(shares, first), sizes))
 
@@ -97,8 +97,8 @@ def expected_cascade(groups: Sequence[Floats], depth: int) -> float:
 def subset_product_means(values: Floats) -> Floats:
     """Return the mean over all j-subsets of the product of their values, for j = 0..m.
 
-    E_j over i values = (i - j) / i E_j over i - 1 + j / i v_i E_{j-1} over i - 1: averages of
-    averages, so nothing cancels.
+    E_j over i values = (i - j) / i E_j over i - 1 + j / i v_i E_{j-1} over i - 1. These are
+    averages of averages, so no digits cancel.
     """
     means = np.zeros(len(values) + 1)
     means[0] = 1.0

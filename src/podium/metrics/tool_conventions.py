@@ -31,7 +31,7 @@ RULES: dict[str, dict[str, dict[str, Any]]] = {
 }
 """Rule -> metric -> parameters that differ from those of the bare name."""
 
-# Metrics that a tool computes only with a cutoff, or only over the whole list.
+# The metrics that a tool computes only with a cutoff, or only over the whole list.
 _RULE_CUTOFFS = {
     ("letor", "NDCG"): "needed",
     ("letor", "DCG"): "needed",

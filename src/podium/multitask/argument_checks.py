@@ -1,4 +1,4 @@
-"""Argument checks of the functions of RPC-MTL that users may call by themselves."""
+"""Argument checks of the functions of RPC-MTL that users may call directly."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ def check_not_negative(**arguments: Any) -> None:
 
 
 def check_solver(solver: Any, solvers: Any) -> None:
-    """Raise if the solver is none of these."""
+    """Raise unless the solver is one of these."""
     if solver not in get_args(solvers):
         raise UnknownNameError("solver", str(solver), get_args(solvers))
 
 
 def check_features(X: ArrayLike, orders: Orders) -> NDArray[Any]:
-    """Return X as a finite matrix with one row per row of the data; raise if it is none."""
+    """Return X as a finite matrix with one row per row of the data; raise if it is not one."""
     matrix = np.asarray(X)
     if not isinstance(orders, Orders):
-        raise UsageError(f"expected Orders, as of draw_orders(data), got {type(orders).__name__}")
+        raise UsageError(f"expected Orders, such as draw_orders(data), got {type(orders).__name__}")
     if matrix.ndim != 2 or len(matrix) != orders.n_rows:
         raise LengthMismatchError(
-            f"expected features of {orders.n_rows} objects, as the orders have, one per row, got an "
-            f"array of shape {matrix.shape}"
+            f"the orders have {orders.n_rows} objects; expected a matrix of features with one "
+            f"row per object, got shape {matrix.shape}"
         )
     bad = ~np.isfinite(matrix)
     if bad.any():
@@ -81,26 +81,26 @@ def check_features(X: ArrayLike, orders: Orders) -> NDArray[Any]:
 
 
 def check_clusters(clusters: ArrayLike, orders: Orders, n_clusters: int) -> Rows:
-    """Return the cluster of each row of the orders; raise if it is none of K or falls along a list."""
+    """Return the cluster of each row of the orders; raise if it is not one of K or falls along a list."""
     index = np.asarray(clusters)
     if index.shape != orders.rows.shape:
         raise LengthMismatchError(
-            f"expected a cluster for each of {len(orders.rows)} rows of the orders, got an array of "
-            f"shape {index.shape}"
+            f"expected {len(orders.rows)} clusters, one per row of the orders, got an array "
+            f"of shape {index.shape}"
         )
     if not np.issubdtype(index.dtype, np.integer):
         raise DataError(f"expected whole numbers as clusters, got {index.dtype}")
     outside = (index < 0) | (index >= n_clusters)
     if outside.any():
         raise DataError(
-            f"expected clusters from 0 to {n_clusters - 1}, as n_clusters={n_clusters} says, got "
+            f"n_clusters={n_clusters} allows clusters from 0 to {n_clusters - 1}, got "
             f"{index[np.argmax(outside)]} in row {np.argmax(outside)} of the orders"
         )
     falls = (np.diff(index) < 0) & (np.diff(orders.groups.codes) == 0)
     if falls.any():
         row = int(np.argmax(falls))
         raise DataError(
-            f"expected clusters that never fall along a list (rows of the orders, best first, not of "
-            f"the data), got {index[row]} and then {index[row + 1]} in row {row + 1}"
+            "clusters must not fall along a list (in the order of the orders, best first), "
+            f"got {index[row]} and then {index[row + 1]} in row {row + 1}"
         )
     return np.ascontiguousarray(index, dtype=np.int64)

@@ -26,8 +26,8 @@ class Orders:
     offsets
         List i is ``rows[offsets[i]:offsets[i + 1]]``.
     depth
-        How many places of each list are ordered: all in a total order, k in a top-k truth. The others
-        come after these, in no order.
+        How many places of each list are ordered: all in a total order, k in top-k truth. The other
+        rows follow in no particular order.
     n_rows
         The number of rows of the data; None: as many as the lists have.
 
@@ -58,13 +58,14 @@ class Orders:
         object.__setattr__(self, "n_rows", n)
         in_data = self.rows[(self.rows >= 0) & (self.rows < n)]
         if len(np.unique(in_data)) != len(self.rows):
-            raise DataError(f"expected rows from 0 to {n - 1}, none of them twice, got others")
+            raise DataError(f"rows of the orders must be different numbers from 0 to {n - 1}")
         if self.depth.shape != (len(groups),):
             raise LengthMismatchError(
-                f"expected {len(groups)} depths, one for each list, got {self.depth.shape}"
+                f"expected {len(groups)} depths, one per list, got an array of shape "
+                f"{self.depth.shape}"
             )
         if ((self.depth < 0) | (self.depth > groups.sizes)).any():
-            raise DataError("expected depths from 0 to the length of their lists, got others")
+            raise DataError("a depth is below 0 or above the length of its list")
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -92,7 +93,7 @@ class Orders:
 
 
 def draw_orders(lists: RankingData, k: int | None = None, seed: int = 0) -> Orders:
-    """Return the orders of the lists, equal labels in a random order by seed, query and document.
+    """Return the orders of the lists; equal labels get a random order, by seed, query and document.
 
     With top-k truth, or with k, the first k places are ordered.
 
@@ -104,7 +105,7 @@ def draw_orders(lists: RankingData, k: int | None = None, seed: int = 0) -> Orde
     ([1, 2], [2])
     """
     if not isinstance(lists, RankingData):
-        raise UsageError(f"expected RankingData to order, got {type(lists).__name__}")
+        raise UsageError(f"draw_orders needs RankingData, got {type(lists).__name__}")
     if k is not None and k < 1:
         raise UsageError(f"expected k of 1 or more, or None for whole lists, got {k}")
     rows = lists.groups.order(-draw_order(lists, seed).astype(np.float64))

@@ -1,4 +1,4 @@
-"""Metric learning from ranked lists: near places close together, far places far apart."""
+"""Metric learning from ranked lists: objects at near places are close, those at far places are apart."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MetricKind = Literal["diagonal", "full"]
 """The matrix of a learned distance: one weight per feature, or all entries."""
 
 ROWS_PER_BLOCK = 1 << 15
-"""Rows whose differences to their neighbours are computed at a time: no second X is made."""
+"""The number of rows whose differences are computed at a time, so that X is not copied."""
 MIN_SPREAD_SHARE = 1e-9
-"""Directions with less than this share of the widest one's spread are taken for rounding."""
+"""Directions with less than this share of the largest spread count as rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceMetric:
-    """d_M(x, z)^2 = (x - z)' M (x - z), M positive semidefinite, and how it was found.
+    """d_M(x, z)^2 = (x - z)' M (x - z), M positive semidefinite, and a record of the search.
 
     Parameters
     ----------
@@ -46,18 +46,18 @@ class DistanceMetric:
     factor
         A with M = A A': its diagonal, or a matrix of d rows and d columns at most.
     objective
-        The mean of d_M^2 over the near pairs, if the mean of d_M over the far pairs is 1. Near 1 or
-        above, places say nothing of distances.
+        The mean of d_M^2 over the near pairs, if the mean of d_M over the far pairs is 1. If it is
+        near 1 or above, places do not depend on distances.
     gap
-        How far the objective is above the least one at most, for the sampled pairs and without the
-        dropped directions.
+        An upper bound on the distance of the objective from the minimum, for the sampled pairs and
+        without the dropped directions.
     iterations, converged
-        Of the solver; converged means that the gap is proved to be small.
+        The iterations of the solver, and whether it converged: the gap is then proved to be small.
     n_near, n_far, n_sampled
         The numbers of near pairs, of far pairs, and of far pairs that were used.
     n_dropped
-        The number of directions (features, of a diagonal metric) in which near pairs differ by
-        rounding only: M is 0 there.
+        The number of directions (for a diagonal metric, features) in which near pairs differ only
+        by rounding: M is 0 there.
     """
 
     kind: MetricKind
@@ -112,15 +112,16 @@ def learn_metric(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> DistanceMetric:
-    """Learn the metric in which objects of near places are close and those of far places are apart.
+    """Learn the metric in which objects at near places are close and those at far places are apart.
 
     min_M mean over S of d_M^2, subject to mean over D of d_M >= 1, M >= 0: S has the pairs of a list
     at most kappa_1 places apart, D those at least kappa_2 apart. Sums instead of means change only the
     size of M. Wu et al., Listwise learning to rank by exploring structure of objects, TKDE 2016,
     equations (2) and (3), after Xing et al., NIPS 2003.
 
-    Let C be the mean of (x - z)(x - z)' over S and N = C^(1/2) M C^(1/2). Then it is the concave problem
-    max mean over D of d_N, trace N = 1. `metric_solver` solves it and proves how near the optimum is.
+    Let C be the mean of (x - z)(x - z)' over S and N = C^(1/2) M C^(1/2). This gives the concave
+    problem max mean over D of d_N, trace N = 1. `metric_solver` solves it and bounds the distance
+    from the optimum.
 
     A feature that is constant within each list gets weight 0. Rotating or scaling the features does not
     change a full metric; scaling them does not change a diagonal one.
@@ -130,19 +131,19 @@ def learn_metric(
     X
         Objects, best first, list after list.
     offsets
-        Where each list begins, and the end of the last one.
+        The start of each list, and the end of the last one.
     kappa_1, kappa_2
         Places that are near, and places that are far; 1 <= kappa_1 < kappa_2.
     kind
-        "diagonal", a weight for each feature, or "full", a matrix.
+        "diagonal": one weight per feature; "full": a matrix.
     max_pairs
-        The largest number of far pairs; of more, so many are drawn uniformly. Lists that are too short
-        have none.
+        The maximum number of far pairs; if there are more, this many are drawn uniformly. Lists
+        that are too short have none.
     seed
         The seed of that draw.
     tol, max_iter
-        The proved relative gap of the mean far distance, and the largest number of iterations, after
-        which the metric is marked as not converged.
+        The relative gap of the mean far distance to prove, and the maximum number of iterations,
+        after which the metric is marked as not converged.
 
     Examples
     --------
@@ -179,8 +180,7 @@ def learn_metric(
     )  # fmt: skip
     if not metric.is_finite:
         raise NonFiniteError(
-            "expected features whose metric is finite, got such small differences that it is not; "
-            "scale them"
+            "the differences of the features are too small for a finite metric; scale the features"
         )
     return metric
 
@@ -192,8 +192,8 @@ def far_pairs(offsets: Ints, kappa_2: int, max_pairs: int, seed: int) -> tuple[I
     """Return the rows of far pairs, the better and the worse ones, and the number of all far pairs.
 
     A list of n places has m (m + 1) / 2 of them, m = n - kappa_2: (0, kappa_2), (0, kappa_2 + 1),
-    (1, kappa_2 + 1), and so on. They are numbered list after list, numbers are drawn, and each number
-    gives its pair: unused pairs are never listed.
+    (1, kappa_2 + 1), and so on. Pairs are numbered list after list, numbers are drawn, and each
+    number gives its pair, so unused pairs are never listed.
 
     Examples
     --------
@@ -219,7 +219,8 @@ def far_pairs(offsets: Ints, kappa_2: int, max_pairs: int, seed: int) -> tuple[I
 def _near_spread(X: Floats, offsets: Ints, kappa_1: int, kind: MetricKind) -> tuple[Floats, int]:
     """Return R with R'R = C, the mean of (x - z)(x - z)' or its diagonal over near pairs, and their number.
 
-    R comes from the differences themselves: computing C would lose the smaller half of its digits.
+    R is computed from the differences themselves, because computing C would lose half of the
+    digits.
     """
     lists = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     root, count = _root(X[:0], kind), 0
@@ -232,9 +233,7 @@ def _near_spread(X: Floats, offsets: Ints, kappa_1: int, kind: MetricKind) -> tu
                 count += len(apart)
                 root = _root(np.concatenate([root, apart]), kind)
         if not np.isfinite(norm2(root)):
-            raise NonFiniteError(
-                "expected finite features whose squares are finite, got others; scale them"
-            )
+            raise NonFiniteError("the features or their squares are not finite; scale the features")
     root = root / np.sqrt(max(count, 1))
     return (root[0] if kind == "diagonal" else root), count
 
@@ -255,7 +254,7 @@ def _inverse(norms: Floats) -> Floats:
 
 
 def _whitening(root: Floats) -> Floats:
-    """Return A with A A' = C^-1 where C is not 0; differences of far places are sums of near ones."""
+    """Return A with A A' = C^-1 where C is not 0; differences of far places are sums of near differences."""
     scales = _inverse(_norms(root))
     _, spread, axes = np.linalg.svd(root * scales, full_matrices=False)
     is_wide = spread > MIN_SPREAD_SHARE * spread.max(initial=1e-300)
@@ -271,8 +270,8 @@ def _check_settings(kappa_1: int, kappa_2: int, kind: MetricKind, max_pairs: int
     check_whole_numbers(1, kappa_1=kappa_1, kappa_2=kappa_2, max_pairs=max_pairs)
     if kappa_1 >= kappa_2:
         raise UsageError(
-            f"expected 1 <= kappa_1 < kappa_2, places that are near and places that are far, got "
-            f"kappa_1 = {kappa_1}, kappa_2 = {kappa_2}"
+            "expected 1 <= kappa_1 < kappa_2 (near places and far places), got kappa_1 = "
+            f"{kappa_1}, kappa_2 = {kappa_2}"
         )
 
 
@@ -284,7 +283,7 @@ def _check_lists(X: ArrayLike, offsets: ArrayLike) -> tuple[Floats, Ints]:
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(rows):
         raise LengthMismatchError(f"expected offsets from 0 to {len(rows)}, the number of rows")
     if (np.diff(bounds) < 0).any():
-        raise DataError("expected offsets that never fall")
+        raise DataError("offsets must not fall")
     return rows, bounds
 
 
@@ -292,7 +291,7 @@ def _no_far_pairs_message(offsets: Ints, kappa_2: int, n_far: int) -> str:
     if n_far == 0:
         longest = int(np.diff(offsets).max(initial=0))
         return (
-            f"expected a list of more than kappa_2 = {kappa_2} objects to learn a metric from, got "
-            f"{longest} at most; use metric=None or a smaller kappa_2"
+            f"the longest list has {longest} objects, but a metric needs more than kappa_2 = "
+            f"{kappa_2}; use metric=None or a smaller kappa_2"
         )
-    return "expected features that differ within a list to learn a metric from, got none; use metric=None"
+    return "no feature varies within a list, so there is no metric to learn; use metric=None"

@@ -4,11 +4,12 @@ N = B B' is positive semidefinite for any B, and diagonal if B is. G is the mean
 the gradient of F.
 
 step        B <- G^p B / |G^p B|. For p = 1, F never falls: d = |B' z| is convex in B, so its
-            linearisation bounds it from below, and that is largest at G B. p grows as long as F rises.
+            linearisation is a lower bound, which is largest at G B. p grows as long as F rises.
 proof       F is concave, so F(best) <= F + <G/2, N_best - N> <= F + (lambda_max(G) - F) / 2.
 
-Steps come near the optimum soon and enlarge entries that are far too small, but may slow down in the
-end. L-BFGS on the factor, |B|^2 - log F, does not slow down, but leaves entries near 0. They take turns.
+Steps approach the optimum quickly and enlarge entries that are far too small, but may become slow
+at the end. L-BFGS on the factor, |B|^2 - log F, stays fast, but leaves entries near 0. The two take
+turns.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class DiagonalFarDistance:
         return float(G.max())
 
     def step(self, B: Floats, G: Floats, power: float) -> Floats:
-        """Return G^p B, scaled to norm 1; entries stay above 0, from which they could not rise again."""
+        """Return G^p B, scaled to norm 1; entries stay above 0, because they could not grow again from 0."""
         b = np.maximum(np.abs(B) * (G / G.max()) ** power, 1e-15)
         return np.asarray(b / np.linalg.norm(b))
 
@@ -110,24 +111,24 @@ class FullFarDistance:
 
 
 def _roots(squared: Floats) -> Floats:
-    """Return distances; one that has fallen to 0 stays above it, so that its slope pulls it back."""
+    """Return distances, all above 0, so that the slope of a vanishing distance pulls it back."""
     return np.sqrt(np.maximum(squared, 1e-100))
 
 
 @dataclass(frozen=True, eq=False)
 class MetricSolution:
-    """A point of the search: B, F and G there, and the number of iterations so far."""
+    """A point of the search: its B, F and G, and the number of iterations so far."""
 
     B: Floats
     value: float
     G: Floats
     gap: float
-    """A proved bound of (F(best) - F) / F."""
+    """A proved upper bound on (F(best) - F) / F."""
     iterations: int
 
 
 def maximise_far_distance(problem: FarDistance, tol: float, max_iter: int) -> MetricSolution:
-    """Return the N of the largest F; its gap is at most `tol`, unless `max_iter` or rounding ends it.
+    """Return the N with the largest F, within a gap of `tol` unless `max_iter` or rounding ends the search.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def maximise_far_distance(problem: FarDistance, tol: float, max_iter: int) -> Me
         if here.gap <= tol or here.iterations >= max_iter:
             return here
         if last is not None and here.gap >= last.gap and here.value <= last.value * (1 + ROUNDING):
-            return replace(last, iterations=here.iterations)  # as near as doubles allow
+            return replace(last, iterations=here.iterations)  # as near as rounding allows
         last = here
         n = min(LBFGS_ITERATIONS_PER_TURN, max_iter - here.iterations)
         here = _descend_by_lbfgs(problem, here, tol, n)
@@ -161,7 +162,7 @@ def _take_steps(problem: FarDistance, here: MetricSolution, tol: float, n: int) 
     while here.gap > tol and here.iterations < last:
         B = problem.step(here.B, here.G, power)
         there = _solution_at(problem, B, here.iterations + 1)
-        # Near the top F is flat, and rounding may take away what a step of power 1 has added.
+        # Near the maximum F is flat, and rounding may hide the gain of a step of power 1.
         rises = there.value >= here.value * (1 - ROUNDING * (power == 1.0))
         if rises and np.isfinite(there.G).all():
             here, power = there, 1.5 * power
@@ -173,7 +174,7 @@ def _take_steps(problem: FarDistance, here: MetricSolution, tol: float, n: int) 
 def _descend_by_lbfgs(
     problem: FarDistance, here: MetricSolution, tol: float, n: int
 ) -> MetricSolution:
-    """Minimise |B|^2 - log F, which is least if |B|^2 = 1/2 and F is largest for its size."""
+    """Minimise |B|^2 - log F; at its minimum |B|^2 = 1/2, and F is largest for that size."""
 
     def function(flat: Floats) -> tuple[float, Floats]:
         B = flat.reshape(here.B.shape)

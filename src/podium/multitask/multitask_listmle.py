@@ -1,4 +1,4 @@
-"""Multi-task ListMLE: one linear ranking function per cluster, all of them near their mean."""
+"""Multi-task ListMLE: one linear ranking function per cluster, pulled towards their mean."""
 
 from __future__ import annotations
 
@@ -20,117 +20,19 @@ from podium.multitask.argument_checks import (
     check_whole_numbers,
 )
 from podium.multitask.list_orders import Orders
+from podium.multitask.sublists import Sublists
 from podium.optim import Adam, lbfgs
 from podium.optim.linear_problem import check_finite, norm2
 from podium.typing import Floats, Rows
 
 Each = Callable[[int, Floats, float], None]
-"""Called once per iteration with its number, W and the objective."""
+"""A function that is called once per iteration with its number, W and the objective."""
 
 Solver = Literal["lbfgs", "sgd"]
 
 LISTS_PER_STEP = 16
-"""Lists of a stochastic step."""
+"""The number of lists of a stochastic step."""
 DEFAULT_TOL: dict[Solver, float] = {"lbfgs": 1e-6, "sgd": 1e-5}
-
-
-@dataclass(frozen=True, eq=False)
-class Sublists:
-    """Each list cut where its cluster changes: cluster after cluster, list after list, best first.
-
-    Parameters
-    ----------
-    X, rows
-        Features in that order, and the rows of the data they come from.
-    tasks
-        The rows of each cluster.
-    parts
-        The rows of each sublist.
-    lists
-        The list each sublist comes from.
-    stages
-        How many choices of each sublist count; 0 if its order says nothing.
-    weight
-        What each sublist counts: the weight of its list, divided by that of all lists.
-    """
-
-    X: NDArray[Any]
-    rows: Rows
-    tasks: Groups
-    parts: Groups
-    lists: Rows
-    stages: Rows
-    weight: Floats
-
-    @classmethod
-    def of(
-        cls,
-        X: NDArray[Any],
-        orders: Orders,
-        index: Rows,
-        n_clusters: int,
-        *,
-        weight: Floats | None = None,
-        labels: Floats | None = None,
-    ) -> Sublists:
-        """Return the sublists of clusters `index`, one per row of `orders`; see `fit_tasks`."""
-        groups = orders.groups
-        tasks, by_task = Groups.from_codes(index, n_clusters)
-        place = np.arange(groups.n_rows) if by_task is None else by_task
-        lists_of_rows = groups.codes[place]
-        starts = np.ones(len(place), dtype=bool)
-        starts[1:] = (lists_of_rows[1:] != lists_of_rows[:-1]) | (np.diff(index[place]) != 0)
-        parts = Groups(np.append(np.flatnonzero(starts), len(place)))
-        lists = lists_of_rows[parts.offsets[:-1]]
-        # The objects of a sublist are ordered down to the depth of its list.
-        is_ordered = (groups.places < groups.spread(orders.depth))[place]
-        stages = parts.reduce(np.add, is_ordered.astype(np.int64)) * (parts.sizes > 1)
-        rows = orders.rows[place]
-        counts = np.asarray(groups.sizes > 1)
-        if labels is not None:
-            stages = stages * _has_contrast(parts, labels[rows])
-            counts = _has_contrast(groups, labels[orders.rows])
-        weights = np.ones(len(groups)) if weight is None else weight
-        total = float(np.sum(weights * counts))
-        share = weights / (total if total > 0 else 1.0)
-        return cls(X[rows], rows, tasks, parts, lists, stages, share[lists])
-
-    def complete(self, W: Floats) -> Floats:
-        """Return W, with the mean of the others for clusters without choices (the rest of top-k truth).
-
-        Any lambda above 0 gives the same but for its size; lambda = 0 leaves these clusters at 0.
-        """
-        has_choices = np.zeros(len(W), dtype=bool)
-        has_choices[self.tasks.codes[self.parts.offsets[:-1][self.stages > 0]]] = True
-        mean = W[has_choices].sum(axis=0) / max(has_choices.sum(), 1)
-        return np.where(has_choices[:, None] | ~has_choices.any(), W, mean)
-
-    def scores(self, W: Floats) -> Floats:
-        """Return w_k.x of each row, with k its own cluster."""
-        return np.concatenate(
-            [
-                kernels.matvec(self.X[rows], w)
-                for rows, w in zip(self.tasks.slices(), W, strict=True)
-            ]
-        )
-
-    def weight_gradient(self, g: Floats) -> Floats:
-        """Return the gradient with respect to W from that with respect to the scores."""
-        slices = self.tasks.slices()
-        return np.stack([kernels.rmatvec(self.X[rows], g[rows]) for rows in slices])
-
-    def __call__(self, W: Floats) -> tuple[float, Floats]:
-        """Return the likelihood loss and its gradient with respect to W."""
-        order = np.arange(self.parts.n_rows)
-        values, g, _ = kernels.plackett_luce(self.scores(W), order, self.stages, self.parts.offsets)
-        value = float(np.sum(values * self.weight))
-        return value, self.weight_gradient(g * self.parts.spread(self.weight))
-
-
-def _has_contrast(groups: Groups, labels: Floats) -> NDArray[np.bool_]:
-    """Return which lists have different labels."""
-    lowest = groups.reduce(np.minimum, labels)
-    return np.asarray(lowest < groups.reduce(np.maximum, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,11 +115,12 @@ def fit_tasks(
         Psi(W) = 1/N sum_i sum_k -log P(sublist k of list i | w_k)
                  + lambda sum_k |w_k - mean w|^2 + l2/2 sum_k |w_k|^2
 
-    A list is cut where its cluster changes. P is the Plackett-Luce likelihood of a sublist's order; a
-    sublist of one object says nothing. Psi is convex. L-BFGS minimises it in all of W at once, with
-    the mean as a function of W; alternating as in (11) leads to the same minimum. With one cluster Psi
-    is ListMLE's objective. ``solver="sgd"`` is the paper's: stochastic steps over the lists in a random
-    order, with a constant mean w during a pass. Adam scales the steps, and they shrink from pass to pass.
+    A list is cut where its cluster changes. P is the Plackett-Luce likelihood of a sublist's order;
+    a sublist of one object adds nothing. Psi is convex. L-BFGS minimises it over all of W at once,
+    with the mean as a function of W; alternating as in (11) leads to the same minimum. With one
+    cluster, Psi is the objective of ListMLE. ``solver="sgd"`` is that of the paper: stochastic
+    steps over the lists in a random order, with a constant mean w during a pass. Adam scales the
+    steps, which shrink from pass to pass.
 
     Parameters
     ----------
@@ -230,24 +133,24 @@ def fit_tasks(
     n_clusters
         K; a cluster may be empty.
     lam
-        How strongly the w_k are pulled to their mean.
+        How strongly the w_k are pulled towards their mean.
     l2
-        A small penalty; without it w grows without bound if some w orders all sublists.
+        A small penalty; without it, w grows without bound if a w orders all sublists correctly.
     solver
         "lbfgs" or "sgd".
     weight
-        What each list counts; None: 1.
+        The weight of each list; None: 1.
     labels
-        One per row of X. A list or sublist whose labels are all equal then says nothing.
+        One label per row of X. A list or sublist with equal labels then adds nothing.
     start
         The first W; None: 0.
     tol
         L-BFGS: the gradient at the end, relative to the one at 0 (1e-6). SGD: the relative change of
         Psi by the last pass (1e-5).
     max_iter
-        The largest number of iterations of L-BFGS, or of passes.
+        The maximum number of L-BFGS iterations, or of passes.
     learning_rate, seed
-        Of the stochastic steps.
+        The learning rate and the seed of the stochastic steps.
     each
         Called once per iteration.
 
@@ -324,7 +227,8 @@ def _minimise_by_lbfgs(
         value, gradient = objective(w.reshape(shape))
         return value, gradient.ravel()
 
-    # Features that say nothing leave rounding only as the slope at 0, and L-BFGS must not chase it.
+    # If the features have no information, the slope at 0 is only rounding, which L-BFGS must not
+    # follow.
     rounding = 1e-9 * float(np.abs(objective.sublists.X).max(initial=0.0))
     steepest = max(float(np.abs(objective(np.zeros(shape))[1]).max()), rounding)
     minimum = lbfgs(
@@ -362,7 +266,8 @@ def _minimise_by_sgd(
     return (
         W,
         change <= tol,
-        f"the last pass changed the objective by {change:.1e} of it, wanted {tol:.1e}",
+        f"the last pass changed the objective by a share of {change:.1e}, above the requested "
+        f"{tol:.1e}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Degrees of preference: lists divided into clusters that keep their order, in a learned metric."""
+"""Degrees of preference: divide lists into rank-preserving clusters, in a learned metric."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Division:
         """
         if self.orders is None:
             raise UsageError(
-                "expected a division that knows its rows, got one of a model file, which has no "
-                "training rows; the ranker's divide(data) has the degrees of data at hand"
+                "a division from a model file has no training rows, so it has no degrees; use "
+                "the ranker's divide(data)"
             )
         return self.orders.restore(self.clusters.n_clusters - 1 - self.clusters.index, -1)
 
@@ -62,13 +62,13 @@ class Division:
         """Return why the metric or the clusters did not converge; empty if both did."""
         reasons = []
         if self.metric is not None and not self.metric.converged:
-            reasons.append(f"metric: not done after {self.metric.iterations} iterations")
+            reasons.append(f"metric: not converged after {self.metric.iterations} iterations")
         if not self.clusters.converged:
-            reasons.append(f"clusters: not done after {len(self.clusters.moves)} sweeps")
+            reasons.append(f"clusters: not converged after {len(self.clusters.moves)} sweeps")
         return reasons
 
     def parts(self) -> dict[str, Part]:
-        """Return the parts of a model file: all but the training rows."""
+        """Return the parts of a model file: everything except the training rows."""
         clusters, metric = self.clusters, self.metric
         division: dict[str, Any] = {"max_sweeps": int(clusters.max_sweeps)}
         parts: dict[str, Part] = {
@@ -84,13 +84,13 @@ class Division:
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part], n_clusters: int, n_features: int) -> Self:
-        """Return the division of these parts; raise ModelFileError if they do not fit each other."""
+        """Build the division from its parts; raise ModelFileError if they do not fit each other."""
         centres, counts = vector(parts, "centres"), vector(parts, "counts", np.int64)
         sweeps, moves = vector(parts, "sweeps"), vector(parts, "moves", np.int64)
         if len(centres) != n_clusters * n_features:
-            raise ModelFileError("expected a centre for each cluster of the model")
+            raise ModelFileError("expected one centre per cluster of the model")
         if len(counts) != n_clusters or (counts < 0).any():
-            raise ModelFileError("expected how many objects each cluster of the model has")
+            raise ModelFileError("expected one number of objects per cluster of the model")
         try:
             division = read_json(str(parts["division"]))
             metric = None
@@ -99,14 +99,17 @@ class Division:
             max_sweeps = _read_count(division["max_sweeps"])
             has_swept = len(moves) > 0
             if len(sweeps) != len(moves) + 1 or (max_sweeps > 0) != has_swept or (moves < 0).any():
-                raise ModelFileError("expected what each sweep of the clusters' search came to")
+                raise ModelFileError(
+                    "expected one objective and one number of moves per "
+                    "sweep of the clusters' search"
+                )
         except ModelFileError:
             raise
         except (
             KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
         ) as error:  # fmt: skip
             raise ModelFileError(
-                f"expected how the lists were divided in the model, got something else ({error})"
+                f"the division of lists in the model is damaged ({error})"
             ) from error
         no_rows, centres = np.empty(0, dtype=np.int64), centres.reshape(n_clusters, n_features)
         return cls(metric, Clusters(no_rows, centres, counts, sweeps, moves, max_sweeps))
@@ -114,7 +117,7 @@ class Division:
 
 _METRIC_COUNTS = ("iterations", "n_near", "n_far", "n_sampled", "n_dropped")
 _METRIC_FIELDS = ("kind", "objective", "gap", "converged", *_METRIC_COUNTS)
-"""What a file keeps of a metric beside its factor."""
+"""The fields of a metric that a file keeps in addition to its factor."""
 
 
 def _read_metric(entry: dict[str, Any], parts: dict[str, Part], n_features: int) -> DistanceMetric:
@@ -163,10 +166,11 @@ class Divider:
     def divide(
         self, lists: RankingData, begin: Callable[[str], object] = lambda stage: None
     ) -> Division:
-        """Learn the metric and the clusters of these lists, each ordered, or its first places.
+        """Learn the metric and the clusters of lists that are ordered completely or at their first places.
 
-        If a list has an unordered rest (top-k truth), the rest is in the last cluster and the others
-        are in those before it: the order does not say where a boundary within the rest would lie.
+        If a list has an unordered rest (top-k truth), the rest is in the last cluster and the
+        others are in the clusters before it, because the order has no information on boundaries
+        within the rest.
 
         Parameters
         ----------
@@ -184,16 +188,16 @@ class Divider:
         return Division(metric, clusters, orders)
 
     def clusters_for(self, lists: RankingData) -> int:
-        """Return K; raise if no list can have so many clusters and K may not be lowered."""
+        """Return K; raise if no list can have that many clusters and K may not be lowered."""
         depth = ordered_depths(lists, self.k)
         most = int(max_clusters(lists.groups.sizes, depth).max())
         if self.n_clusters <= most or self.clamp:
             return min(self.n_clusters, most)
         places, k = int(depth.max()), self._describe_k(lists)
         raise UsageError(
-            f"expected n_clusters of rpc-mtl to be at most {most}, as no list has more than {places} "
-            f"ordered places{' and a rest' * (most > places)}{k}, got {self.n_clusters}; clamp=True takes "
-            f"{most} then"
+            f"n_clusters of rpc-mtl must be at most {most}, because no list has more than "
+            f"{places} ordered places{' and a rest' * (most > places)}{k}, got "
+            f"{self.n_clusters}; clamp=True lowers it to {most}"
         )
 
     def _describe_k(self, lists: RankingData) -> str:
@@ -210,8 +214,8 @@ class Divider:
         begin("metric")
         if orders.depth.max() <= self.kappa_2:
             raise DataError(
-                f"expected a list of more than kappa_2 = {self.kappa_2} ordered places to learn "
-                f"rpc-mtl's metric from, got {orders.depth.max()} at most{k}"
+                f"rpc-mtl's metric needs a list with more than kappa_2 = {self.kappa_2} "
+                f"ordered places, but the longest has {orders.depth.max()}{k}"
             ).advise(
                 python="use distance=None or a smaller kappa_2",
                 command_line="use --set distance=none or a smaller kappa_2",
@@ -229,9 +233,9 @@ class Divider:
 
 
 def check_kappas(kappa_1: int, kappa_2: int) -> None:
-    """Raise if a pair of places could be near and far at once."""
+    """Raise if a pair of places could be both near and far."""
     if kappa_1 >= kappa_2:
         raise UsageError(
-            f"expected kappa_1 of rpc-mtl below kappa_2 (pairs of near and of far places), got "
+            "expected kappa_1 of rpc-mtl (near places) to be below kappa_2 (far places), got "
             f"{kappa_1} and {kappa_2}"
         )

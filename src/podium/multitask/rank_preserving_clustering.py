@@ -91,19 +91,19 @@ def rank_preserving_clusters(
 
         cost(x, k1 -> k2) = n2 / (n2 + 1) |x - centre_k2|^2 - n1 / (n1 - 1) |x - centre_k1|^2.
 
-    The object with the least cost changes if its cost is below 0, and Omega falls by exactly that.
-    Centres and counts are updated at once. The search ends when no list has such an object, in a local
-    minimum that depends on the order of the lists.
+    The object with the lowest cost changes if its cost is below 0, and Omega falls by exactly that
+    amount. Centres and counts are updated at once. The search ends when no list has such an object,
+    in a local minimum that depends on the order of the lists.
 
-    - An object that is alone in its cluster (n1 = 1) saves nothing by leaving. So it never leaves,
-      and no cluster becomes empty.
+    - An object that is alone in its cluster (n1 = 1) gains nothing by leaving. So it never leaves,
+    and no cluster becomes empty.
     - A list need not have objects in all clusters. A list shorter than K starts spread over the bands.
-      A cluster that a list does not have is no neighbour's, so the list never gets it back.
-    - Of equal costs the first along the list counts, the object before a border before the one
-      behind it. Costs within rounding of 0 count as 0: equally good clusters are not exchanged.
+      If a list has no object in a cluster, no neighbour is in it, so the list never gets it back.
+    - If costs are equal, the first object along the list changes. Costs within rounding of 0 count
+    as 0, so equally good clusters are not exchanged.
     - If only the first objects of a list are ordered (top-k truth), they are divided into the first
-      K - 1 clusters, and the rest stays in the last one. Lists ordered to their end have all K:
-      otherwise the last cluster would be that of long lists, not of bad objects.
+      K - 1 clusters, and the rest stays in the last one. Lists that are ordered completely have all
+      K; otherwise the last cluster would contain long lists, not bad objects.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def rank_preserving_clusters(
     n_clusters
         K, no more than the objects of the longest list.
     max_sweeps
-        The search ends after so many sweeps and is marked as not converged. 0: no search, the equal
-        bands, a division by places alone.
+        The maximum number of sweeps; a search that reaches it is marked as not converged. 0: no
+        search; the equal bands divide lists by places alone.
     metric
         An object with ``transform(X)``; None: Euclidean distance.
     depth
@@ -135,14 +135,14 @@ def rank_preserving_clusters(
     check_whole_numbers(0, max_sweeps=max_sweeps)
     if metric is not None and not hasattr(metric, "transform"):
         raise UsageError(
-            f"expected a metric, as of learn_metric(X, offsets), or None, got {metric!r}"
+            f"expected a metric, such as learn_metric(X, offsets), or None, got {metric!r}"
         )
     ordered = groups.sizes if depth is None else _check_depth(depth, groups)
     most = int(max_clusters(groups.sizes, ordered).max())
     if n_clusters > most:
         raise UsageError(
-            f"expected no more clusters than a list can have, one per ordered object and one for an "
-            f"unordered rest, got n_clusters={n_clusters}; take n_clusters={most} or less"
+            "a list can have one cluster per ordered object and one for an unordered rest, "
+            f"so n_clusters must be at most {most}, got {n_clusters}"
         )
     lists, starts = _starting_clusters(groups, ordered, n_clusters)
     mapped = objects if metric is None else _contiguous(metric.transform(objects))
@@ -157,12 +157,12 @@ def rank_preserving_clusters(
 
 
 def equal_bands(sizes: ArrayLike, n_clusters: int) -> Rows:
-    """Return where bands 1..K-1 begin in lists of these sizes.
+    """Return the starts of bands 1..K-1 in lists of these sizes.
 
-    Place p of n is in band floor(K (p + 1/2) / n). Band c begins at n c / K, rounded, halves towards
-    the middle of the list. So a reversed list has its bands reversed, except that an object exactly
-    between two bands is in the better one. Bands of a list differ by one object at most. A list
-    shorter than K has objects in some bands only.
+    Place p of n is in band floor(K (p + 1/2) / n). Band c begins at n c / K, rounded; halves are
+    rounded towards the middle of the list. So a reversed list has reversed bands, except that an
+    object exactly between two bands is in the better one. The sizes of a list's bands differ by at
+    most one object. A list shorter than K has objects in only some bands.
 
     Examples
     --------
@@ -179,10 +179,11 @@ def max_clusters(sizes: Rows, depth: Rows) -> Rows:
 
 
 def _starting_clusters(groups: Groups, depth: Rows, n_clusters: int) -> tuple[Groups, Rows]:
-    """Return the lists to search, and where the clusters of each begin before the search.
+    """Return the lists to search, and the starts of the clusters in each before the search.
 
-    A list with a rest becomes two: its first objects, without the last cluster, and the rest, with the
-    last cluster only. Neither gets a cluster it does not have, but the rest counts in the last centre.
+    A list with a rest becomes two lists: its first objects, without the last cluster, and the rest,
+    with only the last cluster. Neither gets another cluster, but the rest counts in the last
+    centre.
     """
     has_rest, K = depth < groups.sizes, n_clusters
     begins = np.column_stack([groups.offsets[:-1], groups.offsets[:-1] + depth])
@@ -201,8 +202,8 @@ def _check_depth(depth: ArrayLike, groups: Groups) -> Rows:
     ordered = np.asarray(depth, dtype=np.int64)
     if ordered.shape != (len(groups),) or ((ordered < 0) | (ordered > groups.sizes)).any():
         raise DataError(
-            f"expected depths from 0 to the length of their lists, one for each of {len(groups)} "
-            f"lists, got {ordered.shape}"
+            f"expected {len(groups)} depths, one per list, each from 0 to the length of its "
+            f"list, got an array of shape {ordered.shape}"
         )
     return ordered
 
@@ -215,7 +216,7 @@ def _check_objects(X: ArrayLike, offsets: ArrayLike) -> tuple[Floats, Groups]:
         )
     groups.check(objects, "rows of X")
     if len(objects) == 0:
-        raise EmptyDataError("expected objects to cluster, got none")
+        raise EmptyDataError("there are no objects to cluster")
     return objects, groups
 
 
@@ -224,7 +225,7 @@ def _contiguous(X: ArrayLike) -> Floats:
 
 
 def _check_finite(X: Floats, objective: float) -> None:
-    """Raise if X is not finite; a sum of squares is finite only if every number is, so X is rarely read."""
+    """Raise if X is not finite. A sum of squares is finite only if every number is, which is a fast check."""
     if np.isfinite(objective):
         return
     bad = ~np.isfinite(X)
@@ -234,13 +235,13 @@ def _check_finite(X: Floats, objective: float) -> None:
             f"expected finite features, got {X[row, column]} in row {row}, column {column}"
         )
     raise NonFiniteError(
-        f"expected features whose squares are finite, got numbers up to {np.abs(X).max():g}; "
-        "scale them"
+        f"the features are too large (up to {np.abs(X).max():g}): their squares are infinite; "
+        "scale the features"
     )
 
 
 def _cluster_index(groups: Groups, bounds: Rows) -> Rows:
-    """Return the cluster of each row from where clusters begin."""
+    """Return the cluster of each row from the starts of the clusters."""
     edges = np.column_stack([groups.offsets[:-1], bounds, groups.offsets[1:]])
     clusters = np.tile(np.arange(edges.shape[1] - 1), len(groups))
     return np.repeat(clusters, np.diff(edges, axis=1).ravel())

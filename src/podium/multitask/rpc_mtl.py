@@ -14,10 +14,11 @@ from podium.data import RankingData, shuffled_queries
 from podium.errors import UsageError
 from podium.multitask.list_orders import draw_orders
 from podium.multitask.metric_learning import DistanceMetric, MetricKind
-from podium.multitask.multitask_listmle import Solver, Sublists, TasksObjective, minimise
+from podium.multitask.multitask_listmle import Solver, TasksObjective, minimise
 from podium.multitask.preference_degrees import Divider, Division, check_kappas
 from podium.multitask.rank_preserving_clustering import Clusters
 from podium.multitask.rpc_mtl_model import Combination, RPCMTLModel, scale_or_one
+from podium.multitask.sublists import Sublists
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model
@@ -39,34 +40,36 @@ from podium.typing import Floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RPCMTL(Ranker):
-    """Objects in K clusters that keep every list's order, and one ranking function per cluster.
+    """Rank-preserving clusters of objects, and one ranking function per cluster.
 
-    1. Metric: objects at near places of a list are close, those at far places are apart, (3).
-    2. Clusters: K-means whose index never falls along a list, by local search, (4)-(9).
-    3. Ordinal regression of the degree, K - 1 in the best cluster, 0 in the last.
-    4. Tasks: ListMLE on each cluster's sublists, the functions near their mean, (10)-(11).
+    1. Metric: objects at near places of a list are close, those at far places are apart, (3). 2.
+    Clusters: K-means whose index never falls along a list, by local search, (4)-(9). 3. Ordinal
+    regression of the degree, K - 1 in the best cluster, 0 in the last. 4. Tasks: ListMLE on each
+    cluster's sublists, with functions near their mean, (10)-(11).
 
-    A document's score combines its degree and its place within the degree, softly (the default) or
-    hard, as in the paper: see `RPCMTLModel`. With one cluster the model is that of ListMLE.
+    A document's score combines its degree and its place within the degree, either "soft" (the
+    default) or "hard", as in the paper: see `RPCMTLModel`. With one cluster the model is that of
+    ListMLE.
 
-    Lists are total orders. Equal labels are put in a random order by seed, query and document, as in
-    ``listmle``. With top-k truth, or with k, the first k are ordered, and the rest below them is in the
-    last cluster. Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure of
-    objects, TKDE 2016.
+    Lists are total orders. Equal labels get a random order, by seed, query and document, as in
+    ``listmle``. With top-k truth, or with k, the first k are ordered, and the rest below them is in
+    the last cluster. Wu, You, Mao, Xia, Yuan, Hu, Listwise learning to rank by exploring structure
+    of objects, TKDE 2016.
 
     Parameters
     ----------
     n_clusters
         K, at most the length of the longest list.
     distance
-        The metric that is learned: "diagonal" or "full"; none: the features' Euclidean distance.
+        The metric to learn: "diagonal" or "full"; none: the Euclidean distance of the features.
     kappa_1, kappa_2
         Objects up to kappa_1 places apart are near, objects at least kappa_2 places apart are far.
     max_pairs
-        The largest number of far pairs for the metric; of more, so many are drawn. All near pairs
-        count.
+        The maximum number of far pairs for the metric; if there are more, this many are drawn. All
+        near pairs count.
     max_sweeps
-        The largest number of sweeps of the local search. 0: no search, K equal bands of every list.
+        The maximum number of sweeps of the local search. 0: no search, but K equal bands of every
+        list.
     clamp
         Whether K is lowered to the length of the longest list; if not, a larger K is an error.
     ordinal
@@ -74,27 +77,28 @@ class RPCMTL(Ranker):
     ordinal_l2
         The penalty of the ordinal regression.
     lam
-        How strongly the functions of the clusters are pulled to their mean: lambda sum_k |w_k - mean
-        w|^2 beside the mean likelihood loss of a list.
+        How strongly the functions of the clusters are pulled towards their mean: lambda sum_k |w_k
+        - mean w|^2, added to the mean likelihood loss of a list.
     l2
-        Strength of the penalty l2/2 |w_k|^2.
+        The strength of the penalty l2/2 |w_k|^2.
     combine
         "soft": the expected degree plus c times the expected place within it; "hard": the degree
         first, then the place within it.
     c
-        What the place within a degree counts, softly; with 1, a standard deviation is a whole degree.
+        The weight of the place within a degree for "soft"; with 1, a standard deviation counts as a
+        whole degree.
     solver
-        The solver of the tasks: "lbfgs", or "sgd", the paper's.
+        The solver of the tasks: "lbfgs", or "sgd", as in the paper.
     learning_rate
         The learning rate of "sgd".
     max_iter
-        The largest number of iterations ("sgd": passes), of the ordinal regression and of the tasks.
+        The maximum number of iterations ("sgd": passes) of the ordinal regression and of the tasks.
     tol
         The gradient of the tasks at the end, relative to the one at 0 ("sgd": the relative change of
         the objective by the last pass); none: 1e-6 (1e-5). The metric and the ordinal regression
         always use 1e-6.
     k
-        How many places of a list count; none: all, or those of top-k truth.
+        How many places of a list count; none: all places, or those of top-k truth.
     metric
         The metric on validation data.
 
@@ -154,7 +158,7 @@ class RPCMTL(Ranker):
         return degree_of(scores, ordinal.thresholds, ordinal.loss)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each degree, one column per degree, the worst first; they add up to 1."""
+        """Return the probability of each degree, one column per degree, the worst first; they add up to 1."""
         ordinal, matrix = self.ordinal_, self._features(X)
         scores = require_finite_scores(
             kernels.matvec(matrix, self.W_[0] if ordinal is None else ordinal.w)
@@ -164,16 +168,16 @@ class RPCMTL(Ranker):
         return degree_probabilities(scores, ordinal.thresholds)
 
     def divide(self, data: RankingData) -> Division:
-        """Return the metric and the clusters that a fit to this data has; the ranker need not be fitted.
+        """Return the metric and the clusters of a fit to this data; the ranker need not be fitted.
 
-        Lists of one label or of weight 0 say nothing and are left out, as in a fit.
+        Lists with only one label or with weight 0 are left out, as in a fit.
         """
         check_parameters(self, self.name)
         self.check_settings()
         if not isinstance(data, RankingData):
-            raise UsageError(f"expected RankingData to divide, got {type(data).__name__}")
+            raise UsageError(f"divide needs RankingData, got {type(data).__name__}")
         if self.n_clusters == 1:
-            raise UsageError("expected n_clusters of 2 or more to divide lists, got 1")
+            raise UsageError("divide needs n_clusters of 2 or more, got 1")
         self.check_training(drop_weightless_queries(data))
         counts = contrasting_queries(data)
         if data.query_weight is not None:
@@ -204,16 +208,16 @@ class RPCMTL(Ranker):
 
     @property
     def metric_(self) -> DistanceMetric | None:
-        """The metric; None if none was learned."""
+        """The learned metric; None if there is none."""
         return None if self._division is None else self._division.metric
 
     @property
     def clusters_(self) -> Clusters | None:
         """Centres, counts and the search's history; None with one cluster.
 
-        `index` has the training rows in the order of training: without lists that say nothing, shuffled
-        by the seed. Model files do not keep it. ``divide`` of the training data gives the same division,
-        with the rows.
+        `index` has the training rows in the order of training: shuffled by the seed, without lists
+        that are left out. Model files do not keep it. ``divide`` of the training data gives the
+        same division, with the rows.
         """
         return None if self._division is None else self._division.clusters
 
@@ -224,7 +228,7 @@ class RPCMTL(Ranker):
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best step on validation is kept; here the optimum is. `tune` chooses lambda and K."""
+        """Whether the best step on validation is kept: no, the optimum is. `tune` chooses lambda and K."""
         return False
 
     def row_order_matters(self) -> bool:
@@ -252,7 +256,7 @@ class RPCMTL(Ranker):
             return self._learn_one_task(lists, monitor, start)
         earlier = start if isinstance(start, RPCMTLModel) else None
         division = None if earlier is None else earlier.division
-        # Along a path of lambda the clusters of the last fit stay.
+        # Along a path of lambda, keep the clusters of the last fit.
         if earlier is None or division is None or division.orders is None:
             division, ordinal, W = self._divider().divide(lists, monitor.begin), None, None
         else:
@@ -266,7 +270,7 @@ class RPCMTL(Ranker):
     def _learn_one_task(
         self, lists: RankingData, monitor: FitMonitor, start: Model | None
     ) -> FitResult:
-        """Learn ListMLE: one cluster needs no division."""
+        """Learn ListMLE, because one cluster needs no division."""
         monitor.begin("tasks")
         orders = draw_orders(lists, self.k, self.seed)
         index = np.zeros(len(lists), dtype=np.int64)
@@ -328,13 +332,13 @@ class RPCMTL(Ranker):
         )  # fmt: skip
         reasons = division.reasons()
         if not ordinal.converged:
-            reasons.append(f"ordinal: not done after {self.max_iter} iterations")
+            reasons.append(f"ordinal: not converged after {self.max_iter} iterations")
         if not tasks.converged:
             reasons.append(f"tasks: {tasks.reason}")
         return FitResult(make_model(tasks.W), not reasons, "; ".join(reasons) or tasks.reason)
 
 
 def _row_weights(lists: RankingData) -> Floats:
-    """Return what each row counts."""
+    """Return the weight of each row."""
     weight = np.ones(lists.n_queries) if lists.query_weight is None else lists.query_weight
     return np.asarray(lists.groups.spread(weight))

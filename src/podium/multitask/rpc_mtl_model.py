@@ -17,18 +17,18 @@ from podium.rankers.ordinal_thresholds import OrdinalLoss, degree_of, degree_pro
 from podium.typing import Floats, Ints
 
 Combination = Literal["soft", "hard"]
-"""How a score joins degree and place: expectations added up, or the degree first."""
+"""How a score combines degree and place: a sum of expectations, or the degree first."""
 
 ROUNDING = 1e-9
-"""Scores are taken for equal if they differ by less than this share of their terms."""
+"""Scores count as equal if they differ by less than this share of their terms."""
 
 
 @dataclass(frozen=True, eq=False)
 class RPCMTLModel(Model):
     """Degrees by ordinal regression, and one linear function per degree for the order within it.
 
-    With P_k the probability of cluster k (0 the best) of K, of degree K - 1 - k, and z_k = w_k.x
-    standardised by the objects of cluster k in training:
+    Let P_k be the probability of cluster k of K (0 is the best), which has degree K - 1 - k, and
+    z_k = w_k.x, standardised by the objects of cluster k in training:
 
         soft: s(x) = sum_k P_k (K - 1 - k) + c sum_k P_k z_k
         hard: s(x) = degree(x) + z_k / (2 + 2 |z_k|),  k the cluster of that degree
@@ -44,13 +44,13 @@ class RPCMTLModel(Model):
     mean, scale
         The mean and standard deviation of w_k.x in cluster k in training.
     origin
-        The features' means in training, against which scores are explained.
+        The means of the features in training; explanations are relative to them.
     shares
         The share of each cluster in the training data.
     combine, c
         As above.
     division
-        The metric and the clusters; None if they are not kept.
+        The metric and the clusters; None if they were not kept.
 
     Examples
     --------
@@ -112,21 +112,22 @@ class RPCMTLModel(Model):
     def _hard_scores(self, s: Floats, z: Floats) -> Floats:
         degree = degree_of(s, self.ordinal.thresholds, self.ordinal.loss)
         own = np.take_along_axis(z, degree[:, None], axis=1)[:, 0]
-        # A large z must not round to 1/2: it would tie with the next degree.
+        # A large z must not round to 1/2, because it would tie with the next degree.
         low, high = np.nextafter(degree - 0.5, degree), np.nextafter(degree + 0.5, degree)
         return np.asarray(np.where(np.isnan(s), s, np.clip(degree + _squash(own), low, high)))
 
     def contributions(self, X: NDArray[Any]) -> Floats:
         """Return what each feature adds to the score, compared with an object of average features.
 
-        The score is a function of s = w.x and z_k, which are linear in the features. Its gain by s and
-        then by each z_k, from the average object to this one, is divided among the features as s and
-        z_k are. Degrees come first, so that places are those in this object's own degrees:
+        The score is a function of s = w.x and z_k, which are linear in the features. Its change
+        from the average object to this one, first by s and then by each z_k, is divided among the
+        features in the same proportions as s and z_k. Degrees come first, so that places are those
+        within this object's degrees:
 
             soft: sum_k (P_k - P0_k) (K - 1 - k + c z0_k)  by s,  c P_k (z_k - z0_k)  by z_k,
 
-        with P0 and z0 of the average object. Places in the average object's degree do not count: the
-        criterion there may be the opposite one.
+        with P0 and z0 of the average object. Places within the average object's degree do not
+        count, because the criterion there may be the opposite.
         """
         s, z = self._linear_terms(X)
         s0, z0 = self._linear_terms(self.origin[None, :])
@@ -151,7 +152,8 @@ class RPCMTLModel(Model):
         degree = degree_of(s, self.ordinal.thresholds, self.ordinal.loss)[:, None]
         is_degree = degree == np.arange(self.n_clusters)
         by_z = np.where(is_degree, _squash(z) - _squash(z0), 0.0)
-        # From the average object's degree and place to this degree, with the average features.
+        # The step from the average object's degree and place to this degree, with the average
+        # features.
         average = self._hard_scores(s0, z0)
         in_degree = degree[:, 0] + _squash(z0[0, degree[:, 0]])
         return in_degree - average, by_z
@@ -180,14 +182,16 @@ class RPCMTLModel(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Return the model of these parts; raise ModelFileError if they do not fit each other."""
+        """Build the model from its parts; raise ModelFileError if they do not fit each other."""
         w, thresholds = vector(parts, "ordinal"), vector(parts, "thresholds")
         d, K = len(w), len(thresholds) + 1
         if not d or K < 2 or (np.diff(thresholds) < 0).any():
             raise ModelFileError("expected rising thresholds of 2 degrees or more in the model")
         loss, combine = parts.get("loss"), parts.get("combine")
         if loss not in get_args(OrdinalLoss) or combine not in get_args(Combination):
-            raise ModelFileError("expected how degrees are made and combined in the model")
+            raise ModelFileError(
+                "the model must name the loss of its degrees and how they are combined"
+            )
         W = _read_vector(parts, "tasks", K * d).reshape(K, d)
         mean, scale, shares = (_read_vector(parts, name, K) for name in ("mean", "scale", "shares"))
         c = float(_read_vector(parts, "c", 1)[0])
@@ -209,7 +213,7 @@ def _read_vector(parts: dict[str, Part], name: str, size: int) -> Floats:
 
 
 def scale_or_one(scale: Floats, size: Floats) -> Floats:
-    """Return standard deviations; 1 for one that is only the rounding of terms of that size."""
+    """Return standard deviations; 1 replaces one that is only a rounding error of terms of that size."""
     return np.where(scale > ROUNDING * size, scale, 1.0)
 
 

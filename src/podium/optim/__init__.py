@@ -1,4 +1,4 @@
-"""Minimisers of functions. They know matrices, and nothing about ranking."""
+"""Minimisers of functions of matrices; they contain nothing about ranking."""
 
 from podium.optim.adam import Adam
 from podium.optim.block_cutting_planes import BlockPlanes, BlockProblem, block_cutting_planes

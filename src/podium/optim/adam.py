@@ -15,7 +15,7 @@ class Adam:
     Parameters
     ----------
     parameters
-        Arrays, which `step` changes in place.
+        The arrays that `step` changes in place.
     learning_rate
         The size of a step.
 

@@ -25,19 +25,19 @@ from podium.typing import Floats
 BlockLoss = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 DUAL_GAP_SHARE = 0.1
-"""The share of the gap to which the problem with the planes so far is solved."""
+"""The share of the gap to which the problem with the current planes is solved."""
 MAX_ASCENT_SWEEPS = 100
-"""After so many sweeps of block ascent the interior point method takes over."""
+"""After this many sweeps of block ascent, the interior point method takes over."""
 ASCENT_STEPS_PER_BLOCK = 2
 """The steps of block ascent within a block, per sweep."""
 FIRST_PLANES_PER_BLOCK = 8
-"""The planes per block for which there is room at first."""
+"""The initial room for planes per block."""
 MIN_VIOLATION_SHARE = 0.01
-"""The share of the mean gap by which a plane must be violated to be added."""
+"""A plane is added if it is violated by at least this share of the mean gap."""
 MIN_WEIGHT_SHARE = 1e-5
 """A plane is idle if it has at most this share of its block's weight."""
 MAX_IDLE_PASSES = 20
-"""After so many idle passes a plane may be overwritten."""
+"""After this many idle passes, a plane may be overwritten."""
 ZERO_GAP_SHARE = 1e-3
 """w = 0 is optimal if its gap is at most this share of the gap to prove."""
 
@@ -53,7 +53,7 @@ class BlockProblem:
     offsets
         Block i is the rows offsets[i] to offsets[i + 1].
     loss
-        (predictions, a lower bound of L_i for each block) -> L_i of each block, and the gradient of
+        (predictions, a lower bound on L_i for each block) -> L_i of each block, and the gradient of
         each row. A loss that computes L_i exactly ignores the bound.
     totals
         The weight of each block, above 0.
@@ -80,9 +80,9 @@ class BlockProblem:
 
 
 class BlockPlanes:
-    """Planes b + g.w below L_i for each block, the first of them 0, and their weights in the dual.
+    """Planes b + g.w below L_i for each block (the first is 0), and their weights in the dual.
 
-    The weights stand for w = -sum weight g.
+    The weights represent w = -sum weight g.
     """
 
     def __init__(self, totals: Floats, n_features: int) -> None:
@@ -96,7 +96,7 @@ class BlockPlanes:
         self.ascent_is_slow = False
 
     def tilt(self, shifts: Floats, factors: Floats | float = 1.0) -> None:
-        """Add factor * shifts[i] to the slopes of the planes of block i, but for the first."""
+        """Add factor * shifts[i] to the slopes of the planes of block i, except the first."""
         factors = np.broadcast_to(factors, self.offsets.shape).copy()
         factors[:, 0] = 0
         factors[np.arange(self.offsets.shape[1]) >= self.used[:, None]] = 0
@@ -104,15 +104,15 @@ class BlockPlanes:
 
     @property
     def w(self) -> Floats:
-        """The minimiser that the weights stand for."""
+        """The minimiser that the weights represent."""
         return np.asarray(-np.einsum("ik,ikj->j", self.weights, self.slopes))
 
     def bound(self) -> float:
-        """Return the value of the dual, a lower bound of f."""
+        """Return the value of the dual, a lower bound on f."""
         return float(np.sum(self.weights * self.offsets)) - norm2(self.w) / 2
 
     def heights(self, w: Floats) -> Floats:
-        """Return the height of the largest plane of each block at w."""
+        """Return the height of the highest plane of each block at w."""
         heights = self.offsets + np.einsum("ikj,j->ik", self.slopes, w)
         return np.asarray(heights.max(axis=1, where=self._in_use(), initial=0.0))
 
@@ -131,14 +131,15 @@ class BlockPlanes:
         self.used[rows] = np.maximum(self.used[rows], place + 1)
 
     def solve(self, enough: float) -> Floats:
-        """Set the weights to a duality gap of about `enough`; return the minimiser."""
+        """Solve for the weights to a duality gap of about `enough`; return the minimiser."""
         if not self.ascent_is_slow:
             self.weights, _, gap = kernels.block_ascent(
                 self.slopes, self.offsets, self.used, self.weights, self.w,
                 MAX_ASCENT_SWEEPS, ASCENT_STEPS_PER_BLOCK, enough,
             )  # fmt: skip
             self.ascent_is_slow = gap > enough
-        # The w of the ascent has the roundings of thousands of steps; self.w computes it anew.
+        # The w of the ascent has the rounding errors of thousands of steps; self.w computes it
+        # again.
         w = self._solve_by_interior_point(enough) if self.ascent_is_slow else self.w
         min_weights = MIN_WEIGHT_SHARE * self.totals[:, None]
         self.idle = np.where(self.weights > min_weights, 0, self.idle + 1)
@@ -173,19 +174,19 @@ def block_cutting_planes(
 ) -> Minimum:
     """Minimise f to a gap of eps * sum of totals, proved by the dual.
 
-    w = 0 ranks nothing: it is the answer only if there is no other point, and a point that is not
-    better than 0 is not converged.
+    w = 0 ranks nothing: it is returned only if there is no other point, and a point that is not
+    better than 0 is marked as not converged.
 
     Parameters
     ----------
     problem
         The problem to minimise.
     planes
-        Planes to start from, which must lie below the losses; the call adds planes to them.
+        Planes to start from, which must lie below the losses; the call adds more planes to them.
     eps
         The gap to prove, as a share of the sum of totals.
     max_iter
-        The most passes over all blocks.
+        The maximum number of passes over all blocks.
     callback
         Called after each pass with its number, the best point so far and its value.
 
@@ -230,8 +231,8 @@ def block_cutting_planes(
         value = at_zero
     gap = max(0.0, value - lower)
     reason = (
-        f"the gap is {gap:.3g}, {gap * eps / max_gap:.2g} of what all blocks count, after "
-        f"{iteration} passes; {eps:g} was asked"
+        f"the gap is {gap:.3g} after {iteration} passes, {gap * eps / max_gap:.2g} of the "
+        f"blocks' total weight; {eps:g} was requested"
     )
     if value >= at_zero:
         reason += "; w = 0 was not bettered"

@@ -11,15 +11,15 @@ from podium import kernels
 from podium.typing import Floats
 
 MIN_GAIN = 1e-12
-"""A smaller gain is rounding."""
+"""A smaller gain counts as a rounding error."""
 
 
 class CoordinateSearch:
     """Maximises objective(w) - l2 |w / |w|_1 - start|^2; the objective must not depend on the scale of w.
 
     A line search tries w_j + stride |w_j| for all strides in both directions and keeps the best
-    point; after each sweep over all coordinates w is scaled to |w|_1 = 1. The state is the point
-    reached: `weights` and its `value`.
+    point; after each sweep over all coordinates, w is scaled to |w|_1 = 1. The state is the current
+    point: `weights` and its `value`.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class CoordinateSearch:
     start
         The first point.
     strides
-        Steps in units of the coordinate (of 1 / d, if it is 0).
+        Steps in units of the coordinate (in units of 1 / d if it is 0).
     l2
-        The strength of the pull to the start.
+        The strength of the penalty on the distance from the start.
     nonnegative
-        Whether every coordinate stays at 0 or more: a step that would pass 0 ends there.
+        Whether every coordinate stays at 0 or more: a step that would pass 0 stops at 0.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class CoordinateSearch:
     def sweeps(self, seed: int, tolerance: float = 1e-4) -> Iterator[float]:
         """Sweep over all coordinates in random orders; yield the value after each sweep.
 
-        The last sweep is the first that gains less than the tolerance.
+        The search ends with the first sweep that gains less than the tolerance.
         """
         rng = np.random.default_rng(seed)
         while True:
@@ -108,7 +108,7 @@ class CoordinateSearch:
 
 
 class LinearCoordinateSearch(CoordinateSearch):
-    """A coordinate search for an objective of X w: a step along w_j adds a column to the predictions.
+    """A coordinate search on an objective of X w: a step along w_j adds a column to the predictions.
 
     Parameters
     ----------

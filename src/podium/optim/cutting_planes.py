@@ -1,13 +1,13 @@
 """Cutting planes: minimise l2/2 |w|^2 + R(w) with R convex and not smooth.
 
 R lies above each of its tangent planes, R(w) >= a.w + b, with a = X' g and b = R - a.w at the point
-of contact. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its place is
-the next point (Teo, Vishwanathan, Smola, Le: Bundle methods for regularized risk
+of contact. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its
+minimiser is the next point (Teo, Vishwanathan, Smola, Le: Bundle methods for regularized risk
 minimization, JMLR 2010; Joachims, Finley, Yu: Cutting-plane training of structural SVMs, 2009).
-Far planes make that place jump about. So a line search goes from the best point so far through it
-(Franc, Sonnenburg: OCAS, ICML 2008). Scores are linear along the line: no step of the search
-multiplies by X. Both ends of the last bracket get a plane, which together show the model where
-the minimum of the line is.
+Distant planes make the minimiser jump. So a line search goes from the best point through it (Franc,
+Sonnenburg: OCAS, ICML 2008). Scores are linear along the line, so no step of the search multiplies
+by X. Both ends of the last bracket get a plane; together they tell the model where the minimum of
+the line is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from podium.optim.linear_problem import IterationCallback, LinearProblem, Minimu
 from podium.typing import Floats
 
 MAX_IDLE_ITERATIONS = 30
-"""A plane is dropped after so many iterations without weight."""
+"""A plane is dropped after this many iterations without weight."""
 LINE_GAP_SHARE = 0.1
 """A line search ends within this share of the gap."""
 MAX_LINE_STEPS = 20
@@ -40,21 +40,21 @@ def cutting_planes(
 ) -> Minimum:
     """Minimise l2/2 |w|^2 + R(w), R convex, to a certified gap.
 
-    It ends if value - lower bound <= eps * value. This is relative to the value, so it is the same for
-    a sum and a mean over queries. The result's ``gap`` is that difference.
+    It ends if value - lower bound <= eps * value. The gap is relative to the value, so it is the
+    same for a sum and a mean over queries. The result's ``gap`` is that difference.
 
     Parameters
     ----------
     problem
-        A problem with l2 > 0; ``loss`` gives R and a subgradient with respect to the scores.
+        A problem with l2 > 0; ``loss`` returns R and a subgradient with respect to the scores.
     start
         The first point; by default 0.
     eps
         The gap to prove, relative to the value.
     max_iter
-        The most iterations; each adds one or two planes and takes some values of R.
+        The maximum number of iterations; each adds one or two planes and computes R a few times.
     nonnegative
-        Whether R(w) >= 0 everywhere, as for every hinge: then 0 is a plane, too.
+        Whether R(w) >= 0 everywhere, as for every hinge; then 0 is also a plane.
     callback
         Called once per iteration with its number, the best point so far and its value.
 
@@ -83,7 +83,7 @@ def cutting_planes(
         iteration += 1
         target, bound = bundle.minimiser()
         lower = max(lower, bound)
-        # w = 0 ranks nothing, however small its gap: at least one step is taken from there.
+        # w = 0 ranks nothing, however small its gap, so at least one step is taken from it.
         has_moved = best.w.any() or best.value <= lower
         converged = bool(has_moved) and best.value - lower <= eps * abs(best.value)
         if not converged:
@@ -95,16 +95,16 @@ def cutting_planes(
             best = min((end.point for end in ends), key=lambda point: point.value)
         if callback is not None:
             callback(iteration, best.w, best.value)
-    # Sums of steps round differently: the value is computed anew at the final point.
+    # Sums of steps have rounding errors, so the value is computed again at the final point.
     value = _point(problem, best.w, problem.scores(best.w), iteration).value
     gap = max(0.0, value - lower)
     share = gap / abs(value) if value else 0.0
-    reason = f"the gap is {share:.3g} of the value, {eps:g} was asked, after {iteration} iterations"
+    reason = f"the gap is {share:.3g} of the value after {iteration} iterations, above eps={eps:g}"
     return Minimum(best.w, value, iteration, converged, reason, gap=gap)
 
 
 def _dot(a: Floats, b: Floats) -> float:
-    """Return a.b, summed in one order whatever the number of threads; BLAS does not do that."""
+    """Return a.b, summed in the same order for any number of threads, unlike BLAS."""
     return float(np.einsum("i,i->", a, b))
 
 
@@ -122,14 +122,14 @@ def _point(problem: LinearProblem, w: Floats, scores: Floats, iteration: int) ->
     value = problem.l2 / 2 * _dot(w, w) + risk
     if not math.isfinite(value):
         raise DivergedError(
-            f"expected a finite objective, got {value} at iteration {iteration} of cutting planes "
-            f"(loss {risk}, |w| {math.sqrt(_dot(w, w)):.3g}, l2 {problem.l2:g})"
+            f"the objective became {value} at iteration {iteration} of cutting planes (loss "
+            f"{risk}, |w| {math.sqrt(_dot(w, w)):.3g}, l2 {problem.l2:g})"
         )
     return _Point(w, scores, risk, gradient, value)
 
 
 class _Bundle:
-    """Planes a.w + b below R, and the minimum of the model that they make."""
+    """Planes a.w + b below R, and the minimum of their model."""
 
     def __init__(self, l2: float, n_features: int, nonnegative: bool) -> None:
         zero = int(nonnegative)  # the plane 0, which is never dropped
@@ -143,7 +143,7 @@ class _Bundle:
         slope = problem.pull(point.gradient)
         if not np.isfinite(slope).all():
             raise DivergedError(
-                f"expected a finite gradient, got {slope[~np.isfinite(slope)][0]} at iteration "
+                f"the gradient became {slope[~np.isfinite(slope)][0]} at iteration "
                 f"{iteration} of cutting planes"
             )
         self.slopes = np.vstack([self.slopes, slope])
@@ -202,7 +202,7 @@ class _Line:
         return _LinePoint(step, point, slope + self.problem.l2 * _dot(point.w, self.direction))
 
     def search(self, small: float) -> tuple[_LinePoint, _LinePoint]:
-        """Return two points around the minimum of the line, the better one within `small` of it."""
+        """Return two points around the minimum of the line; the better one is within `small` of it."""
         low, high = self._line_point(0.0, self.origin), self.evaluate(1.0)
         while high.slope < 0:
             low, high = high, self.evaluate(2 * high.step)
@@ -224,7 +224,7 @@ def _middle_step(low: _LinePoint, high: _LinePoint) -> float:
 
 
 def _tangent_bound(low: _LinePoint, high: _LinePoint) -> float:
-    """Return where the tangents at two points around a minimum meet: a lower bound of it."""
+    """Return the height at which the tangents at two points around a minimum meet, a lower bound on it."""
     width = high.step - low.step
     tangents = high.slope * low.point.value - low.slope * high.point.value
     return (tangents + low.slope * high.slope * width) / (high.slope - low.slope)

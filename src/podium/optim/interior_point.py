@@ -1,10 +1,10 @@
 """An interior point method for the dual problem of block cutting planes.
 
-It minimises 1/2 |w|^2 + sum_i total_i max_k (b_ik + g_ik.w). As a quadratic programme, the height
-xi_i of block i lies above each of its planes by s_ik = xi_i - b_ik - g_ik.w >= 0, and the dual weights
-a_ik >= 0 sum to total_i. Newton's steps follow the path a_ik s_ik = mu to mu = 0 (Mehrotra: On the
-implementation of a primal-dual interior point method, SIAM J. Optimization 1992). With few
-features and many planes a step costs one d x d system and n d^2 operations to make it.
+It minimises 1/2 |w|^2 + sum_i total_i max_k (b_ik + g_ik.w). In the quadratic programme, the height
+xi_i of block i is above each of its planes by s_ik = xi_i - b_ik - g_ik.w >= 0, and the dual
+weights a_ik >= 0 sum to total_i. Newton's steps follow the path a_ik s_ik = mu to mu = 0 (Mehrotra:
+On the implementation of a primal-dual interior point method, SIAM J. Optimization 1992). With few
+features and many planes, a step costs n d^2 operations to build one d x d system, and its solution.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from podium.optim.threads import one_blas_thread
 from podium.typing import Floats
 
 BOUNDARY_SHARE = 0.99
-"""The share of the way to the boundary that a step goes."""
+"""The length of a step, as a share of the distance to the boundary."""
 MIN_START_SHARE = 1e-3
-"""The least share of a block's weight that each plane has at the start."""
+"""The minimum share of a block's weight that each plane has at the start."""
 MAX_NEWTON_STEPS = 100
 
 
@@ -33,13 +33,13 @@ def interior_point(
 ) -> tuple[Floats, Floats]:
     """Return the dual weights of the planes and the minimiser w, to a duality gap of `enough`.
 
-    w is nearly -sum a g. The difference matters if slopes are large: w is the better point, and the
-    weights are the proof.
+    w is nearly -sum a g. If slopes are large, the difference matters: w is the better point, and
+    the weights give the proof.
 
     Parameters
     ----------
     slopes, offsets
-        g and b, one row per plane, the planes of a block next to each other.
+        g and b, one row per plane; the planes of a block are adjacent.
     starts
         The first plane of each block; no block is empty.
     totals
@@ -122,7 +122,7 @@ def _follow(path: _CentralPath, weights: Floats, enough: float) -> tuple[Floats,
     w = -path.G.T @ a
     heights = path.heights(w)
     tops = np.maximum.reduceat(heights, path.starts)
-    # The first mu is as large as the gap, so that neither a nor s starts on the boundary.
+    # The first mu is as large as the gap, so that a and s do not start on the boundary.
     mean = max(float(path.totals @ tops - a @ heights), enough) / len(a)
     xi = tops + mean * path.sizes / path.totals
     s = path.spread(xi) - heights
@@ -144,6 +144,6 @@ def _follow(path: _CentralPath, weights: Floats, enough: float) -> tuple[Floats,
 
 
 def _length(x: Floats, dx: Floats) -> float:
-    """Return how far x may go along dx until a component is 0."""
+    """Return how far x may move along dx until a component is 0."""
     falling = dx < 0
     return float(np.min(x[falling] / -dx[falling], initial=np.inf))

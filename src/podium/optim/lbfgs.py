@@ -12,7 +12,7 @@ from podium.optim.threads import one_blas_thread
 from podium.typing import Floats
 
 ROUNDING_SLOPE = 1e-6
-"""If a line search finds no lower point, this share of the steepest slope counts as converged."""
+"""If a line search finds no lower point, slopes up to this share of the steepest count as converged."""
 
 
 def lbfgs(
@@ -34,10 +34,11 @@ def lbfgs(
     start
         The first point.
     tol, steepest
-        Converged if the largest component of the gradient is at most tol times `steepest`: by default
-        the largest at the start. For a warm start pass that of the cold start.
+        The search has converged if the largest component of the gradient is at most tol times
+        `steepest`, by default the largest at the start. For a warm start, pass that of the cold
+        start.
     max_iter
-        The most iterations. A result that reaches them is marked as not converged.
+        The maximum number of iterations. A result that reaches it is marked as not converged.
     callback
         Called once per iteration.
     nonnegative
@@ -77,14 +78,14 @@ def lbfgs(
             },
         )  # fmt: skip
     slope = _largest_slope(result.x, np.asarray(result.jac), nonnegative)
-    if result.status != 1 and iteration < max_iter:  # no lower point: the limit of doubles
+    if result.status != 1 and iteration < max_iter:  # no lower point: the limit of double precision
         limit = max(limit, ROUNDING_SLOPE * steepest)
     return Minimum(
         x=np.asarray(result.x, dtype=np.float64),
         value=float(result.fun),
         iterations=int(result.nit),
         converged=slope <= limit,
-        reason=f"largest gradient component {slope:.1e}, wanted {limit:.1e}",
+        reason=f"the largest gradient component is {slope:.1e}, above the limit {limit:.1e}",
         gradient_norm=slope,
     )
 

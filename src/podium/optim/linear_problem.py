@@ -1,4 +1,4 @@
-"""Linear problems: a loss of X w with a penalty on w; and minima, the results of minimisers."""
+"""Linear problems (a loss of X w with a penalty on w) and minima (the results of minimisers)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from podium.optim.threads import one_blas_thread
 from podium.typing import Floats
 
 IterationCallback = Callable[[int, Floats, float], None]
-"""Called once per iteration with its number, the point and the value."""
+"""A function that is called once per iteration with its number, the point and the value."""
 
 HESSIAN_COLUMNS = 64
-"""The columns of X per block of a Hessian; a copy of all columns would double the memory of X."""
+"""The number of columns of X per block of a Hessian; a copy of all columns would double the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class LinearProblem:
     product
         (predictions, direction) -> the loss's Hessian times the direction, for Newton's method.
     products
-        (predictions, directions) -> the same for the columns of a matrix, if that is much faster than
-        one product each.
+        (predictions, directions) -> the same for all columns of a matrix, if that is much faster
+        than one product per column.
     rows
         The rows of X that are the examples, in their order; None: all rows. Nothing is copied.
 
@@ -88,7 +88,8 @@ class LinearProblem:
 class Minimum:
     """Where a minimiser stopped, and why.
 
-    `gap` is a proved bound on the value minus the least value, if the method has one.
+    `gap` is a proved bound on the difference between the value and the minimum, if the method has
+    one.
     """
 
     x: Floats

@@ -18,7 +18,7 @@ from podium.optim.threads import one_blas_thread
 from podium.typing import Floats
 
 MAX_EXACT_WEIGHTS = 200
-"""The most weights for exact steps: a Hessian costs d^2 operations per row of X."""
+"""The maximum number of weights for exact steps: a Hessian costs d^2 operations per row of X."""
 
 WEIGHTS_PER_CG_STEP = 5
 """A Hessian takes about as long as d / 5 steps of conjugate gradients, each of which reads X twice."""
@@ -32,14 +32,14 @@ def newton_cg(
     max_iter: int = 100,
     callback: IterationCallback | None = None,
 ) -> Minimum:
-    """Minimise f(w) = l2/2 |w|^2 + loss(X w) by Newton steps, each solved only as far as it pays.
+    """Minimise f(w) = l2/2 |w|^2 + loss(X w) by Newton steps, each solved as exactly as it is worth.
 
     Each step solves H d = -g by conjugate gradients to |H d + g| <= eta |g|, then searches along d.
-    Predictions are linear along a line, so the search costs no product with X. If the loss has
-    `products` and there are few weights, directions are solved exactly once conjugate gradients have
-    cost as much as H itself. Lin, Weng and Keerthi, Trust region Newton method for large-scale
-    logistic regression, JMLR 2008; Chapelle and Keerthi, Efficient algorithms for ranking with
-    SVMs, Information Retrieval 2010.
+    Predictions are linear along a line, so the search needs no product with X. If the loss has
+    `products` and there are few weights, directions are solved exactly as soon as conjugate
+    gradients have cost as much as H itself. Lin, Weng and Keerthi, Trust region Newton method for
+    large-scale logistic regression, JMLR 2008; Chapelle and Keerthi, Efficient algorithms for
+    ranking with SVMs, Information Retrieval 2010.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def newton_cg(
     start
         The first weights.
     tol
-        Converged if |g| <= tol |g at w = 0|.
+        The search has converged if |g| <= tol |g at w = 0|.
 
     Examples
     --------
@@ -60,11 +60,13 @@ def newton_cg(
     [0.5, 1.5]
     """
     if problem.product is None:
-        raise UsageError("expected a loss with a Hessian product for Newton's method, got none")
+        raise UsageError(
+            "Newton's method needs a loss with a Hessian product, and this loss has none"
+        )
     w, scores = start.astype(np.float64), problem.scores(start)
     loss, g = problem.loss(scores)
     gradient = problem.pull(g) + problem.l2 * w
-    # The slope at 0 is the measure, so that a warm start need not be better than a cold one.
+    # Slopes are relative to that at 0, so that a warm start need not be better than a cold one.
     at_zero = gradient if not w.any() else problem.pull(problem.loss(np.zeros_like(scores))[1])
     stop = SmallGradient(tol, float(np.sqrt(norm2(at_zero))))
     gradient_norm, iteration, step = float(np.sqrt(norm2(gradient))), 0, 1.0
@@ -87,16 +89,17 @@ def newton_cg(
         x=w,
         value=loss + 0.5 * problem.l2 * norm2(w),
         iterations=iteration,
-        # step == 0: no lower point, which is the limit of doubles or a search that failed.
+        # step == 0: no lower point, because of the limit of double precision or a failed search.
         converged=stop(gradient_norm)
         or (step == 0 and gradient_norm <= ROUNDING_SLOPE * stop.first),
-        reason=f"gradient norm {gradient_norm:.1e}, wanted {stop.tol * stop.first:.1e}",
+        reason=f"the gradient norm is {gradient_norm:.1e}, above the limit "
+        f"{stop.tol * stop.first:.1e}",
         gradient_norm=gradient_norm,
     )
 
 
 class _DirectionSolver:
-    """Solves H d = -g for the direction d, exactly or nearly; returns d and X d."""
+    """Solves H d = -g for the direction d, exactly or approximately; returns d and X d."""
 
     def __init__(self, problem: LinearProblem, stop: SmallGradient) -> None:
         self.problem, self.stop = problem, stop
@@ -115,9 +118,9 @@ class _DirectionSolver:
     def _truncated(self, scores: Floats, gradient: Floats, slope: float) -> tuple[Floats, Floats]:
         """Solve by conjugate gradients.
 
-        Early steps need little accuracy, so eta = min(0.1, sqrt(|g| / |g_0|)). The last step needs no
-        more than the tolerance, for its residual is the next gradient, but for the change of the
-        curvature (Eisenstat and Walker, SIAM J. Sci. Comput. 1996, section 2.1).
+        Early steps need little accuracy, so eta = min(0.1, sqrt(|g| / |g_0|)). The last step needs
+        no more accuracy than the tolerance, because its residual is the next gradient, except for
+        the change of the curvature (Eisenstat and Walker, SIAM J. Sci. Comput. 1996, section 2.1).
         """
         problem, stop = self.problem, self.stop
         assert problem.product is not None
@@ -130,7 +133,7 @@ class _DirectionSolver:
             forward = problem.scores(p)
             Hp = problem.pull(problem.product(scores, forward)) + problem.l2 * p
             curvature = float(np.sum(p * Hp))
-            if curvature <= 0:  # rounding: the loss is flat and l2 tiny
+            if curvature <= 0:  # a rounding error: the loss is flat and l2 is tiny
                 break
             step = rr / curvature
             d, Xd, r = d + step * p, Xd + step * forward, r - step * Hp
@@ -141,7 +144,7 @@ class _DirectionSolver:
         return (d, Xd) if d.any() else (-gradient, problem.scores(-gradient))
 
     def _was_last_step(self) -> bool:
-        """Count a step and return whether it was the last; d is a direction of descent by then."""
+        """Count a step and return whether it was the last; d is then a direction of descent."""
         if self.steps_left is not None:
             self.steps_left -= 1
         return self.steps_left == 0
@@ -166,8 +169,8 @@ def _line_search(
 
     Regula falsi on the slope: for a convex piecewise quadratic (squared hinge) the slope is
     piecewise linear, so one or two steps are exact. If the same end of the bracket stays, its slope
-    is halved (the Illinois rule); otherwise the other end would creep. t = 0 if there is no lower
-    point.
+    is halved (the Illinois rule); otherwise the other end would move too slowly. t = 0 if there is
+    no lower point.
     """
     linear, quadratic = problem.l2 * float(np.sum(w * d)), problem.l2 * norm2(d)
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SmallGradient:
-    """Stop if the gradient is small: |g| <= tol |g_0|; `first` is |g_0|, its norm at w = 0.
+    """Stop if the gradient is small relative to the first one: |g| <= tol |g_0|.
+
+    `first` is |g_0|, the norm of the gradient at w = 0.
 
     Examples
     --------
@@ -26,7 +28,7 @@ class SmallGradient:
 
 @dataclass
 class Patience:
-    """Stop if a value to maximise has not risen for so many steps.
+    """Stop if a value to maximise has not risen for a number of steps.
 
     Examples
     --------

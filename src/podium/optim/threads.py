@@ -1,7 +1,7 @@
 """Limits of threads: BLAS on one thread, and OpenMP on one thread in a forked child.
 
-More threads of BLAS would change the last bits, and cost more than they save on small matrices. A
-forked child has no other threads of OpenMP.
+More BLAS threads would change the last bits, and on small matrices they cost more than they save. A
+forked child has only one OpenMP thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_forked_child() -> bool:
 def openmp_after_fork() -> AbstractContextManager[Any]:
     """Return a context in which OpenMP uses one thread if this process is a forked child.
 
-    GNU OpenMP's threads stay behind in the parent, and a child that waits for them never ends.
+    GNU OpenMP's threads exist only in the parent, and a child that waits for them never ends.
     """
     if not is_forked_child():
         return nullcontext()
@@ -59,7 +59,7 @@ def _openmp() -> Any:
 
 @cache
 def _controller() -> Any:
-    """Return a controller of the BLAS libraries; it takes milliseconds to find them, so only once."""
+    """Return a controller of the BLAS libraries; finding them takes milliseconds, so it is done once."""
     import scipy.linalg  # noqa: F401 - brings its own BLAS
     from threadpoolctl import ThreadpoolController
 

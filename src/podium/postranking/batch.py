@@ -35,14 +35,14 @@ from podium.postranking.settings import (
 )
 
 DOCUMENTS_PER_BLOCK = 100_000
-"""Documents that are solved together: enough for all threads, in little memory."""
+"""The number of documents that are solved together: enough for all threads, in little memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PostRankedRun(Mapping[str, PostRanking]):
     """Lists after their rules, by query id.
 
-    A list's own `rules` are those that name something in it and are for its query.
+    The `rules` of a list are those for its query that name something in the list.
 
     Parameters
     ----------
@@ -111,18 +111,18 @@ def postrank_batch(
     Parameters
     ----------
     run
-        Ranked lists; or as a mapping of query ids to documents, best first, each list as `postrank`
-        takes it; or ranking data with document ids, and
+        A run; or a mapping of query ids to documents, best first, each list as `postrank` takes it;
+        or ranking data with document ids.
     scores
-        their scores.
+        The scores of ranking data, one per row.
     queries
-        The text of each query by its id, which rules for some queries are compared with; a query
-        without one goes by its id. Of ranking data, its own texts unless given.
+        The text of each query by its id, for rules that are for some queries. A query without a
+        text uses its id. The default for ranking data: its own texts.
     fields
-        The fields of documents by their ids; of ranking data, its own texts unless given.
+        The fields of documents by their ids. The default for ranking data: its own texts.
     missing
-        What to do with a rule that names a document which is not in a list: leave it out there and
-        ``report`` it, or raise an ``error``. Few rules name documents of every list.
+        ``report``: a rule that names documents which are not in a list is left out for that list;
+        ``error``: it is an error. Few rules name documents of every list.
     progress
         Called with the number of lists done since the last call.
 
@@ -158,7 +158,7 @@ def postrank_batch(
 def _prepare(
     query_list: QueryList, index: RuleIndex, settings: Settings
 ) -> tuple[list[int], PreparedList]:
-    """Return the numbers of the rules that can act on a list, and the list prepared with them."""
+    """Return the numbers of the rules that can act on a list, and the prepared list."""
     listing = query_list.listing
     numbers = index.candidates(query_list.text, listing.docs)
     rules = tuple(index.rules[number] for number in numbers)

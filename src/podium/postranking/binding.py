@@ -1,18 +1,24 @@
-"""Binding: a rule on a list, with the rows of the documents that it names."""
+"""Binding: find the rows of a list that a rule names."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from podium.data.number_parsing import decimal_of
 from podium.postranking.listing import Listing
-from podium.postranking.rules.field_conditions import read_condition
+from podium.postranking.rules.field_conditions import Fields, cut_text, read_condition
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
-from podium.work_budget import spend
+from podium.work_budget import check_time
 
 
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     """Bind a rule to a list; with `Each` there is one bound rule for each value."""
     n = len(listing.docs)
-    # In an empty list no document has a field, which is no error of the rule.
+    # In an empty list no document has a field; this is not an error of the rule.
     groups = [listing.select(selector) if n else [()] for selector in rule.selectors]
     absent = tuple([doc for doc in rule.named_docs if doc not in listing.row])
     if len(groups) == 1:
@@ -20,15 +26,61 @@ def bind(rule: Rule, listing: Listing) -> list[BoundRule]:
     return [BoundRule(rule, tuple(rows for (rows,) in groups), n, absent)]
 
 
-def text_for_numbers(rule: Rule, listing: Listing) -> str:
-    """Return a note on fields that a rule compares with numbers and that the list has only as text."""
+@dataclass(frozen=True)
+class FieldTypes:
+    """The types of the values that documents have in a field, counted when first asked for."""
+
+    fields: Collection[Fields]
+    counts: dict[str, Counter[type]] = field(default_factory=dict)
+
+    def count(self, name: str) -> Counter[type]:
+        """Return how many documents have a value of each type in a field."""
+        if name not in self.counts:
+            check_time()
+            values = (own.get(name) for own in self.fields)
+            self.counts[name] = Counter(type(value) for value in values if value is not None)
+        return self.counts[name]
+
+
+def type_notes(rule: Rule, types: FieldTypes) -> list[str]:
+    """Return notes on fields that a rule compares with another type than the documents have."""
     wheres = [selector for selector in rule.selectors if isinstance(selector, Where)]
-    names = {name for where in wheres for name in read_condition(where.condition).numeric}
-    notes = []
-    for name in sorted(names):
-        values = [own[name] for own in listing.fields or () if own.get(name) is not None]
-        spend(len(listing.docs))
-        if values and all(isinstance(value, str) for value in values):
-            documents = "1 document" if len(values) == 1 else f"{len(values):,} documents"
-            notes.append(f"; {name} is text in {documents}, and the rule compares it with a number")
-    return "".join(notes)
+    constants: dict[str, list[Any]] = {}
+    for where in wheres:
+        for name, values in read_condition(where.condition).constants.items():
+            constants.setdefault(name, []).extend(values)
+    notes = (_type_note(name, constants[name], types.count(name)) for name in sorted(constants))
+    return [note for note in notes if note]
+
+
+def _type_note(name: str, constants: Sequence[Any], types: Counter[type]) -> str:
+    """Return why none of these constants can equal a value of a field, and what to write; else empty."""
+    is_text, is_truth = set(types) == {str}, set(types) == {bool}
+    if not types or not (is_text or set(types) <= {bool, int, float}):
+        return ""
+    wrong = [
+        value for value in constants if value is not None and isinstance(value, str) != is_text
+    ]
+    if not wrong or len(wrong) < len(constants):
+        return ""
+    documents = "1 document" if types.total() == 1 else f"{types.total():,} documents"
+    if is_text:
+        kind = "true or false" if all(isinstance(value, bool) for value in wrong) else "a number"
+        return f"{name} is text in {documents}, and the rule compares it with {kind}" + (
+            f'; write {name} == "{str(wrong[0]).lower()}"' if kind == "true or false" else ""
+        )
+    type_name = "true or false" if is_truth else "a number"
+    remedy = _unquoted(wrong[0], is_truth)
+    return (
+        f"{name} is {type_name} in {documents}, and the rule compares it with the text "
+        f'"{cut_text(wrong[0])}"' + (remedy and f"; write {remedy}, without quotes")
+    )
+
+
+def _unquoted(text: str, is_truth: bool) -> str:
+    """Return a constant as a rule has it without quotes; empty if text spells none."""
+    word = text.strip().lower()
+    if is_truth:
+        is_true, is_false = word in ("true", "yes", "1"), word in ("false", "no", "0")
+        return "true" if is_true else "false" if is_false else ""
+    return "" if decimal_of(word) is None else word

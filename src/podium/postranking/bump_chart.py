@@ -18,7 +18,7 @@ def draw_moves(
     moved
         Original places of the documents that rules moved or hid.
     n_places
-        The first so many places are drawn; lines from and to places further down are cut off.
+        The number of places to draw; lines from and to places further down are cut off.
     """
     depth = min(n_places, max((origin for _, origin, _ in moves), default=1))
     size = label_size(depth)

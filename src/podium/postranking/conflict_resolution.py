@@ -1,4 +1,4 @@
-"""Resolve conflicts of hard rules: rules of lower priority give way until the others can hold."""
+"""Resolve conflicts of hard rules: rules of lower priority give way until the others do not conflict."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ YieldReason = Literal["priority", "pin", "name"]
 
 
 class ConflictResolution(NamedTuple):
-    """Hard rules of which some gave way, and an order of the documents shown that meets the others."""
+    """The hard rules that gave way, and an order of the visible documents that meets the others."""
 
     prepared: PreparedList
     order: list[int]
 
 
 def resolve_conflicts(prepared: PreparedList, settings: Settings) -> ConflictResolution:
-    """Make hard rules soft until the others can hold together.
+    """Make hard rules soft until the others do not conflict.
 
-    Rules take turns, by priority and then by label. One that cannot hold with those before it gives
-    way. A `Hide` holds from the start. It gives way to a rule of higher priority; at equal priority to
-    one whose label sorts before its own, unless that is a `Pin`. A rule also gives way where the
-    search reaches its limit; the result marks such rules as undecided.
+    Rules take turns, by priority and then by label. A rule that conflicts with the rules before it
+    gives way. A `Hide` holds from the start. It gives way to a rule of higher priority. At equal
+    priority it gives way to a rule whose label sorts first, unless that rule is a `Pin`. A rule
+    also gives way if the search reaches its limit; the result marks such rules as undecided.
     """
     return _RuleTurns(prepared, settings).run()
 
@@ -52,11 +52,11 @@ class _RuleTurns:
         self.yielded: list[int] = []
         self.undecided: set[int] = set()
         self.is_unsure = False
-        """Whether the last failed try reached the limit."""
+        """Whether the last failed attempt reached the limit."""
         self.order = list(range(len(prepared.visible_rows(self.hides))))
 
     def run(self) -> ConflictResolution:
-        """Give every rule its turn, and a second one to rules that lost to a hide which lost later."""
+        """Give every rule its turn; rules that lost to a hide get a second turn if the hide loses later."""
         rest = self.others
         while rest:
             size = self._count_fitting(
@@ -80,8 +80,8 @@ class _RuleTurns:
         return ConflictResolution(replace(agreed, yielded_to=self._clashes()), order)
 
     def _clashes(self) -> dict[int, tuple[int, ...]]:
-        """For each rule that gave way, return a least set of rules that hold and clash with it."""
-        # Reasons may take less time than the order.
+        """For each rule that gave way, return a minimal set of rules that hold and conflict with it."""
+        # The reasons may take only a part of the time of the order.
         self.steps_left = min(self.steps_left, self.steps_per_search)
         decided = [number for number in self.yielded if number not in self.undecided]
         return {number: self._clash(number) for number in decided}
@@ -106,20 +106,20 @@ class _RuleTurns:
         return ()
 
     def _bars(self, hide: int, number: int) -> bool:
-        """Whether a rule that hides nothing does not beat this hide."""
+        """Whether this hide is stronger than a rule that hides nothing."""
         rule = self.rules[number]
         return not isinstance(rule, Hide) and not _beats(rule, self.rules[hide])
 
     def _can_hold_all(self, numbers: Sequence[int]) -> bool:
-        """Whether rules can hold together; raise if the limit is reached."""
+        """Whether an order meets all these rules; raise if the search reaches its limit."""
         hides = [number for number in numbers if isinstance(self.rules[number], Hide)]
         can = self._can_hold(hides, [number for number in numbers if number not in hides])
         if self.is_unsure:
-            raise UndecidedError("the search for a clash reached its limit")
+            raise UndecidedError("the search for a conflict reached its limit")
         return can
 
     def _decide(self, number: int) -> None:
-        """Let a rule that does not fit give way, or the weaker hides."""
+        """Let a rule that does not fit give way, or let the weaker hides give way."""
         weaker = [hide for hide in self.hides if _beats(self.rules[number], self.rules[hide])]
         stronger = [hide for hide in self.hides if hide not in weaker]
         if not weaker or not self._can_hold(stronger, [*self.holding, number]):
@@ -142,7 +142,7 @@ class _RuleTurns:
             self.undecided.add(number)
 
     def _take_back_one(self) -> bool:
-        """Take back the strongest rule that gave way and can hold now; return whether there is one."""
+        """Make the strongest rule that fits again hard; return whether there is one."""
         for number in sorted(self.yielded, key=self._sort_key):
             side = self.hides if isinstance(self.rules[number], Hide) else self.holding
             side.append(number)
@@ -165,7 +165,7 @@ class _RuleTurns:
         return low
 
     def _can_hold(self, hides: Sequence[int], others: Sequence[int]) -> bool:
-        """Return whether rules can hold together within the limit; keep the order that proves it."""
+        """Return whether the search finds an order that meets all rules; keep the order."""
         self.is_unsure = self.steps_left <= 0
         if self.is_unsure:
             return False
@@ -185,7 +185,7 @@ class _RuleTurns:
     def _sort_key(self, number: int) -> tuple[object, ...]:
         """Return a key; smaller is stronger: a higher priority, then the label that sorts first.
 
-        Rules with the same label are ordered by what they say, then by their numbers.
+        Rules with the same label are ordered by their contents, then by their numbers.
         """
         return *_strength(self.rules[number]), number
 

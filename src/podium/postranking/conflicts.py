@@ -1,4 +1,4 @@
-"""Conflicts of hard rules: minimal sets of rules that cannot hold together."""
+"""Conflicts of hard rules: minimal sets of rules that contradict each other."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from podium.postranking.settings import Settings
 T = TypeVar("T")
 
 MAX_UNDECIDED_PARTS = 20
-"""Undecided parts before the search for a minimal conflict gives up."""
+"""The search for a minimal conflict gives up after this many undecided sets of rules."""
 CONFLICT_SEARCH_PARTS = 10
 """Each step of the search for a minimal conflict has one tenth of the limit."""
 MAX_RULES_IN_ERROR = 20
-"""Rules that the text of an error lists; the error has them all."""
+"""The number of rules in the text of an error; the error object has them all."""
 
 
 def minimal_conflict(
     rules: Sequence[T], possible: Callable[[Sequence[T]], bool], monotone: bool = False
 ) -> list[T]:
-    """Return a minimal conflict: rules that cannot hold together, but can without any one of them.
+    """Return a minimal conflict: rules that contradict each other, but not if any one of them is removed.
 
-    Rules are added until they become impossible: the last one belongs to the part, and those after it
-    do not matter. With it in place the same is done again, until the part is impossible by itself
-    (Hemery, Lecoutre, Sais, Boussemart, Extracting MUCs from constraint networks, ECAI 2006).
+    Rules are added until they become impossible. The last one belongs to the conflict; those after
+    it do not matter. This is repeated with that rule in the conflict, until the conflict is
+    impossible by itself (Hemery, Lecoutre, Sais, Boussemart, Extracting MUCs from constraint
+    networks, ECAI 2006).
 
-    If `possible` raises `UndecidedError`, the rules count as possible on the way. The end proves what
-    that left open, or raises the error.
+    If `possible` raises `UndecidedError`, the rules count as possible for the moment. The last step
+    proves what was left open, or raises the error.
 
     Parameters
     ----------
     rules
         Rules that are impossible together.
     possible
-        Whether some of them, in their order, can hold together.
+        A function that says whether an order meets all of some rules, which keep their sequence.
     monotone
-        Whether fewer rules are never less possible. A rule that hides documents can make others
-        possible; then each rule is left out once more at the end.
+        Whether removing rules never makes the others impossible. It can if a rule hides documents;
+        then the last step tries to remove each rule once more.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def minimal_conflict(
 
 
 def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tuple[list[T], bool]:
-    """Return a small impossible part of impossible rules, and whether all on the way was decided."""
+    """Return a small impossible subset of impossible rules, and whether every step was decided."""
     undecided = 0
 
     def perhaps(rules: Sequence[T]) -> bool:
@@ -94,7 +95,7 @@ def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tu
 
 
 def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
-    """Return the error that names hard rules that cannot hold together."""
+    """Return the error that names contradicting hard rules."""
     rules = [prepared.rules[number] for number in find_conflict(prepared, settings)]
     error = ConflictError(_conflict_message(rules), rules)
     return (
@@ -108,7 +109,7 @@ def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
 
 
 def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
-    """Return the numbers of hard rules that cannot hold together but can without any one; or none.
+    """Return the numbers of the hard rules of a minimal conflict; empty if there is none.
 
     It starts with a search under all hard rules, which placement has done before: callers also ask
     about lists that were never placed.
@@ -126,18 +127,18 @@ def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
         return _shrink_conflict(prepared, possible)
     except UndecidedError as error:
         raise UndecidedError(
-            f"the {len(prepared.hard_numbers)} hard rules cannot hold together, but which of them cannot was "
-            f"not found within the limit of {settings.limit} steps; raise the limit, or make rules "
-            "soft"
+            f"the {len(prepared.hard_numbers)} hard rules contradict each other, but the "
+            f"search did not find out which of them within the limit of {settings.limit} "
+            "steps; raise the limit, or make rules soft"
         ) from error
 
 
 def _shrink_conflict(
     prepared: PreparedList, possible: Callable[[Sequence[int]], bool]
 ) -> list[int]:
-    """Return a conflict with few rules: first of those that hide nothing, then of those that hide.
+    """Return a conflict with few rules: first remove rules that hide nothing, then rules that hide.
 
-    Hiding a document can make other rules possible, so that the rest is tried once more by itself.
+    Hiding a document can make other rules possible, so the rest is tried once more by itself.
     """
     numbers = _distinct_rules(prepared)
     hides = [number for number in numbers if isinstance(prepared.rules[number], Hide)]
@@ -155,9 +156,9 @@ def _shrink_conflict(
 
 
 def _distinct_rules(prepared: PreparedList) -> list[int]:
-    """Return the hard rules, of highest priority first, and only one of rules that say the same.
+    """Return the hard rules without duplicates, the highest priority first.
 
-    So the conflict does not depend on the order in which the user gave the rules.
+    So the conflict does not depend on the order of the user's rules.
     """
     strongest: dict[tuple[object, ...], int] = {}
     for number in prepared.hard_numbers:
@@ -170,11 +171,11 @@ def _distinct_rules(prepared: PreparedList) -> list[int]:
 
 
 def rule_sort_key(rule: Rule) -> tuple[object, ...]:
-    """Return what sorts rules by priority, then by what they say."""
+    """Return a key that sorts rules by priority, then by their contents."""
     return -rule.priority, rule.kind, repr(rule.selectors), rule.numbers
 
 
-_YIELD_ADVICE = "or give them priorities and {}, by which the least priority gives way"
+_YIELD_ADVICE = "or give them priorities and {}, so that the rule of lowest priority gives way"
 
 
 def _conflict_message(rules: Sequence[Rule]) -> str:
@@ -183,11 +184,8 @@ def _conflict_message(rules: Sequence[Rule]) -> str:
     if len(rules) > MAX_RULES_IN_ERROR:
         names.append(f"and {len(rules) - MAX_RULES_IN_ERROR} more")
     if len(rules) == 1:
-        return (
-            f"expected a hard rule that can hold in this list, got {names[0]}, which no order meets; "
-            "remove it or make it soft"
-        )
+        return f"no order of this list meets the hard rule {names[0]}; remove it or make it soft"
     return (
-        f"expected hard rules that can hold together, got {len(rules)} that cannot: "
-        f"{'; '.join(names)}; without any one of them the others can: remove one, make one soft"
+        f"{len(rules)} hard rules contradict each other: {'; '.join(names)}; without any one "
+        "of them the others fit together: remove one, make one soft"
     )

@@ -21,7 +21,7 @@ from podium.work_budget import check_time
 def make_result(placed: PlacedList, settings: Settings, *, explain: bool = True) -> PostRanking:
     """Return the result of a placed list: its order, its moves and the outcome of each rule.
 
-    Without `explain`, moves do not name the rules behind them, which take the longest to find.
+    Without `explain`, moves do not name the rules behind them; finding these takes the most time.
     """
     check_time()
     prepared, solution, order, proved_optimal = placed
@@ -50,8 +50,8 @@ def _move_reasons(
 ) -> MoveReasons:
     """Find why each document moved, stage by stage.
 
-    First hard rules hide documents and the others close up. Then soft rules give scores, and the order
-    by score. Then hard rules change places.
+    First, hard rules hide documents, and the others close the gaps. Then soft rules give scores,
+    which give an order. Then hard rules change places.
     """
     reasons = MoveReasons(len(place), prepared.rules)
     before = start = np.arange(1, len(place) + 1)
@@ -65,7 +65,7 @@ def _move_reasons(
     scored = prepared.places(by_score(solution.scores))
     reasons.add_stage(prepared.soft_rules, before, scored)
     scored_places = scored[prepared.shown_rows].tolist()
-    # Only hard rules that the scores alone would break moved anything.
+    # Only hard rules that the order by score breaks moved anything.
     broken = {
         number
         for number, bound_rule in prepared.rules_on_shown
@@ -76,7 +76,7 @@ def _move_reasons(
 
 
 def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator[RuleOutcome]:
-    """Yield the outcome of each rule if row i stands at place[i], hidden rows after the rest."""
+    """Yield the outcome of each rule if row i stands at place[i]; hidden rows come last."""
     places = place[prepared.shown_rows].tolist()
     slack, absent = [0] * len(prepared.rules), {}
     for number, bound_rule in chain(prepared.rules_on_shown, prepared.unmatched_rules):

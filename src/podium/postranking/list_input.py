@@ -30,7 +30,10 @@ def read_list(
     """Return the documents in their original order, with their scores."""
     ids, records = _read_documents(docs)
     if fields is not None and records is not None:
-        raise UsageError("expected fields in the documents or beside them, got both")
+        raise UsageError(
+            "the fields of documents are given twice: in the records and as "
+            "fields=...; expected one of the two"
+        )
     try:
         listing = Listing.of(ids, records)
     except TypeError:
@@ -52,7 +55,7 @@ def read_list(
 
 
 def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:
-    """Return the fields of documents; a document that is not in the catalogue has none."""
+    """Return the fields of documents; a document without an entry has none."""
     if not isinstance(fields, Mapping):
         raise UsageError(
             f"expected fields as a mapping of ids to fields, got {type(fields).__name__}"
@@ -61,7 +64,7 @@ def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:
     if not all(isinstance(values, Mapping) for values in records):
         at = next(i for i, values in enumerate(records) if not isinstance(values, Mapping))
         raise UsageError(
-            f"expected a mapping of fields for {ids[at]!r}, got {short_repr(records[at])}"
+            f"expected the fields of {ids[at]!r} as a mapping, got {short_repr(records[at])}"
         )
     return records
 
@@ -70,13 +73,15 @@ def _read_documents(docs: Any) -> tuple[list[Document], list[Fields] | None]:
     """Return the ids of documents, and their records if they are records."""
     expected = "expected a list of documents, best first"
     if isinstance(docs, str | bytes):
-        raise UsageError(f"{expected}, got the text {docs[:40]!r}; list(text) are its letters")
+        raise UsageError(
+            f"{expected}, got the text {docs[:40]!r}; put ids into a list, as in ['a', 'b']"
+        )
     if isinstance(docs, Mapping | Set):
         raise UsageError(f"{expected}, got a {type(docs).__name__}, which has no order")
     if hasattr(docs, "columns"):
         raise UsageError(
-            f"{expected}, got a {type(docs).__name__}; give its column of ids, or its rows as records "
-            "(pandas: to_dict('records'), polars: to_dicts(), pyarrow: to_pylist())"
+            f"{expected}, got a {type(docs).__name__}; use its column of ids, or its rows as "
+            "records (pandas: to_dict('records'), polars: to_dicts(), pyarrow: to_pylist())"
         )
     try:
         listed = docs.tolist() if isinstance(docs, np.ndarray) else list(docs)

@@ -1,4 +1,4 @@
-"""Listing: one list in its original order, its documents' fields, and what selectors choose in it."""
+"""Listing: one list in its original order, the fields of its documents, and the rows of selectors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from podium.typing import Document
 from podium.work_budget import spend
 
 STEPS_PER_COMPARISON = 4
-"""Steps of `spend` that a comparison of a condition takes."""
+"""The number of `spend` steps for each comparison of a condition."""
 MAX_NAMES_COMPARED, STEPS_PER_NAME = 200, 50
-"""Fields that are compared with an unknown one, and the steps that each takes."""
+"""The number of fields that are compared with an unknown field, and the steps that each takes."""
 MAX_IDS_COMPARED = 10_000
-"""Ids that are compared with an unknown one; more take too long."""
+"""The number of ids that are compared with an unknown id; more would take too long."""
 
 
 @dataclass(frozen=True)
 class Listing:
     """One list in its original order: its documents, the row of each, and their fields.
 
-    `input_rows` are their rows in the list of the user, if they differ from those here.
+    `input_rows` are their rows in the user's list, if they differ from the rows here.
     """
 
     docs: Sequence[Document]
@@ -35,11 +35,11 @@ class Listing:
 
     @classmethod
     def of(cls, docs: Sequence[Document], fields: Sequence[Fields] | None = None) -> Listing:
-        """Make a listing of documents, best first, each once."""
+        """Return a listing of documents, best first, each once."""
         row = {doc: at for at, doc in enumerate(docs)}
         if len(row) < len(docs):
             twice = next(doc for at, doc in enumerate(docs) if row[doc] != at)
-            raise DataError(f"expected each document once in the list, got {twice!r} twice")
+            raise DataError(f"document {twice!r} is in the list twice; expected each document once")
         return cls(docs, row, fields)
 
     def take(self, rows: Sequence[int]) -> Listing:
@@ -50,12 +50,14 @@ class Listing:
         return Listing(docs, {doc: at for at, doc in enumerate(docs)}, fields, input_rows)
 
     def require_field(self, name: str, *selectors: Selector) -> Sequence[Fields]:
-        """Return the fields of every document; raise if none has the field that these selectors use."""
+        """Return the fields of every document; raise if no document has a field that the selectors use."""
         fields = self.fields
         if fields is None:
             raise UsageError(
-                f"expected documents with fields for a rule on {name!r}, got ids alone; give records "
-                "with an 'id', or fields="
+                f"a rule uses the field {name!r}, but the documents are ids without fields"
+            ).advise(
+                python="use records with an 'id', or fields=",
+                command_line="give a file with the fields of documents: --docs FILE",
             )
         spend(len(fields))
         if not any(name in values for values in fields):
@@ -87,7 +89,7 @@ class Listing:
                 spend(len(value))
             try:
                 for item in dict.fromkeys(value) if isinstance(value, list | tuple) else [value]:
-                    if item is not None and item == item:  # NaN is no value
+                    if item is not None and item == item:  # NaN is not a value
                         groups.setdefault(item, []).append(row)
             except (TypeError, ValueError):  # mappings and arrays
                 raise DataError(
@@ -97,32 +99,36 @@ class Listing:
         return groups
 
     def describe_absent(self, doc: Document, hints: bool = False) -> str:
-        """Describe a document that is not in the list; hints at what to do take time."""
+        """Describe a document that is not in the list; hints on what to do take time."""
         twin = next((other for other in (str(doc), _as_number(doc)) if other in self.row), None)
-        but = "" if twin is None else f" (but {twin!r} is: ids of another type are others)"
-        text = f"{doc!r}, which is not in it{but}"
+        but = (
+            ""
+            if twin is None
+            else f" (but {twin!r} is in it: ids of different types are different)"
+        )
+        text = f"{doc!r}{but}"
         if not hints:
             return text
         near = [] if twin is not None else _similar_ids(str(doc), self.docs)
         suggestion = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-        return f"{text}; {suggestion}With missing='report' such rules are left out and reported"
+        return f"{text}; {suggestion}missing='report' leaves such rules out and reports them"
 
 
 def unknown_field(
     name: str, field_names: Iterable[str], selectors: Iterable[Selector] = ()
 ) -> UnknownNameError:
-    """Return the error for a field that no document has, and that these selectors use."""
+    """Return the error for a field that these selectors use and no document has."""
     wheres = [selector for selector in selectors if isinstance(selector, Where)]
     is_text = any(name in read_condition(where.condition).compared for where in wheres)
     names = sorted(field_names)[:MAX_NAMES_COMPARED]
     spend(STEPS_PER_NAME * len(names))
     return UnknownNameError(
-        "field", name, names, f'text stands in quotes: "{name}"' if is_text else ""
+        "field", name, names, f'put text in quotes: "{name}"' if is_text else ""
     )
 
 
 def _similar_ids(name: str, docs: Sequence[Document]) -> list[str]:
-    """Return documents whose ids are nearly this."""
+    """Return the documents whose ids are similar to this one."""
     names = [doc for doc in docs[:MAX_IDS_COMPARED] if isinstance(doc, str)]
     return difflib.get_close_matches(name, names, 2, 0.7)
 

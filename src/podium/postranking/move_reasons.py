@@ -1,4 +1,4 @@
-"""Reasons of moves: the rules that name a document, or that moved the documents which passed it."""
+"""Reasons of moves: the rules that name a document, or that moved other documents past it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ RULES_PER_WORD = 63
 class MoveReasons:
     """The rules that moved each row through the stages of post-ranking: hidden, soft, hard.
 
-    A stage moves rows from places before to places after. A rule that acts in it moves a document that
-    it names in the direction of its wish. Every other document that moved made way: its reasons are the
-    rules that moved the documents which passed it. A hidden document passes none. Documents below it
-    close up and keep their order, so that the rule which hides it is a reason for it alone.
+    A stage moves rows from old places to new ones. A rule that acts in a stage moves the documents
+    that it names in the direction it prefers. Every other document that moved made way: its reasons
+    are the rules that moved documents past it. A hidden document passes none. The documents below
+    it close the gap and keep their order, so the rule that hides it is a reason only for the hidden
+    document.
 
-    One stage may move a document up and the next one move it down. Only stages in the direction of the
+    One stage may move a document up and the next one down. Only stages in the direction of the
     whole move count.
     """
 
@@ -69,7 +70,7 @@ class MoveReasons:
                 down[rows[~visible]] |= own[~visible]
 
     def rules_of(self, rows: NDArray[np.int64]) -> tuple[Reasons, ...]:
-        """Return the rules that moved each of these rows; none if it stays or only closed up."""
+        """Return the rules that moved each of these rows; none if it stayed or only closed a gap."""
         n = len(self.end)
         moved = self.end != np.arange(1, n + 1)
         moved &= (self.start != self.end) | (self.end > n)
@@ -91,7 +92,7 @@ class MoveReasons:
 
 
 def _wants(rule: Rule, wish: int, place: int, step: int) -> bool:
-    """Whether a rule wants this step from a place; a pin wants steps towards its position."""
+    """Whether a rule prefers this step from a place; a pin prefers steps towards its position."""
     if isinstance(rule, Pin):
         return (rule.position - place) * step > 0
     return step * wish >= 0

@@ -10,7 +10,7 @@ from podium.typing import Floats
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; truth values are not."""
+    """Whether a value is a real number; Booleans are not."""
     numbers = int | float | np.integer | np.floating
     return isinstance(value, numbers) and not isinstance(value, bool)
 

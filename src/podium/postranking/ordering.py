@@ -19,10 +19,10 @@ from podium.postranking.settings import Settings
 
 
 class PlacedList(NamedTuple):
-    """A list whose order is decided: its rules as they hold in the end, its scores, and the order.
+    """A list with its final order: its rules, its scores and the order.
 
-    `order` has the documents shown, best first. `proved_optimal` says whether no order that meets
-    the hard rules has a lower sum of score times place.
+    `order` has the documents shown, best first. `proved_optimal` says whether it is proved that no
+    order within the hard rules has a lower sum of score times place.
     """
 
     prepared: PreparedList
@@ -32,15 +32,15 @@ class PlacedList(NamedTuple):
 
 
 def solve(lists: Sequence[PreparedList], settings: Settings) -> list[Solution]:
-    """Return the scores that soft rules give the documents shown, for all lists at once."""
+    """Return the scores of the visible documents under the soft rules, for all lists at once."""
     return settings.method.solve([prepared.problem(settings) for prepared in lists])
 
 
 def place_documents(prepared: PreparedList, solution: Solution, settings: Settings) -> PlacedList:
     """Order documents by score within the hard rules.
 
-    If hard rules cannot hold together, raise `ConflictError`; with ``conflicts="yield"`` make some of
-    them soft, solve again and place the documents under the others.
+    If hard rules contradict each other, raise `ConflictError`. With ``conflicts="yield"``, make
+    some of them soft, solve again and place the documents under the others.
     """
     _, constraints = prepared.constraints(prepared.hard_numbers)
     if not constraints:
@@ -56,7 +56,7 @@ def place_documents(prepared: PreparedList, solution: Solution, settings: Settin
     (solution,) = solve([agreed], settings)
     _, constraints = agreed.constraints(agreed.hard_numbers)
     placement = _find_placement(solution, constraints, settings, may_give_up=True)
-    # If the search gives up again, use the order that proved that the rules can hold.
+    # If the search gives up again, use the order that meets the rules, which was found before.
     return _placed_list(agreed, solution, placement or Placement(resolution.order, False))
 
 

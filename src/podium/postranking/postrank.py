@@ -1,4 +1,4 @@
-"""`postrank`: a list and rules in, a list out, in four steps: prepare, solve, place, make the result."""
+"""`postrank`: apply rules to a list in four steps: prepare, solve, place, make the result."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def postrank(
         The model's scores, one per document. They give the original order; documents of equal score
         keep the order of `docs`.
     prior
-        How strongly scores are pulled to 0, which keeps them finite: c of tau = c n in the paper.
+        A weak pull of all scores to 0, which keeps them finite: c in tau = c n.
     base
-        The weight of pairs of the original order: ``uniform`` (the paper), or ``margin``, by the
-        difference of the model's scores.
+        The weight of pairs of the original order: ``uniform``, as in the paper, or ``margin``, by
+        the difference of the model's scores.
     pairs
-        ``without``: the ranks of a rule are counted without its document; ``printed``: with it, as in
-        the paper, where a promoted document stops one place short.
+        ``without``: the ranks of a rule are counted without its document. ``printed``: they are
+        counted with it, as in the paper; then a promoted document stops one place short.
     scale
         ``rule``: a rule's weight is spread over its pairs; ``pair``: every pair has this weight, as in
         the paper.
@@ -90,20 +90,20 @@ def postrank(
     query
         The text of the query, for rules that are for some queries only.
     fields
-        The fields of documents by their ids, where `docs` are ids.
+        The fields of documents by their ids, if `docs` are ids.
     today
         The day for rules with dates; None: the day of the call.
     missing
         What to do with a rule that names a document which is not in the list: ``error``, or
         ``report`` it in the result.
     conflicts
-        What to do with hard rules that cannot hold together: ``error``, or ``yield``: the rule of lower
-        priority gives way and becomes soft; at equal priority a pin gives way to a hide, else the rule
-        whose label sorts last. Then there is always a list.
+        What to do if hard rules contradict each other: ``error``, or ``yield``: the rule of lower
+        priority gives way and becomes soft. At equal priority a pin gives way to a hide, else the
+        rule whose label sorts last. With ``yield`` there is always a list.
     limit
-        Steps of the search for an order under hard rules before it is undecided.
+        The maximum number of steps of the search for an order under hard rules.
     explain
-        Whether moves name the rules behind them; without, the result is there sooner.
+        Whether moves name the rules behind them; False is faster.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def postrank(
 
 
 def make_method(method: str | Method) -> Method:
-    """Return a method, or the one of this name."""
+    """Return a method: the one of this name, or the given one."""
     if isinstance(method, Method):
         return method
     if not isinstance(method, str) or method not in METHODS:

@@ -39,22 +39,23 @@ from podium.typing import Floats, Path_
 
 @dataclass(eq=False, repr=False)
 class PostRanker(Ranker):
-    """A ranker under rules. It is a ranker itself, which can be evaluated, tuned and compared.
+    """A ranker with rules. It is itself a ranker, which can be evaluated, tuned and compared.
 
-    Scores are minus the places after post-ranking, hidden documents last. Rules name documents by
-    their ids, so that `predict` needs RankingData with document ids.
+    Scores are minus the places after post-ranking; hidden documents come last. Rules name documents
+    by their ids, so `predict` needs RankingData with document ids.
 
     Parameters
     ----------
     model
-        The ranker whose lists are post-ranked. A fitted one is used as it is; ``fit`` fits a copy.
+        The ranker whose lists are post-ranked. A fitted ranker is used directly; ``fit`` fits a
+        copy.
     rules
         The rules for every list; see `postrank_batch` for these and the settings below.
     prior, base, pairs, scale, method, missing, conflicts, limit
         How lists are post-ranked.
     queries, fields
-        The text of queries and the fields of documents by their ids; the data's own texts unless
-        given.
+        The text of queries and the fields of documents by their ids. The default: the texts of the
+        data.
     today
         The day for rules with dates; None: the day of the call.
 
@@ -101,12 +102,12 @@ class PostRanker(Ranker):
         start: Model | None = None,
         learn: Learner | None = None,
     ) -> Self:
-        """Fit the model under the rules."""
+        """Fit the ranker under the rules."""
         self.check_settings()
         ranker = clone(self.model).fit_data(data, valid, callback, start, learn)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        # What the ranker has learned is what this one has.
+        # Take over what the ranker has learned.
         for name, value in vars(ranker).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -114,13 +115,13 @@ class PostRanker(Ranker):
         return self
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Never called: the model under the rules learns."""
-        raise AssertionError("its ranker learns")
+        """Raise: the ranker under the rules learns instead."""
+        raise AssertionError("a PostRanker does not learn; its ranker does")
 
     def check_settings(self) -> None:
         """Raise if settings do not fit together."""
         if not isinstance(self.model, Ranker):
-            raise UsageError(f"expected a ranker to put rules on, got {self.model!r}")
+            raise UsageError(f"expected a ranker as model of PostRanker, got {self.model!r}")
         check_rules(self.rules)
         check_day(self.today)
         Settings(
@@ -146,8 +147,9 @@ class PostRanker(Ranker):
         self.check_settings()
         if not isinstance(data, RankingData):
             raise MissingDocidsError(
-                "expected RankingData with document ids, which rules name documents by, got "
-                f"{type(data).__name__}; see RankingData.from_arrays(X, y, qid=qid, docid=docid)"
+                "rules name documents by id, so PostRanker needs RankingData with document "
+                f"ids, got {type(data).__name__}; use RankingData.from_arrays(X, y, qid=qid, "
+                "docid=docid)"
             )
         data.require_docids("post-ranking")
         options = {"ignore_scaling": True} if ignore_scaling else {}
@@ -159,7 +161,7 @@ class PostRanker(Ranker):
         )  # fmt: skip
 
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
-        """Return minus the place of each row in its query after the rules, hidden documents last."""
+        """Return minus the place of each row in its query after the rules; hidden documents come last."""
         return self._places(X, self._postrank(X, explain=False, ignore_scaling=ignore_scaling))
 
     def _places(self, data: RankingData, ruled: PostRankedRun) -> Floats:
@@ -190,9 +192,9 @@ class PostRanker(Ranker):
         return self.postrank(data.subset([numbers[str(query)]]))[str(query)]
 
     def save(self, path: Path_) -> NoReturn:
-        """Raise: rules change without the model and have a file of their own."""
+        """Raise, because rules change without the model and are kept in their own file."""
         raise UsageError(
-            "expected a ranker without rules to save, got a PostRanker; save its ranker "
-            "(postranker.ranker.save('model.podium')), keep its rules in a file "
-            "(write_rules(postranker.rules, 'rules.yaml')), and put both together again after loading"
+            "a PostRanker cannot be saved as one file; save its ranker "
+            "(postranker.ranker.save('model.podium')) and its rules "
+            "(write_rules(postranker.rules, 'rules.yaml')), and combine them again after loading"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.postranking.binding import bind, text_for_numbers
+from podium.postranking.binding import FieldTypes, bind, type_notes
 from podium.postranking.list_input import Catalogue, read_list
 from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import PostRankingProblem
@@ -21,19 +21,21 @@ from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.settings import MissingDocuments, Settings
 from podium.typing import Floats
+from podium.work_budget import spend
 
 ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
-"""How many documents are shown, and the constraints of each hard rule on them, by its number."""
+"""The number of visible documents, and the constraints of each hard rule on them, by its number."""
 MAX_CACHED_HIDES = 2
-"""Sets of hiding rules whose constraints are kept: the search for a conflict asks for the same ones again."""
+"""The number of sets of hiding rules whose constraints are cached, for the search for a conflict."""
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedList:
-    """A list and its rules, bound to rows; rules are known by their numbers in `rules`.
+    """A list and its rules, bound to rows; a rule is identified by its number in `rules`.
 
-    `bound_rules` are the rules that may have an effect. Hard rules without one are among them, because
-    their documents must be shown. With `Each` a rule is bound several times under its number.
+    `bound_rules` are the rules that may have an effect. Hard rules without an effect are among them,
+    because their documents must be shown. A rule with `Each` is bound several times with the same
+    number.
     """
 
     listing: Listing
@@ -45,11 +47,11 @@ class PreparedList:
     unmatched_rules: tuple[NumberedRule, ...] = ()
     """Rules that name too few documents of the list."""
     yielded: frozenset[int] = frozenset()
-    """Numbers of the hard rules that gave way to others and are taken as soft."""
+    """The numbers of the hard rules that gave way to others and count as soft."""
     undecided: frozenset[int] = frozenset()
-    """Those of them that gave way because the search reached its limit."""
+    """The numbers of the rules that gave way because the search reached its limit."""
     yielded_to: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each rule that gave way, the rules that it clashes with; none if the search did not end."""
+    """For each rule that gave way, the rules that it conflicts with; none if the search reached its limit."""
     _constraints: dict[frozenset[int], ShownConstraints] = field(
         init=False, default_factory=dict, repr=False
     )
@@ -88,7 +90,7 @@ class PreparedList:
         )
 
     def places(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the place of every row if those shown are in this order; hidden rows stand after n."""
+        """Return the place of every row if the visible rows are in this order; hidden rows come after n."""
         place = np.empty(len(self.listing.docs), dtype=np.int64)
         place[self.shown_rows[order]] = np.arange(1, len(self.shown_rows) + 1)
         if len(self.hidden_rows):
@@ -97,12 +99,12 @@ class PreparedList:
 
     @cached_property
     def hard_rules(self) -> tuple[NumberedRule, ...]:
-        """The hard rules, with rows of the whole list, hidden documents included."""
+        """The hard rules, with rows of the whole list, including hidden documents."""
         return tuple(pair for pair in self.bound_rules if self.is_hard(pair[0]))
 
     @cached_property
     def soft_rules(self) -> tuple[NumberedRule, ...]:
-        """The soft rules, with rows of the whole list, hidden documents included."""
+        """The soft rules, with rows of the whole list, including hidden documents."""
         return tuple(pair for pair in self.bound_rules if not self.is_hard(pair[0]))
 
     @cached_property
@@ -120,7 +122,7 @@ class PreparedList:
         )
 
     def constraints(self, numbers: Collection[int]) -> tuple[int, list[Constraint]]:
-        """Return how many documents these hard rules show, and the constraints on their places."""
+        """Return the number of visible documents under these hard rules, and the constraints on them."""
         if not numbers:
             return len(self.listing.docs), []
         hides = frozenset(n for n in numbers if isinstance(self.rules[n], Hide))
@@ -128,7 +130,7 @@ class PreparedList:
         return n_shown, [c for n in sorted(numbers) for c in by_rule.get(n, ())]
 
     def constraints_by_rule(self, hides: frozenset[int]) -> ShownConstraints:
-        """Return how many documents these rules leave, and the constraints of all hard rules on them."""
+        """Return the number of visible documents under these rules, and the constraints of all hard rules."""
         if hides not in self._constraints:
             rows = self.visible_rows(hides)
             by_rule: dict[int, list[Constraint]] = {}
@@ -141,7 +143,7 @@ class PreparedList:
         return self._constraints[hides]
 
     def problem(self, settings: Settings) -> PostRankingProblem:
-        """Return the documents shown and the soft rules, as methods take them."""
+        """Return the visible documents and the soft rules as a problem for methods."""
         listing, scores = self.listing, self.scores
         if len(self.shown_rows) < len(listing.docs):
             listing = listing.take(self.shown_rows.tolist())
@@ -167,7 +169,7 @@ def prepare(
     today: datetime.date,
     fields: Catalogue | None = None,
 ) -> PreparedList:
-    """Read a list and bind the rules that are on to it."""
+    """Read a list and bind the active rules to it."""
     listing, sorted_scores = read_list(docs, scores, fields)
     if query is not None and not isinstance(query, str):
         raise UsageError(f"expected the text of a query, got {query!r}")
@@ -183,13 +185,15 @@ def prepare_listing(
     settings: Settings,
     off: Mapping[int, str] | None = None,
 ) -> PreparedList:
-    """Bind rules to a list; `off` has the reasons of those that are off, by number."""
+    """Bind rules to a list; `off` has the reason why a rule is off, by its number."""
     if settings.base == "margin" and scores is None:
-        raise UsageError("expected scores for base='margin', got none")
+        raise UsageError(
+            "base='margin' needs the model's scores; use scores=..., or base='uniform'"
+        )
     notes = dict(off or {})
     active: list[NumberedRule] = []
     unmatched: list[NumberedRule] = []
-    # In an empty list every document is absent, which is no error of a rule.
+    # In an empty list every document is absent; this is not an error of a rule.
     missing: MissingDocuments = settings.missing if listing.docs else "report"
     for number, rule in enumerate(rules):
         if number in notes:
@@ -202,7 +206,7 @@ def prepare_listing(
         reasons = [rule.reason_no_effect(bound_rule) for bound_rule in bound_rules]
         if all(reasons):
             notes[number] = reasons[0]
-        # A hard rule without effect is kept: its documents must be shown.
+        # Hard rules without effect still require that their documents are not hidden.
         active += [
             (number, bound_rule)
             for bound_rule, reason in zip(bound_rules, reasons, strict=True)
@@ -224,7 +228,8 @@ def _bind_present(
     absent = bound_rules[0].absent if bound_rules else ()
     if absent and missing == "error":
         raise DataError(
-            f"expected documents of the list in {rule}, got {listing.describe_absent(absent[0], hints=True)}"
+            f"{rule} names a document that is not in the list: "
+            f"{listing.describe_absent(absent[0], hints=True)}"
         )
     if not bound_rules:
         return [], [], "names nothing in the list"
@@ -244,4 +249,6 @@ def _unmatched_note(rule: Rule, bound_rules: Sequence[BoundRule], listing: Listi
     names_some = any(all(bound_rule.parts) for bound_rule in bound_rules)
     note = "has too few documents in the list" if names_some else "names nothing in the list"
     names = ", ".join(map(listing.describe_absent, bound_rules[0].absent[:3]))
-    return note + (names and f": {names}") + text_for_numbers(rule, listing)
+    spend(len(listing.docs))
+    notes = "".join(f"; {note}" for note in type_notes(rule, FieldTypes(listing.fields or ())))
+    return note + (names and f"; absent: {names}") + notes

@@ -1,4 +1,4 @@
-"""The lists of all queries: of a run, of ranking data with scores, or of a mapping."""
+"""The lists of all queries, from a run, from ranking data with scores, or from a mapping."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def _columns(run: Run | RankingData, scores: ArrayLike | None) -> tuple[Floats, 
     """Return scores and document ids, one per row."""
     if isinstance(run, RankingData):
         if scores is None:
-            raise UsageError("expected scores beside ranking data, got none")
+            raise UsageError("ranking data needs scores, one per row; use scores=...")
         return run.check_scores(scores), list(run.require_docids("post-ranking"))
     if not isinstance(run, Run):
         raise UsageError(
-            f"expected a Run, RankingData with scores, or lists by query id, got {type(run).__name__}; "
-            "one list alone is for postrank"
+            "expected a Run, RankingData with scores, or lists by query id, got "
+            f"{type(run).__name__}; for one list use postrank"
         )
     if scores is not None:
-        raise UsageError("expected a run alone, got scores beside it")
+        raise UsageError("a run already has scores; leave out scores=...")
     if not np.isfinite(run.values).all():
-        raise NonFiniteError("expected finite scores in the run, got an infinite one or NaN")
+        raise NonFiniteError("a score of the run is infinite or NaN; expected finite scores")
     return run.values, list(run.docids)
 
 
@@ -84,7 +84,7 @@ def _lists_of_mapping(
 ) -> Iterator[QueryList]:
     """Yield every list of a mapping, without scores."""
     if scores is not None:
-        raise UsageError("expected lists alone, best first, got scores beside them")
+        raise UsageError("lists by query id are best first already; leave out scores=...")
     for qid in run:
         if not isinstance(qid, str):
             raise UsageError(f"expected text as ids of queries, got {qid!r}")
@@ -120,14 +120,14 @@ def _row_fields(run: Run | RankingData) -> list[Fields] | None:
 
 
 def own_fields(run: Run | RankingData | Lists) -> Catalogue | None:
-    """Return the fields of ranking data, as if one document had them all."""
+    """Return the names of all fields of ranking data, as the record of one document."""
     texts = run.doc_text if isinstance(run, RankingData) else {}
     return {None: dict(texts)} if texts else None
 
 
 @contextmanager
 def errors_naming(qid: str) -> Iterator[None]:
-    """Make errors name their query."""
+    """Add the query to the message of every error raised inside."""
     try:
         yield
     except ConflictError as error:

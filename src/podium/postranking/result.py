@@ -22,12 +22,12 @@ from podium.typing import Document
 class RuleOutcome(NamedTuple):
     """The outcome of a rule on a list.
 
-    `slack` is by how much it is violated: places, or documents for AtMost and AtLeast; 0 if it holds.
-    `note` says why it did not act: it is off, names nothing in the list, or has no effect. `yielded`
-    marks a hard rule that gave way to others and was taken as soft. `absent` are documents that it names
-    by id and that are not in the list; a rule that wants an absent or hidden document higher up does not
-    hold. `undecided` marks a rule that gave way because the search reached its limit. `yielded_to` are
-    the rules with which a rule that gave way clashes.
+    `slack` says how far it is violated, in places, or in documents for AtMost and AtLeast; 0 if it
+    holds. `note` says why it did not act: it is off, names nothing in the list, or has no effect.
+    `yielded` marks a hard rule that gave way to others and became soft. `absent` are documents that
+    it names by id and that are not in the list; a rule that should move an absent or hidden
+    document up does not hold. `undecided` marks a rule that gave way because the search reached its
+    limit. `yielded_to` are the rules with which a rule that gave way conflicts.
     """
 
     rule: Rule
@@ -48,8 +48,8 @@ class RuleOutcome(NamedTuple):
 class Move(NamedTuple):
     """The original and the new place of a document, both from 1, and the rules that moved it.
 
-    `to` is None for a hidden document. `because` is empty for a document that only closed up behind
-    hidden ones, and for all with ``explain=False``.
+    `to` is None for a hidden document. `because` is empty for a document that only closed the gap
+    of a hidden one, and for all documents with ``explain=False``.
     """
 
     doc: Document
@@ -58,7 +58,7 @@ class Move(NamedTuple):
     because: tuple[Rule, ...]
 
 
-# Makes a move of its four values, without a call of a Python function for each document.
+# Builds a move from its four values without a Python call per document.
 _make_move = partial(tuple.__new__, Move)
 
 
@@ -66,15 +66,15 @@ _make_move = partial(tuple.__new__, Move)
 class PostRanking(DocumentOrder):
     """A list after its rules: the documents best first, their moves, and the outcome of each rule.
 
-    Moves and `kendall` are computed when they are asked for.
+    Moves and `kendall` are computed at first use.
 
     Parameters
     ----------
     order
         The documents, best first, without the hidden ones.
     scores
-        The scores that the method gave them, in the same order; hard rules may place a document above one of
-        a higher score.
+        Their scores by the method, in the same order; hard rules may place a document above one
+        with a higher score.
     rules
         The outcome of each rule, in the order of the rules.
     hidden
@@ -84,7 +84,8 @@ class PostRanking(DocumentOrder):
     because
         The rules that moved each of these documents; empty with ``explain=False``.
     proved_optimal
-        Whether no order that meets the hard rules has a lower sum of score times place.
+        Whether it is proved that no order within the hard rules has a lower sum of score times
+        place.
     """
 
     order: tuple[Document, ...]
@@ -102,7 +103,7 @@ class PostRanking(DocumentOrder):
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        """The way of each document and the rules that moved it; as in `order`, the hidden ones last."""
+        """The move of each document and the rules behind it, as in `order`; hidden documents come last."""
         docs = chain(self.order, self.hidden)
         places = chain(range(1, len(self.order) + 1), repeat(None, len(self.hidden)))
         because = self.because or repeat((), len(self.origins))
@@ -119,8 +120,8 @@ class PostRanking(DocumentOrder):
     def moved(self) -> tuple[Move, ...]:
         """The moves of the documents that rules moved or hid.
 
-        Documents that only closed up behind hidden ones are not among them: their place among the
-        documents shown is the same.
+        Documents that only closed the gap of a hidden one are not included: their place among the
+        visible documents is the same.
         """
         origins = sorted(move.origin for move in self.moves if move.to is not None)
         closed_up = {origin: place for place, origin in enumerate(origins, start=1)}
@@ -147,7 +148,7 @@ class PostRanking(DocumentOrder):
             outcome = self.rules[i]
             return str(outcome.rule), outcome.satisfied, outcome.slack, outcome.note
 
-        title = f"Post-ranking of {len(self.moves):,} documents, {self.kendall:,} pairs turned"
+        title = f"Post-ranking of {len(self.moves):,} documents, {self.kendall:,} pairs reversed"
         moves = html_table(
             title, ("place", "document", "original place", "moved by"), len(self.moves), move_cells
         )
@@ -162,7 +163,7 @@ class PostRanking(DocumentOrder):
         Parameters
         ----------
         documents
-            Draw the first so many places, before and after.
+            The number of places to draw, before and after.
         """
         if documents < 1:
             raise UsageError(f"expected 1 document or more, got {documents!r}")
@@ -176,5 +177,5 @@ class PostRanking(DocumentOrder):
         n_satisfied = n_on - len(self.violated)
         verb = "holds" if 1 in (n_satisfied, n_on) else "hold"
         rules = f"{n_on} rule{'s' * (n_on != 1)} {verb}"
-        pairs = f"{self.kendall} pair{'s' * (self.kendall != 1)} turned"
+        pairs = f"{self.kendall} pair{'s' * (self.kendall != 1)} reversed"
         return f"PostRanking({self.preview()}, {n_satisfied} of {rules}, {pairs})"

@@ -1,4 +1,4 @@
-"""The check of rules before they serve: unknown names, conflicts, rules without effect."""
+"""The check of rules before they are used: unknown names, conflicts, rules without effect."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from podium.data.trec import Run
+from podium.postranking.binding import FieldTypes, type_notes
+from podium.postranking.hidden_documents import hidden_findings
 from podium.postranking.list_input import Catalogue
 from podium.postranking.listing import unknown_field
 from podium.postranking.places.placement import SEARCH_LIMIT
@@ -38,24 +40,25 @@ def examine_rules(
     limit: int = SEARCH_LIMIT,
     progress: TrialProgress = lambda done, total: None,
 ) -> tuple[Finding, ...]:
-    """Return everything that is wrong with rules, or looks wrong.
+    """Return everything in rules that is wrong or looks wrong.
 
-    Errors are documents and fields that `fields` does not have, and hard rules that cannot hold together
-    on any list with their documents, unless one of them has the lowest priority. Warnings are hard rules
-    of which one gives way, rules that never act, soft rules that contradict each other, and equal rules.
+    Errors are documents and fields that `fields` does not have, and hard rules that contradict each
+    other on every list with their documents, unless one of them has the lowest priority. Warnings are hard
+    rules of which one gives way, rules that never act, soft rules that contradict each other, equal rules,
+    fields that are compared with another type than they have, and pinned documents that another rule hides.
 
     Parameters
     ----------
     rules
         The rules, as `read_rules` returns them.
     run, queries, fields
-        The lists that the rules are for, with queries and fields as in `postrank_batch`.
+        The lists for which the rules are meant, with queries and fields as in `postrank_batch`.
     today
         The day for rules with dates; rules that start later are also tried on their first days.
     limit
-        Steps of the search for an order under hard rules before it is undecided.
+        The maximum number of steps of the search for an order under hard rules.
     progress
-        Called with the number of lists and queries that are done, and of all.
+        Called with the number of finished lists and queries, and with the total.
 
     Examples
     --------
@@ -75,7 +78,11 @@ def examine_rules(
     }
     settings = Settings(missing="report", limit=limit)
     trial = RuleTrial(checked, settings, progress)
-    trial.run_over(_days(checked, day), run, queries, fields, wrong_rules)
+    days = _days(checked, day)
+    trial.run_over(days, run, queries, fields, wrong_rules)
+    if fields is not None:
+        conflicts = {tuple(sorted(numbers)) for numbers, _ in trial.conflicts}
+        findings += hidden_findings(checked, fields, days, conflicts)
     return tuple(findings + trial.findings())
 
 
@@ -98,17 +105,20 @@ def _repeated_findings(rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterator[Finding]:
-    """Yield findings on documents and fields of rules that the catalogue does not have."""
+    """Yield findings on documents and fields that the catalogue lacks, or has in another type."""
     if fields is None:
         for number, rule in enumerate(rules):
             if selects_by_field(rule):
                 yield Finding(
                     "warning",
                     (number,),
-                    "chooses by fields, and no fields are given to check it by",
+                    "selects by fields, but no fields are given",
                 )
         return
-    names = {name for values in fields.values() for name in values}
+    names, types = (
+        {name for values in fields.values() for name in values},
+        FieldTypes(fields.values()),
+    )
     for number, rule in enumerate(rules):
         unknown = [doc for doc in rule.named_docs if doc not in fields]
         if unknown:
@@ -118,9 +128,11 @@ def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterato
             if name not in names:
                 text = str(unknown_field(name, names, rule.selectors))
                 yield Finding("error", (number,), text)
+        for note in type_notes(rule, types):
+            yield Finding("warning", (number,), note)
 
 
 def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:
-    """Return today and the days on which more rules start."""
+    """Return today and the later days on which rules start."""
     later = {rule.starts for rule in rules if rule.starts is not None and rule.starts > day}
     return [day, *sorted(later)]

@@ -20,8 +20,8 @@ from podium.typing import Document
 class RuleUsage:
     """The use of a rule over all lists.
 
-    It acted on `lists` of them, held on `satisfied` of these, and gave way as a hard rule on `yielded`.
-    If it never acted, `note` says why.
+    `lists` is the number of lists on which it acted, `satisfied` on which it held, and `yielded` on
+    which it gave way as a hard rule. If it never acted, `note` says why.
     """
 
     rule: Rule
@@ -32,13 +32,13 @@ class RuleUsage:
 
     @property
     def violated(self) -> int:
-        """The number of lists on which it acted and does not hold."""
+        """The number of lists on which it acted but did not hold."""
         return self.lists - self.satisfied
 
 
 @dataclass
 class RuleIndex:
-    """Rules by query and document: a list is prepared only with those that can act on it.
+    """Rules by query and document, so that a list is prepared only with the rules that can act on it.
 
     With `every`, rules that name nothing in a list are candidates too.
     """
@@ -94,7 +94,7 @@ class RuleIndex:
             raise unknown_field(name, names, rule.selectors)
 
     def count(self, numbers: Sequence[int], result: PostRanking) -> None:
-        """Count how these rules fared on a list."""
+        """Count the outcomes of these rules on a list."""
         for number, outcome in zip(numbers, result.rules, strict=True):
             self.lists[number] += outcome.acted
             self.satisfied[number] += outcome.acted and outcome.satisfied
@@ -121,7 +121,7 @@ class RuleIndex:
         if rule.query is not None:
             return f"no query is {rule.query!r}"
         if rule.pattern is not None:
-            return f"no query like {rule.pattern!r} has its documents"
+            return f"no list of a query like {rule.pattern!r} has its documents"
         return "names nothing in any list"
 
 

@@ -1,4 +1,4 @@
-"""A trial of rules on lists, and its findings: rules that never act or cannot hold together."""
+"""A trial of rules on lists, and its findings: rules that never act or contradict each other."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from podium.postranking.settings import Settings
 from podium.work_budget import check_time
 
 MAX_IDEAL_LIST = 5000
-"""The most documents of an ideal list, on which rules are tried without a run."""
+"""The maximum number of documents of an ideal list, on which rules are tried without a run."""
 MAX_CONFLICTS = 20
-"""Conflicts looked for among hard rules on ideal lists, on lists of the run, and among all rules."""
+"""The maximum number of conflicts of each kind that the trial looks for."""
 MAX_WORK = 2_000_000
-"""Rules and documents that are tried for conflicts before the trial ends and says so."""
+"""The number of rules and documents that are tried for conflicts; then the trial ends and says so."""
 LIKENESS_COST_DIVISOR = 8
-"""Comparing a set of rules with others costs this part of trying it."""
+"""Comparing a set of rules with others costs one part in this many of trying it."""
 
 TrialProgress = Callable[[int, int], object]
-"""Called with the number of lists and queries that are done, and of all."""
+"""A function that is called with the number of finished lists and queries, and with the total."""
 Numbers = tuple[int, ...]
 TrialKind = Literal["ideal", "list", "soft"]
 """Hard rules on an ideal list or on a list of the run; soft and hard rules on an ideal list."""
 Shape = tuple[object, ...]
-"""A key of a set of rules on a list that does not depend on the names of documents."""
+"""A key of a set of rules on a list; it does not depend on the names of documents."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An error or a warning about rules, which are given by their numbers.
+    """An error or a warning about rules, which are identified by their numbers.
 
-    Without rules it is about the check itself.
+    A finding without rules is about the check itself.
     """
 
     level: Literal["error", "warning"]
@@ -62,12 +62,12 @@ class RuleTrial:
     total: int = 0
     n_done: int = 0
     work: int = field(default_factory=lambda: MAX_WORK)
-    """Rules and documents that may still be tried."""
+    """The number of rules and documents that may still be tried."""
     untried: int = 0
-    """Lists and queries that were not tried."""
+    """The number of lists and queries that were not tried."""
     conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
     conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
-    """Rules that cannot hold together and the kind of list, with the queries of the conflict."""
+    """Contradicting rules and the kind of list -> the queries of the conflict."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
     unused: dict[int, str] = field(default_factory=dict)
     """Why each rule acts on no list; empty if it acts."""
@@ -147,12 +147,12 @@ class RuleTrial:
         self.progress(self.n_done, self.total)
 
     def _take_work(self, work: int) -> bool:
-        """Take work from what may still be tried; return whether there was enough."""
+        """Subtract work from what may still be tried; return whether there was enough."""
         self.work -= work
         return self.work >= 0
 
     def _sample_queries(self) -> list[str]:
-        """Return a query that no rule names, and one for every query and every pattern."""
+        """Return a query that no rule names, and one query for each query and pattern of a rule."""
         texts = [normalise_query(rule.query or rule.pattern or "") for rule in self.rules]
         return ["", *dict.fromkeys(text for text in texts if text)]
 
@@ -172,7 +172,7 @@ class RuleTrial:
         )
 
     def _ideal(self, numbers: Sequence[int]) -> PreparedList:
-        """Prepare these rules, all hard, on a list of their documents and of enough others."""
+        """Prepare these rules, all as hard, on a list of their documents and enough others."""
         rules = tuple(replace(self.rules[number], hard=True) for number in numbers)
         docs = dict.fromkeys(doc for rule in rules for doc in rule.named_docs)
         room = max(
@@ -210,7 +210,7 @@ class RuleTrial:
     def _find_conflicts(
         self, prepared: PreparedList, numbers: Numbers, query: str, kind: TrialKind
     ) -> list[Numbers]:
-        """Return conflicts by the numbers of their rules; each lacks the last rules of those before it."""
+        """Return conflicts by rule numbers; each leaves out the last rule of every earlier conflict."""
         check_time()
         conflicts: list[Numbers] = []
         room = MAX_CONFLICTS - self._count(kind)
@@ -256,7 +256,9 @@ class RuleTrial:
         """Return the findings of the trial."""
         findings = [*self._conflict_findings()]
         findings += [
-            Finding("warning", numbers, f"not decided whether they can hold together: {why}")
+            Finding(
+                "warning", numbers, f"it is undecided whether they contradict each other: {why}"
+            )
             for numbers, why in self.undecided.items()
         ]
         findings += self._ended_early()
@@ -273,15 +275,15 @@ class RuleTrial:
                 yield Finding(
                     "warning",
                     (),
-                    f"{MAX_CONFLICTS} conflicts of {what} rules were found and no more looked for: there may "
-                    "be others; correct these and check again",
+                    f"the check stopped after {MAX_CONFLICTS} conflicts of {what} rules; "
+                    "correct these and check again",
                 )
         if self.work < 0:
             yield Finding(
                 "warning",
                 (),
-                f"too many rules to try all: on {self.untried:,} lists and queries it is not known "
-                "whether they can hold together; check fewer rules at a time",
+                f"there are too many rules to try all: {self.untried:,} lists and queries "
+                "were not checked for conflicts; check fewer rules at a time",
             )
 
 
@@ -313,7 +315,7 @@ def _hard_shape(prepared: PreparedList) -> Shape:
 
 
 def _width(rule: Rule) -> int:
-    """Return how many other documents a rule may need between its own."""
+    """Return how many other documents a rule may need between its documents."""
     gap: int = getattr(rule, "gap", 0)
     return gap * len(rule.named_docs)
 
@@ -327,12 +329,12 @@ def _for_queries(queries: Sequence[str]) -> str:
 
 
 def _yields(rules: Sequence[Rule], weakest: int, why: YieldReason) -> str:
-    """Return which rule of a conflict gives way where lists are served, and why."""
+    """Return which rule of a conflict gives way when the list is served, and why."""
     if len(rules) == 1:
-        return "; it gives way where the list is served"
+        return "; it gives way when the list is served"
     reasons = {
         "priority": "its priority is the lowest",
         "pin": "a pin gives way to a hide",
         "name": "its name sorts last",
     }
-    return f"; {rules[weakest].label} gives way where the list is served: {reasons[why]}"
+    return f"; {rules[weakest].label} gives way when the list is served: {reasons[why]}"

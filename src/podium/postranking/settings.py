@@ -29,7 +29,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 
 MAX_PRIOR = 1e9
-"""Beyond it nothing but the prior would count."""
+"""The largest prior; above it, only the prior would count."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Settings:
 
 
 def check_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the rules as a tuple; raise `UsageError` if one is something else."""
+    """Return the rules as a tuple; raise `UsageError` if one is not a rule."""
     if isinstance(rules, Rule | str) or not isinstance(rules, Iterable):
-        hint = "; rules.yaml is read by read_rules" if isinstance(rules, str) else ""
+        hint = "; read_rules('rules.yaml') reads a rule file" if isinstance(rules, str) else ""
         raise UsageError(f"expected a list of rules, got {rules!r}{hint}")
     listed = tuple(rules)
     for rule in listed:
@@ -76,5 +76,5 @@ def check_day(today: datetime.date | None) -> datetime.date:
     if isinstance(today, datetime.datetime):
         return today.date()
     if not isinstance(today, datetime.date):
-        raise UsageError(f"expected a day (datetime.date) as today, got {today!r}")
+        raise UsageError(f"expected today to be a datetime.date, got {today!r}")
     return today

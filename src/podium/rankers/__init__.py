@@ -1,6 +1,8 @@
 """Rankers: they learn from labelled queries and score documents."""
 
-from podium.rankers.boosted import AdaRank, FocusedBoost, RankBoost
+from podium.rankers.boosted.adarank import AdaRank
+from podium.rankers.boosted.focused_boost import FocusedBoost
+from podium.rankers.boosted.rankboost import RankBoost
 from podium.rankers.coordinate_ascent import CoordinateAscent
 from podium.rankers.explanation import Explanation, explain
 from podium.rankers.fit_monitor import FitMonitor

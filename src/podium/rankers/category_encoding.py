@@ -1,4 +1,4 @@
-"""Encoding of categories: words that training data had become features of numbers, in the model."""
+"""Encoding of categories: the model turns the words of the training data into numeric features."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ MAX_ENCODED_FEATURES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class CategoryEncoding:
-    """From features with categories to features that are numbers.
+    """Turns features with categories into numeric features.
 
-    A category without an order becomes one feature per word: 1 where the document has the word, else
-    0. A word that training did not see, and a missing value, is 0 in all of them. A category with an
-    order becomes the place of its word, from 0; a word outside of the order is an error.
+    A category without an order becomes one feature per word: 1 if the document has the word, else
+    0. A missing value, or a word that the training data lacks, is 0 in all of them. A category with
+    an order becomes the place of its word, from 0; a word outside the order is an error.
 
     Parameters
     ----------
     n_features
-        The number of features before.
+        The number of features before the encoding.
     categories
         Feature number -> its words, in the order of the numbers.
 
@@ -53,7 +53,7 @@ class CategoryEncoding:
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """How many features each feature becomes."""
+        """The number of output features of each feature."""
         widths = [1] * self.n_features
         for j, category in self.categories.items():
             widths[j] = 1 if category.is_ordered else len(category.words)
@@ -61,7 +61,7 @@ class CategoryEncoding:
 
     @property
     def n_outputs(self) -> int:
-        """The number of features that come out."""
+        """The number of output features."""
         return self.starts[-1]
 
     @cached_property
@@ -70,7 +70,7 @@ class CategoryEncoding:
         return tuple(accumulate(self.widths, initial=0))
 
     def output_names(self, names: Sequence[str]) -> list[str]:
-        """Return the names of the features that come out."""
+        """Return the names of the output features."""
         out: list[str] = []
         for j, name in enumerate(names):
             category = self.categories.get(j)
@@ -96,7 +96,7 @@ class CategoryEncoding:
     # --- use ---
 
     def apply(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the features that come out for rows of places of words."""
+        """Return the output features of rows whose categories are places of words."""
         check_memory(len(X), self.n_outputs, X.dtype.itemsize, MAX_DENSE_BYTES)
         out = np.zeros((len(X), self.n_outputs), X.dtype)
         for j, start in enumerate(self.starts[:-1]):
@@ -109,12 +109,12 @@ class CategoryEncoding:
         return out
 
     def fold(self, values: Floats) -> Floats:
-        """Add up what belongs to the words of a category, along the last axis."""
+        """Sum the numbers of each category's words, along the last axis."""
         parts = [values[..., start:end].sum(axis=-1) for start, end in pairwise(self.starts)]
         return np.stack(parts, axis=-1)
 
     def align(self, data: RankingData) -> NDArray[Any]:
-        """Return the features of data with the places of the words here; raise if they do not fit."""
+        """Return the features of data with the places of this encoding's words; raise if they do not fit."""
         names = data.names()
         expected = {names[j]: category for j, category in self.categories.items()}
         check_categories(data.categories, expected)
@@ -139,7 +139,7 @@ class CategoryEncoding:
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Part]) -> Self | None:
-        """Make the encoding of its part, None without one; raise a ModelFileError if it is none."""
+        """Build the encoding from its part, None without one; raise a ModelFileError if it is invalid."""
         if "categories" not in parts:
             return None
         text = parts["categories"]
@@ -155,7 +155,7 @@ class CategoryEncoding:
                 raise ValueError(f"{encoding.n_outputs} features after the encoding")
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ModelFileError(
-                f"expected the categories of a model, got something else ({error!s:.200})"
+                f"the categories of the model are damaged ({error!s:.200})"
             ) from error
         return encoding
 
@@ -174,7 +174,7 @@ def _read_categories(records: Any, n: int) -> dict[int, Category]:
 def learn_encoding(data: RankingData) -> CategoryEncoding | None:
     """Learn the words of the training queries; None if the data has no categories.
 
-    Words that no row of the training queries has get no feature.
+    Words without a row in the training queries get no feature.
     """
     if not data.categories:
         return None
@@ -191,19 +191,20 @@ def learn_encoding(data: RankingData) -> CategoryEncoding | None:
 
 
 def _check_output_names(encoding: CategoryEncoding, names: Sequence[str]) -> None:
-    """Raise if a word of a category becomes a feature of a name that another feature has."""
+    """Raise if the feature of a category's word would have the name of another feature."""
     outputs = Counter(encoding.output_names(names))
     name, n = outputs.most_common(1)[0] if outputs else ("", 0)
     if n > 1:
         raise DataError(
-            f"expected features of different names, got {n} features {name!r:.80}: a word of a category "
-            "becomes a feature named CATEGORY=WORD; rename one of the columns or leave it out"
+            f"{n} features are named {name!r:.80}; expected different names. Each word of a "
+            "category becomes a feature named CATEGORY=WORD: rename one of the columns or "
+            "leave it out"
         )
 
 
 def _unknown_word(word: str | None, category: Category, name: str) -> DataError:
     """Return the error for a word that is not in the order of a category."""
     return DataError(
-        f"expected one of {listed_words(category.words)} as {name!r:.80}, which is the order that "
-        f"the model was trained with, got {word!r:.80}"
+        f"the model was not trained with {word!r:.80} as {name!r:.80}; expected one of "
+        f"{listed_words(category.words)}"
     )

@@ -23,7 +23,7 @@ from podium.typing import Floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoordinateAscent(Ranker):
-    """Line searches on one weight after another, straight on the metric, from several starts.
+    """Line searches on the metric itself, one weight after another, from several starts.
 
     Steps from a weight grow by a factor of two in both directions; the best point is kept, and the
     weights are scaled to sum |w| = 1. Metzler and Croft, Linear feature-based models for
@@ -34,10 +34,10 @@ class CoordinateAscent(Ranker):
     metric
         The metric that is maximised on the training queries and measured on validation queries.
     restarts
-        The number of starts: equal weights first, then random ones. The best end is kept, by
+        The number of starts: equal weights first, then random ones. The best result is kept, by
         validation queries if there are any.
     steps
-        The number of steps of a line search in each direction, each twice the last.
+        The number of steps of a line search in each direction; each step is twice the last.
     step
         The first step, in units of the weight.
     tolerance
@@ -78,7 +78,7 @@ class CoordinateAscent(Ranker):
         return True  # ties of scores are broken by place
 
     def _starts(self, train: RankingData, start: Model | None) -> Iterator[Floats]:
-        """Yield equal weights, or those of another model; then random ones."""
+        """Yield the weights to start from: equal ones or those of another model, then random ones."""
         rng = np.random.default_rng(self.seed)
         yield (
             start.weights

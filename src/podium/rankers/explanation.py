@@ -22,7 +22,7 @@ from podium.typing import Floats
 class Explanation:
     """One query's list, best first, and what each feature adds to each document's score.
 
-    A row's contributions add up to its score, but for a constant that all documents share.
+    A row's contributions add up to its score, except for a constant that all documents share.
     """
 
     qid: str
@@ -42,7 +42,7 @@ class Explanation:
         return [(self.feature_names[j], float(row[j])) for j in strongest]
 
     def names(self) -> list[str]:
-        """Return the documents by id, or by row where they have no ids."""
+        """Return the ids of the documents, or their rows if they have no ids."""
         return [str(d) for d in (self.docids or [f"row {row}" for row in self.rows.tolist()])]
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class Explanation:
         place
             The place of the document, from 1.
         features
-            How many features have a bar of their own; the others share one.
+            How many features have their own bar; the others share one.
         """
         if features < 1:
             raise UsageError(f"expected 1 feature or more, got {features!r}")

@@ -1,4 +1,4 @@
-"""Figures of features: what each adds to a score, and how much each matters."""
+"""Figures of features: what each one adds to a score, and how important it is."""
 
 from __future__ import annotations
 

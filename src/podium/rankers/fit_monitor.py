@@ -1,4 +1,4 @@
-"""The monitor of a fit: it records each iteration, validates, and keeps the best model, or the last."""
+"""The monitor of a fit: it records each iteration, validates, and keeps the best model or the last one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from podium.rankers.learning_curve import Callback, FitStep, History
 from podium.rankers.models import Linear, Model
 
 LazyModel = Model | Callable[[], Model]
-"""A model, or a function that makes it if that is expensive."""
+"""A model, or a function that builds it if that is expensive."""
 
 
 @dataclass
 class FitMonitor:
-    """Follows a fit: records steps, evaluates validation queries, keeps the best model, or the last."""
+    """Follows a fit: records steps, evaluates validation queries, keeps the best model or the last one."""
 
     ranker: str
     metric: Metric

@@ -23,7 +23,7 @@ class FitResult:
 
 
 Learner = Callable[[RankingData, FitMonitor, Model | None], FitResult]
-"""Training data, the monitor that gets each iteration, a model to start from -> a fit result."""
+"""A function: training data, the monitor of iterations, a model to start from -> a fit result."""
 
 
 @dataclass(frozen=True)

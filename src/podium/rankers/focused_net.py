@@ -12,11 +12,11 @@ from podium.rankers.parameters import Count, Range, Share
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FocusedNet(GradientRanker):
-    """ListNet on the top k, RankNet between them and the rest: beta L_list(T) + (1 - beta) L_pair(T x F).
+    """ListNet on the top k, RankNet between T and the rest: beta L_list(T) + (1 - beta) L_pair(T x F).
 
-    Both terms are divided, query by query, by their value at zero scores. Data without top-k truth
-    gets one: a total order drawn from the grades, by seed, query and document. Niu, Guo, Lan, Cheng,
-    Top-k learning to rank: labeling, ranking and evaluation, SIGIR 2012, section 3.2.
+    In each query, both terms are divided by their value at zero scores. For graded data, a total
+    order is drawn from the grades, by seed, query and document. Niu, Guo, Lan, Cheng, Top-k
+    learning to rank: labeling, ranking and evaluation, SIGIR 2012, section 3.2.
 
     Parameters
     ----------

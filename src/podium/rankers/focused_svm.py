@@ -12,12 +12,13 @@ from podium.rankers.svm import SVM
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FocusedSVM(SVM):
-    """A structural SVM on the order of the top k, RankSVM between them and the rest.
+    """A structural SVM on the order of the top k, RankSVM between the top k and the rest.
 
-    1/2 |w|^2 + C sum_q [beta L_list(T) + (1 - beta) L_pair(T x F)], both terms divided, query by
-    query, by their value at zero scores. T is a total order, but AP takes binary labels, so the
-    listwise term has two readings: "dcg", the loss in DCG with linear gain, for any k; "cuts", the
-    mean AP over all k - 1 cuts of T, for k up to 12. Niu, Guo, Lan, Cheng, SIGIR 2012, section 3.2.
+    1/2 |w|^2 + C sum_q [beta L_list(T) + (1 - beta) L_pair(T x F)]. In each query, both terms are
+    divided by their value at zero scores. T is a total order, but AP takes binary labels. So the
+    listwise term has two readings: "dcg" is the loss in DCG with linear gain, for any k; "cuts" is
+    the mean AP over all k - 1 cuts of T, for k up to 12. Niu, Guo, Lan, Cheng, SIGIR 2012, section
+    3.2.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ class FocusedSVM(SVM):
     reading
         The reading of the listwise term.
     scale_pairs
-        Whether a pair asks for y_u - y_v times its score difference to be 1 or more, as printed: the
-        document at place p of the top k then needs a margin of 1 / (k + 1 - p) only.
+        Whether y_u - y_v times the score difference of a pair must be 1 or more, as printed. The
+        document at place p of the top k then needs a margin of only 1 / (k + 1 - p).
     eps
         The proved gap to the optimum, as a share of the objective. A gap of 1e-3 moves kNDCG@10 on MQ2008 by
         more than the lead of this ranker over RankSVM.

@@ -28,20 +28,20 @@ class GradientRanker(Ranker):
     Parameters
     ----------
     l2
-        Strength of the penalty l2/2 |w|^2 beside the mean loss of a query.
+        The strength of the penalty l2/2 |w|^2, added to the mean loss of a query.
     scorer
         ``"linear"``, ``"mlp"`` or an ``MLP`` with its settings.
     metric
         The metric by which validation data chooses the iteration.
     early_stopping
-        Whether validation data chooses the iteration (as in the papers); if not, a linear scorer
-        keeps the optimum, and `tune` walks its path with warm starts.
+        Whether validation data chooses the iteration, as in the papers. If not, a linear scorer
+        keeps the optimum, and `tune` uses warm starts.
     max_iter
-        The most iterations of L-BFGS.
+        The maximum number of L-BFGS iterations.
     tol
-        Converged if the gradient is at most this share of the gradient at 0.
+        The fit has converged if the gradient is at most this share of the gradient at 0.
     seed
-        The seed of everything random.
+        The seed of all random numbers.
     """
 
     grid: ClassVar[dict[str, Any]] = {"l2": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
@@ -70,12 +70,12 @@ class GradientRanker(Ranker):
         return (self._mlp() or MLP()).validation_fraction
 
     def needs_validation(self) -> bool:
-        """Whether queries are held out if there is no validation data: for a network."""
+        """Whether queries are held out if there is no validation data: only for a network."""
         return self._mlp() is not None
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best iteration is kept: always for a network, which has no optimum to keep."""
+        """Whether the best iteration is kept: always for a network, which has no single optimum."""
         return self.early_stopping or self._mlp() is not None
 
     def row_order_matters(self) -> bool:

@@ -37,8 +37,8 @@ def feature_weights(ranker: RankingEstimator) -> dict[str, float]:
     named_weights = ranker.model_.linear_weights(feature_names_of(ranker))
     if named_weights is None:
         raise UsageError(
-            f"expected a linear ranker, which has weights, got {ranker.name} with a "
-            f"{ranker.model_.kind} model; see feature_importance and permutation_importance"
+            f"{ranker.name} has a {ranker.model_.kind} model, which has no weights; expected "
+            "a linear ranker. Use feature_importance or permutation_importance"
         )
     return _by_name(*named_weights)
 
@@ -75,7 +75,7 @@ def feature_names_of(ranker: RankingEstimator) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance:
-    """How much a metric falls if one feature is shuffled: mean and deviation over the repeats."""
+    """How much a metric falls if one feature is shuffled: mean and standard deviation over the repeats."""
 
     metric: str
     value: float
@@ -84,7 +84,7 @@ class Importance:
     std: Floats
 
     def top(self, n: int | None = None) -> list[tuple[str, float]]:
-        """Return the features whose shuffling costs most."""
+        """Return the features that lower the metric most when they are shuffled."""
         order = np.argsort(-self.mean, kind="stable")[:n]
         return [(self.feature_names[j], float(self.mean[j])) for j in order]
 

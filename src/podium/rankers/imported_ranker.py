@@ -19,9 +19,9 @@ from podium.rankers.ranker import Ranker
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ImportedRanker(Ranker):
-    """A ranker whose model another program learned: it predicts, ranks, explains and saves.
+    """A ranker whose model another program trained: it predicts, ranks, explains and saves.
 
-    ``podium.exchange.import_model`` makes it. It does not learn.
+    ``podium.exchange.import_model`` makes it. It cannot be trained.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ImportedRanker(Ranker):
         feature_names: Sequence[str] | None = None,
         scaled: str | None = None,
     ) -> ImportedRanker:
-        """Make a fitted ranker with this model."""
+        """Return a fitted ranker with this model."""
         ranker = cls(source=source)
         names = None if feature_names is None else tuple(feature_names)
         ranker.model_, ranker.history_ = model, History((), None)
@@ -59,7 +59,8 @@ class ImportedRanker(Ranker):
         return {"source": self.source, **self.model_.parts()}
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Raise: an imported model does not learn."""
+        """Raise, because an imported model cannot be trained."""
         raise UsageError(
-            f"expected a ranker that learns, got a model imported from {self.source or 'elsewhere'}"
+            f"a model imported from {self.source or 'elsewhere'} cannot be trained; choose a "
+            "podium ranker"
         )

@@ -1,21 +1,23 @@
-"""Inputs of rankers: arrays and frames as RankingData, and their features compared with training."""
+"""Inputs of rankers: convert arrays and frames to RankingData; compare their features with training."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from podium.data import RankingData
+from podium.data.categories import CategoryForm
+from podium.data.data_frames import encode_frame
 from podium.data.query_ids import values_per_query
 from podium.data.ranking_columns import Missing
 from podium.errors import DataError, ScalingError, UsageError
 
 
 def check_feature_count(got: int, expected: int, what: str) -> None:
-    """Raise if data has another number of features than the training data."""
+    """Raise if the number of features differs from that of the training data."""
     if got != expected:
         raise DataError(f"expected {expected} features, as in training, got {got} in {what}")
 
@@ -23,42 +25,40 @@ def check_feature_count(got: int, expected: int, what: str) -> None:
 def check_feature_names(
     names: Sequence[str] | None, expected: Sequence[str] | None, what: str
 ) -> None:
-    """Raise if features have other names, or another order, than those of the training data."""
+    """Raise if the names or the order of the features differ from the training data."""
     if names is None or expected is None or list(names) == list(expected):
         return
     lacking = [name for name in expected if name not in names]
     if lacking:
-        raise DataError(
-            f"expected the features of the training data, got no {_first_names(lacking)} in {what}"
-        )
+        raise DataError(f"{what} lacks features of the training data: {_first_names(lacking)}")
     raise DataError(
-        f"expected the features of the training data in their order "
-        f"({_first_names(expected)}), got {_first_names(names)} in {what}"
+        f"the features of {what} are in another order than in training: expected "
+        f"{_first_names(expected)}, got {_first_names(names)}"
     )
 
 
 def check_scaling(scaled: str | None, expected: str | None, what: str) -> None:
-    """Raise if features are scaled within queries in another way than in training."""
+    """Raise if features are scaled within queries differently from the training data."""
     if scaled == expected:
         return
     if expected is None:
-        python = "use the raw features, or train on features scaled so"
-        command_line = "give the raw data, or train on data scaled so"
+        python = "use the raw features, or train on features scaled in this way"
+        command_line = "use the raw data, or train on data scaled in this way"
     else:
         python = (
-            f"scale them with scale_by_query(data, {expected!r}), or say that they are, as in "
-            f"RankingData.from_arrays(..., scaled={expected!r})"
+            f"scale them with scale_by_query(data, {expected!r}); if they are scaled already, "
+            f"use RankingData.from_arrays(..., scaled={expected!r})"
         )
         command_line = (
-            f"scale them with podium data convert --scale {expected}, or say that they are with "
-            f"podium data convert --scaled {expected}"
+            f"scale them with podium data convert --scale {expected}; if they are scaled "
+            f"already, use podium data convert --scaled {expected}"
         )
     raise ScalingError(
-        f"expected features {_scaling_text(expected)}, as the training data has them, got "
+        f"expected features {_scaling_text(expected)}, as in training, got features "
         f"{_scaling_text(scaled)} in {what}"
     ).advise(
-        python=f"{python}; predict(data, ignore_scaling=True) takes them as they are",
-        command_line=f"{command_line}; --ignore-scaling takes them as they are",
+        python=f"{python}; predict(data, ignore_scaling=True) skips this check",
+        command_line=f"{command_line}; --ignore-scaling skips this check",
     )
 
 
@@ -78,14 +78,16 @@ def as_data(
     *,
     scaled: str | None = None,
     missing: Missing = "error",
+    categories: Mapping[str, CategoryForm] | None = None,
 ) -> RankingData:
-    """Return RankingData as it is, or make it of (X, y, qid), a tuple or three arguments.
+    """Return RankingData unchanged, or build it from (X, y, qid): a tuple or three arguments.
 
-    `scaled` says how arrays are scaled by query, for they do not say it themselves.
+    `scaled` says how arrays are scaled by query, because arrays do not record it. `categories` are the
+    columns of a frame that hold words; by default those of a categorical type.
     """
     if isinstance(X, RankingData):
         if y is not None or qid is not None:
-            raise UsageError("expected RankingData alone, got labels or query ids beside it")
+            raise UsageError("RankingData already has labels and query ids; leave out y and qid")
         if query_weight is None:
             return X
         values = {f.name: getattr(X, f.name) for f in fields(RankingData)}
@@ -96,18 +98,21 @@ def as_data(
         X, y, qid = X
     if y is None:
         raise UsageError(
-            "expected labels y beside X, or a RankingData (as valid= also a tuple (X, y, qid)), "
-            f"got {type(X).__name__} alone"
+            "expected labels y in addition to X, or a RankingData (for valid= also a tuple "
+            f"(X, y, qid)), got {type(X).__name__} alone"
         )
     if qid is None:
         raise UsageError(
-            "expected query ids (qid=...), one per row, to know which rows belong together, got none; "
-            "in scikit-learn's model selection switch on metadata routing "
+            "query ids are missing; expected qid=..., one per row. In scikit-learn's model "
+            "selection, switch on metadata routing "
             "(sklearn.set_config(enable_metadata_routing=True)) and pass params={'qid': qid}"
         )
+    names, words = column_names(X), None
+    if names is not None and (encoded := encode_frame(X, missing, categories)) is not None:
+        X, words = encoded
     return RankingData.from_arrays(
-        X, y, qid=qid, query_weight=query_weight, feature_names=column_names(X), scaled=scaled,
-        missing=missing,
+        X, y, qid=qid, query_weight=query_weight, feature_names=names, scaled=scaled, missing=missing,
+        categories=words or {},
     )  # fmt: skip
 
 

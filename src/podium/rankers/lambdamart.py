@@ -28,35 +28,35 @@ from podium.rankers.tree_model import Trees, lightgbm, thread_count
 from podium.typing import Floats, Matrix
 
 MAX_LIGHTGBM_LIST = 10_000
-"""The most documents per query in LightGBM's own ranking objectives."""
+"""The maximum number of documents per query in LightGBM's own ranking objectives."""
 
 _LIGHTGBM_OBJECTIVES = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LambdaMART(Ranker):
-    """Boosted trees that follow a ranking loss; validation queries stop them in time.
+    """Boosted trees for a ranking loss; validation queries choose how many.
 
     Burges, From RankNet to LambdaRank to LambdaMART, 2010; trees and the losses "lambdarank" and
-    "xendcg" by LightGBM. Labels may be real-valued and of any number (their gain is 2^y - 1), and
-    lists of any length: where LightGBM's lambdarank has limits, that of ``podium.losses`` takes
-    over. ("xendcg" takes whole labels and lists of up to 10,000 documents.)
+    "xendcg" by LightGBM. There may be any number of labels, which may be real-valued (their gain is
+    2^y - 1); lists may have any length. Beyond the limits of LightGBM's lambdarank, that of
+    ``podium.losses`` is used. ("xendcg" takes whole labels and lists of up to 10,000 documents.)
 
     Parameters
     ----------
     loss
         "lambdarank", "xendcg", the name of any loss in ``podium.losses.LOSSES`` ("focused",
-        "listnet", ...), or a Loss of your own.
+        "listnet", ...), or your own Loss.
     k
         Truncation: pairs that do not reach the first k + 3 places do not count (lambdarank).
     trees
-        The most rounds.
+        The maximum number of trees.
     learning_rate
         The share of each tree that is added.
     leaves
-        The most leaves of a tree.
+        The maximum number of leaves per tree.
     min_leaf
-        The least number of documents in a leaf.
+        The minimum number of documents in a leaf.
     l2
         The strength of the penalty on the values of leaves.
     feature_fraction
@@ -66,8 +66,7 @@ class LambdaMART(Ranker):
     metric
         The metric by which validation queries choose the number of trees.
     patience
-        The number of rounds without a better metric after which training stops; the best round is
-        kept.
+        Training stops after this many rounds without a better metric; the best round is kept.
     validation_fraction
         The share of queries held out if there is no validation data.
     threads
@@ -136,24 +135,30 @@ class LambdaMART(Ranker):
                 break
         if monitor.model is None:
             raise DataError(
-                f"expected data a tree can split, got none for {self.name}: every leaf needs "
-                f"{self.min_leaf} documents (min_leaf) of {len(train)}"
+                f"{self.name} cannot split the data: each leaf needs {self.min_leaf} "
+                f"documents (min_leaf), and there are {len(train)}"
+            ).advise(
+                python="use a smaller min_leaf, as in min_leaf=1, or more data",
+                command_line="use a smaller one, as in --set min_leaf=1, or more data",
             )
         return FitResult(monitor.model)
 
     def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
-        """Return the name of LightGBM's own objective, or an objective of ours."""
+        """Return the name of an objective of LightGBM, or an objective of podium."""
         loss = self.loss
         if isinstance(loss, Loss):
             return None, TrainingObjective.from_loss(loss, train, seed=self.seed, reduction="sum")
         if loss == "xendcg" and (train.y != np.floor(train.y)).any():
-            raise UsageError("expected whole labels for the loss xendcg; lambdarank takes any")
+            raise UsageError(
+                "the loss xendcg takes whole labels only; use loss='lambdarank', "
+                "which takes any labels"
+            )
         if loss in _LIGHTGBM_OBJECTIVES and train.groups.sizes.max() <= MAX_LIGHTGBM_LIST:
             return _LIGHTGBM_OBJECTIVES[loss], None
         if loss == "xendcg":
             raise UsageError(
-                f"expected at most {MAX_LIGHTGBM_LIST:,} documents per query for the loss xendcg, got "
-                f"{train.groups.sizes.max():,}; lambdarank takes any number"
+                f"the loss xendcg takes at most {MAX_LIGHTGBM_LIST:,} documents per query, "
+                f"got {train.groups.sizes.max():,}; use loss='lambdarank', which takes any number"
             )
         if loss == "lambdarank":
             own_loss: Loss = losses.LambdaRankLoss(k=self.k)
@@ -169,7 +174,7 @@ class LambdaMART(Ranker):
         threads = thread_count(len(train) * train.n_features)
         parameters: dict[str, Any] = {
             "objective": own or "none",
-            "metric": "none",  # its own would cost a pass per round and refuse more than 31 grades
+            "metric": "none",  # LightGBM's own costs a pass per round and takes 31 grades only
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,
             "min_data_in_leaf": self.min_leaf,
@@ -192,7 +197,7 @@ class LambdaMART(Ranker):
             _features(train),
             labels,
             group=train.groups.sizes if own else None,
-            weight=weight if own else None,  # our objective weighs queries itself
+            weight=weight if own else None,  # podium's objective weights queries itself
             params=parameters,
             free_raw_data=True,
         )
@@ -224,14 +229,14 @@ class LambdaMART(Ranker):
 
 
 def _codes(labels: Floats) -> tuple[NDArray[np.int64], list[float]]:
-    """Return labels as 0, 1, 2, ..., the only ones that LightGBM takes, and the gain 2^y - 1 of each."""
+    """Return labels as 0, 1, 2, ..., which LightGBM requires, and the gain 2^y - 1 of each."""
     values, codes = np.unique(labels, return_inverse=True)
     check_exponent(float(values.max()))
     return codes.astype(np.int64), (np.exp2(values) - 1).tolist()
 
 
 def _features(data: RankingData) -> Matrix:
-    """Return the features of the rows, which LightGBM puts into bins and lets go."""
+    """Return the features of the rows; LightGBM puts them into bins and does not keep them."""
     X, rows = data.stored_features()
     return X if rows is None else X[rows]
 
@@ -239,8 +244,8 @@ def _features(data: RankingData) -> Matrix:
 def _add_validation(
     booster: Any, dataset: Any, valid: RankingData, parameters: dict[str, Any]
 ) -> None:
-    """Let each new tree add to the scores of the validation queries, without a walk from its root."""
-    # Without parameters the data set would set the number of threads back to all cores.
+    """Add validation queries, so that LightGBM adds each new tree to their scores itself."""
+    # Without parameters the data set would reset the number of threads to all cores.
     booster.add_valid(dataset.create_valid(_features(valid), params=parameters), "valid")
 
 
@@ -259,9 +264,10 @@ def _scores(eval_scores: Callable[..., Any]) -> Floats:
 def _update(
     booster: Any, custom: TrainingObjective | None, measure: RepeatedMetric
 ) -> tuple[float, bool]:
-    """Add a tree; return the objective and whether nothing could be split.
+    """Add a tree; return the objective, and whether no split was possible.
 
-    LightGBM's own objectives have no value: 1 - the metric on the training queries replaces it.
+    LightGBM does not report the value of its own objectives: 1 - the metric on the training queries
+    replaces it.
     """
     value = 0.0
 
@@ -279,5 +285,5 @@ def _update(
 
 
 def _prefix_model(booster: Any, rounds: int, width: int) -> Callable[[], Trees]:
-    """Return a function that makes the model of the first rounds."""
+    """Return a function that builds the model of the first rounds."""
     return lambda: Trees(trees_alone(booster.model_to_string(num_iteration=rounds)), width)

@@ -28,7 +28,7 @@ class FitStep:
 
 
 Callback = Callable[[FitStep], object]
-"""Called with each step of a fit."""
+"""A function that is called with each step of a fit."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,12 +22,12 @@ from podium.typing import Floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LeastSquares(Ranker):
-    """Pairs of documents, the better one ahead by 1: 1/2 |w|^2 + C sum (1 - (s_u - s_v))^2.
+    """Least squares over pairs, the better document ahead by 1: 1/2 |w|^2 + C sum (1 - (s_u - s_v))^2.
 
     Over pairs of a query with y_u > y_v, in closed form: (I + 2C X'LX) w = 2C X'r, where L is the
-    Laplacian of the graph of these pairs and r_u counts the documents u is better than minus those
-    that are better than u. No pair is ever built. The fit needs one Gram matrix of the data, X'LX, which
-    also serves rankers on some of the features (`nested_weights`). Pahikkala, Tsivtsivadze,
+    Laplacian of the graph of these pairs, and r_u is the number of documents worse than u minus the
+    number of better ones. No pair is ever built. The fit needs one Gram matrix of the data, X'LX.
+    Rankers on some of the features use the same matrix (`nested_weights`). Pahikkala, Tsivtsivadze,
     Airola, Järvinen, Boberg, An efficient algorithm for learning to rank from preference graphs,
     Machine Learning 2009.
 
@@ -64,8 +64,8 @@ class LeastSquares(Ranker):
 def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
     """Return X'LX and X'r of the pairs of documents with different labels, queries weighted.
 
-    With features centred within their query, n documents in it, n_g of them with label g, and s_g
-    the sum of theirs: X'LX = sum_u (n - n_g(u)) x_u x_u' + sum_g s_g s_g'.
+    Features are centred within their query, which has n documents; n_g of them have label g, and
+    s_g is the sum of their features: X'LX = sum_u (n - n_g(u)) x_u x_u' + sum_g s_g s_g'.
     """
     groups, weight = data.groups, np.ones(data.n_queries)
     if data.query_weight is not None:
@@ -85,7 +85,9 @@ def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
         gram = (X * (w * others)[:, None]).T @ X + (sums * w_alike[:, None]).T @ sums
         moment = X.T @ (w * (n_worse - n_better))
     if not np.isfinite(gram).all():
-        raise DivergedError("the squares of the features became infinite; scale them")
+        raise DivergedError(
+            "the features are too large: their squares are infinite; scale the features"
+        )
     return gram, moment
 
 
@@ -101,7 +103,7 @@ def pair_count(data: RankingData) -> float:
 def nested_weights(
     gram: Floats, moment: Floats, C: float, features: NDArray[np.int64], ends: Sequence[int]
 ) -> list[Floats]:
-    """Return the weights on the first `end` of these features, for each end, by one factorisation.
+    """Return the weights of the first `end` features, for each end, by one factorisation.
 
     The Cholesky factor of a leading part of a matrix is the leading part of its factor.
 
@@ -120,7 +122,8 @@ def nested_weights(
             lower = cholesky(matrix, lower=True, check_finite=False)
         except LinAlgError as error:  # the 1 of |w|^2 is lost beside such squares
             raise DivergedError(
-                "features that depend on each other are too large to tell apart; scale them"
+                "the features depend on each other and are too large to separate; scale the "
+                "features"
             ) from error
         z = dtrtrs(lower, 2 * C * moment[features], lower=1)[0]
         return [

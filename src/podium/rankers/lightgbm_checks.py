@@ -1,4 +1,4 @@
-"""LightGBM's text format of trees: checked before LightGBM reads it, which checks nothing."""
+"""Checks of LightGBM's text format of trees. LightGBM itself checks nothing when it reads it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.errors import ModelFileError
 
 END_OF_TREES = "end of trees\n"
 MAX_TREE_LEVELS = 4096
-"""The most levels of a tree: LightGBM's contributions recurse once per level."""
+"""The maximum number of levels of a tree: LightGBM's contributions recurse once per level."""
 
 _OBJECTIVES = (None, "lambdarank", "rank_xendcg")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
@@ -22,9 +22,9 @@ _HEADER_FIELDS = {
     "version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective",
     "feature_names", "monotone_constraints", "feature_infos", "tree_sizes",
 }  # fmt: skip
-"""LightGBM refuses other fields, but only when it reads the trees to explain scores."""
+"""The fields that LightGBM accepts; it refuses others only when it reads the trees to explain scores."""
 
-# Statistics of training on nodes and leaves. LightGBM ends the process if it cannot read one.
+# Statistics of the training on nodes and leaves. LightGBM ends the process if one is unreadable.
 _NODE_STATISTICS = ("split_gain", "internal_value", "internal_weight", "internal_count")
 _LEAF_STATISTICS = ("leaf_weight", "leaf_count")
 
@@ -41,23 +41,31 @@ def check_trees(text: str, n_features: int) -> None:
     --------
     >>> check_trees("tree\\nversion=v4\\nmax_feature_idx=0\\n\\nend of trees\\n", 2)
     Traceback (most recent call last):
-    podium.errors.ModelFileError: expected a sound LightGBM model (2 features, got max_feature_idx=0)
+    podium.errors.ModelFileError: the LightGBM model is damaged: expected 2 features, got max_feature_idx=0
     """
     body, end, rest = text.partition(END_OF_TREES)
     if not (body.startswith("tree\nversion=v") and end and not rest):
-        raise ModelFileError("expected a LightGBM model with all its trees, got something else")
+        raise ModelFileError(
+            "this is not a complete LightGBM model; expected the text that "
+            "LightGBM's save_model writes"
+        )
     if not re.fullmatch(r"[\n -~]*", text):
-        raise ModelFileError("expected plain text in a LightGBM model, got other characters")
+        raise ModelFileError(
+            "the LightGBM model has characters outside ASCII; expected the "
+            "plain text that save_model writes"
+        )
     head, *blocks = body.split("\nTree=")
     try:
         _check_header(_fields(head.removeprefix("tree\n")), blocks, n_features)
     except (KeyError, ValueError) as error:
-        raise ModelFileError(f"expected a sound LightGBM model ({error})") from None
+        raise ModelFileError(f"the LightGBM model is damaged: {error}") from None
     for number, block in enumerate(blocks):
         try:
             _check_tree(_fields(block.partition("\n")[2]), n_features)
         except (KeyError, ValueError) as error:
-            raise ModelFileError(f"expected a sound tree {number} in the model ({error})") from None
+            raise ModelFileError(
+                f"tree {number} of the LightGBM model is damaged: {error}"
+            ) from None
 
 
 def _fields(block: str) -> dict[str, str]:
@@ -65,46 +73,46 @@ def _fields(block: str) -> dict[str, str]:
     pairs = [line.partition("=") for line in block.rstrip("\n").split("\n")]
     fields = {name: value for name, _, value in pairs}
     if len(fields) != len(pairs) or not all(equals for _, equals, _ in pairs):
-        raise ValueError("lines")
+        raise ValueError("expected lines of the form name=value, each name once")
     return fields
 
 
 def _check_header(header: dict[str, str], blocks: list[str], n_features: int) -> None:
     if header.get("max_feature_idx") != str(n_features - 1):
         raise ValueError(
-            f"{n_features} features, got max_feature_idx={header.get('max_feature_idx')}"
+            f"expected {n_features} features, got max_feature_idx={header.get('max_feature_idx')}"
         )
     if unknown := sorted(header.keys() - _HEADER_FIELDS):
-        raise ValueError(f"no field {unknown[0]!r:.40}")
+        raise ValueError(f"unknown field {unknown[0]!r:.40}")
     if any("=" in value for value in header.values()):
-        raise ValueError("one sign = per line")
+        raise ValueError("expected one sign = per line")
     _whole(header, "label_index", 1)
     if "monotone_constraints" in header:
         _whole(header, "monotone_constraints", n_features)
     if any(header[name] != "1" for name in ("num_class", "num_tree_per_iteration")):
-        raise ValueError("one score per row")
+        raise ValueError("expected one score per row")
     if any(len(header[name].split()) != n_features for name in ("feature_names", "feature_infos")):
-        raise ValueError("one name per feature")
+        raise ValueError("expected one name per feature")
     if header.get("objective") not in _OBJECTIVES:
-        raise ValueError("objective")
+        raise ValueError(f"unknown objective {header.get('objective')!r:.40}")
     sizes = header["tree_sizes"].split()
     if len(sizes) != len(blocks) or not blocks:
-        raise ValueError(f"{len(sizes)} trees, one or more, got {len(blocks)}")
+        raise ValueError(f"expected {len(sizes)} trees (1 or more), got {len(blocks)}")
     # LightGBM jumps from tree to tree by these sizes, in bytes; the line break before the next
     # tree belongs to the one before it.
     for number, (size, block) in enumerate(zip(sizes, blocks, strict=True), start=1):
         length = len("Tree=") + len(block) + (number < len(blocks))
         if size != str(length):
-            raise ValueError(f"a tree of {size} bytes, got {length}")
+            raise ValueError(f"expected a tree of {size} bytes, got {length}")
 
 
 def _check_tree(tree: dict[str, str], n_features: int) -> None:
     if [tree[name] for name in ("num_cat", "is_linear")] != ["0", "0"]:
-        raise ValueError("plain splits and leaves")
+        raise ValueError("expected numeric splits and constant leaves")
     (leaves,) = _whole(tree, "num_leaves", 1)
     nodes = leaves - 1
     if nodes < 1:
-        raise ValueError("leaves")
+        raise ValueError("expected 2 leaves or more")
     _words(tree["leaf_value"], _NUMBER, leaves, "leaf_value")
     _words(tree["threshold"], _THRESHOLD, nodes, "threshold")
     _words(tree["shrinkage"], _NUMBER, 1, "shrinkage")
@@ -113,22 +121,24 @@ def _check_tree(tree: dict[str, str], n_features: int) -> None:
             _words(tree[name], _STATISTIC, n, name)
     for node, feature in enumerate(_whole(tree, "split_feature", nodes)):
         if not 0 <= feature < n_features:
-            raise ValueError(f"features 0 to {n_features - 1}, got {feature} at node {node}")
+            raise ValueError(
+                f"expected features 0 to {n_features - 1}, got {feature} at node {node}"
+            )
     if any(kind & 1 or kind < 0 for kind in _whole(tree, "decision_type", nodes)):
-        raise ValueError("categories")
+        raise ValueError("expected splits on numbers, got one on categories")
     left, right = _whole(tree, "left_child", nodes), _whole(tree, "right_child", nodes)
-    # Every node but the root and every leaf has one parent, and parents come first: no circles.
+    # Every leaf and every node except the root has one parent, and parents come first: no cycles.
     if sorted(left + right) != [*range(-leaves, 0), *range(1, nodes)]:
-        raise ValueError("children")
+        raise ValueError("expected one parent for each node and leaf")
     depth = [1] * nodes
     for node, children in enumerate(zip(left, right, strict=True)):
         for child in children:
             if 0 <= child <= node:
-                raise ValueError(f"no circles, got one at node {node}")
+                raise ValueError(f"the tree has a cycle at node {node}")
             if child > 0:
                 depth[child] = depth[node] + 1
     if max(depth) > MAX_TREE_LEVELS:
-        raise ValueError(f"at most {MAX_TREE_LEVELS} levels, got {max(depth)}")
+        raise ValueError(f"expected at most {MAX_TREE_LEVELS} levels, got {max(depth)}")
 
 
 def _whole(tree: dict[str, str], name: str, n: int) -> list[int]:

@@ -14,8 +14,8 @@ from podium.rankers.parameters import Count
 class ListMLE(GradientRanker):
     """Likelihood of the true order: -log prod_i exp(s_i) / sum_{l >= i} exp(s_l).
 
-    Documents with equal labels are put in a random order, by seed, query and document. Xia, Liu,
-    Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008.
+    Documents with equal labels get a random order, which depends on seed, query and document. Xia,
+    Liu, Wang, Zhang, Li, Listwise approach to learning to rank, ICML 2008.
 
     Examples
     --------

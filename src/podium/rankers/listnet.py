@@ -20,7 +20,7 @@ class ListNet(GradientRanker):
     Parameters
     ----------
     depth
-        j: the length of the heads that are compared. A pass costs n^j per query.
+        j, the number of places that are compared. A pass costs n^j per query.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class MLP(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     hidden
-        Units of each hidden layer.
+        The number of units of each hidden layer.
     activation
         The activation between the layers.
     learning_rate
@@ -39,9 +39,9 @@ class MLP(BaseEstimator):  # type: ignore[misc]
     batch_queries
         The number of queries in a mini-batch.
     epochs
-        The most passes over the queries.
+        The maximum number of passes over the queries.
     patience
-        The number of epochs without a better validation metric after which training stops.
+        Training stops after this many epochs without a better validation metric.
     validation_fraction
         The share of queries held out if there is no validation data.
 
@@ -88,7 +88,7 @@ class Network(Model):
 
     @classmethod
     def draw(cls, data: RankingData, mlp: MLP, rng: np.random.Generator) -> Network:
-        """Draw random weights (He's scale); standardise by the means and deviations of the features."""
+        """Draw random weights (He's scale); standardise by means and standard deviations of the features."""
         X = data.X.astype(np.float64)
         scale = X.std(axis=0)
         sizes = [data.n_features, *mlp.hidden, 1]
@@ -144,17 +144,17 @@ class Network(Model):
         return Network(self.mean, self.scale, weights, biases, self.activation)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """Raise: no part of a network's score belongs to one feature."""
+        """Raise, because the score of a network is not a sum over features."""
         raise UsageError(
-            "expected a linear or tree model to explain by contributions, got an mlp; "
-            "permutation_importance says which features it needs"
+            "an mlp has no contributions per feature; expected a linear, boosted or tree "
+            "model. permutation_importance measures which features an mlp needs"
         )
 
     def importance(self) -> Floats:
-        """Raise: the weights of a network do not say what a feature is worth."""
+        """Raise, because the weights of a network do not show the importance of a feature."""
         raise UsageError(
-            "expected a linear, boosted or tree model, which says itself what a feature is worth, "
-            "got an mlp; permutation_importance measures it on data"
+            "an mlp has no feature importance without data; expected a linear, boosted or "
+            "tree model. permutation_importance measures it on data"
         )
 
     def parts(self) -> dict[str, Part]:
@@ -165,7 +165,7 @@ class Network(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the network of its weights and biases, whose shapes must fit each other."""
+        """Build the network from its weights and biases, whose shapes must fit each other."""
         mean, scale = vector(parts, "mean"), vector(parts, "scale")
         activation = parts.get("activation")
         weights: list[Floats] = []
@@ -176,7 +176,9 @@ class Network(Model):
         shapes = list(pairwise(sizes))
         fits = [W.shape for W in weights] == shapes and sizes[-1] == 1 and len(scale) == len(mean)
         if activation not in _ACTIVATIONS or not weights or not fits or (scale <= 0).any():
-            raise ModelFileError("expected the layers of a network, got parts that do not fit")
+            raise ModelFileError(
+                "the layers of the network in the model file do not fit each other"
+            )
         if not all(W.dtype == np.float64 and np.isfinite(W).all() for W in weights):
             raise ModelFileError("expected finite numbers in the layers of a network")
         return cls(mean, scale, tuple(weights), tuple(biases), activation)  # type: ignore[arg-type]
@@ -232,7 +234,7 @@ def train_mlp(
 def _batches(
     data: RankingData, loss: Loss, size: int, seed: int
 ) -> list[tuple[NDArray[Any], TrainingObjective]]:
-    """Return random batches of queries, the loss of each in units of the mean over all queries."""
+    """Return random batches of queries; the loss of each is in units of the mean over all queries."""
     order = shuffled_queries(data, seed)
     parts = [
         data.subset(np.sort(order[first : first + size])) for first in range(0, len(order), size)

@@ -3,7 +3,7 @@
 manifest.json     {"format": "podium-model", "version": 1 or 2, "ranker": "listnet", "parameters": {...},
                    "trained": {...}, "history": {...}, "model": "linear", ...}
 
-A model that prepares its features has version 2; all others are written as version 1.
+A model that prepares its features is written as version 2, all others as version 1.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _DAMAGE_ERRORS = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, MemoryError,
 )  # fmt: skip
-"""Errors of zipfile for a damaged file, and of values that are too large."""
+"""The errors of zipfile for a damaged file, and the errors for values that are too large."""
 
 
 def save(ranker: RankingEstimator, path: Path_) -> None:
@@ -90,15 +90,14 @@ def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[
         raise ModelFileError(str(error)) from error
     except _DAMAGE_ERRORS as error:
         damage = ModelFileError(
-            f"{name}: expected a podium model file, got one that is truncated, damaged or something "
-            f"else ({error})"
+            f"{name}: this is not a podium model file, or it is truncated or damaged ({error})"
         )
         raise damage if _begins_as_archive(path) else damage.advise(**_DATA_ADVICE) from error
 
 
 _DATA_ADVICE = {
-    "python": "podium.read_table and podium.read_letor read data",
-    "command_line": "podium train makes a model; it comes first, before data",
+    "python": "use podium.read_table or podium.read_letor to read data",
+    "command_line": "put the model first, before the data; podium train makes a model",
 }
 
 
@@ -118,7 +117,7 @@ def _load(
         raise ModelFileError(str(UnknownNameError("kind of model", f"{kind!s:.80}", models)))
     digests = manifest.get("parts")
     if not isinstance(digests, dict):
-        raise ModelFileError("expected the model's parts in the manifest, got none")
+        raise ModelFileError("the manifest does not list the model's parts")
     parts = dict(_part(archive, file, digest) for file, digest in digests.items())
     try:
         ranker = rankers[name](
@@ -138,11 +137,11 @@ def _load(
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ModelFileError(
-            f"expected the settings of a {name} ranker, got others ({error!s:.500})"
+            f"the settings in the file are not those of a {name} ranker ({error!s:.500})"
         ) from error
     ranker.n_features_in_ = ranker.model_.n_features
     if ranker.n_features_in_ < 1:
-        raise ModelFileError("expected a model of 1 feature or more, got none")
+        raise ModelFileError("the model has no features; expected 1 or more")
     if ranker.trained_.feature_names is not None:
         if len(ranker.trained_.feature_names) != ranker.n_features_in_:
             raise ModelFileError("expected one name per feature")
@@ -154,7 +153,9 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         return read_manifest(archive, FORMAT, NEWEST_VERSION)
     except KeyError:
-        raise ModelFileError("expected a podium model file, got a zip without a manifest") from None
+        raise ModelFileError(
+            "this zip file has no manifest.json; expected a podium model file"
+        ) from None
     except ValueError as error:
         raise ModelFileError(f"expected a podium model file, got {error}") from error
 
@@ -163,14 +164,14 @@ def _part(archive: zipfile.ZipFile, file: str, digest: object) -> tuple[str, Par
     try:
         data = read_part(archive, file)
     except KeyError:
-        raise ModelFileError(f"expected a part {file!r:.200}, got none") from None
+        raise ModelFileError(f"the model file has no part {file!r:.200}") from None
     name, _, ending = file.rpartition(".")
     try:
         check_part(file, data, digest)
         return name, data.decode() if ending == "txt" else read_array(data, "fi").copy(order="C")
     except ValueError as error:
         raise ModelFileError(
-            f"expected a text or an array in {file!r:.200} as it was written ({error})"
+            f"the part {file!r:.200} of the model file is damaged ({error})"
         ) from error
 
 

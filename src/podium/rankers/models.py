@@ -19,10 +19,10 @@ from podium.errors import DataError, ModelFileError, UsageError
 from podium.typing import Floats, Matrix
 
 Part = NDArray[Any] | str
-"""A part of a stored model, an array or a text."""
+"""A part of a stored model: an array or a text."""
 
 MAX_STUMP_FEATURES = 1 << 17
-"""The most features of stumps: a small file could otherwise claim any number of them."""
+"""The maximum number of features of stumps: a small file could otherwise claim any number."""
 
 
 def check_categories(categories: Collection[str], expected: Collection[str]) -> None:
@@ -58,7 +58,7 @@ class Model(ABC):
         """Return one score per row."""
 
     def scores(self, X: NDArray[Any], groups: Groups) -> Floats:
-        """Return one score per row; few models use which rows belong to one query."""
+        """Return one score per row; a few models need to know the rows of each query."""
         return self.predict(X)
 
     @abstractmethod
@@ -66,11 +66,11 @@ class Model(ABC):
         """Return what each feature adds to each row's score; the rest is the same for all rows."""
 
     def query_contributions(self, X: NDArray[Any], groups: Groups) -> Floats:
-        """Return the same with the rows of each query known; few models use them."""
+        """Return the contributions; a few models need to know the rows of each query."""
         return self.contributions(X)
 
     def linear_weights(self, names: Sequence[str]) -> tuple[Sequence[str], Floats] | None:
-        """Return the features that have weights, and these; None if the model is not linear."""
+        """Return the features that have weights, and the weights; None if the model is not linear."""
         return None
 
     @abstractmethod
@@ -84,11 +84,11 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of these parts; raise a ModelFileError if they do not fit."""
+        """Build the model from its parts; raise a ModelFileError if they do not fit."""
 
     @classmethod
     def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Model:
-        """Make the model of these parts; one that holds another finds its class in `kinds`."""
+        """Build the model from its parts; `kinds` has the classes of models inside it."""
         return cls.from_parts(parts)
 
 
@@ -134,17 +134,17 @@ class Linear(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of its weights."""
+        """Build the model from its weights."""
         return cls(vector(parts, "weights"))
 
 
 def start_weights(n_features: int, start: Model | None) -> Floats:
-    """Return where a linear ranker starts: at the weights of another model, or at 0."""
+    """Return the weights at which a linear ranker starts: those of another model, or 0."""
     return start.weights.copy() if isinstance(start, Linear) else np.zeros(n_features)
 
 
 class StepFunctions(NamedTuple):
-    """What `kernels.predict_stumps` takes after the rows."""
+    """The arguments of `kernels.predict_stumps` after the rows."""
 
     features: NDArray[np.int64]
     bounds: NDArray[np.int64]
@@ -188,7 +188,7 @@ class Stumps(Model):
 
     @cached_property
     def steps(self) -> StepFunctions:
-        """The sum of all stumps of each feature, a step function of it."""
+        """The sum of all stumps of each feature, as a step function of the feature."""
         order = np.lexsort((self.thresholds, self.features))
         features, first = np.unique(self.features[order], return_index=True)
         bounds = np.append(first, len(order))
@@ -232,7 +232,7 @@ class Stumps(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of one row per stump."""
+        """Build the model from one row per stump."""
         width = count(parts, "width")
         if width > MAX_STUMP_FEATURES:
             raise ModelFileError(
@@ -241,14 +241,14 @@ class Stumps(Model):
         features = vector(parts, "features", np.int64)
         thresholds, alphas = vector(parts, "thresholds"), vector(parts, "alphas")
         if not len(features) == len(thresholds) == len(alphas):
-            raise ModelFileError("expected stumps with one feature, threshold and weight each")
+            raise ModelFileError("expected one feature, one threshold and one weight per stump")
         if len(features) and not 0 <= features.min() <= features.max() < width:
             raise ModelFileError(f"expected stumps on features 0..{width - 1}")
         return cls(width, features, thresholds, alphas)
 
 
 def feature_rows(X: NDArray[Any], width: int) -> Matrix:
-    """Return rows as kernels take them; float32 stays float32. Raises UsageError if they are no such rows."""
+    """Return rows as kernels take them; float32 stays float32. Raise a UsageError for any other array."""
     if X.ndim != 2 or X.shape[1] != width:
         raise UsageError(f"expected rows of {width} features, got shape {X.shape}")
     if X.dtype.kind not in "fiub":
@@ -257,15 +257,15 @@ def feature_rows(X: NDArray[Any], width: int) -> Matrix:
 
 
 def count(parts: dict[str, Part], name: str) -> int:
-    """Return a part that must be one whole number above 0."""
+    """Return a part as a number; raise if it is not one whole number above 0."""
     value = vector(parts, name, np.int64)
     if len(value) != 1 or value[0] < 1:
-        raise ModelFileError(f"expected one number of 1 or more as {name!r} of the model")
+        raise ModelFileError(f"expected {name!r} of the model to be one number of 1 or more")
     return int(value[0])
 
 
 def vector(parts: dict[str, Part], name: str, dtype: Any = np.float64) -> NDArray[Any]:
-    """Return a part that must be a vector of finite numbers."""
+    """Return a part as a vector; raise if it is not a vector of finite numbers."""
     value = parts.get(name)
     if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != dtype:
         raise ModelFileError(f"expected a vector of {np.dtype(dtype)} named {name!r} in the model")

@@ -11,7 +11,7 @@ from podium.optim import Minimum
 
 @dataclass(frozen=True)
 class Certificate:
-    """Where the optimiser stopped, and how far from the optimum if it proves that.
+    """The point where the optimiser stopped, and its proved distance from the optimum, if there is one.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Certificate:
     reason: str
     gradient_norm: float | None = None
     gap: float | None = None
-    """An upper bound on the value minus the least value."""
+    """An upper bound on the difference between the value and the minimum."""
 
     @classmethod
     def from_minimum(cls, minimum: Minimum | None) -> Certificate | None:
@@ -40,7 +40,7 @@ class Certificate:
 
     @property
     def bound(self) -> float | None:
-        """A lower bound of the least value."""
+        """A lower bound on the minimum."""
         return None if self.gap is None else self.value - self.gap
 
     def _repr_html_(self) -> str:
@@ -57,7 +57,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Self:
-        """Make a certificate of a file's fields; raise ValueError or TypeError if they are wrong."""
+        """Build a certificate from a file's fields; raise ValueError or TypeError if they are wrong."""
         values = {name: value for name, value in stored.items() if name != "kind"}
         for field in fields(cls):
             if field.name in values:
@@ -69,15 +69,15 @@ class Certificate:
 class HeadCertificate(Certificate):
     """The certificate of TopSlack and TopMargin, for the ideal ranking of the last round.
 
-    `value` is the objective with that ideal, and `gap` bounds its distance from the least value of
-    the convex problem that has the ideal. If `converged`, w itself makes that ideal. Another start
-    may end at another w, of a higher or a lower value.
+    `value` is the objective with that ideal. `gap` bounds its distance from the minimum of the
+    convex problem with that ideal. If `converged`, w itself gives that ideal. Another start may end
+    at another w with a higher or lower value.
     """
 
     kind: ClassVar[str] = "head"
 
     relaxation_gap: float = 0.0
-    """An upper bound on what mixtures of rankings add to the value."""
+    """An upper bound on the part of the value that mixtures of rankings add."""
     rounds: int = 1
     """The number of convex problems that were solved."""
     at_zero: float = 0.0

@@ -58,11 +58,11 @@ class OrdinalModel(Linear):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of its parts."""
+        """Build the model from its parts."""
         thresholds, labels = vector(parts, "thresholds"), vector(parts, "labels")
         loss: Any = parts.get("loss")
         if len(labels) != len(thresholds) + 1 or len(labels) < 2:
-            raise ModelFileError("expected one threshold between each two labels of the model")
+            raise ModelFileError("expected one threshold between neighbouring labels of the model")
         if (np.diff(thresholds) < 0).any() or (np.diff(labels) <= 0).any():
             raise ModelFileError("expected rising thresholds and labels in the model")
         if loss not in get_args(OrdinalLoss):
@@ -78,11 +78,10 @@ SLOW_LABELS = 1000
 class Ordinal(Ranker):
     """Ordinal regression: a score w.x and ordered thresholds theta_1 < theta_2 < ... between the labels.
 
-    All-threshold logistic: sum_k log(1 + exp(-+(w.x - theta_k))), one term for each threshold and its
-    right side. Proportional odds: -log[sigma(theta_(y+1) - w.x) - sigma(theta_y -
-    w.x)]. The objective is the mean over documents plus l2/2 |w|^2. Rennie and Srebro, Loss
-    functions for preference levels, IJCAI workshop 2005; McCullagh, Regression models for ordinal
-    data, JRSS B 1980.
+    All-threshold logistic: sum_k log(1 + exp(-+(w.x - theta_k))), one term per threshold.
+    Proportional odds: -log[sigma(theta_(y+1) - w.x) - sigma(theta_y - w.x)]. The objective is the
+    mean over documents plus l2/2 |w|^2. Rennie and Srebro, Loss functions for preference levels,
+    IJCAI workshop 2005; McCullagh, Regression models for ordinal data, JRSS B 1980.
 
     Parameters
     ----------
@@ -90,11 +89,11 @@ class Ordinal(Ranker):
         "all-threshold", whose time grows with the number of different labels, or
         "proportional-odds", the likelihood.
     l2
-        The strength of the penalty l2/2 |w|^2 beside the mean loss of a document.
+        The strength of the penalty l2/2 |w|^2, added to the mean loss of a document.
     max_iter
-        The most iterations of L-BFGS.
+        The maximum number of L-BFGS iterations.
     tol
-        Converged if the gradient is at most this share of the gradient at 0.
+        The fit has converged if the gradient is at most this share of the gradient at 0.
 
     Examples
     --------
@@ -119,7 +118,7 @@ class Ordinal(Ranker):
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best iteration is kept: no, probabilities are right at the optimum only."""
+        """Whether the best iteration is kept: no, because probabilities are right only at the optimum."""
         return False
 
     def row_order_matters(self) -> bool:
@@ -128,7 +127,7 @@ class Ordinal(Ranker):
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
-        self._check_missing(data)
+        self._check_features(data)
         check_labels_differ(data, self.name)
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
@@ -137,8 +136,8 @@ class Ordinal(Ranker):
         weight = None if train.query_weight is None else train.groups.spread(train.query_weight)
         if self.loss == "all-threshold" and len(labels) > SLOW_LABELS:
             warnings.warn(
-                f"ordinal: all-threshold is slow for {len(labels)} different labels, for its time grows with "
-                "them; use loss='proportional-odds', or round the labels",
+                f"ordinal: all-threshold is slow for {len(labels)} different labels; use "
+                "loss='proportional-odds', or round the labels",
                 SlowWarning,
                 stacklevel=6,
             )
@@ -189,7 +188,7 @@ class Ordinal(Ranker):
 
 
 def _start(model: Model | None, n_features: int) -> OrdinalFit | None:
-    """Return the fit to start from: another fit, or the weights of a linear ranker alone."""
+    """Return the fit to start from: another fit, or only the weights of a linear ranker."""
     if isinstance(model, OrdinalModel):
         return OrdinalFit(model.weights, model.thresholds, model.loss)
     return None if model is None else OrdinalFit(start_weights(n_features, model), np.empty(0))

@@ -31,7 +31,7 @@ from podium.rankers.ordinal_thresholds import (
 from podium.typing import Floats, Ints
 
 OrdinalCallback = Callable[["OrdinalFit", float], object]
-"""Called once per iteration with the fit so far and the objective."""
+"""A function that is called once per iteration with the current fit and the objective."""
 
 ZERO_SLOPE = 1e-8
 """A slope, in units of standardised features, that counts as 0."""
@@ -41,9 +41,9 @@ ZERO_SLOPE = 1e-8
 class OrdinalProblem:
     """f(u, theta_1, delta) = l2/2 |w|^2 + sum_i weight_i loss(w.(x_i - centre), theta, degree_i).
 
-    The centre changes the thresholds only, which are not penalised; without it they would have to
-    follow every change of the weights. w = u / scale makes all variables count alike, whatever the
-    units of the features.
+    The centre changes only the thresholds, which have no penalty. Without it, they would have to
+    follow every change of the weights. w = u / scale gives all variables the same scale, whatever
+    the units of the features.
     """
 
     X: NDArray[Any]
@@ -71,7 +71,7 @@ class OrdinalProblem:
         return x[:d] / self.scale, x[d:]
 
     def point(self, w: Floats, thresholds: Floats) -> Floats:
-        """Return x of weights and thresholds of the centred features, the inverse of `parts`."""
+        """Return x from the weights and thresholds of the centred features, the inverse of `parts`."""
         return np.concatenate([w * self.scale, free_parameters(thresholds)])
 
     def at_zero(self, n_degrees: int) -> Floats:
@@ -94,7 +94,7 @@ class OrdinalFit:
     loss
         The loss that was minimised.
     minimum
-        Where the minimiser stopped and why; None if the fit was made of its numbers.
+        Where the minimiser stopped and why; None if the fit was built from numbers.
     """
 
     w: Floats
@@ -148,11 +148,11 @@ def fit_ordinal(
     start: OrdinalFit | None = None,
     callback: OrdinalCallback | None = None,
 ) -> OrdinalFit:
-    """Fit scores and ordered thresholds to degrees: the least mean loss plus l2/2 |w|^2, by L-BFGS.
+    """Fit scores and ordered thresholds to degrees: minimise the mean loss plus l2/2 |w|^2 by L-BFGS.
 
     The problem is convex in weights and thresholds. With two degrees it is logistic regression. A
-    degree of no row gets probability 0: its thresholds coincide, or lie at -inf or inf if it is the
-    lowest or the highest.
+    degree without a row gets probability 0: its thresholds coincide, or lie at -inf or inf if it is
+    the lowest or the highest.
 
     Parameters
     ----------
@@ -163,14 +163,14 @@ def fit_ordinal(
     n_degrees
         The number of degrees; by default one more than the largest that occurs.
     l2
-        The strength of the penalty beside the mean loss of a row.
+        The strength of the penalty, added to the mean loss of a row.
     loss
         "all-threshold" or "proportional-odds".
     weight
         The weight of each row, 0 or more; by default all are equal.
     tol, max_iter
-        Converged if the largest component of the gradient is at most this share of that at w = 0; the
-        most iterations. A fit that reaches them is marked as not converged.
+        The fit has converged if the largest component of the gradient is at most `tol` times that
+        at w = 0. After `max_iter` iterations the fit stops, marked as not converged.
     start
         A fit to start from; by default w = 0.
     callback
@@ -200,7 +200,7 @@ def fit_ordinal(
         got = f"degree {np.flatnonzero(occurs)[0]} only" if occurs.any() else "no row"
         raise DataError(f"expected rows of at least two degrees, got {got}")
     centre, spread = _moments(matrix, share)
-    # Degrees are numbered among those that occur; rows of weight 0 may have any.
+    # Only degrees that occur are numbered; rows of weight 0 may have any degree.
     place = np.cumsum(occurs) - 1
     problem = OrdinalProblem(
         matrix, np.maximum(place[numbers], 0), share, l2, loss, centre, np.sqrt(spread + l2)
@@ -236,7 +236,7 @@ def _warm_start(
 
 
 def _moments(X: NDArray[Any], share: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and the variance of each feature, 1 if only rounding makes it vary."""
+    """Return the mean and the variance of each feature; the variance is 1 if only rounding makes it vary."""
     centre, variance = kernels.rmatvec(X, share), np.zeros(X.shape[1])
     for first in range(0, len(X), 8192):
         rows = slice(first, first + 8192)
@@ -244,8 +244,8 @@ def _moments(X: NDArray[Any], share: Floats) -> tuple[Floats, Floats]:
     if not np.isfinite(variance).all():
         wrong = not np.isfinite(centre).all()
         raise NonFiniteError(
-            "expected finite features for ordinal regression, got others" if wrong else
-            "expected features whose squares are finite, got larger ones; scale them"
+            "features for ordinal regression must be finite, got NaN or infinity" if wrong else
+            "the features are too large: their squares are infinite; scale the features"
         )  # fmt: skip
     rounding = (1e-12 * np.abs(centre)) ** 2
     return centre, np.where(variance > rounding, variance, np.maximum(1.0, centre**2))

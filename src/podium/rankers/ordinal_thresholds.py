@@ -30,7 +30,7 @@ def degree_probabilities(scores: Floats, thresholds: Floats) -> Floats:
     [[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]
     """
     ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    with np.errstate(invalid="ignore"):  # a degree of no row may lie between two infinities
+    with np.errstate(invalid="ignore"):  # a degree without a row may lie between two infinities
         gaps = np.nan_to_num(np.diff(ends), nan=0.0, posinf=np.inf)
     under_end = _sigma(ends - scores[:, None])
     over_end = _sigma(scores[:, None] - ends)
@@ -74,7 +74,7 @@ def _logistic(z: Floats) -> tuple[Floats, Floats]:
 def all_threshold(
     scores: Floats, thresholds: Floats, degrees: Ints, weight: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Return sum_k log(1 + exp(-+(s - theta_k))): one term for each threshold and its right side.
+    """Return sum_k log(1 + exp(-+(s - theta_k))): one term for each threshold.
 
     Rennie and Srebro, Loss functions for preference levels, IJCAI workshop 2005.
 
@@ -104,8 +104,8 @@ def proportional_odds(
     """Return -log[sigma(theta_(k+1) - s) - sigma(theta_k - s)], k the row's degree: the likelihood.
 
     It equals log(1 + e^(s - theta_(k+1))) + log(1 + e^(theta_k - s)) - log(1 - e^-gap). The two
-    thresholds beside the row pull; each gap between thresholds pushes once per row of its degree.
-    McCullagh, Regression models for ordinal data, JRSS B 1980.
+    thresholds around a row attract each other; the last term of each row of a degree pushes them
+    apart. McCullagh, Regression models for ordinal data, JRSS B 1980.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def ordered_thresholds(free: Floats) -> Floats:
 
 
 def free_parameters(thresholds: Floats) -> Floats:
-    """Return (theta_1, delta_2, ...) of rising thresholds, the inverse of `ordered_thresholds`."""
+    """Return (theta_1, delta_2, ...) from rising thresholds, the inverse of `ordered_thresholds`."""
     gaps = np.maximum(np.diff(thresholds), 1e-300)
     return np.concatenate([thresholds[:1], gaps + np.log(-np.expm1(-gaps))])
 

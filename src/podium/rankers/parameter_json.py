@@ -35,11 +35,14 @@ def to_json(value: Any, name: str = "parameter") -> Any:
         return {"aggregator": value.name, "parameters": _fields(value)}
     if isinstance(value, RankingEstimator):
         return {"ranker": value.name, "parameters": parameters_to_json(value)}
-    raise UsageError(f"expected parameters a file can hold, got {name}={value!r}")
+    raise UsageError(
+        f"a model file cannot hold {name}={value!r}; expected a number, text, "
+        "list, MLP, loss, aggregator or ranker"
+    )
 
 
 def _is_registered(loss: Loss) -> bool:
-    """Whether a loss and its parts are registered; others are code, and files keep their names only."""
+    """Whether a loss and its parts are registered. Other losses are code: files keep only their names."""
     if LOSSES.get(loss.name) is not type(loss) or not dataclasses.is_dataclass(loss):
         return False
     parts = (getattr(loss, f.name) for f in dataclasses.fields(loss))

@@ -38,7 +38,7 @@ Positive = Annotated[float, Range(0, open=True)]
 NonNegative = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 2**31 - 1024)]
-"""At most what LightGBM and index arithmetic can count."""
+"""The largest count that LightGBM and index arithmetic can hold."""
 CountOrNone = Annotated[int, Range(0, 2**31 - 1024)]
 Seed = Annotated[int, Range(0, 2**63 - 1)]
 
@@ -51,13 +51,13 @@ def parameter_types(owner: type) -> dict[str, Any]:
 
 
 def parameter_docs(owner: type) -> dict[str, str]:
-    """Return what the docstrings of a class and of its bases say about each parameter.
+    """Return the description of each parameter in the docstrings of a class and its bases.
 
     Examples
     --------
     >>> from podium.rankers import RankSVM
     >>> parameter_docs(RankSVM)["C"], parameter_docs(RankSVM)["max_iter"]
-    ('The weight of a violated pair against |w|^2.', 'The most iterations.')
+    ('The weight of a violated pair against |w|^2.', 'The maximum number of iterations.')
     """
     docs: dict[str, str] = {}
     for base in reversed(owner.__mro__):
@@ -66,7 +66,7 @@ def parameter_docs(owner: type) -> dict[str, str]:
 
 
 def _parameters_section(doc: str) -> dict[str, str]:
-    """Return the entries of a numpydoc section Parameters; several names may share a text."""
+    """Return the entries of a numpydoc section Parameters; several names may share one description."""
     _, heading, rest = doc.partition("Parameters\n----------\n")
     section = re.split(r"\n\n(?=\S)", rest)[0] if heading else ""
     entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)+)", section, re.MULTILINE)

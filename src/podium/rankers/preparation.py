@@ -27,12 +27,12 @@ WITHIN_QUERIES = "query-"
 BLOCK_VALUES = 1 << 16
 """Rows are prepared in blocks of about this many values, which fit into a core's cache."""
 BLOCK_COLUMNS = 16
-"""Statistics read this many columns at a time: a cache line of float32 has as many."""
+"""Statistics read this many columns at a time, as many as a cache line of float32 has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """Steps from raw features to those a model sees: clip, log1p, impute, scale.
+    """The steps from raw features to the features of a model: clip, log1p, impute, scale.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Preparation:
     log1p
         The numbers of the features that become log(1 + x).
     fill
-        The value of each feature where it is missing; None: missing values stay missing.
+        The value that replaces missing values of each feature; None: they stay missing.
     indicators
-        The numbers of the features that get an indicator: 1 where the value is missing, else 0.
+        The numbers of the features that get an indicator: 1 if the value is missing, else 0.
         Indicators follow the features, in this order.
     scale
         Over the training data: (x - shift) / divisor. Within queries: query-zscore, query-minmax.
@@ -103,7 +103,7 @@ class Preparation:
     # --- use ---
 
     def apply(self, X: NDArray[Any], groups: Groups | None = None) -> NDArray[Any]:
-        """Return rows as the model sees them, X itself if there is nothing to do.
+        """Return the prepared rows, or X itself if there is nothing to do.
 
         float32 stays float32. Scaling within queries needs the groups.
         """
@@ -111,9 +111,8 @@ class Preparation:
             raise UsageError(f"expected rows of {self.n_features} features, got shape {X.shape}")
         if self.needs_groups and groups is None:
             raise UsageError(
-                "expected to know which rows are a query's, because features are scaled within "
-                "queries: give a RankingData, or an array with query ids, as in "
-                "predict(X, qid=qid); got features alone"
+                "the features are scaled within queries, but the query ids are missing; use a "
+                "RankingData, or an array with query ids, as in predict(X, qid=qid)"
             )
         if self._changes_nothing(X):
             return X
@@ -156,7 +155,7 @@ class Preparation:
             log1p_in_place(block[:, j], f"feature {j + 1}", first_row)
 
     def fold_indicators(self, values: Floats) -> Floats:
-        """Add what belongs to indicators to their features, along the last axis."""
+        """Add the numbers of indicators to those of their features, along the last axis."""
         out: Floats = np.array(values[..., : self.n_features])
         if self.indicators:
             out[..., list(self.indicators)] += values[..., self.n_features :]
@@ -179,7 +178,7 @@ class Preparation:
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Part]) -> Self:
-        """Make the steps of their parts; raise a ModelFileError if they do not fit."""
+        """Build the steps from their parts; raise a ModelFileError if they do not fit."""
         text = parts.get("preparation")
         if not isinstance(text, str):
             raise ModelFileError("expected a text named 'preparation' in the model")
@@ -202,18 +201,18 @@ class Preparation:
             if isinstance(error, ModelFileError):
                 raise
             raise ModelFileError(
-                f"expected the steps of a preparation in the model, got something else ({error!s:.200})"
+                f"the preparation in the model is damaged ({error!s:.200})"
             ) from error
         preparation.check_scale_numbers()
         return preparation
 
     def check_scale_numbers(self) -> None:
-        """Raise if the numbers of the scaling are not what its name needs."""
+        """Raise if the numbers of the scaling do not fit its name."""
         needs_numbers = self.scale != "none" and not self.needs_groups
         if {self.shift is None, self.divisor is None} != {not needs_numbers}:
             raise ModelFileError(
-                f"expected a shift and a divisor per feature with a scaling over the training data "
-                f"only, got the scaling {self.scale}"
+                "expected one shift and one divisor per feature for a scaling over the "
+                f"training data, and none for {self.scale}"
             )
         if self.divisor is not None and not (self.divisor > 0).all():
             raise ModelFileError("expected divisors above 0 in the preparation of the model")
@@ -237,7 +236,7 @@ def log1p_in_place(column: Floats, name: str, first_row: int = 0) -> None:
 
 
 def has_preparation(parts: Mapping[str, Part]) -> bool:
-    """Whether a model, or one within it, prepares its features.
+    """Whether a model, or a model inside it, prepares its features.
 
     Examples
     --------
@@ -326,9 +325,9 @@ def check_bounds(name: str, bounds: Any) -> Bounds:
         is_wrong, low, high = True, None, None
     if is_wrong or (low is not None and high is not None and low > high):
         raise UsageError(
-            f"expected a lowest and a highest value to clip {name!r}, got {bounds!r:.80}"
+            f"expected the lowest and the highest value to clip {name!r}, got {bounds!r:.80}"
         ).advise(
-            python="as in clip={'price': (0, 100)}; None is no bound",
+            python="as in clip={'price': (0, 100)}; None means no bound",
             command_line="as in --clip price=0:100, --clip price=0: or --clip price=:100",
         )
     return low, high
@@ -339,7 +338,7 @@ FILL_VALUES: dict[str, Callable[[Floats], Any]] = {
     "mean": np.mean,
     "zero": lambda values: 0.0,
 }
-"""What missing values become: a number of the values that are there."""
+"""What missing values become: a statistic of the values that are present."""
 
 
 def _zscore(values: Floats) -> tuple[Any, Any]:
@@ -360,7 +359,7 @@ SCALE_STATISTICS: dict[str, Callable[[Floats], tuple[Any, Any]]] = {
     "minmax": _minmax,
     "robust": _robust,
 }
-"""Scalings over the training data: values -> what is subtracted, and what to divide by."""
+"""Scalings over the training data: values -> the shift and the divisor."""
 
 
 def _scale_numbers(
@@ -376,8 +375,8 @@ def _scale_numbers(
         shift, divisor = map(float, measure(values))
     if not (math.isfinite(shift) and math.isfinite(divisor)):
         raise DataError(
-            f"expected values that can be scaled, got {values.min():g} to {values.max():g} in feature "
-            f"{name!r:.80}: their mean or spread is beyond all numbers"
+            f"the values of feature {name!r:.80} are too large to scale ({values.min():g} to "
+            f"{values.max():g}): their mean or spread is infinite"
         ).advise(
             python=f"clip the feature, as in clip={{{name!r}: (0, 1e6)}}",
             command_line=f"clip the feature, as in --clip {name}=0:1000000",
@@ -389,7 +388,7 @@ def _scale_numbers(
 
 
 def _read_features(values: Any, n: int) -> tuple[int, ...]:
-    """Return increasing numbers of features."""
+    """Return the numbers of features; raise unless they increase."""
     if not isinstance(values, list) or any(type(v) is not int for v in values):
         raise TypeError(f"{values!r:.80} instead of numbers of features")
     if any(not 0 <= v < n for v in values) or sorted(set(values)) != values:

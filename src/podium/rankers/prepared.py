@@ -1,4 +1,4 @@
-"""Prepared rankers: any ranker, with a preparation of its features that is learned and kept with it."""
+"""Prepared rankers: any ranker, together with a preparation of its features that is learned with it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data import RankingData
+from podium.data.data_frames import holds_words
 from podium.errors import DataError, UsageError
 from podium.rankers.category_encoding import CategoryEncoding, learn_encoding
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.importance import feature_names_of
+from podium.rankers.input_checks import as_data, column_names
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model, check_categories
 from podium.rankers.parameters import check_parameters
@@ -34,10 +37,10 @@ from podium.typing import Floats
 class Prepared(Ranker):
     """A ranker whose model prepares the features itself: clip, log1p, impute, scale, in this order.
 
-    The steps are learned on the training queries and kept in the model file. Every ranker then takes
-    missing values, if `impute` says what they become. Features that are categories become numbers
-    before the other steps. ``predict``, ``rank`` and ``explain`` take raw
-    features, and explanations are about raw features.
+    The steps are learned on the training queries and kept in the model file. With `impute`, every
+    ranker takes missing values. Categories become numbers before the other steps: those of
+    RankingData, and columns of a data frame that have a categorical type. ``predict``, ``rank`` and
+    ``explain`` take raw features, and explanations are about raw features.
 
     Parameters
     ----------
@@ -47,16 +50,16 @@ class Prepared(Ranker):
         What a missing value becomes: the "median" or "mean" of the feature, "zero", or "none", which
         leaves it missing.
     indicators
-        Whether a feature with missing values gets an indicator: a feature of its own, 1 where the
-        value is missing, else 0.
+        Whether a feature with missing values gets an indicator: another feature, 1 if the value is
+        missing, else 0.
     scale
         Over the training data: "zscore" is (x - mean) / sd, "minmax" is (x - min) / (max - min),
         "robust" is (x - median) / (interquartile range). Within each query: "query-zscore",
-        "query-minmax". "none" leaves the features as they are.
+        "query-minmax". "none" does not scale.
     log1p
         The names of the features that become log(1 + x).
     clip
-        Feature name -> (lowest, highest) value; None is no bound.
+        Feature name -> (lowest, highest) value; None means no bound.
 
     Examples
     --------
@@ -69,7 +72,7 @@ class Prepared(Ranker):
     """
 
     name: ClassVar[str] = "prepared"
-    paper: ClassVar[str] = "any ranker, with features prepared"
+    paper: ClassVar[str] = "any ranker, with preparation of its features"
     accepts_categories: ClassVar[bool] = True
 
     # Scaling within queries needs query ids: predict requests them, too.
@@ -90,11 +93,11 @@ class Prepared(Ranker):
         Parameters
         ----------
         X
-            RankingData; or, for a model without categories, an array or a data frame of raw features.
+            RankingData, or a data frame of raw features; an array for a model without categories.
         qid
             The query of each row of an array, for scaling within queries.
         ignore_scaling
-            Whether to take RankingData that is scaled otherwise than the training data.
+            Whether to accept RankingData that is scaled differently from the training data.
         """
         if qid is None:
             return super().predict(X, ignore_scaling=ignore_scaling)
@@ -108,7 +111,7 @@ class Prepared(Ranker):
         start: Model | None = None,
         learn: Learner | None = None,
     ) -> tuple[FitResult, FitMonitor]:
-        """Learn the steps on the training queries, and a model on the features they make."""
+        """Learn the steps on the training queries, then a model on the prepared features."""
         train, valid = self.training_parts(data, valid)
         encoding = learn_encoding(train)
         train, valid = _encode(train, encoding), None if valid is None else _encode(valid, encoding)
@@ -125,32 +128,56 @@ class Prepared(Ranker):
         return replace(result, model=PreparedModel(preparation, result.model, encoding)), monitor
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Raise: `train_model` prepares the features first."""
-        raise UsageError("expected train_model of a prepared ranker, which prepares features first")
+        """Raise, because `train_model` must prepare the features first."""
+        raise UsageError(
+            "learn does not prepare the features; call train_model of a prepared ranker"
+        )
 
     # --- checks ---
 
     def _features(self, X: Any, *, ignore_scaling: bool = False) -> NDArray[Any]:
-        """Return the features as the model takes them; raise if they lack the words of categories."""
+        """Return the features as the model takes them; raise if the words of categories are missing."""
         model = self.model_
         if isinstance(model, PreparedModel) and model.encoding is not None:
             expected = model.categories(feature_names_of(self))
-            if not isinstance(X, RankingData):
+            if not isinstance(X, RankingData) and not holds_words(X, expected):
                 raise DataError(
-                    f"expected RankingData with the categories {', '.join(map(repr, expected))}, as in "
-                    "training, got an array or a frame, which does not say the words of its numbers"
+                    "the model was trained with the categories "
+                    f"{', '.join(map(repr, expected))}, but an array or a frame of numbers does not "
+                    "contain their words"
                 ).advise(
-                    python=f"read the data with categories={list(expected)!r}",
+                    python="give a frame with the words, or read the data with "
+                    f"categories={list(expected)!r}",
                     command_line="name them with --categories",
                 )
+            if not isinstance(X, RankingData):
+                X = self._documents(X, np.zeros(len(X), dtype=np.int64))
             if not X.categories:
                 check_categories((), expected)
         return super()._features(X, ignore_scaling=ignore_scaling)
 
+    def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
+        """Return the rows of an array or a frame; columns of words are the model's categories."""
+        model = self.model_
+        if (
+            column_names(X) is None
+            or not isinstance(model, PreparedModel)
+            or model.encoding is None
+        ):
+            return super()._documents(X, qid)
+        expected = model.categories(feature_names_of(self))
+        return as_data(
+            X, np.zeros(len(X)), qid, scaled=self._scaled,
+            missing="nan" if self.accepts_missing else "error",
+            categories={name: category.form for name, category in expected.items()},
+        )  # fmt: skip
+
     def check_settings(self) -> None:
         """Raise if the steps, or the settings of the ranker, are wrong."""
         if isinstance(self.ranker, Prepared):
-            raise UsageError("expected one preparation, got a prepared ranker to prepare again")
+            raise UsageError(
+                "the ranker is prepared already; expected a ranker without preparation"
+            )
         if isinstance(self.log1p, str) or not all(isinstance(name, str) for name in self.log1p):
             raise UsageError(f"expected a list of feature names as log1p, got {self.log1p!r:.80}")
         if self.clip is not None:
@@ -163,11 +190,11 @@ class Prepared(Ranker):
         check_parameters(self.ranker, self.ranker.name)
         self.ranker.check_settings()
 
-    # --- what a fit depends on is what the ranker says ---
+    # --- what a fit depends on: the inner ranker decides ---
 
     @property
     def accepts_missing(self) -> bool:  # type: ignore[override]
-        """Whether missing values are filled in, or the ranker takes them as they are."""
+        """Whether missing values are accepted: they are filled in, or the ranker takes them."""
         return self.impute != "none" or self.ranker.accepts_missing
 
     @property
@@ -196,7 +223,7 @@ class Prepared(Ranker):
         return self.ranker.validation_fraction
 
     def parameter_path(self, name: str) -> str:
-        """Return the name of a parameter for set_params: those of the ranker need no prefix."""
+        """Return the name of a parameter for set_params; parameters of the ranker need no prefix here."""
         is_own = name in self.get_params()
         return name if is_own else f"ranker__{self.ranker.parameter_path(name)}"
 

@@ -28,7 +28,7 @@ PLAIN_MODELS: dict[str, type[Model]] = {
     "trees": Trees,
     "ordinal": OrdinalModel,
 }
-"""The models of this room that see features as they are, by the kind that model files name."""
+"""The models of this room without preparation, by their kind in model files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class PreparedModel(Model):
     preparation: Preparation
     model: Model
     encoding: CategoryEncoding | None = None
-    """What categories become, before the other steps; None without categories."""
+    """The encoding of categories, which comes before the other steps; None without categories."""
 
     @property
     def n_features(self) -> int:
@@ -72,7 +72,7 @@ class PreparedModel(Model):
         return {names[j]: category for j, category in categories.items()}
 
     def prepare(self, X: NDArray[Any], groups: Groups | None = None) -> NDArray[Any]:
-        """Return rows as the inner model sees them."""
+        """Return the rows that the inner model sees."""
         encoded = X if self.encoding is None else self.encoding.apply(X)
         return self.preparation.apply(encoded, groups)
 
@@ -82,7 +82,7 @@ class PreparedModel(Model):
         return self.preparation.output_names(encoded)
 
     def fold(self, values: Floats) -> Floats:
-        """Add what belongs to indicators and words to their raw features, along the last axis."""
+        """Add the numbers of indicators and words to those of their raw features, along the last axis."""
         folded = self.preparation.fold_indicators(values)
         return folded if self.encoding is None else self.encoding.fold(folded)
 
@@ -95,11 +95,11 @@ class PreparedModel(Model):
         return self.model.scores(self.prepare(X, groups), groups)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """Return what each raw feature adds, its indicator and its words included."""
+        """Return what each raw feature adds, including its indicator and its words."""
         return self.fold(self.model.contributions(self.prepare(X)))
 
     def query_contributions(self, X: NDArray[Any], groups: Groups) -> Floats:
-        """Return what each raw feature adds, its indicator and its words included."""
+        """Return what each raw feature adds, including its indicator and its words."""
         return self.fold(self.model.query_contributions(self.prepare(X, groups), groups))
 
     def linear_weights(self, names: Sequence[str]) -> tuple[Sequence[str], Floats] | None:
@@ -107,23 +107,23 @@ class PreparedModel(Model):
         return self.model.linear_weights(self.prepared_names(names))
 
     def importance(self) -> Floats:
-        """Return how much the model uses each raw feature, its indicator and its words included."""
+        """Return how much the model uses each raw feature, including its indicator and its words."""
         return self.fold(self.model.importance())
 
     def parts(self) -> dict[str, Part]:
-        """Return the steps, and the parts of the model below ``model/``."""
+        """Return the steps, and the parts of the inner model under ``model/``."""
         inner = {f"{INNER}{name}": part for name, part in self.model.parts().items()}
         words = {} if self.encoding is None else self.encoding.parts()
         return {**words, **self.preparation.parts(), f"{INNER}kind": self.model.kind, **inner}
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of its parts; it holds a model of this room."""
+        """Build the model from its parts; the inner model is one of this room."""
         return cls.read(parts, PLAIN_MODELS)
 
     @classmethod
     def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
-        """Make the model of its parts; `kinds` has the classes that it may hold."""
+        """Build the model from its parts; `kinds` has the classes of inner models."""
         preparation, encoding = Preparation.from_parts(parts), CategoryEncoding.from_parts(parts)
         if encoding is not None and encoding.n_outputs != preparation.n_features:
             raise ModelFileError(
@@ -135,9 +135,7 @@ class PreparedModel(Model):
         }
         kind = inner.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds or issubclass(kinds[kind], cls):
-            raise ModelFileError(
-                f"expected a known kind of model after a preparation, got {kind!s:.80}"
-            )
+            raise ModelFileError(f"unknown kind of model after a preparation: {kind!s:.80}")
         model = kinds[kind].from_parts(inner)
         if model.n_features != preparation.n_outputs:
             raise ModelFileError(

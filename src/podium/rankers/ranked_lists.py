@@ -44,7 +44,7 @@ class RankedList:
 
 
 def check_k(k: int | None) -> None:
-    """Raise if k is neither None nor a whole number of 1 or more."""
+    """Raise unless k is None or a whole number of 1 or more."""
     if k is not None and (not isinstance(k, int | np.integer) or k < 1):
         raise UsageError(f"expected k to be a whole number of 1 or more, got {k!r}")
 
@@ -52,7 +52,7 @@ def check_k(k: int | None) -> None:
 def ranked_lists(
     data: RankingData, scores: Floats, rows: NDArray[np.int64], k: int | None
 ) -> list[RankedList]:
-    """Return the top k of each query; `rows` are the numbers that the caller has for the rows."""
+    """Return the top k of each query; `rows` are the caller's numbers of the rows."""
     order, docids = data.groups.order(scores), data.docids
     lists = []
     for query, places in data.queries():

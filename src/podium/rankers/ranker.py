@@ -26,7 +26,7 @@ class Ranker(RankingEstimator):
     def rank(
         self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
     ) -> list[RankedList]:
-        """Return the top k of each query, best first (all documents without k).
+        """Return the top k of each query, best first; without k, all documents.
 
         Examples
         --------
@@ -50,7 +50,8 @@ class Ranker(RankingEstimator):
         if isinstance(X, RankingData):
             return ranked_lists(X, predict(X), np.arange(len(X)), k)
         data = self._documents(X, qid)
-        # The rows of a query may be apart in an array: the lists name the rows of the array.
+        # The rows of a query need not be adjacent in an array: the lists name the rows of the
+        # array.
         return ranked_lists(data, predict(data), data.regroup(np.arange(len(data))), k)
 
     def score(
@@ -63,7 +64,7 @@ class Ranker(RankingEstimator):
     ) -> float:
         """Return the mean NDCG@10.
 
-        `sample_weight` has one number per query, or one per row that is equal within a query.
+        `sample_weight` has one number per query, or one per row, equal within each query.
         """
         data = self.ranking_data(X, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean

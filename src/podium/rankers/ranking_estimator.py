@@ -1,4 +1,4 @@
-"""The scikit-learn estimator that rankers are: parameters, checks, fit and predict."""
+"""The scikit-learn estimator under every ranker: parameters, checks, fit and predict."""
 
 from __future__ import annotations
 
@@ -46,10 +46,14 @@ from podium.typing import Floats
 
 def require_finite_scores(scores: Floats) -> Floats:
     """Return the scores; raise if one of them is NaN or infinite."""
-    # A sum of squares is finite only if every score is. It takes half the time of a look at each.
+    # A sum of squares is finite only if every score is. It takes half the time of checking each
+    # score.
     if not math.isfinite(np.dot(scores, scores)) and not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores)))
-        raise NonFiniteError(f"expected finite features, got a score of {scores[row]} in row {row}")
+        raise NonFiniteError(
+            f"the score of row {row} is {scores[row]}; expected finite "
+            "features that are not too large"
+        )
     return scores
 
 
@@ -66,9 +70,9 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     warm_start_along: ClassVar[str | None] = None
     """The parameter along which `tune` starts each fit from the last one."""
     score_only: ClassVar[tuple[str, ...]] = ()
-    """Parameters that change scores only: fits that differ in them learn the same model."""
+    """Parameters that change only scores: fits that differ only in these learn the same model."""
     aliases: ClassVar[Mapping[str, str]] = {}
-    """Names that papers give to parameters, for suggestions in errors."""
+    """The papers' names of parameters, for suggestions in errors."""
     accepts_missing: ClassVar[bool] = False
     accepts_categories: ClassVar[bool] = False
 
@@ -78,7 +82,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Raise for a parameter that the ranker does not have, with the nearest name."""
-        if "__dataclass_fields__" in cls.__dict__:  # a class may have an __init__ of its own
+        if "__dataclass_fields__" in cls.__dict__:  # a class may define its own __init__
             unknown = parameters.keys() - {field.name for field in fields(cls)}
             if unknown:
                 raise TypeError(str(cls.unknown_parameter(min(unknown))))
@@ -91,7 +95,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     stopped_: str
     """Why the fit ended before it was done; may be empty."""
     certificate_: Certificate | None
-    """Where the optimiser stopped and how far from the optimum, if it proves that."""
+    """Where the optimiser stopped, and its proved distance from the optimum, if there is one."""
 
     # --- fit ---
 
@@ -112,13 +116,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         X, y, qid
             Features, labels and query ids, one per row; or X alone, a RankingData.
         sample_weight
-            How much each query counts: one per query, or one per row that is equal within a query.
+            How much each query counts: one number per query, or one per row, equal within each
+            query.
         valid
             Validation queries, RankingData or (X, y, qid): they choose iterations, never weights.
         callback
             Called with a FitStep after each iteration; may raise KeyboardInterrupt to stop.
 
-        A fit that is interrupted (ctrl-C) ends with the best model so far, marked as not converged.
+        An interrupted fit (ctrl-C) keeps the best model so far, marked as not converged.
         """
         train = self.ranking_data(X, y, qid, sample_weight)
         validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
@@ -132,14 +137,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         start: Model | None = None,
         learn: Learner | None = None,
     ) -> Self:
-        """Fit to ranking data, from the model `start` if there is one; `learn` replaces the ranker's own."""
+        """Fit to ranking data, from the model `start` if there is one; `learn` replaces self.learn."""
         check_parameters(self, self.name)
         self.check_settings()
         result, monitor = self.train_model(data, valid, callback, start, learn)
         if not result.converged:
             warnings.warn(
-                f"{self.name} stopped before it was done after {len(monitor.steps)} iterations "
-                f"({result.reason})",
+                f"{self.name} stopped after {len(monitor.steps)} iterations before it "
+                f"converged ({result.reason})",
                 NotConvergedWarning,
                 stacklevel=3,
             )
@@ -157,9 +162,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         start: Model | None = None,
         learn: Learner | None = None,
     ) -> tuple[FitResult, FitMonitor]:
-        """Learn a model without a change of the ranker; return the result and its monitor."""
+        """Learn a model and leave the ranker unchanged; return the result and its monitor."""
         train, valid = self.training_parts(data, valid)
-        # Ties are averaged over: the order of the validation rows must not choose an iteration.
+        # Metrics are means over ties: the order of the validation rows must not choose an
+        # iteration.
         metric = parse(self.validation_metric()).averaging_ties()
         total = self.total_iterations()
         monitor = FitMonitor(self.name, metric, valid, callback, total, self.keeps_best)
@@ -170,8 +176,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> tuple[RankingData, RankingData | None]:
         """Return the queries to train on and those to validate on.
 
-        Queries without weight are dropped, the data is checked, validation queries are held out if
-        the ranker needs them, and rows are shuffled if their order matters.
+        This drops queries without weight, checks the data, holds out validation queries if the
+        ranker needs them, and shuffles rows if their order matters.
         """
         train = drop_weightless_queries(data)
         self.check_training(train)
@@ -182,8 +188,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             check_scaling(valid.scaled, train.scaled, "the validation data")
             if not contrasting_queries(valid).any():
                 raise DataError(
-                    "expected a validation query with documents of different labels, got none: "
-                    "nothing could be chosen by them"
+                    "in every validation query all documents have the same label; expected at "
+                    "least one query with different labels"
                 )
         elif self.needs_validation():
             train, valid = hold_out(train, self.validation_fraction, self._seed())
@@ -222,7 +228,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best iteration is kept, by validation data; if not, the last one is."""
+        """Whether the best iteration by validation data is kept; if not, the last one is."""
         return True
 
     def row_order_matters(self) -> bool:
@@ -246,7 +252,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return int(getattr(self, "seed", 0))
 
     def total_iterations(self) -> int | None:
-        """Return the number of iterations, for progress bars; None if it is open."""
+        """Return the number of iterations, for progress bars; None if it is unknown."""
         return None
 
     def _settings(self) -> str:
@@ -283,34 +289,46 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.check_training(drop_weightless_queries(train))
 
     def check_settings(self) -> None:
-        """Raise a UsageError if parameters are wrong in a way that their types do not show."""
+        """Raise a UsageError if parameters have the right types but wrong values."""
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
+        self._check_features(data)
+        if not contrasting_queries(data).any():
+            is_alone = data.n_queries == len(data)
+            raise DataError(
+                f"in each of the {data.n_queries} queries "
+                f"{'there is one document only' if is_alone else 'all documents have the same label'}; "
+                f"{self.name} needs at least one query with different labels"
+            ).advise(
+                python="name another column of queries, with query=..." * is_alone,
+                command_line="is the column of queries right? --query names another one" * is_alone,
+            )
+
+    def _check_features(self, data: RankingData) -> None:
+        """Raise if features are missing, or are words, and the ranker takes none."""
         self._check_missing(data)
         if data.categories and not self.accepts_categories:
             raise DataError(
-                f"expected features that are numbers for {self.name}, got the category "
-                f"{next(iter(data.categories))!r:.80}"
+                f"{self.name} needs numeric features, but {next(iter(data.categories))!r:.80} "
+                "is a category"
             ).advise(
-                python="Prepared(ranker, impute='none', scale='none') makes numbers of categories",
+                python="Prepared(ranker, impute='none', scale='none') turns categories into "
+                "numbers",
                 command_line="leave it out with --ignore",
-            )
-        if not contrasting_queries(data).any():
-            raise DataError(
-                f"expected at least one query with documents of different labels to train "
-                f"{self.name}, got one label only in each of {data.n_queries} queries"
             )
 
     def _check_missing(self, data: RankingData) -> None:
         if data.n_features == 0:
-            raise DataError(f"expected features for {self.name}, got none")
+            raise DataError(f"the data has no features; {self.name} needs at least one")
         if data.missing == "nan" and not self.accepts_missing and np.isnan(data.X).any():
             raise DataError(
-                f"expected every feature to have a value for {self.name}, got missing ones (NaN)"
+                f"the features have missing values (NaN), which {self.name} does not take"
             ).advise(
-                python="fill them in by Prepared(ranker, impute='median'); lambdamart takes them as they are",
-                command_line="train with --impute median; lambdamart takes them as they are",
+                python="fill them in with Prepared(ranker, impute='median'), or use "
+                "lambdamart, which takes missing values",
+                command_line="train with --impute median, or use lambdamart, which takes "
+                "missing values",
             )
 
     # --- predict ---
@@ -318,8 +336,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
-        RankingData that is scaled by query in another way than the training data is an error, unless
-        `ignore_scaling` says otherwise. Arrays do not say how they are scaled.
+        RankingData that is scaled by query differently from the training data is an error, unless
+        `ignore_scaling` is set. Arrays do not record how they are scaled.
 
         Examples
         --------
@@ -339,7 +357,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict_by_query(self, X: Any, qid: ArrayLike) -> Floats:
         """Return one score per row of an array or a frame whose queries are known."""
         if isinstance(X, RankingData):
-            raise UsageError("expected RankingData alone, got query ids beside it")
+            raise UsageError("RankingData already has query ids; leave out qid")
         self._features(X)  # checks the number and the names of the features
         data = self._documents(X, qid)
         return np.asarray(data.restore(RankingEstimator.predict(self, data)))
@@ -353,7 +371,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         *,
         scaled: str | None = None,
     ) -> RankingData:
-        """Return ranking data as `as_data`; rankers that accept missing values accept NaN."""
+        """Return ranking data as `as_data` does; rankers that accept missing values accept NaN."""
         missing: Missing = "nan" if self.accepts_missing else "error"
         return as_data(X, y, qid, weight, scaled=scaled, missing=missing)
 
@@ -381,7 +399,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         n_features = X.n_features if matrix is None else matrix.shape[1]
         check_feature_names(names, getattr(self, "feature_names_in_", None), "the data")
         check_feature_count(n_features, self.n_features_in_, "the data")
-        # A model of another program does not say how its training data was scaled.
+        # A model of another program does not record how its training data was scaled.
         is_known = self._scaled is not None or self.trained_.n_queries > 0
         if isinstance(X, RankingData) and is_known and not ignore_scaling:
             check_scaling(X.scaled, self._scaled, "the data")

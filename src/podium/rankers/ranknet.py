@@ -18,7 +18,7 @@ class RankNet(GradientRanker):
     Parameters
     ----------
     pairs
-        The "mean" over a query's pairs, so that all queries count alike, or the "sum".
+        The "mean" over a query's pairs, so that all queries count equally, or the "sum".
 
     Examples
     --------

@@ -15,7 +15,7 @@ from podium.typing import Floats
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankSVM(SVM):
-    """Pairs of documents, the better one ahead by a margin: 1/2 |w|^2 + C sum max(0, 1 - (s_u - s_v))^p.
+    """Pairs, the better document ahead by a margin: 1/2 |w|^2 + C sum max(0, 1 - (s_u - s_v))^p.
 
     Over pairs of a query with y_u > y_v; p = 1 (hinge) or 2 (squared hinge). No pair is ever
     built: a pass costs O(n log n) for a query of n documents. Herbrich, Graepel, Obermayer, 2000;
@@ -28,7 +28,7 @@ class RankSVM(SVM):
     power
         2: squared hinge, by truncated Newton; 1: hinge, by cutting planes with a proved gap.
     tol
-        Squared hinge: the gradient's norm, as a share of its norm at w = 0.
+        Squared hinge: stop at this norm of the gradient, as a share of the norm at w = 0.
     eps
         Hinge: the proved gap, as a share of the objective.
 

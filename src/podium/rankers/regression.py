@@ -23,8 +23,8 @@ from podium.typing import Floats
 class Regression(Ranker):
     """Ridge regression on the labels, in closed form: w = (X'X/n + l2 I)^-1 X'y/n, both centred.
 
-    The least mean squared error of w.x + b plus l2 |w|^2; b is the same for all documents and is
-    left out. Cossock and Zhang, Subset ranking using regression, COLT 2006.
+    Minimises the mean squared error of w.x + b plus l2 |w|^2. b is the same for all documents and
+    is left out. Cossock and Zhang, Subset ranking using regression, COLT 2006.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Regression(Ranker):
 
     def check_training(self, data: RankingData) -> None:
         """Raise if nothing can be learned from the data."""
-        self._check_missing(data)
+        self._check_features(data)
         check_labels_differ(data, self.name)
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
@@ -55,7 +55,9 @@ class Regression(Ranker):
         weight = np.ones(train.n_queries) if train.query_weight is None else train.query_weight
         gram, moment = _moments(train, np.asarray(train.groups.spread(weight)))
         if not np.isfinite(gram).all():
-            raise DivergedError("the squares of the features became infinite; scale them")
+            raise DivergedError(
+                "the features are too large: their squares are infinite; scale the features"
+            )
         gram[np.diag_indices_from(gram)] += self.l2
         # Least squares of the normal equations also works for a constant feature and l2 = 0.
         with one_blas_thread():
@@ -69,7 +71,7 @@ def _moments(data: RankingData, weight: Floats) -> tuple[Floats, Floats]:
     mean_y = float(np.sum(weight * data.y) / total)
     mean_x = np.einsum("i,ij->j", weight, data.X, dtype=np.float64) / total
     gram, moment = np.zeros((d, d)), np.zeros(d)
-    # One thread: threaded BLAS would change the last bits. Blocks: X need not fit twice.
+    # One thread, because threaded BLAS would change the last bits. Blocks, so that X is not copied.
     with one_blas_thread():
         for first in range(0, len(data), 8192):
             rows = slice(first, first + 8192)

@@ -28,7 +28,7 @@ class SVM(Ranker):
     C
         The weight of the loss against |w|^2.
     max_iter
-        The most iterations.
+        The maximum number of iterations.
     """
 
     warm_start_along: ClassVar[str | None] = "C"
@@ -61,12 +61,13 @@ class SVM(Ranker):
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best iteration is kept: no, the solution of the convex problem is."""
+        """Whether the best iteration is kept: no, the solution of the convex problem is kept."""
         return False
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        # Which of many equal rankings is taken decides the path, and so the point within the gap.
+        # The choice among equally violated rankings decides the path, and so the point within the
+        # gap.
         return True
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:

@@ -12,18 +12,18 @@ from podium.rankers.svm import SVM
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SVMMAP(SVM):
-    """A structural SVM on average precision: the right ranking ahead of every other by its loss in AP.
+    """A structural SVM on average precision: the true ranking leads every other by its loss in AP.
 
-    1/2 |w|^2 + C sum_q max_z [1 - AP(z) + w.Psi(z) - w.Psi(y)], the most violated ranking z found
-    exactly. Yue, Finley, Radlinski, Joachims, A support vector method for optimizing average
-    precision, SIGIR 2007.
+    1/2 |w|^2 + C sum_q max_z [1 - AP(z) + w.Psi(z) - w.Psi(y)], where the most violated ranking z
+    is found exactly. Yue, Finley, Radlinski, Joachims, A support vector method for optimizing
+    average precision, SIGIR 2007.
 
     Parameters
     ----------
     C
         The weight of a query's loss against |w|^2.
     rel
-        The least label that is relevant.
+        The lowest label that counts as relevant.
     eps
         The proved gap to the optimum, as a share of the objective.
 

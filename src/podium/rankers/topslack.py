@@ -31,9 +31,9 @@ from podium.rankers.training_objective import TrainingObjective
 from podium.typing import Floats
 
 ROUND_GAP_SHARE = 0.05
-"""The share of eps to which a round is solved, so that chance does not choose w within the gap."""
+"""The share of eps to which a round is solved, so that w within the gap is not a matter of chance."""
 PAPER_C_VALUES = tuple(10.0**e for e in range(-5, 6))
-"""The values of C in the paper. Below 1e-2 the direction of w hardly changes, above 1e3 the loss."""
+"""The values of C in the paper. Outside 1e-2 to 1e3, the direction of w or the loss hardly changes."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,23 +43,23 @@ class HeadSVM(Ranker):
     Parameters
     ----------
     measure
-        "NDCG@n" or "P@n": the measure of a ranking's loss and the number of places that count. NDCG
-        alone counts the whole list.
+        "NDCG@n" or "P@n": the measure of a ranking's loss and the number of places that count.
+        "NDCG" without a number counts the whole list.
     C
         The weight of the mean loss of the m active queries against |w|^2.
     eps
         The gap to prove, as a share of C.
     ideal
-        Which of the many ideal rankings of graded labels counts. "rounds": the one whose ties are in
-        the order of w; each round solves a convex problem, until w is optimal for its own ideal.
-        "cut": their mean, one convex problem, with n cut to the number of relevant documents of each
-        query.
+        Graded labels have many ideal rankings; this chooses one. "rounds": the ranking whose ties
+        are in the order of w; each round solves a convex problem, until w is optimal for its own
+        ideal. "cut": the mean of all ideal rankings, one convex problem, with n cut to the number
+        of relevant documents of each query.
     max_rounds
-        The most convex problems.
+        The maximum number of convex problems.
     max_iter
-        The most passes over all queries for each problem.
+        The maximum number of passes over all queries for each problem.
     seed
-        The seed of the order of rows, which must not matter.
+        The seed of the order of rows, which must not change the result.
     """
 
     warm_start_along: ClassVar[str | None] = "C"
@@ -87,15 +87,15 @@ class HeadSVM(Ranker):
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best iteration is kept: no, the solution is."""
+        """Whether the best iteration is kept: no, the solution is kept."""
         return False
 
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
-        return True  # it decides which of many equal rankings is taken
+        return True  # it decides which of many equally violated rankings is chosen
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Solve convex problems in rounds, each for the ideal that the last weights make."""
+        """Solve convex problems in rounds, each for the ideal ranking of the last weights."""
         problem = HeadProblem.from_ranker(self, train)
         w = np.zeros(train.n_features)
         if self.ideal == "rounds":
@@ -110,7 +110,7 @@ class HeadSVM(Ranker):
             )  # fmt: skip
             rounds, passes = rounds + 1, passes + minimum.iterations
             bound = minimum.value - (minimum.gap or 0.0)
-            # Whether the w that made this ideal is optimal for it; the mean ideal starts at w = 0.
+            # Whether the w that gave this ideal is optimal for it; the mean ideal starts at w = 0.
             optimal = bool(w.any()) and value - bound <= self.eps * self.C
             if not optimal:
                 w = minimum.x
@@ -191,21 +191,20 @@ class HeadProblem:
     def certificate(
         self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, max_gap: float
     ) -> HeadCertificate:
-        """Return what is proved of w; it does not depend on the search during training."""
+        """Return what is proved about w; it does not depend on the search during training."""
         losses, vertices = self.exact_losses(w, ideal)
         value = norm2(w) / 2 + float(np.sum(self.totals * losses))
         at_zero = self.value(np.zeros_like(w), ideal)
         is_own_ideal = np.array_equal(self.ideal(w), ideal)
         gap = max(0.0, value - bound)
         reason = (
-            f"the gap is {gap:.3g}, {max_gap:.3g} was asked, after {rounds} rounds, {passes} passes"
+            f"the gap is {gap:.3g} after {rounds} rounds and {passes} passes; {max_gap:.3g} "
+            "was requested"
         )
         if value >= at_zero:
-            reason += "; no w was found that is better than w = 0, a larger C may do"
+            reason += "; no w is better than w = 0; try a larger C"
         if not is_own_ideal:
-            reason += (
-                "; w orders the ties of the ideal ranking otherwise than the last round had them"
-            )
+            reason += "; w orders the ties of the ideal ranking differently from the last round"
         return HeadCertificate(
             value=value, iterations=passes, converged=is_own_ideal and gap <= max_gap and value < at_zero,
             reason=reason, gap=gap, rounds=rounds, at_zero=at_zero,
@@ -215,13 +214,13 @@ class HeadProblem:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TopSlack(HeadSVM):
-    """A structural SVM on the head of the list, slack scaled: a ranking that loses more weighs more.
+    """A structural SVM on the head of the list with slack scaling: a ranking with a larger loss weighs more.
 
-    min 1/2 |w|^2 + C/m sum_q max_z Delta(z) (1 - w.dPsi(z)), Delta the loss in NDCG@n or P@n of
-    ranking z. The maximum is over mixtures of rankings: it is exact, convex, and hardly larger than the
-    maximum over rankings (`certificate_.relaxation_gap` bounds the difference). Cheng, Sun, Xie,
-    TopRank: a novel top-k ranking method based on rank aggregation, section 3.1; Tsochantaridis et al.,
-    JMLR 2005.
+    min 1/2 |w|^2 + C/m sum_q max_z Delta(z) (1 - w.dPsi(z)), where Delta is the loss in NDCG@n or
+    P@n of ranking z. The maximum is over mixtures of rankings. It is exact, convex, and hardly
+    larger than the maximum over rankings (`certificate_.relaxation_gap` bounds the difference).
+    Cheng, Sun, Xie, TopRank: a novel top-k ranking method based on rank aggregation, section 3.1;
+    Tsochantaridis et al., JMLR 2005.
 
     Parameters
     ----------
@@ -249,11 +248,11 @@ class TopSlack(HeadSVM):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TopMargin(HeadSVM):
-    """A structural SVM on the head of the list, margin scaled: the lead asked for is the loss.
+    """A structural SVM on the head of the list with margin scaling: the required lead is the loss.
 
-    min 1/2 |w|^2 + C/m sum_q max_z Delta(z) - w.dPsi(z), Delta the loss in NDCG@n or P@n of ranking
-    z; the maximum is a sort by w.x - Delta's share of the document, exact. Cheng, Sun, Xie, TopRank,
-    section 4.1.1; Le, Smola, Direct optimization of ranking measures, 2007.
+    min 1/2 |w|^2 + C/m sum_q max_z Delta(z) - w.dPsi(z), where Delta is the loss in NDCG@n or P@n
+    of ranking z. The maximum is exact: a sort by w.x minus the document's share of Delta. Cheng,
+    Sun, Xie, TopRank, section 4.1.1; Le, Smola, Direct optimization of ranking measures, 2007.
 
     Examples
     --------

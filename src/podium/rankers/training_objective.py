@@ -50,14 +50,15 @@ class TrainingObjective:
 
     @property
     def active_weight(self) -> float:
-        """The weight of the active queries: those that the loss says something about."""
+        """The total weight of the active queries: those whose documents the loss can distinguish."""
         return float(np.sum(self.weight * self.bound.active))
 
     def check(self, name: str) -> None:
-        """Raise if no query is active: nothing could be learned."""
+        """Raise if no query is active, because then nothing can be learned."""
         if not self.bound.active.any():
             raise DataError(
-                f"expected a query with documents that the loss of {name} can distinguish, got none"
+                f"the loss of {name} cannot distinguish the documents of any query; expected "
+                "at least one query with different labels"
             )
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
@@ -66,7 +67,7 @@ class TrainingObjective:
         return float(np.sum(values * self.weight)), gradient * self.row_weight
 
     def derivatives(self, scores: Floats) -> tuple[float, Floats, Floats]:
-        """Return the loss, its gradient and the diagonal of the Hessian, row weights if it has none."""
+        """Return the loss, its gradient and the Hessian's diagonal, or row weights if there is no Hessian."""
         if not self.bound.smooth:
             return *self(scores), self.row_weight
         values, gradient, curvature = self.bound.derivatives(scores)
@@ -80,7 +81,7 @@ class TrainingObjective:
     def products(self, scores: Floats, directions: Floats) -> Floats:
         """Return the Hessian times each column of a matrix."""
         out = self.bound.products(scores, directions)
-        out *= self.row_weight[:, None]  # in place: it is as large as the features
+        out *= self.row_weight[:, None]  # in place, because the array is as large as the features
         return out
 
     def times(self, factor: float) -> TrainingObjective:

@@ -1,4 +1,4 @@
-"""Training and validation queries: those that say something about an order, and those held out."""
+"""Training and validation queries: which queries have an order to learn, and which are held out."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podium.errors import DataError
 
 
 def contrasting_queries(data: RankingData) -> NDArray[np.bool_]:
-    """Return which queries have documents of different labels; others say nothing about an order."""
+    """Return which queries have documents of different labels; other queries have no order to learn."""
     lowest = data.groups.reduce(np.minimum, data.y)
     return np.asarray(lowest < data.groups.reduce(np.maximum, data.y))
 
 
 def drop_weightless_queries(data: RankingData) -> RankingData:
-    """Return the queries of a weight above 0; others must not even move a threshold or a scale."""
+    """Return the queries with a weight above 0; others must not change even a threshold or a scale."""
     if data.query_weight is None or data.query_weight.all():
         return data
     return select_queries(data, np.flatnonzero(data.query_weight > 0))
@@ -26,8 +26,8 @@ def drop_weightless_queries(data: RankingData) -> RankingData:
 def hold_out(data: RankingData, share: float, seed: int) -> tuple[RankingData, RankingData | None]:
     """Return queries to train on and queries to validate on.
 
-    Only queries with different labels are held out: others validate nothing. Each side has at least
-    one of them; if there is only one, there is no validation.
+    Only queries with different labels are held out, because others cannot validate. Each side has
+    at least one of them; if there is only one, there is no validation.
     """
     order = shuffled_queries(data, seed)
     order = order[contrasting_queries(data)[order]]
@@ -42,8 +42,9 @@ def hold_out(data: RankingData, share: float, seed: int) -> tuple[RankingData, R
 
 
 def check_labels_differ(data: RankingData, name: str) -> None:
-    """Raise if all documents have one label: pointwise rankers learn nothing from them."""
+    """Raise if all documents have the same label, because pointwise rankers learn nothing from them."""
     if data.y.min() == data.y.max():
         raise DataError(
-            f"expected documents of different labels to train {name}, got {data.y[0]:g} only"
+            f"all documents have the label {data.y[0]:g}; {name} needs documents with "
+            "different labels"
         )

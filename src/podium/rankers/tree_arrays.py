@@ -19,11 +19,11 @@ from podium.typing import Bools, Floats, Ints
 DEFAULT_LEFT = 2
 """The bit of LightGBM's decision_type that sends missing values to the left."""
 MISSING_IS_ZERO, MISSING_IS_NAN = 1, 2
-"""LightGBM's missing types, in decision_type from its third bit on; 0: there are none."""
+"""LightGBM's missing types, in decision_type from its third bit on; 0 means no missing values."""
 
 
 class TreeArrays(NamedTuple):
-    """What `kernels.predict_trees` takes after the rows."""
+    """The arguments of `kernels.predict_trees` after the rows."""
 
     nodes: NDArray[np.uint8]
     flags: NDArray[np.uint8]
@@ -34,7 +34,7 @@ class TreeArrays(NamedTuple):
 
 
 def tree_arrays(text: str) -> TreeArrays:
-    """Return the arrays of a model in LightGBM's text, whose trees are sound (`check_trees`).
+    """Return the arrays of a model in LightGBM's text that `check_trees` has checked.
 
     Node i of a tree has its children in places 2i + 1 and 2i + 2 of the tree's part of the arrays:
     side by side, so that a step right is a step left plus one.
@@ -52,7 +52,7 @@ def tree_arrays(text: str) -> TreeArrays:
     children = np.concatenate([left, right])
     child_places = np.concatenate([left_place, left_place + 1])
 
-    # The place of each node (0 or more) and leaf (below 0) is where its parent has it.
+    # The parent stores the place of each node (0 or more) and leaf (below 0).
     first_node = np.concatenate([np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)] * 2)
     first_leaf = np.concatenate([np.repeat(np.cumsum(n_leaves) - n_leaves, n_nodes)] * 2)
     is_node = children >= 0
@@ -86,7 +86,7 @@ def _fields(block: str) -> dict[str, str]:
 
 
 def _numbers(trees: list[dict[str, str]], name: str, kind: type) -> NDArray[Any]:
-    """The numbers of one field, all trees after each other; a tree of one leaf has no nodes."""
+    """The numbers of one field, one tree after another; a tree of one leaf has no nodes."""
     words = chain.from_iterable(tree.get(name, "").split() for tree in trees)
     return np.fromiter(map(kind, words), dtype=np.float64 if kind is float else np.int64)
 
@@ -94,8 +94,8 @@ def _numbers(trees: list[dict[str, str]], name: str, kind: type) -> NDArray[Any]
 def _flags(decisions: Ints, thresholds: Floats) -> NDArray[np.uint8]:
     """Where missing values go at each node.
 
-    LightGBM takes NaN for 0 unless the missing type is NaN, and values near 0 for missing ones where
-    it is zero.
+    LightGBM treats NaN as 0 unless the missing type is NaN. If the missing type is zero, it treats
+    values near 0 as missing.
     """
     missing_type, goes_right = decisions >> 2 & 3, decisions & DEFAULT_LEFT == 0
     zero_goes_right: Bools = np.where(missing_type == MISSING_IS_ZERO, goes_right, thresholds < 0)
@@ -106,7 +106,7 @@ def _flags(decisions: Ints, thresholds: Floats) -> NDArray[np.uint8]:
 
 
 def _depths(left: NDArray[np.int32], roots: Ints, node_places: Ints) -> NDArray[np.int32]:
-    """Steps from each root to its deepest leaf: how often some walk of the tree still moves on."""
+    """The number of steps from each root to its deepest leaf: the longest walk down the tree."""
     is_node = np.zeros(len(left), dtype=bool)
     is_node[node_places] = True
     depths = np.zeros(len(roots), dtype=np.int32)

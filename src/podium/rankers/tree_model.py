@@ -18,11 +18,11 @@ from podium.rankers.tree_arrays import TreeArrays, tree_arrays
 from podium.typing import Floats
 
 PARALLEL_VALUES = 4_000_000
-"""The number of feature values beyond which more than one thread pays."""
+"""The number of feature values above which more than one thread is faster."""
 
 
 def lightgbm() -> Any:
-    """Return LightGBM; raise an error that names the system library if that is missing."""
+    """Return LightGBM; if a system library is missing, raise an error that names it."""
     try:
         import lightgbm
     except OSError as error:
@@ -30,8 +30,8 @@ def lightgbm() -> Any:
             f"LightGBM cannot be loaded ({error}); install the system package libgomp1"
         ) from error
     if is_forked_child():
-        # LightGBM remembers the number of threads of the parent's last call and would wait for them.
-        # Any data set with a number of its own changes that.
+        # LightGBM remembers the number of threads of the parent's last call and would wait for
+        # them. Any data set with another number changes that.
         lightgbm.Dataset(np.zeros((1, 1)), params={"num_threads": 1, "verbosity": -1}).construct()
     return lightgbm
 
@@ -57,7 +57,9 @@ class Trees(Model):
             with openmp_after_fork():
                 return library.Booster(model_str=self.text)
         except library.basic.LightGBMError as error:
-            raise ModelFileError(f"expected trees that LightGBM reads ({error})") from error
+            raise ModelFileError(
+                f"LightGBM cannot read the trees of the model ({error})"
+            ) from error
 
     @property
     def n_features(self) -> int:
@@ -84,14 +86,14 @@ class Trees(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Make the model of LightGBM's text, whose trees are checked first."""
+        """Build the model from LightGBM's text; check its trees first."""
         text, width = parts.get("trees"), count(parts, "width")
         if not isinstance(text, str):
-            raise ModelFileError("expected the text of a tree model, got none")
+            raise ModelFileError("the model file lacks the text of its trees")
         check_trees(text, width)
         return cls(text, width)
 
 
 def thread_count(n_values: int) -> int:
-    """Return LightGBM's number of threads: 0, all cores, for large data only; else 1 is faster."""
+    """Return LightGBM's number of threads: 0 (all cores) for large data, else 1, which is faster."""
     return 0 if n_values > PARALLEL_VALUES and not is_forked_child() else 1

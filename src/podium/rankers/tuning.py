@@ -44,7 +44,7 @@ class Tuning:
     metric: str
     trace: tuple[Trial, ...] = field(repr=False)
     finished: bool = True
-    """False if ctrl-C ended it: the best of the settings tried until then."""
+    """False if ctrl-C ended the search; the result is then the best of the settings tried so far."""
 
     def __repr__(self) -> str:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
@@ -67,29 +67,31 @@ def tune(
 ) -> Tuning:
     """Fit a ranker with every setting of a grid; validation queries choose.
 
-    Each fit along the ranker's path (C, l2, beta) starts from the last one's model if that is the
-    optimum (SVMs; networks' linear cousins with ``early_stopping=False``). So a path costs little more
-    than its hardest fit. Settings that change scores only (``rpc-mtl``: combine, c) change fastest, for
-    their fits end where they start. Of equal values the first one wins.
+    Each fit along the ranker's path (C, l2, beta) starts from the model of the last fit, if that is
+    the optimum (SVMs; linear gradient rankers with ``early_stopping=False``). So a path costs
+    little more than its hardest fit. Settings that change only scores (``rpc-mtl``: combine, c)
+    change fastest, because their fits end where they start. If values are equal, the first setting
+    wins.
 
     Parameters
     ----------
     ranker
-        The ranker to tune. Its other parameters stay as they are; the ranker itself does not change.
+        The ranker to tune. Its other parameters keep their values; the ranker itself does not
+        change.
     train, valid
         RankingData, or (X, y, qid).
     metric
-        The metric to maximise on the validation queries, ties averaged. Rankers that choose an
-        iteration choose it by this metric, too.
+        The metric to maximise on the validation queries, as a mean over ties. Rankers that choose
+        an iteration choose it by this metric, too.
     grid
-        Parameter -> values; None is the ranker's own grid, that of its paper.
+        Parameter -> values; None means the grid of the ranker's paper.
     warm
         Whether a fit starts from the last one on its path. The optimum of a convex problem is the
-        same either way; topslack and topmargin may end elsewhere than a fit by itself does.
+        same either way; topslack and topmargin may end at another model than a single fit.
     callback
         Called after each iteration.
     trial_callback
-        Called after each setting with its trial and the number of settings in all.
+        Called after each setting with its trial and the total number of settings.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def tune(
     grid = ranker.grid if grid is None else grid
     total = _count_settings(ranker, grid)
     for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
-        for settings in path:  # errors come before the first fit, not after an hour
+        for settings in path:  # raise errors before the first fit, not after an hour
             _with_settings(ranker, settings, metric).check_fit(train)
     search = _Search(valid, metric.averaging_ties())
     for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
@@ -166,7 +168,7 @@ def _count_settings(ranker: Ranker, grid: Grid) -> int:
 
 
 def _with_settings(ranker: Ranker, settings: Settings, metric: Metric) -> Ranker:
-    """Return a clone with these settings that validates by the metric."""
+    """Return a clone with these settings, which validates by the metric."""
     candidate: Ranker = clone(ranker)
     candidate.set_params(**{candidate.parameter_path(name): v for name, v in settings.items()})
     if candidate.has_parameter("metric") and "metric" not in settings:
@@ -181,7 +183,7 @@ def _fit(
     callback: Callback | None,
     start: Model | None,
 ) -> None:
-    """Fit from a start; a class of another package with its own `fit` is fitted by that, without."""
+    """Fit from a start; a class of another package that defines `fit` is fitted without one."""
     if type(ranker).fit.__module__.partition(".")[0] == "podium":
         ranker.fit_data(train, valid, callback, start)
     else:
@@ -191,9 +193,9 @@ def _fit(
 def _paths(
     grid: Grid, warm_start_along: str | None, score_only: Sequence[str]
 ) -> Iterator[Iterator[Settings]]:
-    """Yield one path for each setting of the other parameters: the warm-start parameter changes along it.
+    """Yield one path per setting of the other parameters; the warm-start parameter changes along it.
 
-    Parameters that change scores only change faster still.
+    Parameters that change only scores change fastest of all.
     """
     path_names = [name for name in (warm_start_along, *score_only) if name and name in grid]
     fixed_names = [name for name in grid if name not in path_names]

@@ -1,4 +1,4 @@
-"""Contract checks for parts of your own: each raises a `ContractError` that names the broken clause.
+"""Contract checks for your own parts: each raises a `ContractError` that names the broken clause.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""The contract of an aggregator: rankings in, one score per document out."""
+"""The contract of an aggregator: it turns rankings into one score per document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTIAL: list[list[Any]] = [["a", "b", "c", "d"], ["b", "a"], [["c", "a"], "d", 
 
 
 def check_aggregator(aggregator: Aggregator) -> None:
-    """Check that an aggregator keeps a common order, and treats rankings and documents alike.
+    """Check that an aggregator keeps a common order and treats all rankings and documents equally.
 
     Examples
     --------
@@ -33,7 +33,8 @@ def _check_agreement(contract: Contract, aggregator: Aggregator) -> None:
     for count in (1, 3):
         result = list(aggregate([order] * count, aggregator))
         contract.require(
-            result == order, f"{count} equal rankings must be the result, got {result}"
+            result == order,
+            f"the result of {count} equal rankings must be that ranking, got {result}",
         )
 
 
@@ -48,7 +49,7 @@ def _check_output(contract: Contract, aggregator: Aggregator) -> None:
     renamed = [[_renamed(entry) for entry in ranking] for ranking in PARTIAL]
     other = aggregate(renamed, aggregator, initial=[_renamed(d) for d in "abcd"])
     same = aggregate(PARTIAL, aggregator, initial=list("abcd"))
-    clause = "the names of documents must not count"
+    clause = "the names of documents must not change the result"
     contract.require(list(other) == [_renamed(d) for d in same], clause)
 
 
@@ -61,7 +62,9 @@ def _renamed(entry: Any) -> Any:
 def _check_weights(contract: Contract, aggregator: Aggregator) -> None:
     rankings = [list("abcd"), list("dcba"), list("bacd")]
     weighted = list(aggregate(rankings, aggregator, weights=[1, 0, 0]))
-    contract.require(weighted == list("abcd"), "a ranking of weight 0 must not count")
+    contract.require(weighted == list("abcd"), "a ranking of weight 0 must not change the result")
     once = aggregate(rankings, aggregator, weights=[3, 1, 2])
     scaled = aggregate(rankings, aggregator, weights=[30, 10, 20])
-    contract.require(list(once) == list(scaled), "only the proportions of weights may count")
+    contract.require(
+        list(once) == list(scaled), "only the proportions of weights may change the result"
+    )

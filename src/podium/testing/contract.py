@@ -48,7 +48,7 @@ class Contract:
 
 
 def small_data(n_queries: int = 12, n_features: int = 4, seed: int = 1) -> RankingData:
-    """Make graded queries of 3 to 12 documents."""
+    """Return graded queries of 3 to 12 documents."""
     return make_synthetic(
         n_queries=n_queries,
         n_docs=(3, 12),

@@ -1,4 +1,4 @@
-"""The contract of an exporter: a weighted sum, trees or a network as a file of another program."""
+"""The contract of an exporter: it writes a weighted sum, trees or a network for another program."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Emulator = Callable[[ExportedModel, NDArray[np.float64]], Floats]
 def check_exporter(
     exporter: Callable[[PortableModel, str], ExportedModel], emulate: Emulator | None = None
 ) -> None:
-    """Check an exporter on each form of model that engines have.
+    """Check an exporter on each form of model.
 
     Parameters
     ----------
     exporter
-        Takes a portable model and its name; raises a `CannotExpressError` for a form that the program
-        does not have.
+        Takes a portable model and its name; raises a `CannotExpressError` for a form that the other
+        program lacks.
     emulate
         Takes an export and rows of features, and returns the scores that the other program gives.
 
@@ -56,7 +56,7 @@ def check_exporter(
             tolerance = 1e-4 * max(1.0, float(np.abs(expected).max()))
             clause = f"the scores of {ranker.name} must be those of the model"
             contract.require_equal(emulate(exported, X), expected, clause, tolerance)
-    contract.require(expressed > 0, "at least one form of model must be expressed")
+    contract.require(expressed > 0, "the exporter must support at least one form of model")
 
 
 def _check_export(contract: Contract, exported: ExportedModel, form: PortableModel) -> None:

@@ -1,4 +1,4 @@
-"""The contract of a loss: values per query, and their gradient by finite differences."""
+"""The contract of a loss: one value per query, and the gradient, checked by finite differences."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _check_values(contract: Contract, bound: BoundLoss, scores: Floats) -> None:
 
 
 def jacobian(function: Callable[[Floats], Floats], at: Floats, step: float = 1e-6) -> Floats:
-    """Return central differences: one row per number that the function returns."""
+    """Return central differences, one row per number that the function returns."""
     columns = [
         (function(at + shift) - function(at - shift)) / (2 * step)
         for shift in step * np.eye(len(at))

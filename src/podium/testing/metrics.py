@@ -12,14 +12,15 @@ from podium.typing import Floats
 
 
 def check_metric(metric: Metric, data: RankingData | None = None) -> None:
-    """Check that a metric depends on labels and on the order of documents by score, on nothing else.
+    """Check that a metric depends only on labels and on the order of documents by score.
 
     Parameters
     ----------
     metric
-        The metric, with a cutoff where it needs one.
+        The metric, with a cutoff if it needs one.
     data
-        Labelled queries; by default generated grades. A metric of top-k truth needs data with it.
+        Labelled queries; the default is generated data with grades. A metric of top-k truth needs
+        data with top-k truth.
 
     Examples
     --------
@@ -47,7 +48,9 @@ def _check_name(contract: Contract, metric: Metric) -> None:
 def _check_scale(contract: Contract, metric: Metric, data: RankingData, scores: Floats) -> None:
     values = metric.per_query(RankedLists.of_scores(data, scores))
     stretched = metric.per_query(RankedLists.of_scores(data, 3.0 * scores - 7.0))
-    contract.require_equal(stretched, values, "only the order of the scores may count", 1e-12)
+    contract.require_equal(
+        stretched, values, "only the order of the scores may change the values", 1e-12
+    )
 
 
 def _check_rows(contract: Contract, metric: Metric, data: RankingData, scores: Floats) -> None:
@@ -57,7 +60,9 @@ def _check_rows(contract: Contract, metric: Metric, data: RankingData, scores: F
     )
     moved_values = metric.per_query(RankedLists.of_scores(moved, scores[rows]))
     expected = [values[qid] for qid in moved.qids]
-    contract.require_equal(moved_values, expected, "the order of rows must not count", 1e-12)
+    contract.require_equal(
+        moved_values, expected, "the order of rows must not change the values", 1e-12
+    )
 
 
 def _check_empty(contract: Contract, metric: Metric, data: RankingData) -> None:
@@ -65,7 +70,8 @@ def _check_empty(contract: Contract, metric: Metric, data: RankingData) -> None:
     lists = RankedLists.of_scores(blank, np.arange(3.0))
     blank_queries = metric.blank(lists)
     contract.require(
-        blank_queries.shape == (1,), "blank must return for each query whether it has no answer"
+        blank_queries.shape == (1,),
+        "blank must return one truth value per query: whether it has no relevant document",
     )
     values = metric.per_query(lists)
     if getattr(metric, "empty", 0) != "skip":

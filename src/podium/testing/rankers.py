@@ -24,7 +24,7 @@ def check_ranker(ranker: Ranker, *, learns: bool = True, saves: bool = True) -> 
     Parameters
     ----------
     ranker
-        A ranker with settings that fit small data in little time; it is cloned, never fitted itself.
+        A ranker with settings that fit small data quickly; it is cloned and never fitted itself.
     learns
         Whether it must beat a random order by 0.05 in NDCG@10 on an easy problem.
     saves
@@ -132,7 +132,7 @@ def _check_bad_input(contract: Contract, ranker: Ranker, fitted: Ranker, data: R
     )
     narrow = data.with_features(np.array(data.X[:, :-1]))
     contract.require_error(
-        PodiumError, lambda: fitted.predict(narrow), "predict with a feature too few"
+        PodiumError, lambda: fitted.predict(narrow), "predict with one feature missing"
     )
     contract.require_error(
         PodiumError, lambda: clone(ranker).fit(data.X, data.y), "arrays without qid"
@@ -149,7 +149,8 @@ def _check_learning(contract: Contract, ranker: Ranker) -> None:
     random = evaluate(test, np.zeros(len(test)), metric)[metric].mean
     learned = clone(ranker).fit(train).score(test)
     clause = (
-        f"expected to learn: NDCG@10 of {random + 0.05:.3f} on an easy problem, got {learned:.3f}"
+        f"the ranker must reach an NDCG@10 of {random + 0.05:.3f} on an easy problem, got "
+        f"{learned:.3f}"
     )
     contract.require(learned > random + 0.05, clause)
 

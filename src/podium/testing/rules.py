@@ -22,7 +22,7 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     rule
         The rule, soft or hard; both forms are checked.
     documents
-        At most seven ids, or records with an ``id`` and fields, that the rule names some of.
+        At most seven ids, or records with an ``id`` and fields; the rule must name some of them.
 
     Examples
     --------
@@ -30,8 +30,10 @@ def check_rule(rule: Rule, documents: list[Any]) -> None:
     >>> check_rule(Together(["a", "e"]), list("abcdef"))
     """
     contract = Contract(type(rule).__name__)
-    contract.require(bool(getattr(rule, "kind", "")), "kind must say what rule files call it")
-    contract.require(2 <= len(documents) <= 7, "expected a list of 2 to 7 documents to check it on")
+    contract.require(
+        bool(getattr(rule, "kind", "")), "kind must be the name of the rule in rule files"
+    )
+    contract.require(2 <= len(documents) <= 7, "expected 2 to 7 documents for the check")
     listing, _ = read_list(documents)
     bound_rules = bind(rule, listing)
     contract.require(
@@ -51,9 +53,7 @@ def _check_slack(contract: Contract, bound_rule: BoundRule) -> None:
         slack = bound_rule.slack(place)
         contract.require(slack >= 0, "slack must be 0 or more")
         is_met = all(constraint.is_met(place) for constraint in constraints)
-        clause = (
-            f"slack must be 0 where the constraints hold and only there; at {place} it is {slack}"
-        )
+        clause = f"slack must be 0 exactly if the constraints hold; at {place} it is {slack}"
         contract.require((slack == 0) == is_met, clause)
 
 
@@ -62,9 +62,9 @@ def _check_soft(contract: Contract, rule: Rule, documents: list[Any], original: 
         postrank(documents, [dataclasses.replace(rule, hard=False, weight=weight)]).rules[0].slack
         for weight in (0.1, 100.0)
     )
-    clause = "a soft rule must not be violated more when it weighs more"
+    clause = "a larger weight must not make a soft rule more violated"
     contract.require(heavy <= light, clause)
-    clause = "a heavy soft rule must be violated less than in the original list"
+    clause = "a soft rule with a large weight must be less violated than in the original list"
     contract.require(heavy < original or original == 0, clause)
 
 

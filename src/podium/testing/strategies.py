@@ -1,4 +1,4 @@
-"""The contract of a labelling strategy: the right top k, within the bound that it states."""
+"""The contract of a labelling strategy: the right top k, within its stated bound."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _check_session(
     expected = run.remaining
     assessor = Assessor(levels)
     top = assessor.judge(run)
-    contract.require(expected >= 0, "the number of judgments to come must be 0 or more")
+    contract.require(expected >= 0, "the number of remaining judgments must be 0 or more")
     best = sorted(levels, key=lambda document: levels[document])[:k]
     case = f"top {k} of {len(levels)} documents"
     contract.require(list(top.order) == best, f"{case}: expected {best}, got {list(top.order)}")
@@ -53,13 +53,15 @@ def _check_session(
     clause = f"{case} with a prior: bound says {bound}, got {n_judgments}"
     contract.require(n_judgments <= bound, clause)
     replayed = StrategyRun.replay(strategy, list(levels), k, run.judgments)
-    contract.require(replayed.step == top, f"{case}: a replay must end where the session ended")
+    contract.require(
+        replayed.step == top, f"{case}: a replay must end in the same state as the session"
+    )
 
 
 def _check_ties(contract: Contract, strategy: type[Strategy]) -> None:
     levels = {"a": 0, "b": 1, "c": 1, "d": 2}
     top = Assessor(levels).judge(StrategyRun(strategy, list(levels), 2))
-    clause = f"a document tied at the cut must not be lost: got {list(top.order)} as the top 2"
+    clause = f"a document tied at the cut must stay in the top 2, got {list(top.order)}"
     is_kept = "a" in top.order and {"b", "c"} & set(top.order) and "d" not in top.order
     contract.require(bool(is_kept), clause)
 

@@ -7,8 +7,8 @@ with user feedback.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from podium_papers.cfbrs.user_classes import CLASS_FEATURES, ClassScores
 from podium_papers.cfbrs.variance_study import DrawSpread, KnobEffect, knob_effects
 from podium_papers.comparisons import MeanScore, PairedComparison
 from podium_papers.curve_figures import LineFigure
-from podium_papers.json_values import from_json
 
 PAPER_DATA = "MQ2008"
 """The paper's data set."""
@@ -275,15 +274,6 @@ class CfbrsReproduction:
             all(loop.stopped > 0 and loop.test[loop.stopped] > loop.test[0] for loop in self.loops),
             "; ".join(gains),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return from_json(cls, content)
 
 
 def _count_claims() -> Iterator[CfbrsClaim]:

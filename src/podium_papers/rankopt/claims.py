@@ -6,9 +6,8 @@ Wu, Xu, Li, Jiang, Ranking optimization with constraints, CIKM 2014, sections 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
 
 import numpy as np
 
@@ -112,12 +111,6 @@ class ExampleList:
     query: str
     rankings: Mapping[str, tuple[tuple[int, str], ...]]
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `asdict` turned into plain values, before or after JSON."""
-        rankings = {m: tuple((d[0], d[1]) for d in r) for m, r in content["rankings"].items()}
-        return cls(**{**content, "rankings": rankings})
-
 
 @dataclass(frozen=True)
 class RankOptReproduction:
@@ -157,9 +150,14 @@ class RankOptReproduction:
         self, case: str, form: str, when: str = "always"
     ) -> tuple[PairedComparison, ...]:
         """Test a form against the base ranker and the baselines; correct for the tests of all data sets."""
-        others = (BASE, *BASELINE_MODES[when])
-        pairs = [(form, other) for other in others]
-        return compare(self._select(case, (form, *others)), pairs, MEASURES, method="t")
+        key = (case, form, when)
+        if key not in self._comparisons:
+            others = (BASE, *BASELINE_MODES[when])
+            pairs = [(form, other) for other in others]
+            self._comparisons[key] = compare(
+                self._select(case, (form, *others)), pairs, MEASURES, method="t"
+            )
+        return self._comparisons[key]
 
     def compare_rule_types(
         self, form: str
@@ -190,20 +188,13 @@ class RankOptReproduction:
 
     def claims(self) -> tuple[RankOptClaim, ...]:
         """Return every claim of the paper, data set by data set."""
-        forms = [
-            form
-            for form in TUNED_FORMS
-            if (self.data[0], str(STUDY_CASE), form) in self._scores_by_key
-        ]
-        claims = [
-            claim
-            for form in forms
-            for claim in (
-                *self._base_claims(form),
-                *self._baseline_claims(form),
-                *self._top_1_claims(form),
-            )
-        ]
+        study = (self.data[0], str(STUDY_CASE))
+        forms = [form for form in TUNED_FORMS if (*study, form) in self._scores_by_key]
+        claims: list[RankOptClaim] = []
+        for form in forms:
+            claims += self._base_claims(form)
+            claims += self._baseline_claims(form)
+            claims += self._top_1_claims(form)
         claims += self._similarity_claims(forms)
         if not self.quick:
             claims += [c for form in FORMS for c in self._study_claims(form)]
@@ -242,15 +233,9 @@ class RankOptReproduction:
         return [
             (str(case), c)
             for case in REPORTED_CASES
-            for c in self._cached_comparisons(str(case), form, when)
+            for c in self.comparisons(str(case), form, when)
             if c.data == data and selects(c)
         ]
-
-    def _cached_comparisons(self, case: str, form: str, when: str) -> tuple[PairedComparison, ...]:
-        key = (case, form, when)
-        if key not in self._comparisons:
-            self._comparisons[key] = self.comparisons(*key)
-        return self._comparisons[key]
 
     @cached_property
     def _comparisons(self) -> dict[tuple[str, str, str], tuple[PairedComparison, ...]]:
@@ -280,15 +265,8 @@ class RankOptReproduction:
                     for m in MEASURES
                 ]
                 widest = max(gaps, key=abs)
-                yield RankOptClaim(
-                    "3-6",
-                    text,
-                    data,
-                    form,
-                    "",
-                    abs(widest) <= SIMILAR_NDCG,
-                    f"{widest:+.4f} at most",
-                )
+                holds = abs(widest) <= SIMILAR_NDCG
+                yield RankOptClaim("3-6", text, data, form, "", holds, f"{widest:+.4f} at most")
 
     def _study_claims(self, form: str) -> Iterator[RankOptClaim]:
         for data in self.data:
@@ -370,21 +348,6 @@ class RankOptReproduction:
                 )
                 yield RankOptClaim("9a", text, data, "", when, gap < 0, f"{gap:+.4f}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return cls(
-            content["quick"],
-            content["seed"],
-            tuple(RankerScores.from_dict(scores) for scores in content["ranker_scores"]),
-            tuple(ExampleList.from_dict(example) for example in content["examples"]),
-            tuple(Convergence(**counts) for counts in content["convergence"]),
-        )
-
 
 def wrong_cases() -> list[str]:
     """Return the cases of the study of wrong rules."""
@@ -414,8 +377,10 @@ def convergence_claims(counts: Sequence[Convergence]) -> Iterator[RankOptClaim]:
     for data in dict.fromkeys(c.data for c in counts):
         data_counts = [c for c in counts if c.data == data]
         descent = [
-            f"rho = {c.rho:g}: {tolerance_text(c)} of {c.lists} lists; f has a minimum on "
-            f"{c.with_minimum}, and {c.settled} have their order of 50 steps"
+            f"rho = {c.rho:g}: "
+            + ", ".join(f"gradient {tol} on {done}" for tol, done in c.within.items())
+            + f" of {c.lists} lists; f has a minimum on {c.with_minimum}, and {c.settled} have their "
+            "order of 50 steps"
             for c in data_counts
         ]
         widest = [max(c.within.values()) for c in data_counts]
@@ -430,8 +395,3 @@ def convergence_claims(counts: Sequence[Convergence]) -> Iterator[RankOptClaim]:
         yield RankOptClaim(
             "Table 2", CONVERGENCE_CLAIM, data, "uniform", "", fast, "; ".join(newton)
         )
-
-
-def tolerance_text(counts: Convergence) -> str:
-    """Return how many lists are within each tolerance, as text."""
-    return ", ".join(f"gradient {tol} on {done}" for tol, done in counts.within.items())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import Field, asdict, astuple, dataclass, fields, replace
 from typing import Any, Self
 
 from podium_papers.comparisons import MeanScore, PairedComparison
@@ -86,50 +86,6 @@ class RankOptSummary:
         """Return the tests of a form against the base ranker and the baselines."""
         return self.tests[str(case)][form][when]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; the many scores and tests are rows."""
-        content = asdict(replace(self, means={}, tests={}, types=(), type_tests=()))
-        return content | {
-            "means": {case: _rows(scores) for case, scores in self.means.items()},
-            "tests": {
-                case: {
-                    form: {when: _rows(tests) for when, tests in by_when.items()}
-                    for form, by_when in forms.items()
-                }
-                for case, forms in self.tests.items()
-            },
-            "types": _rows(self.types),
-            "type_tests": _rows(self.type_tests),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return cls(
-            content["quick"],
-            content["seed"],
-            {case: _scores(rows) for case, rows in content["means"].items()},
-            {
-                case: {
-                    form: {when: _comparisons(rows) for when, rows in by_when.items()}
-                    for form, by_when in forms.items()
-                }
-                for case, forms in content["tests"].items()
-            },
-            _scores(content["types"]),
-            _comparisons(content["type_tests"]),
-            {
-                form: {
-                    case: {data: tuple(weights) for data, weights in by_data.items()}
-                    for case, by_data in cases.items()
-                }
-                for form, cases in content["chosen"].items()
-            },
-            tuple(RankOptClaim(**claim) for claim in content["claims"]),
-            tuple(ExampleList.from_dict(example) for example in content["examples"]),
-            tuple(Convergence(**counts) for counts in content["convergence"]),
-        )
-
 
 def _rounded_scores(scores: Iterable[MeanScore]) -> MeanScores:
     return tuple(
@@ -145,13 +101,35 @@ def _rounded_tests(tests: Iterable[PairedComparison]) -> PairedComparisons:
     )
 
 
-def _rows(values: Iterable[Any]) -> list[list[Any]]:
+ROW_KINDS = {
+    "means": MeanScore,
+    "tests": PairedComparison,
+    "types": MeanScore,
+    "type_tests": PairedComparison,
+}
+"""Fields that a file has as rows, because they are many."""
+
+
+def pack_summary(summary: RankOptSummary) -> dict[str, Any]:
+    """Return plain values for JSON; the many scores and tests are rows."""
+    content = asdict(replace(summary, means={}, tests={}, types=(), type_tests=()))
+    return content | {name: _pack(getattr(summary, name)) for name in ROW_KINDS}
+
+
+def unpack_summary(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of `pack_summary` with objects in place of rows."""
+    rows = {name: _unpack(content[name], fields(kind)) for name, kind in ROW_KINDS.items()}
+    return {**content, **rows}
+
+
+def _pack(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        return {key: _pack(value) for key, value in values.items()}
     return [list(astuple(value)) for value in values]
 
 
-def _scores(rows: Iterable[Iterable[Any]]) -> MeanScores:
-    return tuple(MeanScore(*row) for row in rows)
-
-
-def _comparisons(rows: Iterable[Iterable[Any]]) -> PairedComparisons:
-    return tuple(PairedComparison(*row) for row in rows)
+def _unpack(rows: Any, columns: Sequence[Field[Any]]) -> Any:
+    if isinstance(rows, Mapping):
+        return {key: _unpack(value, columns) for key, value in rows.items()}
+    names = [column.name for column in columns]
+    return [dict(zip(names, row, strict=True)) for row in rows]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from podium.experiments import PALETTE
 from podium.multitask import Combination
 from podium_papers.comparisons import MeanScore, PairedComparison
 from podium_papers.curve_figures import CurveFigure, Panel
-from podium_papers.json_values import from_json
 from podium_papers.rpc_mtl.cluster_figures import ClusterFigure
 from podium_papers.rpc_mtl.rankers import (
     CHOICE_MEASURE,
@@ -320,15 +318,6 @@ class RpcMtlReproduction:
             f"negative, the most {worst.difference:+.4f} ({worst.data}, {worst.ranker}, "
             f"{_depth_name(worst.measure)})",
         )  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return from_json(cls, content)
 
 
 def _form_name(combine: Combination) -> str:

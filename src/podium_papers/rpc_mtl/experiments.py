@@ -243,7 +243,10 @@ def _assemble(
         scores=_compared_means(compared),
         tests=_compared_tests(compared, seed),
         left_out=tuple(s for rankers in ablations for s in mean_scores(rankers, ABLATED_MEASURES)),
-        left_out_tests=tuple(t for rankers in ablations for t in _ablation_tests(rankers, ks, seed)),
+        left_out_tests=tuple(
+            t for rankers in ablations
+            for t in compare(rankers, ablation_pairs(ks[1:]), ABLATED_MEASURES, method="t", seed=seed)
+        ),
         bands=tuple(s for rankers in bands for s in mean_scores(rankers[1:], [CHOICE_MEASURE])),
         bands_tests=tuple(t for rankers in bands for t in _band_tests(rankers, seed)),
         median_lengths={name: _median_length(data_folds) for name, data_folds in folds.items()}
@@ -270,7 +273,8 @@ def _compared_means(compared: Mapping[str, Sequence[RpcMtlTestResult]]) -> tuple
 def _compared_tests(
     compared: Mapping[str, Sequence[RpcMtlTestResult]], seed: int
 ) -> tuple[PairedComparison, ...]:
-    pairs = [(str(v), rival) for v in _main_variants() for rival in ("listmle", "listnet")]
+    variants = [Variant(K, combine) for K in MAIN_KS for combine in COMBINES]
+    pairs = [(str(v), rival) for v in variants for rival in ("listmle", "listnet")]
     return tuple(
         test
         for name, results in compared.items()
@@ -282,12 +286,6 @@ def _ablation_scores(name: str, results: Mapping[str, RpcMtlTestResult]) -> list
     """Return the scores of all rankers but those on equal bands."""
     band_names = set(map(str, _band_variants()))
     return _ranker_scores(name, [t for ranker, t in results.items() if ranker not in band_names])
-
-
-def _ablation_tests(
-    rankers: Sequence[RankerScores], ks: Sequence[int], seed: int
-) -> tuple[PairedComparison, ...]:
-    return compare(rankers, ablation_pairs(ks[1:]), ABLATED_MEASURES, method="t", seed=seed)
 
 
 def _mix_means(results: Mapping[str, Mapping[str, RpcMtlTestResult]]) -> tuple[MeanScore, ...]:
@@ -317,10 +315,6 @@ def _join_data_set(
         for n in numbers
     ]
     return {result.ranker: result for result in join_folds(pieces)}
-
-
-def _main_variants() -> list[Variant]:
-    return [Variant(K, combine) for K in MAIN_KS for combine in ("soft", "hard")]
 
 
 def _band_variants() -> list[Variant]:

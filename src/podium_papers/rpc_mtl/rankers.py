@@ -223,13 +223,10 @@ def join_folds(
         values = {m: tuple(v for t in results for v in t.values[m]) for m in results[0].values}
         if means:
             values = {m: (float(np.mean(v)),) for m, v in values.items()}
-        settings, reasons = ("; ".join(texts) for texts in _settings_and_reasons(results))
+        settings = "; ".join(t.settings for t in results)
+        reasons = "; ".join(t.reason for t in results if t.reason)
         out.append(RpcMtlTestResult(results[0].ranker, values, settings, reasons))
     return out
-
-
-def _settings_and_reasons(results: Sequence[RpcMtlTestResult]) -> tuple[list[str], list[str]]:
-    return [t.settings for t in results], [t.reason for t in results if t.reason]
 
 
 @dataclass(frozen=True)

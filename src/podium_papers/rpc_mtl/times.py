@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
 from threadpoolctl import threadpool_limits
 
 from podium.data import make_opposed
 from podium.metrics import evaluate
 from podium.multitask import RPCMTL
 from podium.rankers import FitStep
-from podium_papers.json_values import from_json
 from podium_papers.markdown import table
 from podium_papers.rpc_mtl.rankers import CHOICE_MEASURE, ignore_early_stops
 
@@ -73,7 +73,7 @@ def time_sections(timings: Sequence[Any], quick: bool = False) -> list[str]:
             *(f"{t.stages.get(stage, 0.0):.1f}" for stage in STAGES),
             f"{t.seconds:.0f}", f"{t.quality:.4f}", "yes" if t.converged else "no",
         ]
-        for t in from_json(tuple[Timing, ...], timings)
+        for t in msgspec.convert(timings, tuple[Timing, ...])
     ]  # fmt: skip
     heads = ["lists", "documents", *STAGES, "seconds in all", "NDCG@10", "converged"]
     return [

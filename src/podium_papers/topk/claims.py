@@ -6,9 +6,8 @@ sections 4.2.2 and 4.2.3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from podium.errors import UsageError
 from podium_papers.comparisons import (
@@ -19,7 +18,6 @@ from podium_papers.comparisons import (
     compare,
     mean_scores,
 )
-from podium_papers.json_values import from_json
 from podium_papers.topk.printed_tables import (
     FAMILIES,
     MEASURES,
@@ -195,15 +193,6 @@ class TopkReproduction:
     def claims(self) -> tuple[TopkClaim, ...]:
         """Return every claim of the paper, case by case."""
         return tuple(claim for case in self.cases for claim in case_claims(case))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return from_json(cls, content)
 
 
 COMPARABLE_CLAIM = "FocusedRank is comparable with its parents on graded labels"

@@ -5,10 +5,10 @@ Cheng, Sun, Xie, TopRank: a novel top-k ranking method based on rank aggregation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal
 
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments import PALETTE
@@ -215,19 +215,6 @@ class TopRankReproduction:
             BestCounts(mode, d, own_places.count(1), own_places.count(2))
             for d, own_places in places.items()
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        ranker_scores, weak = (
-            tuple(RankerScores.from_dict(scores) for scores in content[name])
-            for name in ("ranker_scores", "weak")
-        )
-        return cls(tuple(content["modes"]), content["quick"], content["seed"], ranker_scores, weak)
 
 
 def bar_figure(

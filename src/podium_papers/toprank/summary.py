@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from podium_papers.bar_figures import BarFigure
 from podium_papers.comparisons import MeanScore, PairedComparison, mean_scores
-from podium_papers.json_values import from_json
 from podium_papers.toprank.approximation import PAPER_BOUND, Approximation, approximations
 from podium_papers.toprank.claims import (
     FIGURE_MEASURES,
@@ -78,15 +77,6 @@ class TopRankSummary:
         """Return Figure 2, 3 or 4; its plot() draws it."""
         summary = self.modes[mode]
         return bar_figure(number, mode, summary.scores, summary.tests[str(number)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Any) -> Self:
-        """Return the value that `to_dict` turned into plain values, before or after JSON."""
-        return from_json(cls, content)
 
 
 def _summary(result: TopRankReproduction, mode: str) -> ModeSummary:

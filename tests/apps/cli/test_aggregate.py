@@ -192,7 +192,7 @@ def test_footrule_says_how_many_are_proved(folder):
         ([*RUNS, "--method", "rrf", "--set", "q=1"], 2, "'q'"),
         ([*RUNS, "--method", "rrf", "--set", "k=x"], 2, "k of rrf"),
         ([*RUNS, "--method", "combsum", "--set", "normalisation=x"], 2, "min-max"),
-        ([*RUNS, "--method", "borda", "--set", "k=1"], 2, "no options for borda"),
+        ([*RUNS, "--method", "borda", "--set", "k=1"], 2, "borda takes no options"),
         ([*RUNS, "--weights", "1,2"], 2, "expected 3 weights"),
         ([*RUNS, "--weights", "1,2,-1"], 2, "0 or more"),
         ([*RUNS, "--weights", "0,0,0"], 2, "above 0"),

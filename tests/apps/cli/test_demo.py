@@ -13,7 +13,7 @@ from podium.experiments.demo import CANDIDATES, REMOVED_MODULES, RULES, Demo, Fi
 from podium.metrics import evaluate
 from podium.postranking import read_rules
 from podium.registry import RANKERS
-from tests.support.cli import run
+from tests.support.cli import flat, run
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +145,13 @@ def test_what_cannot_be_written_is_told_before_the_work(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     out = run("demo", "--out", tmp_path / "file" / "demo", code=1)
     assert "Not a directory" in out.stderr
+
+
+@pytest.mark.parametrize("name", ["report.html", "model.podium"])
+def test_an_earlier_demo_is_replaced_only_on_demand(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(Demo, "prepare", lambda *_, **__: pytest.fail("it began to work"))
+    (tmp_path / name).write_text("mine")
+    error = run("demo", "--out", tmp_path, code=2).stderr
+    assert f"{tmp_path / name} already exists; --force replaces it" in flat(error)
+    with pytest.raises(pytest.fail.Exception, match="it began to work"):
+        run("demo", "--out", tmp_path, "--force")

@@ -120,8 +120,8 @@ MAKE = ["features", "make", "docs.index", "queries.tsv"]
         ([*BUILD, "docs.jsonl", "-o", "i", "--mu", "0"], 2, "mu above 0, got 0"),
         ([*BUILD, "docs.jsonl", "-o", "i", "--jm", "1.5"], 2, "--jm"),
         ([*BUILD, "docs.jsonl", "-o", "i", "--stemmer", "snow"], 2, "snow"),
-        ([*BUILD, "docs.jsonl", "docs.jsonl", "-o", "i"], 1, "'d1' twice"),
-        ([*SEARCH, "docs.jsonl", "x"], 1, "docs.jsonl: expected a podium index"),
+        ([*BUILD, "docs.jsonl", "docs.jsonl", "-o", "i"], 1, "document 'd1' occurs twice"),
+        ([*SEARCH, "docs.jsonl", "x"], 1, "docs.jsonl: this is not a podium index"),
         ([*SEARCH, "docs.index", "x", "--field", "bod"], 2, "did you mean body"),
         ([*SEARCH, "docs.index", "x", "-k", "0"], 2, "-k"),
         (["features", "make", "docs.index", "q.txt", "-o", "q.txt", "--force"], 1, READ),
@@ -131,7 +131,11 @@ MAKE = ["features", "make", "docs.index", "queries.tsv"]
         ([*MAKE, "--run", "docs.run", "--candidates", "5", "-o", "x.txt"], 2, "got both"),
         ([*MAKE, "-o", "x.what"], 2, "ends in"),
         ([*MAKE, "-o", "docs.run"], 2, "ends in"),
-        ([*MAKE, "--qrels", "other.qrels", "-o", "x.txt"], 1, "judgments of these queries"),
+        (
+            [*MAKE, "--qrels", "other.qrels", "-o", "x.txt"],
+            1,
+            "the judgments have none of these queries",
+        ),
         (["features", "make", "docs.index", "docs.run", "-o", "x.txt"], 1, "qid<TAB>text"),
     ],
 )

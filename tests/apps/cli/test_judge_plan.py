@@ -148,7 +148,7 @@ def test_queries_with_nothing_to_find_are_told(tmp_path):
 
 def test_a_prior_without_scores_is_an_error(tmp_path, pool):
     wrong = told("import", tmp_path / "j.db", "--pool", pool, "-a", "ann", "--prior", code=1)
-    assert "expected scores of all 14 documents of query 'q0'" in wrong
+    assert "14 documents of query 'q0'" in wrong
     assert not (tmp_path / "j.db").exists()
 
 
@@ -262,14 +262,14 @@ def test_the_format_is_what_the_name_says(done, tmp_path):
 
 def test_no_more_places_than_were_looked_for(done, tmp_path):
     out = ("-o", tmp_path / "a.csv")
-    assert "give --top 3 or less" in told("export", done, "--top", 10, *out, code=2)
+    assert "use --top 3 or less" in told("export", done, "--top", 10, *out, code=2)
     run("judge", "export", done, "--top", 2, *out)
     run("judge", "import", done, "-a", "dan", "-k", 10, "--mix")
     with Store.open(done) as store:
         make_judgments(store)
     assert "a.csv already exists; --force replaces it" in told("export", done, *out, code=2)
     wrong = told("export", done, *out, "--force", code=1)
-    assert "got 3, 10; say how many documents to take, at most 3; use --top" in wrong
+    assert "different k: 3, 10; set k to at most 3; use --top" in wrong
 
 
 def test_what_an_export_leaves_out_is_told(done, tmp_path):

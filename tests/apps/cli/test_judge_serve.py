@@ -8,20 +8,31 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
 from podium.apps.judging import Links
-from podium.apps.judging.demo import DEMO_DEPTH, DEMO_K, DEMO_QUERIES, demo_assignments, demo_pool
+from podium.apps.judging.demo import (
+    DEMO_DEPTH,
+    DEMO_GUIDELINES,
+    DEMO_K,
+    DEMO_QUERIES,
+    demo_assignments,
+    demo_pool,
+)
 from podium.apps.judging.secret_files import secret_of
 from podium.errors import DataError, UsageError
 from podium.experiments.demo_corpus import queries
 from podium.labelling import Guidelines, JudgingEvent, make_tasks, write_pool
 from podium.labelling.store import Store, StoreAdmin, StoreMember
+from podium.labelling.tasks import FIVE_GRADES
 from tests.support.cli import answer, flat, run
 from tests.support.judging_client import POOL, form_token
+from tools.forks import ForkedCommand
 
 
 @pytest.fixture
@@ -39,27 +50,20 @@ def documented():
 @contextmanager
 def server(*arguments):
     """A server in another process: the process and what it says."""
-    command = [
-        sys.executable,
-        "-m",
-        "podium",
-        "judge",
-        *map(str, arguments),
-        "--port",
-        "0",
-        "--json",
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    words = ["judge", *map(str, arguments), "--port", "0", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "stderr"
+        process = ForkedCommand(words, dict(os.environ), log)
         try:
             text = ""
             while (line := process.stdout.readline()) not in ("}\n", ""):
                 text += line
-            assert line, process.stderr.read()
+            assert line, log.read_text()
             yield process, json.loads(text + line)
         finally:
             process.kill()
+            process.wait()
+            process.stdout.close()
 
 
 def link(told, member):
@@ -277,6 +281,18 @@ def test_the_demo_is_ready(tmp_path, documented):
         process.send_signal(signal.SIGTERM)
         process.wait(20)
         assert not os.path.exists(folder)
+
+
+def test_the_demo_has_guidelines_that_define_every_grade(monkeypatch, tmp_path):
+    assert list(DEMO_GUIDELINES.grades) == list(FIVE_GRADES)
+    path = tmp_path / "demo.db"
+    monkeypatch.setattr("podium.apps.cli.commands.judge_demo.serve_store", lambda *_, **__: None)
+    run("judge", "demo", "--store", path)
+    with Store.open(path) as store:
+        assert store.guidelines().version == 1
+        assert (store.guidelines().text, store.guidelines().grades) == (
+            DEMO_GUIDELINES.text, DEMO_GUIDELINES.grades
+        )  # fmt: skip
 
 
 def test_the_demo_s_pool_has_answers(documented):

@@ -200,6 +200,17 @@ def test_statistics_of_what_is_not_there(tmp_path):
     assert "podium:" in run("judge", "stats", tmp_path / "text.db", code=1).stderr
 
 
+def test_a_figure_that_is_there_is_replaced_only_on_demand(store, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "f.svg"
+    figure.write_text("mine")
+    error = run("judge", "stats", store, "--figure", figure, code=2).stderr
+    assert f"{figure} already exists; --force replaces it" in flat(error)
+    assert figure.read_text() == "mine"
+    run("judge", "stats", store, "--figure", figure, "--force")
+    assert figure.read_text() != "mine"
+
+
 def test_a_figure_needs_an_ending(store):
     assert ".svg, .png or .pdf" in run("judge", "stats", store, "--figure", "f.txt", code=2).stderr
 

@@ -196,9 +196,9 @@ def test_a_wrong_command_line(folder, words, code, message):
         ("version: 1\nrules:\n  - {rule: hide, where: brnad == 1}\n", "rules.yaml:3: unknown field 'brnad'"),
         (
             "version: 1\nrules:\n  - {rule: hide, docs: a}\n  - {rule: hide, where: brand == acme}\n",
-            "rules.yaml:4: unknown field 'acme'; text stands in quotes: \"acme\"",
+            "rules.yaml:4: unknown field 'acme'; put text in quotes: \"acme\"",
         ),
-        ("a: b: c", "rules.yaml:1: expected YAML"),
+        ("a: b: c", "rules.yaml:1: this is not valid YAML"),
     ],
 )  # fmt: skip
 def test_wrong_rules_end_with_code_1_and_one_line(folder, rules, message):
@@ -214,7 +214,7 @@ def test_conflicting_rules_end_with_code_1(folder):
         "  - {rule: pin, docs: q1-d2, position: 1, hard: true, priority: 2, name: Two}\n"
     )
     error = run("postrank", *ALL, code=1).stderr
-    assert "rules.yaml:3: query 'q1': expected hard rules that can hold together, got 2" in error
+    assert "rules.yaml:3: query 'q1': 2 hard rules contradict each other" in error
     assert "--conflicts yield" in error
     assert "(lines 3, 4)" in error
     run("postrank", *ALL, "--conflicts", "yield", "-o", "new.run")
@@ -246,7 +246,7 @@ def test_rules_of_equal_priority_give_way_and_are_named(folder):
 @pytest.mark.parametrize(
     ("name", "text", "error", "line"),
     [
-        ("d.jsonl", '{"id": "a"}\n{"id": "a"}\n', DataError, 2),
+        ("d.jsonl", '{"id": "a"}\n{"id": "a", "size": 1}\n', DataError, 2),
         ("d.jsonl", '{"name": "a"}\n', DataError, 1),
         ("d.jsonl", '{"id": true}\n', DataError, 1),
         ("d.jsonl", '{"id": "a"}\n[1]\n', MalformedLineError, 2),
@@ -257,7 +257,7 @@ def test_rules_of_equal_priority_give_way_and_are_named(folder):
         ("d.csv", "id,id\na,1\n", MalformedLineError, 1),
         ("d.csv", "id,price\na,1,2\n", MalformedLineError, 2),
         ("d.csv", 'id,price\na,"1\n', MalformedLineError, None),
-        ("d.csv", "id\na\na\n", DataError, 3),
+        ("d.csv", "id,size\na,1\na,2\n", DataError, 3),
         ("d.csv", "", MalformedLineError, 1),
         ("d.csv", b"id\n\xff\n", MalformedLineError, 2),
     ],
@@ -326,11 +326,11 @@ def check(folder, text, *words, code=0):
 
 def test_everything_wrong_with_the_form_is_told(folder):
     told = check(folder, SOFT + "  - {rule: pin, docs: a}\n  - {rule: hide, docs: []}\n", code=1)
-    assert told[0] == "rules.yaml:3: error: expected position in a pin rule, got none"
-    assert told[1] == "rules.yaml:4: error: expected documents as docs, got none"
+    assert told[0] == "rules.yaml:3: error: a pin rule needs position"
+    assert told[1] == "rules.yaml:4: error: docs is empty; expected at least one document"
     assert told[2] == "rules: 2, errors: 2, warnings: 0"
     told = check(folder, "a: b: c", code=1)
-    assert told[0].startswith("rules.yaml:1: error: expected YAML, got something else")
+    assert told[0].startswith("rules.yaml:1: error: this is not valid YAML")
     assert told[1] == "rules: 0, errors: 1, warnings: 0"
     assert (
         check(folder, "rules: []", code=1)[0] == "rules.yaml: error: expected version: 1, got none"
@@ -355,7 +355,7 @@ def test_rules_that_are_over_or_there_twice_or_weigh_nothing(folder):
         "rules.yaml:3: warning: Hide('a'): never acts: ended on 2020-01-01",
         "rules.yaml:5: warning: again and Hide('b') (line 4): say the same",
         "rules.yaml:6: warning: Hide('c'): never acts: its weight is 0",
-        "rules.yaml:7: warning: Hide(price > 3): chooses by fields, and no fields are given to check it by",
+        "rules.yaml:7: warning: Hide(price > 3): selects by fields, but no fields are given",
         "rules: 5, errors: 0, warnings: 4",
     ]
 
@@ -379,7 +379,7 @@ def test_rules_that_never_act_on_a_run(folder):
     assert check(folder, text, *words) == [
         "rules.yaml:4: warning: Hide('q1-d2'): never acts: no query is 'ludo'",
         "rules.yaml:5: warning: Hide('nobody'): never acts: names nothing in any list",
-        "rules.yaml:6: warning: Hide(price > 9e9): chooses by fields, and no fields are given to check it by",
+        "rules.yaml:6: warning: Hide(price > 9e9): selects by fields, but no fields are given",
         "rules: 4, errors: 0, warnings: 3",
     ]
     found = answer("rules", "check", "rules.yaml", *words, "--docs", "docs.jsonl", code=1)[
@@ -426,7 +426,7 @@ def test_conflicts_are_found_on_the_lists_of_a_run(folder):
         "error: Pin('q1-d1', 1) and Pin('q1-d2', 1) (line 4): cannot hold together, for query 'q1'"
     )
     assert told[1].endswith(
-        "warning: NotTopK('q2-d1', 15): cannot hold on this list, for query 'q2'; it gives way where "
+        "warning: NotTopK('q2-d1', 15): cannot hold on this list, for query 'q2'; it gives way when "
         "the list is served"
     )
 
@@ -464,7 +464,7 @@ def test_a_clash_that_the_service_resolves_is_a_warning(folder, other, rule, say
     told = check(folder, text, *options)
     assert told[0].endswith(
         f"warning: Pin('q1-d1', 1) and {rule} (line 4): cannot hold together, for query 'q1'; "
-        f"{name} gives way where the list is served: {reason}"
+        f"{name} gives way when the list is served: {reason}"
     )
     assert told[-1].startswith("rules: 2, errors: 0, ")
 

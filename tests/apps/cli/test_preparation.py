@@ -188,7 +188,7 @@ def test_data_scaled_otherwise_is_refused_in_both_directions(scaled, trained, da
     for command in (("predict", model, file), ("explain", model, "--data", file, "--query", query)):
         result = run(*command, code=1)
         assert message in flat(result.stderr)
-        assert "--ignore-scaling takes them as they are" in flat(result.stderr)
+        assert "--ignore-scaling skips this check" in flat(result.stderr)
         assert "ignore_scaling=" not in result.stderr
         run(*command, "--ignore-scaling")
 

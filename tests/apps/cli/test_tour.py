@@ -1,6 +1,8 @@
 """The tour: every step explains a command, runs it and shows its output."""
 
+import contextlib
 import re
+import shlex
 
 import pytest
 
@@ -10,13 +12,24 @@ from podium.data import read_letor, read_run
 from podium.experiments.demo import RULES
 from podium.postranking import read_rules
 from tests.support.cli import answer, run
+from tools.examples import run_line
+
+
+def run_fork(arguments, folder):
+    """A command of the tour in a fork; other tests start new processes, as the tour does."""
+    with contextlib.chdir(folder):
+        code, printed = run_line(f"podium {shlex.join(arguments)}")
+    assert code == 0, printed
+    return printed
 
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory):
     """The folder of a tour, and what it printed."""
     folder = tmp_path_factory.mktemp("tour") / "new"
-    return folder, run("tour", folder, "--queries", 60).stdout
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tour, "run_podium", run_fork)
+        return folder, run("tour", folder, "--queries", 60).stdout
 
 
 def test_every_step_shows_its_command_and_output(walk):
@@ -58,6 +71,7 @@ def test_a_folder_that_nobody_names_is_a_temporary_one(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("options", "waits"), [([], 2), (["--yes"], 0)])
 def test_a_terminal_waits_for_enter_before_each_command(monkeypatch, tmp_path, options, waits):
     monkeypatch.setattr(tour, "STEPS", STEPS[:2])
+    monkeypatch.setattr(tour, "run_podium", run_fork)
     monkeypatch.setattr(tour, "is_terminal", lambda: True)
     monkeypatch.setattr(tour.typer, "prompt", lambda text, **_: print(text))
     printed = run("tour", tmp_path / "new", "--queries", 40, *options).stdout

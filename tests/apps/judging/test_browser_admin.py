@@ -237,3 +237,29 @@ def test_the_admin_s_pages_fit_a_phone(browser, site, tmp_path, dark):
             assert page.evaluate(problems) == [], name
         check_screen(page, tmp_path / f"admin{name.replace('/', '-')}.png", dark=dark)
     context.close()
+
+
+def test_a_new_assessor_has_no_tasks_and_the_dialog_gives_them(admin_page, site):
+    page = admin_page
+    section(page, "Assessors")
+    page.get_by_label("Id, for links and files").fill("yve")
+    page.get_by_role("button", name="Add").click()
+    dialog = part(page, "linkDialog")
+    dialog.wait_for(state="visible")
+    assert "The list of yve is empty" in dialog.inner_text()
+    part(page, "linkClose").click()
+    row = page.locator("tr[data-member=yve]")
+    row.get_by_role("link", name="no tasks yet").wait_for()
+    page.on("dialog", lambda question: question.accept())
+    row.get_by_role("button", name="New link").click()
+    dialog.wait_for(state="visible")
+    link = part(page, "linkText").input_value()
+    dialog.get_by_role("button", name="Give all queries").click()
+    dialog.get_by_text("New tasks: 1.").wait_for()
+    assert part(page, "linkText").input_value() == link  # it is still there to be copied
+    assert len(site.store.session_states("yve")) == 1
+    part(page, "linkClose").click()
+    page.locator("tr[data-member=yve]").get_by_text("0 of 1").wait_for()
+    page.locator("tr[data-member=yve]").get_by_role("button", name="New link").click()
+    dialog.wait_for(state="visible")
+    assert "is empty" not in dialog.inner_text()

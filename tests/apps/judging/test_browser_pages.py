@@ -65,9 +65,7 @@ def test_images_are_shown(browser, tmp_path):
     image = PoolDocument("d0", "red.svg", "image", title="Red")
     empty = PoolDocument("d1", "")
     with (
-        closing(
-            Site(tmp_path, jazz(("d0", "d1"), d0=image, d1=empty), images=str(tmp_path))
-        ) as site,
+        closing(Site(tmp_path, jazz(("d0", "d1"), d0=image, d1=empty), images=tmp_path)) as site,
         judging(browser, site.start()) as page,
     ):
         found = page.get_by_alt_text("Red")

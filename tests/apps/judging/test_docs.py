@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from tests.support.paths import DOCS
 from tools.examples import _run_console, _run_python, run_line
+from tools.forks import ForkedCommand
 
 PAGE = DOCS / "judging.md"
 BLOCKS = re.compile(r"^```(python|console|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -28,19 +27,19 @@ def shell(tmp_path, monkeypatch):
 
 def serve(line):
     """Start a server, wait until it says that it serves, and stop it as Ctrl-C does."""
-    command = [*shlex.split(line, comments=True), "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            said = []
-            while "Ctrl-C stops" not in "".join(said[-1:]):
-                said.append(process.stdout.readline())
-                assert said[-1], (line, process.stderr.read())
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
-        finally:
-            process.kill()
+    words = [*shlex.split(line, comments=True)[1:], "--port", "0"]
+    errors = Path("stderr.txt")
+    process = ForkedCommand(words, dict(os.environ), errors)
+    try:
+        said = []
+        while "Ctrl-C stops" not in "".join(said[-1:]):
+            said.append(process.stdout.readline())
+            assert said[-1], (line, errors.read_text())
+        process.terminate()
+        process.wait(20)
+    finally:
+        process.kill()
+        process.stdout.close()
     return said
 
 

@@ -267,7 +267,8 @@ def test_events_that_are_refused_in_time_are_not_written_later(log):
 
 
 def test_a_locked_log_does_not_keep_the_service_from_its_end(path, log):
-    with running(path, "--events", log, "--seconds", 1) as (process, url), locked(log):
+    options = ("--events", log, "--seconds", 1)
+    with running(path, *options, fork=False) as (process, url), locked(log):
         answer = httpx.post(f"{url}/v1/events", json=CLICK, timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "log_failed")
         process.terminate()

@@ -261,7 +261,7 @@ def test_rules_that_contradict_each_other_are_found_by_number():
         ({}, "expected rules or yaml, got neither"),
         ({"rules": [], "yaml": ""}, "expected rules or yaml, got both"),
         ({"yaml": "version: 1\nrules:\n  - {rule: topk}"}, "rules.yaml:3: unknown rule 'topk'"),
-        ({"yaml": "a: [}"}, "rules.yaml:1: expected YAML"),
+        ({"yaml": "a: [}"}, "rules.yaml:1: this is not valid YAML"),
         ({"yaml": "\ud800"}, "UTF-8"),
         ({"rules": [{"rule": "hide", "where": "a b"}]}, r"rules\[0\]: expected a condition"),
     ],

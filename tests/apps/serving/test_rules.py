@@ -141,10 +141,14 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
         (
             {"documents": IDS, "rules": [{"rule": "top-k", "docs": "a"}]},
             "bad_request",
-            "expected k",
+            "rules[0]: a top-k rule needs k",
         ),
         ({"documents": IDS, "rules": [{}]}, "bad_request", "expected rule:"),
-        ({"documents": IDS, "rules": [], "base": "margin"}, "bad_request", "expected scores"),
+        (
+            {"documents": IDS, "rules": [], "base": "margin"},
+            "bad_request",
+            "needs the model's scores",
+        ),
         ({"documents": IDS, "rules": "x"}, "wrong_type", "expected a list or null, got text"),
         ({"documents": [""]}, "wrong_type", "length"),
         ({"documents": IDS, "prior": -1}, "wrong_type", ">= 0"),

@@ -64,7 +64,7 @@ def versions(client, n=30):
 def test_one_process(files):
     model, _, rules, ranker, _ = files
     with (
-        running(model, "--rules", rules) as (process, address),
+        running(model, "--rules", rules, fork=False) as (process, address),
         steady(address) as client,
     ):
         answer = client.post("/v1/rank", json={"features": rows().tolist()})
@@ -143,14 +143,20 @@ def children(process):
 @pytest.mark.skipif(
     not os.path.exists("/proc/self/task"), reason="children are found in Linux's /proc"
 )
-def test_a_worker_that_dies_is_begun_anew_and_none_outlives_the_service(files):
+def test_a_worker_that_ends_is_begun_anew_and_none_outlives_the_service(files):
     with running(files[0], "--workers", "2") as (process, address), fresh(address) as client:
-        workers = children(process)
-        assert len(workers) == 2
+        killed, told = children(process)
         assert client.get("/healthz").status_code == 200
-        os.kill(workers[0], signal.SIGKILL)
-        eventually(lambda: len(children(process)) == 2 and workers[0] not in children(process))
+        os.kill(killed, signal.SIGKILL)
+        eventually(lambda: len(children(process)) == 2 and killed not in children(process))
         assert figure(client, 'podium_requests_total{path="/healthz"') == 1
+        [other] = {*children(process)} - {told}
+        os.kill(told, signal.SIGTERM)  # it leaves the others their socket
+        eventually(lambda: told not in children(process))
+        assert client.get("/healthz").status_code == 200
+        eventually(lambda: len(children(process)) == 2)
+        os.kill(other, signal.SIGKILL)  # the one that was begun anew is heard alone
+        assert client.get("/healthz").status_code == 200
         workers = children(process)
         process.kill()
         process.wait(20)
@@ -241,21 +247,6 @@ def whole(connection):
     return said.lower()
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/task"), reason="children are found in Linux's /proc"
-)
-def test_a_worker_that_is_told_to_end_leaves_the_others_their_socket(files):
-    with running(files[0], "--workers", "2") as (process, address):
-        told, other = children(process)
-        os.kill(told, signal.SIGTERM)
-        eventually(lambda: told not in children(process))
-        with fresh(address) as client:
-            assert client.get("/healthz").status_code == 200
-            eventually(lambda: len(children(process)) == 2)
-            os.kill(other, signal.SIGKILL)  # the one that was begun anew is heard alone
-            assert client.get("/healthz").status_code == 200
-
-
 @pytest.mark.parametrize("said", ["", "Connection: close\r\n"], ids=["kept", "closed"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_end_drops_no_request(files, workers, said):
@@ -338,7 +329,10 @@ def test_a_token_from_a_file(files, tmp_path):
     token = tmp_path / "token"
     token.write_text(TOKEN + "\n")
     with (
-        running(files[0], "--token-file", token, "--workers", "2") as (process, address),
+        running(files[0], "--token-file", token, "--workers", "2", fork=False) as (
+            process,
+            address,
+        ),
         steady(address) as client,
     ):
         assert client.get("/v1/models").status_code == 401
@@ -408,7 +402,7 @@ def test_work_that_nobody_waits_for_does_not_keep_the_service(files):
         "documents": [f"d{i}" for i in range(9_000)],
         "rules": [{"rule": "pin", "docs": f"d{i}", "position": 1 + i, "weight": 1} for i in range(500)],
     }  # fmt: skip
-    with running(files[0], "--seconds", "0.5") as (process, address):
+    with running(files[0], "--seconds", "0.5", fork=False) as (process, address):
         lists = {"queries": [body] * 60}
         answer = httpx.post(f"{address}/v1/postrank/batch", json=lists, timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "too_slow")

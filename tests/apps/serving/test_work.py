@@ -112,7 +112,7 @@ def test_rules_that_take_too_much_work_are_refused(app, rule, monkeypatch):
     assert post(app, "/v1/postrank", request).status_code == 200
     monkeypatch.setattr("podium.apps.serving.postranking.MAX_STEPS", 200 * 1000)
     told = error(post(app, "/v1/postrank", request), 413, "too_much_work")
-    assert "at most 200,000 steps on this list" in told["message"]
+    assert "more than the allowed 200,000 steps on this list" in told["message"]
 
 
 def slow_requests():
@@ -234,7 +234,7 @@ def test_what_runs_without_a_thread_has_a_deadline_too(tmp_path, path):
     app = service(path, rules=str(rules), seconds=1e-9)
     request = {"documents": [{"id": "a", "fields": {"x": 1}}]}
     message = error(post(app, "/v1/postrank", request), 503, "too_slow")["message"]
-    assert message == "the request exceeded the 1e-09 s limit"
+    assert message == "the request exceeded the limit of 1e-09 seconds"
 
 
 def test_the_reasons_for_moves_count_as_work(app, monkeypatch):

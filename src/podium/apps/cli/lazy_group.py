@@ -11,6 +11,7 @@ from typing import Any
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from podium.apps.cli.command_help import AdvisingCommand, literal, show_literally
 from podium.apps.cli.error_reports import reports_errors
 
 OPTIONS_PACKAGE = "podium.apps.cli.options"
@@ -74,7 +75,7 @@ class LazyCommands(Mapping[str, Any]):
         """Return a command as lists of commands show it: nothing is imported for it."""
         entry = self.entries[name]
         if isinstance(entry, CommandEntry):
-            return TyperCommand(name, help=entry.help)
+            return TyperCommand(name, help=literal(entry.help))
         commands = LazyCommands(entry.commands, (*self.path, name))
         return LazyGroup(
             name=name, commands=commands,  # type: ignore[arg-type]
@@ -87,6 +88,10 @@ class LazyGroup(TyperGroup):
     """A group whose `commands` are `LazyCommands`: listing them imports none of them."""
 
     commands: LazyCommands  # type: ignore[assignment]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help as it is written."""
+        TyperGroup.format_help(show_literally(self), ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the table."""
@@ -119,5 +124,5 @@ def make_command(path: tuple[str, ...], module: str) -> Any:
     # Typer reads options off a function's signature: this one has the fields of the class.
     call.__signature__ = inspect.signature(options_class)  # type: ignore[attr-defined]
     app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    app.command(path[-1], help=help_text, epilog="\n\n".join(epilog))(call)
+    app.command(path[-1], cls=AdvisingCommand, help=help_text, epilog="\n\n".join(epilog))(call)
     return typer.main.get_command(app)

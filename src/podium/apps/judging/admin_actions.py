@@ -82,103 +82,72 @@ def make_admin_actions(store: Store, checks: SignInChecks, settings: JudgingSett
     """Make the routes ``POST /api/admin/...``."""
     routes = APIRouter()
     desk = AdminDesk(store, checks, settings)
-    _add_assessor_routes(routes, desk)
-    _add_task_routes(routes, desk)
-    _add_decision_routes(routes, desk)
-    return routes
-
-
-def _add_assessor_routes(routes: APIRouter, desk: AdminDesk) -> None:
-    @routes.post("/api/admin/assessors")
-    async def add_assessor(request: Request) -> Response:
-        member = await desk.run(
-            request,
-            NewAssessorBody,
-            lambda admin, body: admin.add_assessor(body.assessor, body.name),
-        )
-        return JSON(desk.member_record(member, request, linked=True))
-
-    @routes.post("/api/admin/assessors/disable")
-    async def disable_assessor(request: Request) -> Response:
-        member = await desk.run(
-            request, AssessorBody, lambda admin, body: admin.disable_assessor(body.assessor)
-        )
-        return JSON(desk.member_record(member, request, linked=False))
-
-    @routes.post("/api/admin/assessors/enable")
-    async def enable_assessor(request: Request) -> Response:
-        member = await desk.run(
-            request, AssessorBody, lambda admin, body: admin.enable_assessor(body.assessor)
-        )
-        return JSON(desk.member_record(member, request, linked=True))
-
-    @routes.post("/api/admin/assessors/link")
-    async def renew_link(request: Request) -> Response:
-        member = await desk.run(
-            request, AssessorBody, lambda admin, body: admin.renew_link(body.assessor)
-        )
-        return JSON(desk.member_record(member, request, linked=True))
-
-
-def _add_task_routes(routes: APIRouter, desk: AdminDesk) -> None:
-    @routes.post("/api/admin/tasks/assign")
-    async def assign(request: Request) -> Response:
-        def act(admin: StoreAdmin, body: AssignmentBody) -> list[str]:
-            if body.query:
-                return [admin.assign(body.query, body.assessor, body.tool)]
-            return admin.assign_all(body.assessor, body.tool)
-
-        return JSON({"tasks": await desk.run(request, AssignmentBody, act)})
-
-    @routes.post("/api/admin/tasks/reassign")
-    async def reassign(request: Request) -> Response:
-        task = await desk.run(
-            request, ReassignmentBody, lambda admin, body: admin.reassign(body.task, body.assessor)
-        )
-        return JSON({"tasks": [task]})
-
-    @routes.post("/api/admin/tasks/priority")
-    async def set_priority(request: Request) -> Response:
-        n_tasks = await desk.run(
-            request,
-            PriorityBody,
-            lambda admin, body: admin.set_priority(body.priority, query=body.query, task=body.task),
-        )
-        return JSON({"changed": n_tasks})
-
-
-def _add_decision_routes(routes: APIRouter, desk: AdminDesk) -> None:
-    @routes.post("/api/admin/guidelines")
-    async def save_guidelines(request: Request) -> Response:
-        saved = await desk.run(
-            request,
-            GuidelinesBody,
-            lambda admin, body: admin.save_guidelines(
-                Guidelines(body.text, body.grades), base=body.base
-            ),
-        )
-        return JSON({"version": saved.version})
-
-    @routes.post("/api/admin/settlements")
-    async def settle(request: Request) -> Response:
-        decided = await desk.run(
-            request,
-            SettlementBody,
-            lambda admin, body: admin.settle(
-                Settlement(
-                    body.query, tuple(body.documents), body.answer, body.grade, note=body.note
-                )
-            ),
-        )
-        return JSON(asdict(decided))
+    for path, (kind, act) in _ACTIONS.items():
+        _add_route(routes, path, desk, kind, act)
 
     @routes.post("/api/admin/export")
     async def download_export(request: Request) -> Response:
         name, media_type, content = await desk.run(
-            request, ExportBody, lambda admin, body: _write_export(desk.store, admin, body)
+            request, ExportBody, lambda admin, body: _write_export(store, admin, body)
         )
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type=media_type, headers=headers)
+
+    return routes
+
+
+def _add_route(
+    routes: APIRouter, path: str, desk: AdminDesk, kind: type[Any], act: Callable[..., Any]
+) -> None:
+    @routes.post(f"/api/admin/{path}")
+    async def change(request: Request) -> Response:
+        result = await desk.run(request, kind, act)
+        if isinstance(result, StoreMember):
+            is_linked = path != "assessors/disable"
+            result = desk.member_record(result, request, is_linked)
+        return JSON(result)
+
+
+def _assign(admin: StoreAdmin, body: AssignmentBody) -> dict[str, list[str]]:
+    if body.query:
+        return {"tasks": [admin.assign(body.query, body.assessor, body.tool)]}
+    return {"tasks": admin.assign_all(body.assessor, body.tool)}
+
+
+def _reassign(admin: StoreAdmin, body: ReassignmentBody) -> dict[str, list[str]]:
+    return {"tasks": [admin.reassign(body.task, body.assessor)]}
+
+
+def _set_priority(admin: StoreAdmin, body: PriorityBody) -> dict[str, int]:
+    return {"changed": admin.set_priority(body.priority, query=body.query, task=body.task)}
+
+
+def _save_guidelines(admin: StoreAdmin, body: GuidelinesBody) -> dict[str, int]:
+    saved = admin.save_guidelines(Guidelines(body.text, body.grades), base=body.base)
+    return {"version": saved.version}
+
+
+def _settle(admin: StoreAdmin, body: SettlementBody) -> dict[str, Any]:
+    documents = tuple(body.documents)
+    settlement = Settlement(body.query, documents, body.answer, body.grade, note=body.note)
+    return asdict(admin.settle(settlement))
+
+
+_ACTIONS: dict[str, tuple[type[Any], Callable[..., Any]]] = {
+    "assessors": (
+        NewAssessorBody,
+        lambda admin, body: admin.add_assessor(body.assessor, body.name),
+    ),
+    "assessors/disable": (AssessorBody, lambda admin, body: admin.disable_assessor(body.assessor)),
+    "assessors/enable": (AssessorBody, lambda admin, body: admin.enable_assessor(body.assessor)),
+    "assessors/link": (AssessorBody, lambda admin, body: admin.renew_link(body.assessor)),
+    "tasks/assign": (AssignmentBody, _assign),
+    "tasks/reassign": (ReassignmentBody, _reassign),
+    "tasks/priority": (PriorityBody, _set_priority),
+    "guidelines": (GuidelinesBody, _save_guidelines),
+    "settlements": (SettlementBody, _settle),
+}
+"""The body of each request below ``/api/admin/``, and what it does."""
 
 
 def _write_export(store: Store, admin: StoreAdmin, body: ExportBody) -> tuple[str, str, bytes]:

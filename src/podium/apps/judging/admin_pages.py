@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -40,33 +40,30 @@ def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages
     routes = APIRouter()
     store = service.store
 
-    async def show(request: Request, template: str, values: Mapping[str, Any]) -> Response:
+    async def show(
+        request: Request, template: str, read: Callable[..., Mapping[str, Any]], *arguments: Any
+    ) -> Response:
         admin = await checks.require_admin(request)
-        csrf = checks.links.csrf_token(admin)
-        return pages.page(template, role="admin", csrf=csrf, **values)
+        values = await run_in_threadpool(read, *arguments)
+        return pages.page(template, role="admin", csrf=checks.links.csrf_token(admin), **values)
 
     @routes.get("/admin/assessors")
     async def assessors_page(request: Request, assessor: str = "", page: str = "1") -> Response:
-        await checks.require_admin(request)
-        values = await run_in_threadpool(_people, store, assessor, page)
-        return await show(request, "assessors.html", values)
+        return await show(request, "assessors.html", _people, store, assessor, page)
 
     @routes.get("/admin/disagreements")
     async def disagreements_page(request: Request, query: str = "", place: str = "1") -> Response:
-        await checks.require_admin(request)
-        values = await run_in_threadpool(_disagreements, service, query, place)
-        return await show(request, "disagreements.html", values)
+        return await show(request, "disagreements.html", _disagreements, service, query, place)
 
     @routes.get("/admin/guidelines")
     async def guidelines_editor(request: Request) -> Response:
-        await checks.require_admin(request)
-        return await show(request, "edit_guidelines.html", await run_in_threadpool(_editor, store))
+        return await show(request, "edit_guidelines.html", _editor, store)
 
     @routes.get("/admin/audit")
     async def audit_page(request: Request) -> Response:
-        await checks.require_admin(request)
-        entries = await run_in_threadpool(store.audit_log, MAX_AUDIT_ROWS)
-        return await show(request, "audit.html", {"entries": entries})
+        return await show(
+            request, "audit.html", lambda: {"entries": store.audit_log(MAX_AUDIT_ROWS)}
+        )
 
     @routes.get("/admin/audit.json")
     async def audit_json(request: Request) -> Response:

@@ -6,10 +6,30 @@ import html
 
 from podium.experiments.demo_corpus import LibraryEntry, library_index, search_problem
 from podium.labelling.assignments import Assignment
+from podium.labelling.guidelines import Guidelines
 from podium.labelling.pools import Pool, PoolDocument, PoolQuery
 
 DEMO_QUERIES = ("copy-file", "random-choice", "wrap-text", "glob-recursive")
 """Ids of queries of the corpus for which BM25 finds both good and bad documents."""
+
+DEMO_GUIDELINES = Guidelines(
+    """\
+Judge as **somebody who writes a Python program** and has typed this question.
+
+- Prefer what answers the question directly: one call, without more code around it.
+- Prefer what the documentation recommends today over what it keeps for old programs.
+- The name alone does not count. Read what the function does.
+- If two answers are equally good, say so.
+""",
+    {
+        "Bad": "Does something else; it only shares words with the question.",
+        "Fair": "Belongs to the topic, but does not answer the question.",
+        "Good": "Answers a part of the question, or needs more code.",
+        "Excellent": "Answers the question, and something else does it better.",
+        "Perfect": "What an experienced programmer would use.",
+    },
+)
+"""The guidelines of the demo, with what each grade means."""
 
 DEMO_DEPTH, DEMO_K = 12, 3
 """Documents per query, and how many of them to find."""

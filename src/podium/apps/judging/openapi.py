@@ -17,12 +17,16 @@ from podium.apps.http.openapi import (
 from podium.apps.judging.openapi_admin import ADMIN_PATHS, ADMIN_SCHEMAS
 from podium.apps.judging.openapi_parts import (
     ASSESSOR,
+    COUNT,
     HTML_CONTENT,
     IMAGE_PATH,
     LINK_TOKEN,
     MEMBER,
+    NUMBER,
+    OBJECT,
     PAGE_TOKEN,
     TASK_ID,
+    TEXT,
     VERSION_PARAMETER,
     body_of,
     json_operation,
@@ -98,28 +102,22 @@ _OPEN_PATHS: dict[str, Any] = {
     "/static/api.html": {"get": page_operation("This description as a page.", "api_page", ())},
 }  # fmt: skip
 
-_TEXT: Schema = {"type": "string"}
-_NUMBER: Schema = {"type": "number"}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
 _ID_OR_NULL: Schema = {"type": ["string", "null"]}
-_OBJECT: Schema = {"type": "object"}
 
 _SESSION: dict[str, Schema] = {
     "step": {
         "anyOf": [schema_reference(name) for name in ("QuestionStep", "DocumentStep", "DoneStep")]
     },
-    "progress": object_schema(
-        "Judgments made and expected.", {"done": _COUNT, "remaining": _NUMBER}
-    ),
-    "idle_seconds": _NUMBER
+    "progress": object_schema("Judgments made and expected.", {"done": COUNT, "remaining": NUMBER}),
+    "idle_seconds": NUMBER
     | {"description": "After so long without a sign of life the clock stops."},
     "paused": {"type": "boolean"},
     "last": _ID_OR_NULL | {"description": "The id of the last judgment, which an undo names."},
-    "events": _COUNT,
-    "guidelines": _COUNT | {"description": "The version of the latest guidelines; 0 for none."},
+    "events": COUNT,
+    "guidelines": COUNT | {"description": "The version of the latest guidelines; 0 for none."},
 }
 _DOCUMENT = schema_reference("Document")
-_QUESTION = _TEXT | {"description": "The name of the question, which events repeat."}
+_QUESTION = TEXT | {"description": "The name of the question, which events repeat."}
 
 _SCHEMAS: dict[str, Schema] = {
     "EventsRequest": object_schema(
@@ -128,16 +126,16 @@ _SCHEMAS: dict[str, Schema] = {
     "Event": object_schema(
         "Something that happened in a session; an event that is sent twice is kept once.",
         {
-            "id": _TEXT | {"description": "Made by the page, such as a UUID."},
+            "id": TEXT | {"description": "Made by the page, such as a UUID."},
             "kind": {"enum": list(KINDS)},
             "at": {"type": "integer", "description": "Milliseconds since 1970 (UTC)."},
         },
-        data=_OBJECT
+        data=OBJECT
         | {"description": "By kind: question, answer or grade, segments, guidelines, judgment, text."},
     ),
     "EventsAnswer": object_schema(
         "The ids of the events that are kept, and where the session stands.",
-        {"accepted": list_of(_TEXT), **_SESSION},
+        {"accepted": list_of(TEXT), **_SESSION},
     ),
     "TaskState": object_schema(
         "A task and where its session stands.", {"task": schema_reference("Task"), **_SESSION}
@@ -146,9 +144,9 @@ _SCHEMAS: dict[str, Schema] = {
         "A query to be judged.",
         {
             "kind": {"enum": ["preference", "grade"]},
-            "query": _TEXT,
-            "description": _TEXT,
-            "grades": {"anyOf": [list_of(_TEXT), {"type": "null"}]},
+            "query": TEXT,
+            "description": TEXT,
+            "grades": {"anyOf": [list_of(TEXT), {"type": "null"}]},
             "k": {"type": ["integer", "null"]},
         },
     ),
@@ -163,27 +161,27 @@ _SCHEMAS: dict[str, Schema] = {
     "DoneStep": object_schema(
         "The finished task: levels, best first, or graded documents.",
         {"kind": {"const": "done"}},
-        levels=list_of(list_of(object_schema("A document.", {"id": _TEXT, "title": _TEXT}))),
+        levels=list_of(list_of(object_schema("A document.", {"id": TEXT, "title": TEXT}))),
         graded=list_of(
-            object_schema("A document.", {"id": _TEXT, "title": _TEXT, "grade": {"type": "integer"}})
+            object_schema("A document.", {"id": TEXT, "title": TEXT, "grade": {"type": "integer"}})
         ),
     ),
     "Document": object_schema(
         "A document as it is shown, with sanitised HTML or an image.",
-        {"id": _TEXT, "title": _TEXT, "title_html": _TEXT},
-        html=_TEXT,
-        image=_TEXT,
+        {"id": TEXT, "title": TEXT, "title_html": TEXT},
+        html=TEXT,
+        image=TEXT,
     ),
-    "SignInForm": object_schema("The form of the page of a personal link.", {"form_token": _TEXT}),
+    "SignInForm": object_schema("The form of the page of a personal link.", {"form_token": TEXT}),
     "Health": object_schema("The store can be read.", {"status": {"const": "ok"}}),
     "ErrorAnswer": object_schema(
         "A refusal; 400 and 409 to events also say what was kept and where the session stands.",
         {
             "error": object_schema(
-                "A code for programs, a sentence for people.", {"code": _TEXT, "message": _TEXT}
+                "A code for programs, a sentence for people.", {"code": TEXT, "message": TEXT}
             )
         },
-        accepted=list_of(_TEXT),
+        accepted=list_of(TEXT),
         refused=_ID_OR_NULL,
         **_SESSION,
     ),

@@ -7,48 +7,35 @@ from typing import Any
 import msgspec
 
 from podium.apps.http.openapi import Schema, schema_reference
-from podium.apps.judging import admin_bodies
+from podium.apps.judging.admin_bodies import AdminBody
 from podium.apps.judging.openapi_parts import (
     ADMIN,
+    COUNT,
+    NUMBER,
+    OBJECT,
     PAGE_TOKEN,
+    TEXT,
     body_of,
     json_operation,
     list_of,
     object_schema,
     operation,
     page_operation,
+    parameter,
 )
 
 _READING = (401, 403, 503)
 _CHANGING = (401, 403, 408, 409, 413, 415, 503)
-_TEXT: Schema = {"type": "string"}
-_NUMBER: Schema = {"type": "number"}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
-_OBJECT: Schema = {"type": "object"}
 _TASK_PARAMETERS = [
-    {
-        "name": "assessor",
-        "in": "query",
-        "schema": _TEXT,
-        "description": "Whose tasks; by default all.",
-    },
-    {
-        "name": "page",
-        "in": "query",
-        "schema": _TEXT,
-        "description": "The page of the list: 1, 2, ...",
-    },
+    parameter("assessor", "query", "Whose tasks; by default all."),
+    parameter("page", "query", "The page of the list: 1, 2, ..."),
 ]
 _QUERY_PARAMETERS = [
-    {
-        "name": "query", "in": "query", "schema": _TEXT,
-        "description": "The id of a query; by default the first with an open disagreement.",
-    },
-    {
-        "name": "place", "in": "query", "schema": _TEXT,
-        "description": "Which disagreement of the query: 1, 2, ...",
-    },
-]  # fmt: skip
+    parameter(
+        "query", "query", "The id of a query; by default the first with an open disagreement."
+    ),
+    parameter("place", "query", "Which disagreement of the query: 1, 2, ..."),
+]
 
 
 def _action(summary: str, name: str, body: str, schema: str) -> dict[str, Any]:
@@ -128,18 +115,8 @@ ADMIN_PATHS: dict[str, Any] = {
     },
 }  # fmt: skip
 
-_BODIES = (
-    admin_bodies.NewAssessorBody,
-    admin_bodies.AssessorBody,
-    admin_bodies.AssignmentBody,
-    admin_bodies.ReassignmentBody,
-    admin_bodies.PriorityBody,
-    admin_bodies.GuidelinesBody,
-    admin_bodies.SettlementBody,
-    admin_bodies.ExportBody,
-)
 _, _BODY_SCHEMAS = msgspec.json.schema_components(
-    _BODIES, ref_template="#/components/schemas/{name}"
+    AdminBody.__subclasses__(), ref_template="#/components/schemas/{name}"
 )
 
 ADMIN_SCHEMAS: dict[str, Schema] = _BODY_SCHEMAS | {
@@ -154,33 +131,33 @@ ADMIN_SCHEMAS: dict[str, Schema] = _BODY_SCHEMAS | {
     "ProgressLine": object_schema(
         "Progress of some tasks together.",
         {
-            "name": _TEXT, "text": _TEXT, "tasks": _COUNT, "finished": _COUNT, "judged": _COUNT,
-            "remaining": _NUMBER, "active_seconds": _NUMBER, "changed": {"type": "integer"},
-            "share": _NUMBER,
+            "name": TEXT, "text": TEXT, "tasks": COUNT, "finished": COUNT, "judged": COUNT,
+            "remaining": NUMBER, "active_seconds": NUMBER, "changed": {"type": "integer"},
+            "share": NUMBER,
         },
     ),
     "Statistics": object_schema(
         "Statistics of the judgments, as `podium judge stats --json` prints them.",
         {
-            "methods": list_of(_OBJECT), "assessors": list_of(_OBJECT), "agreement": _OBJECT,
-            "tools": {"type": ["object", "null"]}, "reliability": _OBJECT, "overlap": _OBJECT,
-            "consistency": _OBJECT, "as_of": _TEXT,
+            "methods": list_of(OBJECT), "assessors": list_of(OBJECT), "agreement": OBJECT,
+            "tools": {"type": ["object", "null"]}, "reliability": OBJECT, "overlap": OBJECT,
+            "consistency": OBJECT, "as_of": TEXT,
         },
     ),
     "AssessorRecord": object_schema(
         "An assessor after a change; a new link is in this answer only.",
-        {"assessor": _TEXT, "disabled": {"type": "boolean"}},
-        link=_TEXT,
+        {"assessor": TEXT, "disabled": {"type": "boolean"}},
+        link=TEXT,
     ),
-    "TaskIds": object_schema("The ids of new tasks.", {"tasks": list_of(_TEXT)}),
-    "ChangedTasks": object_schema("How many tasks have the priority.", {"changed": _COUNT}),
-    "SavedVersion": object_schema("The version of the guidelines.", {"version": _COUNT}),
+    "TaskIds": object_schema("The ids of new tasks.", {"tasks": list_of(TEXT)}),
+    "ChangedTasks": object_schema("How many tasks have the priority.", {"changed": COUNT}),
+    "SavedVersion": object_schema("The version of the guidelines.", {"version": COUNT}),
     "SettlementRecord": object_schema(
         "A decision, with who made it and when.",
         {
-            "query": _TEXT, "documents": list_of(_TEXT), "answer": {"type": ["string", "null"]},
-            "grade": {"type": ["integer", "null"]}, "admin": _TEXT, "at": {"type": "integer"},
-            "note": _TEXT,
+            "query": TEXT, "documents": list_of(TEXT), "answer": {"type": ["string", "null"]},
+            "grade": {"type": ["integer", "null"]}, "admin": TEXT, "at": {"type": "integer"},
+            "note": TEXT,
         },
     ),
     "AuditLog": object_schema(
@@ -190,8 +167,8 @@ ADMIN_SCHEMAS: dict[str, Schema] = _BODY_SCHEMAS | {
                 object_schema(
                     "One act, with the values before and after.",
                     {
-                        "number": _COUNT, "at": {"type": "integer"}, "who": _TEXT, "action": _TEXT,
-                        "subject": _TEXT, "before": {"type": ["object", "null"]},
+                        "number": COUNT, "at": {"type": "integer"}, "who": TEXT, "action": TEXT,
+                        "subject": TEXT, "before": {"type": ["object", "null"]},
                         "after": {"type": ["object", "null"]},
                     },
                 )

@@ -23,30 +23,31 @@ ERROR_TEXTS = STATUS_TEXTS | {
     429: "Too many requests or wrong links from this address: wait as Retry-After says.",
     503: "The store cannot be used at the moment, or is busy: send again as Retry-After says.",
 }
-HTML_CONTENT = {"text/html": {"schema": {"type": "string"}}}
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+OBJECT: Schema = {"type": "object"}
+HTML_CONTENT = {"text/html": {"schema": TEXT}}
 ASSESSOR: list[Any] = [{"assessor": []}]
 ADMIN: list[Any] = [{"admin": []}]
 MEMBER: list[Any] = [{"assessor": []}, {"admin": []}]
-VERSION_PARAMETER = {
-    "name": "version", "in": "query", "schema": {"type": "string"},
-    "description": "The number of a version; the latest by default.",
-}  # fmt: skip
-TASK_ID = {
-    "name": "task_id", "in": "path", "required": True, "schema": {"type": "string"},
-    "description": "The id of a task of the assessor.",
-}  # fmt: skip
-LINK_TOKEN = {
-    "name": "token", "in": "path", "required": True, "schema": {"type": "string"},
-    "description": "The secret part of a personal link.",
-}  # fmt: skip
-PAGE_TOKEN = {
-    "name": TOKEN_HEADER, "in": "header", "required": True, "schema": {"type": "string"},
-    "description": "The token of the page that sends: <meta name=\"podium-token\">.",
-}  # fmt: skip
-IMAGE_PATH = {
-    "name": "path", "in": "path", "required": True, "schema": {"type": "string"},
-    "description": "A signed address from a document.",
-}  # fmt: skip
+
+
+def parameter(name: str, place: str, description: str) -> Schema:
+    """Return the description of a parameter; those of the query may be left out."""
+    required = {} if place == "query" else {"required": True}
+    return {
+        "name": name, "in": place, **required, "schema": {"type": "string"}, "description": description,
+    }  # fmt: skip
+
+
+VERSION_PARAMETER = parameter("version", "query", "The number of a version; the latest by default.")
+TASK_ID = parameter("task_id", "path", "The id of a task of the assessor.")
+LINK_TOKEN = parameter("token", "path", "The secret part of a personal link.")
+PAGE_TOKEN = parameter(
+    TOKEN_HEADER, "header", 'The token of the page that sends: <meta name="podium-token">.'
+)
+IMAGE_PATH = parameter("path", "path", "A signed address from a document.")
 
 
 def operation(

@@ -74,11 +74,6 @@ class JSON(Response):
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 
-def wants_json(request: Request) -> bool:
-    """Return whether a program asks, by the path."""
-    return is_json_path(request.scope["path"])
-
-
 def is_json_path(path: str) -> bool:
     """Return whether the answers of a path are JSON, its refusals included."""
     return path.startswith("/api/") or path.endswith(".json") or path == "/healthz"
@@ -117,7 +112,7 @@ class Refuser:
     async def refuse(self, request: Request, error: Refusal) -> Response:
         """Answer with a refusal."""
         message = as_sentence(error.message)
-        if wants_json(request):
+        if is_json_path(request.scope["path"]):
             body = {"error": {"code": error.code, "message": message}, **error.details}
             return JSON(body, error.status, error.headers)
         title = _TITLES.get(error.status, "Something went wrong")
@@ -135,13 +130,10 @@ class Refuser:
 
     async def http(self, request: Request, error: HTTPException) -> Response:
         """Answer that there is no such page, or not this method."""
-        codes = {404: "not_found", 405: "method_not_allowed"}
-        messages = {
-            404: "This page does not exist.",
-            405: "This address does not accept this method.",
-        }
-        code = codes.get(error.status_code, "bad_request")
-        message = messages.get(error.status_code, "The request is not valid.")
+        code, message = {
+            404: ("not_found", "This page does not exist."),
+            405: ("method_not_allowed", "This address does not accept this method."),
+        }.get(error.status_code, ("bad_request", "The request is not valid."))
         answer = await self.refuse(request, Refusal(error.status_code, code, message))
         answer.headers.update(error.headers or {})  # of 405: Allow
         return answer

@@ -139,7 +139,8 @@ class EventLog:
             appends = self._take_waiting()
             is_open = None not in appends
             self._write_all([append for append in appends if append is not None])
-            if not is_open or self._is_late():
+            is_late = self._n_unsynced > 0 and time.monotonic() >= self._sync_by
+            if not is_open or is_late:
                 self._sync_batch()
 
     def _take_waiting(self) -> list[_Append | None]:
@@ -242,9 +243,6 @@ class EventLog:
         if self._durability == "batch":
             return self._is_failing or self._n_unsynced >= self._batch_events
         return self._durability == "event"
-
-    def _is_late(self) -> bool:
-        return self._n_unsynced > 0 and time.monotonic() >= self._sync_by
 
     def _sync(self, file: int) -> None:
         """Wait until the file is on the disk; the first time also its name."""

@@ -161,27 +161,12 @@ def check_health(context: RequestContext, _: None) -> HealthAnswer:
     return HealthAnswer(status="degraded" if reasons else "ok", reasons=reasons)
 
 
-def list_rules(context: RequestContext, _: None) -> RulesAnswer:
-    """List the service's rules."""
-    return served_rules_answer(context.state.rules)
-
-
 def check_rules(context: RequestContext, request: RulesCheck) -> RulesAnswer:
     """Check rules."""
     try:
         return rules_check_answer(request, context.state.rules)
     except PodiumError as error:
         raise refusal_of(error) from error
-
-
-def list_samples(context: RequestContext, _: None) -> SamplesAnswer:
-    """List the queries of the sample."""
-    return context.state.samples.info()
-
-
-def find_sample(context: RequestContext, request: SampleRequest) -> SampleAnswer:
-    """Return one query of the sample."""
-    return context.state.samples.find(request.id, context.state.rules)
 
 
 def _is_never_quick(context: RequestContext, body: Any) -> bool:
@@ -218,17 +203,22 @@ OPERATIONS: dict[str, Operation] = {
             statuses=(503,),
         ),
         Operation(
-            "/v1/rules", "The rules of the service.", RulesAnswer, list_rules,
+            "/v1/rules", "The rules of the service.", RulesAnswer,
+            lambda context, _: served_rules_answer(context.state.rules),
             is_quick=lambda context, _: is_quick_rules_answer(context.state.rules), statuses=(503,),
         ),
         Operation(
             "/v1/rules/check", "Check rules, given as records or as a rule file, and return both forms.",
             RulesAnswer, check_rules, RulesCheck, _is_never_quick,
         ),
-        Operation("/v1/samples", "The sample's queries, for the playground.", SamplesAnswer, list_samples),
+        Operation(
+            "/v1/samples", "The sample's queries, for the playground.", SamplesAnswer,
+            lambda context, _: context.state.samples.info(),
+        ),
         Operation(
             "/v1/samples/one", "One query of the sample with its documents.",
-            SampleAnswer, find_sample, SampleRequest, statuses=(404,),
+            SampleAnswer, lambda context, body: context.state.samples.find(body.id, context.state.rules),
+            SampleRequest, statuses=(404,),
         ),
         Operation(
             "/healthz", "Whether all is well: degraded if a changed file cannot be read.",

@@ -22,6 +22,8 @@ from podium.apps.serving.body_types import (
 from podium.apps.serving.decoding import explain_shape
 from podium.apps.serving.postranking import ServedRules
 from podium.data.json_lines import read_json_lines
+from podium.data.tables import is_table
+from podium.data.text_files import stem
 from podium.errors import DataError, EmptyDataError
 from podium.typing import Path_
 
@@ -74,6 +76,11 @@ def read_samples(path: Path_) -> Samples:
     ``score``, or only their order. Other fields of a request are ignored.
     """
     name = os.fspath(path)
+    if is_table(name) and not stem(name).endswith((".jsonl", ".ndjson")):
+        remedy = f"podium predict MODEL {name} -o samples.jsonl makes them of a table"
+        raise DataError("expected JSON lines, got a table", path=name).advise(
+            python=remedy, command_line=remedy
+        )
     queries: dict[str, SampleLine] = {}
     for number, line in _lines(name):
         id_ = line.id or str(number)

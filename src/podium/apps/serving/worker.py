@@ -31,11 +31,7 @@ def main() -> None:
     except (PodiumError, OSError) as error:
         sys.exit(f"podium serve [{os.getpid()}]: {error}")
     threading.Thread(target=_end_with_parent, args=(sock,), daemon=True).start()
-    run_server(service, sock, _say_ready, is_alone=False)
-
-
-def _say_ready() -> None:
-    os.write(sys.stdout.fileno(), b"ready\n")
+    run_server(service, sock, lambda: os.write(sys.stdout.fileno(), b"ready\n"), is_alone=False)
 
 
 def _end_with_parent(sock: socket.socket) -> None:

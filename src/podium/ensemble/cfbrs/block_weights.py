@@ -1,4 +1,4 @@
-"""Block weights: what each block counts, by how it ranks for some users."""
+"""Block weights: the weight of each block, by how well it ranks for some users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEMPERATURES = (np.inf, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 FALLBACK_TEMPERATURE = 0.05
 """The temperature if there are too few queries to choose one."""
 TRIAL_FOLDS = 5
-"""Folds of the queries on which temperatures are tried."""
+"""The number of folds of the queries on which temperatures are tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Evidence:
         return cls(data.subset(counts), weight[counts]) if counts.any() else None
 
     def training_data(self) -> RankingData:
-        """Return the queries weighted by alpha against its mean: a larger alpha scales no loss."""
+        """Return the queries weighted by alpha / mean alpha, so that the scale of alpha does not matter."""
         weight = self.data.query_weight
         scale = (1.0 if weight is None else float(np.mean(weight))) / float(np.mean(self.alpha))
         same = weight is None and np.ptp(self.alpha) == 0
@@ -59,10 +59,11 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class BlockWeights:
-    """What each block counts for some users, and the sums that say so.
+    """The weight of each block for some users, and the sums behind it.
 
     weight(b) = prior(b) exp(value(b) / T), value(b) = sum_q alpha_q NDCG_q(b) / sum_q alpha_q. The
-    sums are kept: more feedback adds to them, and nothing is fitted again. T = inf gives the prior.
+    sums are kept, so more feedback only adds to them and nothing is fitted again. T = inf gives the
+    prior.
 
     Parameters
     ----------
@@ -77,10 +78,10 @@ class BlockWeights:
     error
         1 - NDCG of the ensemble for these users on these queries.
     models
-        The blocks' models fitted for these users alone; None: they have everybody's.
+        The blocks' models, fitted for these users alone; None: the models of all users.
     trial_sums
-        The sum of alpha_q NDCG_q under each of TEMPERATURES, on queries that were not counted when
-        they were tried; None: no trial yet.
+        The sum of alpha_q NDCG_q under each of TEMPERATURES, on queries outside the weights that
+        were tried; None: no trial yet.
     n_trial_queries
         The number of these queries.
     """
@@ -107,7 +108,7 @@ class BlockWeights:
         return cls(name, np.zeros(n_blocks), temperature=temperature, models=models)
 
     def shares(self, prior: Floats) -> Floats:
-        """Return what each block counts; the shares add up to 1."""
+        """Return the weight of each block; the weights add up to 1."""
         if self.mass <= 0 or not np.isfinite(self.temperature):
             return np.asarray(prior / prior.sum())
         return tempered_weights(prior, self.gains / self.mass, self.temperature)
@@ -122,7 +123,7 @@ class BlockWeights:
         )
 
     def add_trials(self, sums: Floats, n_queries: int) -> BlockWeights:
-        """Return these weights with more trials, and with T by all trials once they are enough."""
+        """Return these weights with more trials; all trials choose T once there are enough."""
         trial_sums = sums if self.trial_sums is None else self.trial_sums + sums
         n_trial_queries = self.n_trial_queries + n_queries
         is_enough = n_trial_queries >= TRIAL_FOLDS
@@ -140,7 +141,7 @@ def tempered_weights(prior: Floats, values: Floats, temperature: float) -> Float
     """
     positive = prior > 0
     best = float(np.max(values[positive]))
-    # Six digits of the values: the order of rows must not change a weight.
+    # Round the values to six digits, because the order of rows must not change a weight.
     weights = prior * np.exp(np.where(positive, np.round(values - best, 6), 0.0) / temperature)
     return np.asarray(weights / weights.sum())
 
@@ -155,7 +156,7 @@ def mean_gains(gains: Floats, alpha: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TemperatureTrial:
-    """The blocks' values on some queries, and the other queries on which weights by them are tried.
+    """The blocks' values on some queries, and other queries on which the resulting weights are tried.
 
     Parameters
     ----------
@@ -172,9 +173,10 @@ class TemperatureTrial:
 def make_trials(
     evidence: Evidence, gains: Floats, seed: int, earlier: BlockWeights, folds: int = TRIAL_FOLDS
 ) -> list[TemperatureTrial]:
-    """Return one trial per fold: its queries, with the blocks' values on the other folds and earlier.
+    """Return one trial per fold: its queries, with the blocks' values on the other folds and earlier queries.
 
-    Too few queries for folds are one trial with the earlier values, or none if there are no such values.
+    Too few queries for folds make one trial with the earlier values, or none if there are no such
+    values.
     """
     n = evidence.data.n_queries
     if n < folds:
@@ -197,7 +199,7 @@ def choose_temperature(
     metric: Metric,
     temperatures: Sequence[float] = TEMPERATURES,
 ) -> float:
-    """Return the T that ranks queries best in their trials; of equal ones the highest."""
+    """Return the T that ranks queries best in their trials; if several are equal, the highest."""
     sums = try_temperatures(prior, trials, evidence, votes, metric, temperatures)
     return best_temperature(sums, temperatures) if trials else FALLBACK_TEMPERATURE
 
@@ -221,7 +223,7 @@ def try_temperatures(
 
 
 def best_temperature(sums: Floats, temperatures: Sequence[float] = TEMPERATURES) -> float:
-    """Return the T with the highest sum, to nine digits: the order of rows must not choose.
+    """Return the T with the highest sum, to nine digits, because the order of rows must not decide.
 
     Examples
     --------

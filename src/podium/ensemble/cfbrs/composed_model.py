@@ -37,26 +37,26 @@ BlockModels = tuple[Model, ...]
 """One model per block."""
 
 MAX_BLOCKS = 1 << 20
-"""How many blocks a model file may hold; more are taken for an attack."""
+"""The maximum number of blocks in a model file; more could be an attack."""
 MAX_WEIGHT = 1e100
-"""The largest gain or weight in a model file: sums of larger ones would not be finite."""
+"""The largest gain or weight in a model file, so that sums are finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComposedModel(Model):
-    """Models of blocks of features, and what each counts: for all users, and for classes of them.
+    """Models of blocks of features, and their weights for all users and for classes of users.
 
     Parameters
     ----------
     width
         The number of features.
     blocks, models
-        The features of each block, ascending, and its model of them.
+        The features of each block, ascending, and the model of each block.
     prior
-        What each block counts before anything is measured: its share in the compositions times its
+        The weight of each block before any measurement: its share in the compositions times its
         size.
     combination
-        How the blocks' scores become one.
+        How the blocks' scores are combined.
     population, classes
         The block weights of all users, and of each class.
     """
@@ -78,7 +78,7 @@ class ComposedModel(Model):
 
     @cached_property
     def shares(self) -> Floats:
-        """What each block counts for all users; the shares add up to 1."""
+        """The weight of each block for all users; the weights add up to 1."""
         return self.population.shares(self.prior)
 
     def weights_of(self, user_class: str | None) -> BlockWeights | None:
@@ -88,7 +88,7 @@ class ComposedModel(Model):
         return next((weights for weights in self.classes if weights.name == user_class), None)
 
     def for_users(self, weights: BlockWeights) -> ComposedModel:
-        """Return the ensemble for the users who have these weights, with models of their own if any."""
+        """Return the ensemble for users with these weights, and with their own models if they have any."""
         models = self.models if weights.models is None else weights.models
         return replace(self, models=models, population=weights)
 
@@ -132,22 +132,20 @@ class ComposedModel(Model):
         return votes(self.shares[used])
 
     def predict(self, X: NDArray[Any]) -> Floats:
-        """Return the scores for all users; raise if they depend on the other documents of a query."""
+        """Return the scores for all users; raise if scores depend on the other documents of the query."""
         if not self.combination.is_linear:
             raise UsageError(
-                "expected to know which rows are a query's, within which blocks are normalised or "
-                "ranked: give a RankingData, or an array with query ids, as in "
-                "predict(X, qid=qid); got features alone"
+                "the blocks are normalised or ranked within queries, but the query ids are "
+                "missing; use a RankingData, or an array with query ids, as in predict(X, qid=qid)"
             )
         return self.scores(X, Groups.from_sizes([len(X)]))
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """Return what each feature adds through its blocks; raise if scores are not added."""
+        """Return what each feature adds through its blocks; raise if the blocks' scores are not summed."""
         if not self.combination.is_linear:
             raise UsageError(
-                "expected blocks whose scores are added to explain by contributions, got ones that are "
-                "normalised or ranked in each query; permutation_importance says which features "
-                "they need"
+                "the blocks are normalised or ranked in each query, so features have no "
+                "contributions; permutation_importance measures which features matter"
             )
         total = np.zeros(X.shape)
         for share, block, model in zip(self.shares, self.blocks, self.models, strict=True):
@@ -158,7 +156,7 @@ class ComposedModel(Model):
         return total
 
     def importance(self) -> Floats:
-        """Return the features' shares in each block's model, weighted as the blocks are."""
+        """Return the features' shares in each block's model, weighted by the blocks' weights."""
         total = np.zeros(self.width)
         for share, block, model in zip(self.shares, self.blocks, self.models, strict=True):
             own = model.importance()
@@ -166,7 +164,7 @@ class ComposedModel(Model):
         return total
 
     def parts(self) -> dict[str, Part]:
-        """Return blocks, weights and sums as arrays, the rest as JSON, models not linear by number."""
+        """Return blocks, weights and sums as arrays, non-linear models by number, and the rest as JSON."""
         everybody = (self.population, *self.classes)
         own = (weights.models for weights in self.classes if weights.models is not None)
         models = [*self.models, *itertools.chain(*own)]
@@ -193,7 +191,7 @@ class ComposedModel(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Return the model of these parts; raise ModelFileError if they do not fit each other."""
+        """Build the model from its parts; raise ModelFileError if they do not fit each other."""
         text = parts.get("ensemble")
         if not isinstance(text, str):
             raise ModelFileError("expected a text named 'ensemble' in the model")
@@ -210,9 +208,7 @@ class ComposedModel(Model):
         except ModelFileError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(
-                f"expected blocks and how they are combined in the model, got something else ({error})"
-            ) from error
+            raise ModelFileError(f"the blocks of the model are damaged ({error})") from error
         return cls(width, blocks, models, prior, combination, population, tuple(classes))
 
 
@@ -224,7 +220,8 @@ def _are_linear(models: Sequence[Model]) -> bool:
 class LinearComposedModel(Linear):
     """An ensemble of linear rankers whose scores are added: one linear model, w = sum_b share(b) w_b.
 
-    It scores as a linear model. The blocks are kept for classes of users and for later feedback.
+    It computes scores like a linear model. The blocks are kept for classes of users and later
+    feedback.
 
     Examples
     --------
@@ -253,7 +250,7 @@ class LinearComposedModel(Linear):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Return the model of an ensemble's parts; raise ModelFileError if it is not linear."""
+        """Build the model from the parts of an ensemble; raise ModelFileError if it is not linear."""
         composed = ComposedModel.from_parts(parts)
         if composed.linear() is None:
             raise ModelFileError("expected linear blocks whose scores are added")
@@ -300,43 +297,43 @@ def _read_blocks(parts: dict[str, Part], width: int) -> tuple[Features, ...]:
     if not 1 <= len(sizes) <= MAX_BLOCKS or sizes.min() < 1:
         raise ModelFileError(f"expected 1 to {MAX_BLOCKS} blocks of 1 feature or more")
     if int(sizes.sum()) != len(features):
-        raise ModelFileError("expected as many features as the blocks have")
+        raise ModelFileError("the number of features must be that of the blocks")
     blocks = tuple(tuple(block.tolist()) for block in np.split(features, np.cumsum(sizes)[:-1]))
     for block in blocks:
         if block[0] < 0 or block[-1] >= width or any(a >= b for a, b in itertools.pairwise(block)):
             raise ModelFileError(f"expected blocks of ascending features 0 to {width - 1}")
     if len(set(features.tolist())) != width:
-        raise ModelFileError("expected each feature in some block")
+        raise ModelFileError("every feature must be in a block")
     return blocks
 
 
 def _read_prior(parts: dict[str, Part], n_blocks: int) -> Floats:
     prior = vector(parts, "prior")
     if len(prior) != n_blocks or prior.min() < 0 or not prior.any():
-        raise ModelFileError("expected what each block counts, 0 or more")
+        raise ModelFileError("expected one weight of 0 or more per block")
     if prior.max() > MAX_WEIGHT:
-        raise ModelFileError("expected what blocks count to add up to a number")
+        raise ModelFileError("the blocks' weights are too large: their sum is not finite")
     return prior
 
 
 def _own_models(ensemble: Mapping[str, Any]) -> list[int]:
-    """Return the places in "standings" of the classes that have models of their own."""
+    """Return the places in "standings" of the classes that have their own models."""
     own = [j for j, entry in enumerate(ensemble["standings"]) if entry.get("own", False)]
     if 0 in own:
-        raise ModelFileError("expected everybody's models for all users")
+        raise ModelFileError("the entry of all users must not have its own models")
     return own
 
 
 def _read_models(
     ensemble: Mapping[str, Any], parts: dict[str, Part], blocks: Sequence[Features]
 ) -> list[BlockModels]:
-    """Return everybody's models, then those of each class that has its own."""
+    """Return the models of all users, then those of each class that has its own."""
     n, n_sets, kinds = len(blocks), 1 + len(_own_models(ensemble)), ensemble["models"]
     sizes = [len(block) for block in blocks] * n_sets
     if kinds is None:
         weights = vector(parts, "weights")
         if len(weights) != sum(sizes):
-            raise ModelFileError("expected one weight for each feature of a block")
+            raise ModelFileError("expected one weight per feature of a block")
         split = np.split(weights, np.cumsum(sizes)[:-1])
         models: BlockModels = tuple(Linear(np.ascontiguousarray(w)) for w in split)
     else:
@@ -346,7 +343,7 @@ def _read_models(
 
 def _read_nested_models(kinds: Any, parts: dict[str, Part], sizes: Sequence[int]) -> BlockModels:
     if is_nested_too_deep(parts):
-        raise ModelFileError(f"expected models within models {MAX_NESTED_MODELS} deep at most")
+        raise ModelFileError(f"models may be nested at most {MAX_NESTED_MODELS} levels deep")
     known_kinds = nested_kinds()
     if len(kinds) != len(sizes) or not all(kind in known_kinds for kind in kinds):
         raise ModelFileError("expected a known kind of model for each block")
@@ -360,7 +357,7 @@ def _read_nested_models(kinds: Any, parts: dict[str, Part], sizes: Sequence[int]
 def _read_combination(ensemble: Mapping[str, Any]) -> BlockCombination:
     name, normalise = ensemble["aggregator"], ensemble["normalise"]
     if normalise not in (None, "zscore"):
-        raise ModelFileError(f"expected a known way to normalise, got {normalise!r:.80}")
+        raise ModelFileError(f"unknown normalisation: {normalise!r:.80}")
     aggregator = None if name is None else read_aggregator(name, ensemble["options"])
     return BlockCombination(aggregator, normalise)
 
@@ -371,12 +368,14 @@ def _read_all_weights(
     """Return the weights of all users, then those of each class."""
     gains = vector(parts, "gains")
     if not entries or len(gains) != len(entries) * n_blocks:
-        raise ModelFileError("expected one gain for each block, for all users and for each class")
+        raise ModelFileError("expected one gain per block, for all users and for each class")
     names = [entry["name"] for entry in entries]
     if names[0] is not None or not all(isinstance(name, str) for name in names[1:]):
-        raise ModelFileError("expected what holds for all users, then classes with names")
+        raise ModelFileError(
+            "the first entry must be for all users, and the others must have the names of classes"
+        )
     if len(set(names)) != len(names):
-        raise ModelFileError("expected classes with names of their own")
+        raise ModelFileError("the names of the classes must differ")
     rows = gains.reshape(len(entries), n_blocks)
     return [_read_weights(entry, row) for entry, row in zip(entries, rows, strict=True)]
 
@@ -384,7 +383,7 @@ def _read_all_weights(
 def _read_weights(entry: Mapping[str, Any], gains: Floats) -> BlockWeights:
     mass, trials = read_number(entry["mass"], 0.0), entry.get("trials")
     if mass > 0 and float(np.max(np.abs(gains))) > MAX_WEIGHT * mass:
-        raise ModelFileError("expected gains whose mean is a number")
+        raise ModelFileError("the gains are too large: their mean is not finite")
     if trials is not None and len(trials) != len(TEMPERATURES):
         raise ModelFileError(f"expected trials of {len(TEMPERATURES)} temperatures")
     return BlockWeights(

@@ -17,13 +17,13 @@ from podium.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class CompositionRound:
-    """A round of boosting: the composition, what it counts, and the blocks' weights so far."""
+    """A round of boosting: the composition, its weight, and the current weights of the blocks."""
 
     composition: OrderedComposition
     beta: float
     weights: Floats
     loss: float
-    """sum_q alpha_q exp(-E_q) / sum_q alpha_q of the ensemble so far."""
+    """sum_q alpha_q exp(-E_q) / sum_q alpha_q of the current ensemble."""
 
 
 def boost_compositions(
@@ -40,22 +40,22 @@ def boost_compositions(
 
     E_q is the metric of query q, scaled so that a random order has 0 and the best value is 1. A
     round takes the composition with the highest alpha_c sum_q D_q sum_{b in c} worth(b) E_q(b), the
-    mean of its blocks' gains (the paper's measure of a composition). That is a longest path over the
-    cut points, so all compositions compete; if alpha differs, they are listed.
+    mean of its blocks' gains (the paper's measure of a composition). This is a longest path over
+    the cut points, so all compositions are compared; if alpha differs, they are listed.
 
-    The composition counts alpha_c beta, beta = 1/2 ln((1 + r) / (1 - r)), with r = sum_q D_q E_q of
-    its combined ranking. Then D_q is proportional to exp(-E_q) of the ensemble. Rounds end when no
-    r > 0 is left. Xu and Li, AdaRank, SIGIR 2007; Ahmad, Doja, Ahmad, CFBRS, the equation of the
-    ensemble of compositional models.
+    The weight of the composition is alpha_c beta, with beta = 1/2 ln((1 + r) / (1 - r)) and r =
+    sum_q D_q E_q of its combined ranking. Then D_q is proportional to exp(-E_q) of the ensemble.
+    Rounds end when no r > 0 is left. Xu and Li, AdaRank, SIGIR 2007; Ahmad, Doja, Ahmad, CFBRS, the
+    equation of the ensemble of compositional models.
 
     Parameters
     ----------
     worth
-        What each block counts within a composition: n_k / N.
+        The weight of each block within a composition: n_k / N.
     gains
         The metric of each query (row) under each block alone (column).
     alphas
-        The feedback on each composition of the plan; None: the same on all.
+        The feedback on each composition of the plan; None: the same for all.
     """
     data, alpha = evidence.data, evidence.alpha / np.sum(evidence.alpha)
     chance = np.nan_to_num(evaluate(data, np.zeros(len(data)), metric)[metric].per_query)
@@ -68,7 +68,8 @@ def boost_compositions(
     edges = (gains - chance[:, None]) / room[:, None]
     D, total, used = alpha, np.zeros(len(plan.blocks)), list[OrderedComposition]()
     for _ in range(rounds):
-        # Twelve digits: the order of the rows must not choose between equals.
+        # Round to twelve digits, because the order of the rows must not choose between equal
+        # values.
         block_gains = np.round(worth * np.sum(edges * D[:, None], axis=0), 12)
         best = plan.best_composition(block_gains, used, alphas)
         if best is None:

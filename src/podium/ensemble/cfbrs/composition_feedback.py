@@ -1,4 +1,4 @@
-"""Composition feedback: alpha of compositions, divided among their blocks and added up over all of them."""
+"""Composition feedback: alpha of compositions, divided among their blocks and summed over compositions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from podium.errors import UsageError
 from podium.typing import Floats
 
 MAX_LISTED_COMPOSITIONS = 200_000
-"""How many compositions are listed one by one if their feedback is no sum over blocks."""
+"""The maximum number of compositions that are listed if their feedback is not a sum over blocks."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompositionFeedback:
     """The feedback alpha on the compositions of a plan, and on their blocks.
 
-    Uniform and simulated feedback is a sum over a composition's blocks, alpha_c = sum_{b in c} n_b / N
-    alpha(n_b), so compositions weighted by it add up by recurrence. A log does not say which
-    composition made a list: its mean holds for all.
+    Uniform and simulated feedback is a sum over a composition's blocks, alpha_c = sum_{b in c} n_b
+    / N alpha(n_b), so a recurrence sums the weighted compositions. A log does not record which
+    composition made a list, so its mean counts for all.
 
-    Other feedback is asked for each composition, if there are at most 200,000. Boosting does so for
-    all feedback that differs: it takes the best product of feedback and gain.
+    Other feedback is computed for each composition, if there are at most 200,000. Boosting does
+    this for all feedback that differs, because it takes the best product of feedback and gain.
 
     Parameters
     ----------
     feedback
-        An object with ``by_size(n_features)`` or ``alpha(sizes)``, or a log; None: alpha is 1 for all.
+        An object with ``by_size(n_features)`` or ``alpha(sizes)``, or a log; None: alpha is always
+        1.
     """
 
     feedback: Any
@@ -47,15 +48,15 @@ class CompositionFeedback:
             return np.full(d, _check_alpha(self.feedback.alpha([d])))
         if not hasattr(self.feedback, "alpha"):
             raise UsageError(
-                "expected feedback with alpha(sizes), or a log as podium.feedback.read_ubi reads it, "
-                f"got {self.feedback!r}"
+                "expected feedback with a method alpha(sizes), or a log from "
+                f"podium.feedback.read_ubi, got {self.feedback!r}"
             )
         if hasattr(self.feedback, "by_size"):
             values = [_check_alpha(value) for value in np.ravel(self.feedback.by_size(d)).tolist()]
             if len(values) != d:
                 raise UsageError(
-                    f"expected feedback by_size for blocks of 1 to {d} features, got {len(values)} "
-                    "values"
+                    f"by_size of the feedback must return {d} values, for blocks of 1 to {d} "
+                    f"features, got {len(values)}"
                 )
             return np.array(values)
         return None
@@ -66,13 +67,13 @@ class CompositionFeedback:
         n = self.plan.n_compositions
         if n > MAX_LISTED_COMPOSITIONS:
             needed = (
-                "feedback that is known by the size of a block (by_size)"
+                "feedback with by_size"
                 if self.by_size is None
-                else "the same feedback on all, or ensemble='bagging',"
+                else "the same feedback for all compositions, or ensemble='bagging',"
             )
             raise UsageError(
-                f"expected {needed} for all {n:,} compositions, for it cannot be asked for each; got "
-                f"{self.feedback!r}; or draw some compositions"
+                f"{n:,} compositions are too many to list; use {needed} or draw fewer; the "
+                f"feedback is {self.feedback!r}"
             )
         compositions = (sizes for _, sizes in self.plan.all_compositions())
         if self.by_size is None:
@@ -82,7 +83,7 @@ class CompositionFeedback:
 
     @property
     def varying_alphas(self) -> Floats | None:
-        """alpha of each composition; None if it is the same for all, 0 included."""
+        """alpha of each composition; None if it is the same for all (even 0)."""
         if self.by_size is not None and np.ptp(self.by_size) == 0:
             return None
         return self.by_composition
@@ -95,17 +96,17 @@ class CompositionFeedback:
         return np.asarray(self.plan.size_shares * self.by_size[sizes - 1])
 
     def prior(self) -> Floats:
-        """Return each block's sum of alpha_c n_b / N over the compositions c with b, over sum_c alpha_c."""
+        """Return, for each block b, sum of alpha_c n_b / N over compositions c with b, over sum_c alpha_c."""
         if self.by_size is None:
             if not self.by_composition.any():
-                raise UsageError("expected feedback above 0 on some composition, got 0 on all")
+                raise UsageError("the feedback is 0 for every composition; expected one above 0")
             compositions = list(self.plan.all_compositions())
             shares = self.plan.shares_among(compositions, self.by_composition)
             return shares * self.plan.size_shares
-        if np.ptp(self.by_size) == 0:  # alpha is the same for all, 0 included: it cancels out
+        if np.ptp(self.by_size) == 0:  # alpha is the same for all (even 0), so it cancels out
             return self.plan.shares() * self.plan.size_shares
         if not self.block_worth.any():
-            raise UsageError("expected feedback above 0 on some block, got 0 on all")
+            raise UsageError("the feedback is 0 for every block; expected one above 0")
         return self.plan.shares(sums=self.block_worth) * self.plan.size_shares
 
     def loss_factor(self, size: int) -> float:
@@ -113,7 +114,7 @@ class CompositionFeedback:
         alpha = self.by_size[size - 1] if self.by_size is not None else self.by_composition.mean()
         if alpha <= 0:
             raise UsageError(
-                f"expected feedback above 0 to scale the loss by, got {alpha} for blocks of {size}"
+                f"scale_loss needs feedback above 0, got {alpha} for blocks of {size} features"
             )
         return float(self.plan.n_features / (alpha * size))
 

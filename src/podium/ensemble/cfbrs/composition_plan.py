@@ -1,4 +1,4 @@
-"""Plan of an ensemble: which compositions of which orders of the features it has, and their blocks."""
+"""Plan of an ensemble: the orders of the features, the compositions of each order, and their blocks."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ class FeatureOrder:
 class CompositionPlan:
     """Orders of the features, how they are cut, and the distinct blocks of the cuts.
 
-    A block is its features: several orders may share it, as all share the block of all features.
+    A block is a set of features: several orders may share it, as all orders share the block of all
+    features.
 
     Parameters
     ----------
     orders
-        One order of the features, or several.
+        One or more orders of the features.
     selection
         The compositions of the plan; None: all of every order.
 
@@ -122,7 +123,7 @@ class CompositionPlan:
 
     @cached_property
     def _numbers_by_order(self) -> tuple[NDArray[np.int64], ...]:
-        """Of each order, the number of each block of its sums."""
+        """For each order, the number of each block of its sums."""
         return tuple(
             np.array([self._numbers[order[span]] for span in order.sums.blocks])
             for order in self.orders
@@ -141,7 +142,7 @@ class CompositionPlan:
         return self.shares_among(self.selection, weights)
 
     def _shares_of_all(self, products: Floats | None, sums: Floats | None) -> Floats:
-        """Return the shares among all compositions; an order counts as its compositions add up to."""
+        """Return the shares among all compositions; the weight of an order is that of its compositions."""
         shares_by_order, logs = [], []
         for order, blocks in zip(self.orders, self._numbers_by_order, strict=True):
             g = None if products is None else products[blocks]
@@ -149,7 +150,7 @@ class CompositionPlan:
             logs.append(order.sums.log_total(g, h))
             own = order.sums.shares(g, h) if np.isfinite(logs[-1]) else 0.0 * blocks
             shares_by_order.append(own)
-        weights = np.exp(np.array(logs) - max(logs))  # the sums themselves need not fit a double
+        weights = np.exp(np.array(logs) - max(logs))  # the sums themselves may overflow a double
         weights = weights / weights.sum()
         shares = np.zeros(len(self.blocks))
         for own, blocks, weight in zip(
@@ -178,14 +179,16 @@ class CompositionPlan:
     def best_composition(
         self, gains: Floats, used: Sequence[OrderedComposition], alphas: Floats | None = None
     ) -> tuple[OrderedComposition, float] | None:
-        """Return the unused composition whose blocks gain most, and the feedback on it.
+        """Return the unused composition with the largest gain of its blocks, and its feedback.
 
-        Of equal ones it is the first. None: all are used. Without feedback the second value is 1.
+        If several are equal, it is the first; None if all are used. Without feedback the second
+        value is 1.
 
         Parameters
         ----------
         alphas
-            The feedback on each composition, a factor of what its blocks gain; those of 0 are out.
+            The feedback on each composition, a factor of the gain of its blocks; compositions with
+            0 are left out.
         """
         excluded = set(used)
         if alphas is not None:
@@ -201,7 +204,7 @@ class CompositionPlan:
     def _best_by_feedback(
         self, gains: Floats, excluded: set[OrderedComposition], alphas: Floats
     ) -> tuple[OrderedComposition, float] | None:
-        """Compare all compositions: a product of two sums over blocks has no longest path."""
+        """Compare all compositions, because a product of two sums over blocks is not a longest path."""
         compositions, members, starts = self._listing
         values = np.round(alphas * np.add.reduceat(gains[members], starts), 12)
         for c in np.argsort(-values, kind="stable").tolist():
@@ -211,7 +214,7 @@ class CompositionPlan:
 
     @cached_property
     def _listing(self) -> tuple[list[OrderedComposition], NDArray[np.int64], NDArray[np.int64]]:
-        """The compositions, the numbers of their blocks in one row, and where each one's begin."""
+        """The compositions, the numbers of their blocks in one array, and the start of each in the array."""
         compositions = list(self.all_compositions())
         members = [self.block_numbers(*composition) for composition in compositions]
         ends = np.cumsum([len(blocks) for blocks in members])
@@ -220,7 +223,7 @@ class CompositionPlan:
     def _candidates(
         self, gains: Floats, excluded: set[OrderedComposition]
     ) -> Iterator[OrderedComposition]:
-        """Yield the best compositions of every order, one more than are excluded."""
+        """Yield the best compositions of every order, one more than the number of excluded ones."""
         for number, (order, blocks) in enumerate(
             zip(self.orders, self._numbers_by_order, strict=True)
         ):
@@ -239,7 +242,7 @@ def make_plan(
     groups: Mapping[str, Sequence[Any]] | None = None,
     seed: int = 0,
 ) -> CompositionPlan:
-    """Return the plan of a `CFBRS` with these parameters on features of these names.
+    """Return the plan of a `CFBRS` with these parameters for features with these names.
 
     Examples
     --------
@@ -301,7 +304,7 @@ def _select(every: Compositions, compositions: Any) -> list[Composition]:
     selected = [tuple(int(size) for size in sizes) for sizes in _as_list(compositions)]
     for sizes in selected:
         if sizes not in allowed:
-            raise UsageError(f"expected compositions of {allowed}, got {sizes}")
+            raise UsageError(f"expected compositions with {allowed}, got {sizes}")
     return selected
 
 
@@ -318,20 +321,20 @@ def check_compositions(
     is_number = isinstance(compositions, int | np.integer)
     if is_number and not isinstance(compositions, bool):
         if compositions < 1:
-            raise UsageError(f"expected 1 composition of cfbrs or more, got {compositions}")
+            raise UsageError(f"expected compositions of cfbrs to be 1 or more, got {compositions}")
     elif not (isinstance(compositions, str) and compositions in ("all", "first")):
         _as_list(compositions)
     if sampling == "stratified" and not is_number:
         raise UsageError(
-            "expected sampling='stratified' with a number of compositions to draw, got "
+            "sampling='stratified' needs a number of compositions to draw, got "
             f"compositions={compositions!r}"
         )
     if probabilities is not None and sampling != "stratified":
-        raise UsageError("expected probabilities with sampling='stratified', got 'uniform'")
+        raise UsageError("probabilities need sampling='stratified', got sampling='uniform'")
 
 
 def check_groups(groups: Any) -> None:
-    """Raise a UsageError if groups are neither None nor a mapping of names to features."""
+    """Raise a UsageError unless groups are None or a mapping of names to features."""
     if groups is None:
         return
     if (
@@ -340,7 +343,8 @@ def check_groups(groups: Any) -> None:
         or not all(map(_are_features, groups.values()))
     ):
         raise UsageError(
-            f"expected groups of cfbrs to be names with lists of features, got {groups!r}"
+            "expected groups of cfbrs to be a mapping of names to lists of features, got "
+            f"{groups!r}"
         ).advise(
             python="an example: groups={'title': ['f1', 'f6']}",
             command_line="an example: --set groups.title=f1,f6",
@@ -348,7 +352,7 @@ def check_groups(groups: Any) -> None:
 
 
 def _are_features(members: Any) -> bool:
-    """Whether these are names or numbers of features; a single one stands for a list of one."""
+    """Whether these are names or numbers of features; a single one counts as a list."""
     alone = isinstance(members, str | int | np.integer)
     features = [members] if alone else members
     if not isinstance(features, Sequence | np.ndarray | set | frozenset):
@@ -357,7 +361,7 @@ def _are_features(members: Any) -> bool:
 
 
 def _as_list(compositions: Any) -> list[Sequence[int]]:
-    """Return listed compositions; a single one, as from a command line, is a list of one."""
+    """Return a list of compositions; a single one, as from the command line, becomes a list."""
     is_list = isinstance(compositions, Sequence | np.ndarray) and not isinstance(compositions, str)
     listed = list(compositions) if is_list else []
     if _are_sizes(listed):
@@ -377,7 +381,7 @@ def _are_sizes(sizes: Any) -> bool:
 
 
 def _group_features(groups: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[list[int]]:
-    """Return the features of each group; features in no group are the last one."""
+    """Return the features of each group; the features without a group form the last one."""
     numbers = {name: j for j, name in enumerate(names)}
     group_of: dict[int, str] = {}
     units = []
@@ -388,7 +392,8 @@ def _group_features(groups: Mapping[str, Sequence[Any]], names: Sequence[str]) -
         for j in unit:
             if j in group_of:
                 raise UsageError(
-                    f"expected each feature in one group, got {names[j]} in {group_of[j]} and {group}"
+                    f"feature {names[j]} is in the groups {group_of[j]} and {group}; expected "
+                    "each feature in one group"
                 )
             group_of[j] = group
         if unit:

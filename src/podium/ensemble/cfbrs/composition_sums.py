@@ -17,13 +17,13 @@ class CompositionSums:
     """Sums and maxima over all compositions, by recurrences over the cut points.
 
     Cut points are nodes, blocks are edges, and compositions are paths from 0 to n. The share of a
-    block is that of the compositions that contain it, each weighted:
+    block is the weighted share of the compositions that contain it:
 
         share(b) = sum_{c with b in c} W(c) / sum_c W(c),   W(c) = prod_{b in c} g(b) sum_{b in c} h(b)
 
-    An ensemble adds up over compositions and over their blocks,
-    sum_c W(c) sum_{b in c} u(b) s_b(x) / sum_c W(c). That is sum_b share(b) u(b) s_b(x): one forward
-    and one backward pass, for any number of compositions.
+    An ensemble is a sum over compositions and their blocks, sum_c W(c) sum_{b in c} u(b) s_b(x) /
+    sum_c W(c). It equals sum_b share(b) u(b) s_b(x), which takes one forward and one backward pass
+    for any number of compositions.
 
     Examples
     --------
@@ -85,9 +85,9 @@ class CompositionSums:
         return log_g, h
 
     def _pass(self, log_g: Floats, h: Floats, *, backward: bool) -> dict[int, tuple[float, float]]:
-        """Return, at each cut point, log sum prod g over the paths to it, and the mean of their sum h.
+        """Return, for each cut point, log sum prod g over the paths to it, and the mean of their sums of h.
 
-        Logs and means stay in the range of doubles where the sums themselves would not.
+        Logs and means stay within the range of doubles, which the sums themselves may exceed.
         """
         source, target = (1, 0) if backward else (0, 1)
         start = self.end if backward else 0
@@ -111,7 +111,7 @@ class CompositionSums:
     def best(self, gains: Floats, k: int = 1) -> list[Composition]:
         """Return the k compositions with the highest sums of gains, best first.
 
-        Of equal sums the first in lexicographic order comes first.
+        Compositions with equal sums are in lexicographic order.
 
         Examples
         --------

@@ -17,7 +17,7 @@ from podium.errors import UsageError
 Composition = tuple[int, ...]
 """The sizes of the blocks, first to last."""
 BlockSpan = tuple[int, int]
-"""A block by its place: features start..stop - 1, from 0."""
+"""A block as (start, stop): the features start..stop - 1, from 0."""
 
 _WORD = 1 << 64
 """The number of values of 64 random bits."""
@@ -27,10 +27,10 @@ _WORD = 1 << 64
 class Compositions:
     """All compositions of `n` features into blocks of at least `min_block`.
 
-    Let c(i) be the number of ways to cut the features from i on, and t(i) the sum of c over the cut
-    points from i on. With m the smallest block, c(i) = t(i + m), t(i) = c(i) + t(i + 1) and
-    c(n) = t(n) = 1. Every count, rank and draw comes from these two rows of whole numbers. Ahmad,
-    Doja, Ahmad, CFBRS, Definition 5; Nijenhuis and Wilf, Combinatorial algorithms, 1978.
+    Let c(i) be the number of ways to cut the features after i, and t(i) the sum of c over the cut
+    points i and later. With m the smallest block, c(i) = t(i + m), t(i) = c(i) + t(i + 1) and c(n)
+    = t(n) = 1. Every count, rank and draw comes from these two rows of whole numbers. Ahmad, Doja,
+    Ahmad, CFBRS, Definition 5; Nijenhuis and Wilf, Combinatorial algorithms, 1978.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class Compositions:
             raise UsageError(f"expected 1 feature or more to cut into blocks, got {self.n}")
         if not 1 <= self.min_block <= self.n:
             raise UsageError(
-                f"expected a smallest block of 1 to {self.n} features, of which there are "
-                f"{self.n}, got {self.min_block}"
+                f"there are {self.n} features, so the smallest block must have 1 to {self.n}, "
+                f"got {self.min_block}"
             )
         for cut in self.cuts or ():
             if not 0 < cut < self.n:
@@ -87,9 +87,9 @@ class Compositions:
 
     @cached_property
     def _ways_by_size(self) -> list[list[int]]:
-        """t by the number of blocks still to come: the ways to go on from a block that is open at i."""
+        """t by the number of further blocks: the ways to continue from a block that is open at i."""
         n, m = self.n, self.min_block
-        rows = [[1] * (n + 1)]  # none to come: the open block goes on to the end
+        rows = [[1] * (n + 1)]  # no further block: the open block continues to the end
         for _ in range(1, n // m):
             fewer, row = rows[-1], [0] * (n + 2)
             for i in range(n - 1, -1, -1):
@@ -144,7 +144,7 @@ class Compositions:
                 ends.append(end)
 
     def _next_end(self, place: int, c: Sequence[int]) -> int | None:
-        """Return the first place from here on where a block may end and the rest can be cut."""
+        """Return the next place where a block may end and the rest can be cut."""
         for end in range(place, self.n + 1):
             if self._may_end[end] and c[end]:
                 return end
@@ -181,9 +181,9 @@ class Compositions:
 
     @cached_property
     def blocks(self) -> tuple[BlockSpan, ...]:
-        """The blocks of all compositions: the features before and after each can be cut, too."""
+        """The blocks of all compositions; the features before and after each block can be cut, too."""
         c = self._ways[0]
-        # Ways to cut the features before a block: those of the features in reverse.
+        # The ways to cut the features before a block are those of the reversed features.
         may_start = (False, *self._may_end[self.n - 1 : 0 : -1], True)
         before, _ = _count_ways(may_start, self.min_block)
         starts = [i for i in range(self.n) if i == 0 or (self._may_end[i] and before[self.n - i])]
@@ -193,9 +193,9 @@ class Compositions:
     def sample(self, size: int, seed: int | np.random.Generator = 0) -> list[Composition]:
         """Draw compositions independently and uniformly, without rounding.
 
-        At place i an open block that is long enough ends with probability c(i) / t(i), a ratio of
-        whole numbers. 64 random bits decide. In one case in 2^64 they do not, and an exact draw of
-        the rest does.
+        At place i, a long enough open block ends with probability c(i) / t(i), a ratio of whole
+        numbers. 64 random bits decide. In one case in 2^64 they do not suffice, and an exact draw
+        of the rest decides.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class Compositions:
                 ends = (i - last >= self.min_block) & _draw_events(c[i], t[i], size, rng)
                 cut[ends, i] = True
                 last[ends] = i
-        return [_block_sizes(row) for row in cut]
+        return [tuple(np.diff(np.flatnonzero(row)).tolist()) for row in cut]
 
     def sample_stratified(
         self,
@@ -231,7 +231,7 @@ class Compositions:
         size
             How many to draw, at least one per number of blocks.
         probabilities
-            Number of blocks -> its probability, in proportion; None: all the same.
+            Number of blocks -> its probability, up to a factor; None: all equal.
 
         Examples
         --------
@@ -242,8 +242,8 @@ class Compositions:
         numbers = list(self.counts)
         if size < len(numbers):
             raise UsageError(
-                f"expected {len(numbers)} compositions or more, so that each number of blocks "
-                f"({numbers[0]} to {numbers[-1]}) is there, got {size}"
+                f"stratified sampling needs {len(numbers)} compositions or more, one per "
+                f"number of blocks ({numbers[0]} to {numbers[-1]}), got {size}"
             )
         p = _probabilities(probabilities, numbers)
         drawn = [*numbers, *rng.choice(numbers, size - len(numbers), p=p).tolist()]
@@ -272,7 +272,7 @@ def block_spans(composition: Composition) -> list[BlockSpan]:
 
 
 def _count_ways(may_end: Sequence[bool], min_block: int) -> tuple[list[int], list[int]]:
-    """Return c and t of `Compositions` at 0..n, with blocks that end only where they may."""
+    """Return c and t of `Compositions` at 0..n, with blocks that end only at allowed places."""
     n, m = len(may_end) - 1, min_block
     c, t = [0] * n + [1], [0] * n + [1]
     for i in range(n - 1, -1, -1):
@@ -286,16 +286,12 @@ def _is_whole(size: object) -> bool:
 
 
 def _find_end(ways: Sequence[int], first: int, index: int) -> tuple[int, int]:
-    """Return where the block ends that is open at `first`, and the place among those that end it there.
+    """Return the end of the block that is open at `first`, and the place among compositions with that end.
 
-    ways(first) - ways(end) compositions end it before; ways falls with the place.
+    ways(first) - ways(end) compositions end it earlier; ways falls with the place.
     """
     end = bisect_right(ways, index - ways[first], first, key=neg) - 1
     return end, index - (ways[first] - ways[end])
-
-
-def _block_sizes(cut: NDArray[np.bool_]) -> Composition:
-    return tuple(np.diff(np.flatnonzero(cut)).tolist())
 
 
 def _draw_events(ways: int, total: int, size: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -328,9 +324,13 @@ def _probabilities(
     unknown = [k for k in by_number if k not in numbers]
     if unknown:
         raise UsageError(
-            f"expected probabilities of {numbers[0]} to {numbers[-1]} blocks, got one of {unknown[0]}"
+            f"expected probabilities for {numbers[0]} to {numbers[-1]} blocks, got one for "
+            f"{unknown[0]}"
         )
     p = np.array([float(by_number.get(k, 0.0)) for k in numbers])
     if not np.isfinite(p).all() or (p < 0).any() or not p.any():
-        raise UsageError(f"expected probabilities of 0 or more, one above 0, got {dict(by_number)}")
+        raise UsageError(
+            "expected probabilities of 0 or more, at least one of them above 0, "
+            f"got {dict(by_number)}"
+        )
     return np.asarray(p / p.sum())

@@ -1,4 +1,4 @@
-"""Feature blocks: a ranker for each block, and how the scores of many blocks become one score."""
+"""Feature blocks: a ranker for each block, and the combination of the blocks' scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LossFactor = Callable[[int], float]
 
 @dataclass(frozen=True, eq=False)
 class BlockFit:
-    """A block's model, and why its fit stopped too early; empty if it did not."""
+    """A block's model, and why its fit stopped early; the reason is empty if it converged."""
 
     model: Model
     reason: str = ""
@@ -48,14 +48,14 @@ def fit_blocks(
     """Fit a ranker on each block of a plan, in the plan's order.
 
     Blocks with the same start are a chain: each fit starts from the weights of the last one if the
-    ranker converges to an optimum. joblib fits chains in parallel, by any backend; chains do not
-    depend on each other, so the number of jobs does not change the result. Least squares need one
-    Gram matrix, and one factorisation per chain.
+    ranker converges to an optimum. joblib fits chains in parallel, with any backend. Chains are
+    independent, so the number of jobs does not change the result. Least squares needs one Gram
+    matrix, and one factorisation per chain.
 
     Parameters
     ----------
     loss_factor
-        Factor on the loss, by the size of a block; None: 1.
+        The factor on the loss, by the size of a block; None: 1.
     """
     if isinstance(base, LeastSquares) and loss_factor is None:
         chains = _solve_least_squares(base, plan, train)
@@ -88,7 +88,7 @@ def _solve_least_squares(
 
 
 def _varying_features(data: RankingData) -> NDArray[np.bool_]:
-    """Return which features differ within some query; no others can rank."""
+    """Return which features vary within a query; other features cannot rank."""
     X, groups = data.X, data.groups
     return np.asarray((groups.reduce(np.fmax, X) > groups.reduce(np.fmin, X)).any(axis=0))
 
@@ -105,7 +105,7 @@ def _fit_chain(
     last_weights: dict[int, float] = {}
     for block in blocks:
         columns = np.array(block)
-        if not varying[columns].any():  # all documents tie, for any ranker
+        if not varying[columns].any():  # all documents are tied, whatever the ranker
             fits.append(BlockFit(Linear(np.zeros(len(block)))))
             continue
         ranker = clone(base)
@@ -140,20 +140,20 @@ def _fit_block(
 
 
 def scaled_loss_settings(base: Ranker, factor: float) -> dict[str, Any]:
-    """Return the settings of a ranker whose loss counts `factor` times as much as before."""
+    """Return the settings of a ranker that multiply its loss by `factor`."""
     settings = base.get_params(deep=False)
     if "C" in settings:
         return {"C": settings["C"] * factor}
     if "l2" in settings:
         return {"l2": settings["l2"] / factor}
     raise UsageError(
-        f"expected a base with a parameter C or l2 to scale its loss, got {base.name}; "
-        "use scale_loss=False"
+        f"{base.name} has no parameter C or l2, so its loss cannot be scaled; use "
+        "scale_loss=False or another base"
     )
 
 
 def describe_unfinished(fits: Sequence[BlockFit]) -> str:
-    """Return how many fits stopped too early, and why the first did; empty if none did."""
+    """Return how many fits stopped early, and why the first did; empty if none did."""
     reasons = [fit.reason for fit in fits if fit.reason]
     return f"{len(reasons)} of {len(fits)} blocks, the first: {reasons[0]}" if reasons else ""
 
@@ -163,19 +163,19 @@ def describe_unfinished(fits: Sequence[BlockFit]) -> str:
 
 @dataclass(frozen=True)
 class BlockCombination:
-    """How the scores of blocks become one: added, or as ranks joined by an aggregator.
+    """How the scores of blocks are combined: summed, or as ranks, by an aggregator.
 
-    All ways add up over compositions: sum_c W(c) sum_{b in c} u(b) v_b is sum_b weight(b) v_b, with
-    v_b a block's scores, its Borda points or its distance to an order. So one weight per block stands
-    for any number of compositions.
+    All ways are sums over compositions: sum_c W(c) sum_{b in c} u(b) v_b is sum_b weight(b) v_b,
+    where v_b are a block's scores, its Borda points or its distance to an order. So one weight per
+    block replaces any number of compositions.
 
     Parameters
     ----------
     aggregator
-        Of the blocks' rankings; None: scores are added.
+        The aggregator of the blocks' rankings; None: scores are summed.
     normalise
-        "zscore": scores have mean 0 and standard deviation 1 in each query before they are added. A
-        block that ties all documents of a query adds nothing there.
+        "zscore": scores are scaled to mean 0 and standard deviation 1 in each query before they are
+        summed. A block that ties all documents of a query adds nothing to that query.
     """
 
     aggregator: Aggregator | None = None
@@ -183,7 +183,7 @@ class BlockCombination:
 
     @property
     def is_linear(self) -> bool:
-        """Whether linear blocks make a linear ensemble."""
+        """Whether an ensemble of linear blocks is linear."""
         return self.aggregator is None and self.normalise is None
 
     def votes(self, scores: Floats, groups: Groups) -> BlockVotes:
@@ -200,7 +200,7 @@ class BlockCombination:
 
 @dataclass(frozen=True, eq=False)
 class BlockVotes:
-    """The votes of blocks on documents; called with the blocks' weights, one score per document."""
+    """The votes of blocks on documents; a call with the blocks' weights returns one score per document."""
 
     points: Floats | None
     rankings: Rankings | None = None
@@ -221,7 +221,7 @@ class BlockVotes:
 
 
 def zscores(scores: Floats, groups: Groups) -> Floats:
-    """Return (s - mean) / sd in each query; 0 where all scores are equal but for rounding.
+    """Return (s - mean) / sd in each query; 0 if all scores are equal up to rounding.
 
     Examples
     --------

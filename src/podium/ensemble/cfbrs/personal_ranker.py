@@ -33,13 +33,14 @@ from podium.rankers import Ranker
 from podium.typing import Floats
 
 NO_CLASSES_MESSAGE = (
-    "nothing was learned from users, for only classes of them have weights of their own, and none is "
-    "named: say whose queries they are (user_class=; read_ubi(..., user_class=); --classes)"
+    "nothing was learned from users: only classes of users have their own weights, and no "
+    "class is named; name the class of each query (user_class=; read_ubi(..., user_class=); "
+    "--classes)"
 )
 
 
 class PersonalRanker(Ranker):
-    """A ranker whose model is a `ComposedModel`: it serves and learns classes of users."""
+    """A ranker whose model is a `ComposedModel`: it serves classes of users and learns from them."""
 
     # Normalised scores and ranks need query ids: predict requests them, too.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
@@ -53,12 +54,13 @@ class PersonalRanker(Ranker):
     def classes_(self) -> ClassTable:
         """The classes of users: their numbers of queries, and their training errors.
 
-        After updates the error is the mean, over all queries, of the error when each was added.
+        After updates, the error is the mean over all queries of the error at the time when each was
+        added.
         """
         return ClassTable.of(ensemble_of(self.model_).classes, self.metric, self.max_error)
 
     def class_weights(self, user_class: str | None) -> tuple[BlockWeights, str | None]:
-        """Return the weights a class is served with, and why they are not its own (None if they are)."""
+        """Return the weights that a class gets, and why they are not its own (None if they are)."""
         composed = ensemble_of(self.model_)
         weights = composed.weights_of(user_class)
         if weights is None:
@@ -72,7 +74,7 @@ class PersonalRanker(Ranker):
         return weights, None
 
     def tie_averaged_metric(self) -> Metric:
-        """Return the metric, averaged over the orders of equal scores."""
+        """Return the metric as a mean over the orders of equal scores."""
         return parse(self.metric).averaging_ties()
 
     def learn_classes(
@@ -80,7 +82,7 @@ class PersonalRanker(Ranker):
         evidence: Mapping[str | None, Evidence],
         models: Mapping[str, BlockModels] | None = None,
     ) -> None:
-        """Learn the weights of each class from its evidence; some may have models of their own."""
+        """Learn the weights of each class from its evidence; some classes may have their own models."""
         composed = ensemble_of(self.model_)
         composed = learn_classes(composed, evidence, self.tie_averaged_metric(), self.seed, models)
         self.model_ = simplest_model(composed)
@@ -102,23 +104,23 @@ class PersonalRanker(Ranker):
         user_class: ArrayLike | Sequence[str | None] | None = None,
         ignore_scaling: bool = False,
     ) -> Floats:
-        """Return one score per row, in the rows' order, for all users or for a class of them.
+        """Return one score per row, in the order of the rows, for all users or for a class of users.
 
         Parameters
         ----------
         X
-            RankingData; or an array or a data frame, with
+            RankingData; or an array or a data frame, together with `qid`.
         qid
-            the query of each row, if blocks are normalised or ranked or classes differ by query.
+            The query of each row, if blocks are normalised or ranked, or classes differ by query.
         user_class
-            One class for all queries, or one per query. A class that is unknown, or has too high an
-            error, is served as all users are, with an ``UnknownClassWarning``.
+            One class for all queries, or one per query. A class that is unknown, or whose error is
+            too high, gets the ranking of all users, with an ``UnknownClassWarning``.
         ignore_scaling
-            Whether to take RankingData that is scaled otherwise than the training data.
+            Whether to accept RankingData that is scaled differently from the training data.
         """
         if qid is not None:
             if isinstance(X, RankingData):
-                raise UsageError("expected RankingData alone, got query ids beside it")
+                raise UsageError("RankingData already has query ids; leave out qid")
             self._features(X)  # checks the number and the names of the features
             data = self._documents(X, qid)
             return np.asarray(data.restore(self.predict(data, user_class=user_class)))
@@ -127,7 +129,7 @@ class PersonalRanker(Ranker):
             return population
         if not isinstance(X, RankingData):
             if not (isinstance(user_class, str) and ensemble_of(self.model_).combination.is_linear):
-                raise UsageError("expected qid= or RankingData, to know whose rows are whose")
+                raise UsageError("the query ids are missing; use qid= or RankingData")
             X = self._documents(X, np.zeros(np.shape(X)[0], dtype=int))
         return self._predict_by_class(X, class_of_each_query(X, user_class), population)
 
@@ -138,7 +140,7 @@ class PersonalRanker(Ranker):
         for name in dict.fromkeys(names):
             weights, reason = self.class_weights(name)
             if reason is not None:
-                warnings.warn(f"{reason}: served as all users are", UnknownClassWarning, 3)
+                warnings.warn(f"{reason}: it gets the ranking of all users", UnknownClassWarning, 3)
             if weights.name is not None:
                 own = data.groups.spread(np.array([other == name for other in names]))
                 scores[own] = composed.for_users(weights).scores(data.X, data.groups)[own]
@@ -152,7 +154,7 @@ class PersonalRanker(Ranker):
         qid: ArrayLike | None = None,
         user_class: ArrayLike | Sequence[str | None] | None = None,
     ) -> Sequence[PersonalList]:
-        """Return the top k of each query, best first; each list says for which class it was made."""
+        """Return the top k of each query, best first; each list names its class of users."""
         if user_class is None:
             return [PersonalList.of(ranked, None, None) for ranked in super().rank(X, k, qid=qid)]
         data = X if isinstance(X, RankingData) else self._documents(X, qid)
@@ -169,12 +171,13 @@ class PersonalRanker(Ranker):
     def update(
         self, data: Any, *, feedback: Any = None, user_class: ArrayLike | None = None
     ) -> Self:
-        """Change what blocks count by new feedback, for its classes and for all users; refit no block.
+        """Change the blocks' weights by new feedback, for its classes and for all users; refit no block.
 
-        Earlier feedback still counts: several updates give the same weights as one with all their
-        queries, except for T of a class, which each update tries on its queries with the earlier
-        weights. The weights of all users change if they are measured (``weights`` not "size"). If they
-        are not, feedback without user classes changes nothing, and a ``NothingLearnedWarning`` says so.
+        Earlier feedback still counts: several updates give the same weights as one update with all
+        their queries. The exception is T of a class, which each update tries on its queries with
+        the earlier weights. The weights of all users change if they are measured (``weights`` is
+        not "size"). Otherwise feedback without user classes changes nothing, and a
+        ``NothingLearnedWarning`` says so.
 
         Parameters
         ----------
@@ -186,12 +189,15 @@ class PersonalRanker(Ranker):
         batch = self._feedback_batch(data, feedback, user_class)
         if batch.feedback is not None and not is_feedback_log(batch.feedback):
             raise UsageError(
-                "expected a log as podium.feedback.read_ubi reads it to update by, got "
+                "update needs a log from podium.feedback.read_ubi as feedback, got "
                 f"{batch.feedback!r}"
             )
         evidence = batch.evidence()
         if not evidence:
-            raise UsageError("expected a query with documents of different labels, got none")
+            raise UsageError(
+                "in every query all documents have the same label; expected at "
+                "least one query with different labels"
+            )
         self.learn_classes(evidence)
         if not has_classes(evidence) and self.weights == "size":
             warnings.warn(NO_CLASSES_MESSAGE, NothingLearnedWarning, stacklevel=2)
@@ -206,16 +212,18 @@ class PersonalRanker(Ranker):
         tol: float = 1e-3,
         patience: int = 2,
     ) -> Adaptation:
-        """Update with one batch of feedback after the other until the metric changes no more.
+        """Update with one batch of feedback after another until the metric stops changing.
 
         Parameters
         ----------
         batches
-            ``podium.ensemble.FeedbackBatch`` each: queries and their feedback; RankingData: its labels.
+            Each batch is a ``podium.ensemble.FeedbackBatch`` (queries and their feedback), or
+            RankingData, whose labels count.
         valid
-            Another batch to measure on; None: each batch is measured before it is learned from.
+            Another batch to measure on; None: each batch is measured before the ranker learns from
+            it.
         tol, patience
-            It ends when so many batches in a row change the metric by less than this.
+            The loop ends when `patience` batches in a row change the metric by less than `tol`.
         """
         return adapt(
             (self._feedback_batch(batch) for batch in batches),
@@ -231,7 +239,7 @@ class PersonalRanker(Ranker):
     def _feedback_batch(
         self, data: Any, feedback: Any = None, user_class: ArrayLike | None = None
     ) -> FeedbackBatch:
-        """Return a batch of this data; raise if the ranker is not fitted on such features."""
+        """Return a batch of this data; raise if the ranker was fitted on other features."""
         batch = (
             data
             if isinstance(data, FeedbackBatch)

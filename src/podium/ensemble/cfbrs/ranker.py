@@ -60,20 +60,20 @@ class CFBRS(PersonalRanker):
     """Rankers on blocks of features: an ensemble over the ways to cut the features into blocks.
 
     A composition cuts the features, in their order, into contiguous blocks. A ranker is fitted on
-    each block. A composition's score is sum_k alpha n_k / N s_k(x): the feedback alpha on it is
-    divided among its blocks by their sizes n_k of N features. The ensemble adds up compositions:
+    each block. A composition's score is sum_k alpha n_k / N s_k(x): its feedback alpha is divided
+    among its blocks by their sizes n_k out of N features. The ensemble is a sum over compositions:
 
         f(x) = sum_c sum_{b in c} alpha_c n_b / N s_b(x) / sum_c alpha_c = sum_b weight(b) s_b(x)
 
-    A block's ranker depends on the block alone, so each distinct block is fitted once (603 for 46
-    features in blocks of 5 or more, instead of 51,320 compositions). The sum over all compositions is
-    a recurrence over the cut points. Without normalisation an ensemble of linear rankers is one linear
-    model (``model_.weights``).
+    A block's ranker depends only on the block, so each distinct block is fitted once (603 for 46
+    features in blocks of 5 or more, instead of 51,320 compositions). The sum over all compositions
+    is a recurrence over the cut points. Without normalisation an ensemble of linear rankers is one
+    linear model (``model_.weights``).
 
-    Feedback enters when scores are combined. The paper also divides the loss by alpha n_k / N, as
-    ``scale_loss=True`` does; that changes no minimiser of a loss without penalty. Classes of users
-    have weights of their own, weight(b) exp(NDCG_class(b) / T), on the same blocks, or on blocks of
-    their own. Ahmad, Doja, Ahmad, Compositional feature subset based ranking system (CFBRS) for
+    Feedback is used when scores are combined. The paper also divides the loss by alpha n_k / N, as
+    ``scale_loss=True`` does; this does not change the minimum of a loss without penalty. Classes of
+    users have their own weights, weight(b) exp(NDCG_class(b) / T), on the shared blocks or on their
+    own blocks. Ahmad, Doja, Ahmad, Compositional feature subset based ranking system (CFBRS) for
     learning to rank with user feedback.
 
     Parameters
@@ -84,48 +84,50 @@ class CFBRS(PersonalRanker):
     min_block
         The number of features of the smallest block.
     compositions
-        "all"; how many to draw; "first": (m, ..., m, rest) for each m from min_block on, the paper's
-        Table 1; or a list of block sizes of any min_block, as in [(5, 41), (23, 23)].
+        "all"; the number to draw; "first": (m, ..., m, rest) for each m from min_block on, as in
+        the paper's Table 1; or a list of block sizes, as in [(5, 41), (23, 23)], for any min_block.
     sampling
-        How they are drawn: "uniform", all equally likely; "stratified", every number of blocks at
-        least once.
+        How compositions are drawn: "uniform": all are equally likely; "stratified": every number of
+        blocks occurs at least once.
     probabilities
-        Of 1, 2, 3, ... blocks, in proportion, for stratified draws; None: all the same.
+        The probabilities of 1, 2, 3, ... blocks, up to a factor, for stratified draws; None: all
+        equal.
     ensemble
-        "bagging": compositions add up as they are; "boosting": one after the other, each for the
-        queries that are ranked badly so far.
+        "bagging": all compositions are summed; "boosting": one composition after another, each for
+        the queries that are still ranked badly.
     rounds
-        How many compositions boosting takes at most.
+        The maximum number of compositions for boosting.
     combine
         "score", or an aggregator of the blocks' rankings (a name in
-        ``podium.aggregation.AGGREGATORS``, such as "borda", "kemeny", "footrule", or an aggregator).
-        Distances add up like scores: the aggregator sees every block once, with its weight.
+        ``podium.aggregation.AGGREGATORS``, such as "borda", "kemeny", "footrule", or an
+        aggregator). Distances are summed like scores: the aggregator sees every block once, with
+        its weight.
     normalise
-        "zscore": a block's scores have mean 0 and standard deviation 1 in each query before they are
-        added; none: as they are.
+        "zscore": a block's scores are scaled to mean 0 and standard deviation 1 in each query
+        before they are summed; none: no scaling.
     weights
-        "size": n_b / N, the paper's; "validation": that times exp(metric(b) / T), with the metric of
-        each block on the validation queries, which choose T, too.
+        "size": n_b / N, as in the paper; "validation": n_b / N times exp(metric(b) / T), with the
+        metric of each block on the validation queries, which also choose T.
     scale_loss
-        Whether the loss of a block counts N / (alpha n_k) times (a base with C or l2).
+        Whether the loss of a block is multiplied by N / (alpha n_k), for a base with C or l2.
     permutations
-        How many orders of the features are cut: first as given, then random; groups are permuted
-        whole.
+        The number of orders of the features that are cut: first the original order, then random
+        ones; groups are permuted as a whole.
     groups
-        Features that stay together, by name, as in {"title": ["f1", "f6"], ...}: cuts fall between
-        groups. Features in no group are the last group.
+        Features that stay together, by name, as in {"title": ["f1", "f6"], ...}: cuts are only
+        between groups. Features without a group form the last group.
     class_blocks
-        "shared": classes of users weigh blocks that were fitted on everybody's labels; "own": blocks
-        are fitted again on the labels or clicks of each class in ``fit``, for classes that disagree.
+        "shared": classes of users weight blocks that were fitted on the labels of all users; "own":
+        ``fit`` fits blocks again on the labels or clicks of each class, for classes that disagree.
     max_error
-        Classes of users with a higher training error (1 - metric on their own labels) are served as
-        all users are.
+        Classes of users with a higher training error (1 - metric on their own labels) get the
+        ranking of all users.
     metric
         The metric of blocks and classes.
     validation_fraction
-        Share of the queries held out if weights need them and none are given.
+        The share of the queries held out if weights need validation queries and there are none.
     n_jobs
-        How many blocks joblib fits at a time, by any of its backends; the result is the same.
+        How many blocks joblib fits at a time, with any backend; the result does not depend on it.
 
     Examples
     --------
@@ -185,35 +187,37 @@ class CFBRS(PersonalRanker):
         Parameters
         ----------
         X, y, qid, sample_weight, valid, callback
-            As every ranker has them.
+            As for every ranker.
         user_class
-            Whose labels each query has, one per query or one per row: each class gets its own weights.
+            The class of users behind the labels of each query, one per query or one per row; each
+            class gets its own weights.
         feedback
-            alpha of compositions (``podium.feedback.UniformFeedback``, ``SimulatedFeedback``, anything
-            with ``alpha(sizes)``), or a log (``podium.feedback.read_ubi``), whose classes get their own
-            weights by what they clicked. A log without user classes changes nothing (but the loss, if
-            ``scale_loss`` is on), and a ``NothingLearnedWarning`` says so.
+            alpha of compositions (``podium.feedback.UniformFeedback``, ``SimulatedFeedback``,
+            anything with ``alpha(sizes)``), or a log (``podium.feedback.read_ubi``), whose classes
+            get their own weights from their clicks. A log without user classes changes nothing
+            (except the loss with ``scale_loss``), and a ``NothingLearnedWarning`` says so.
         """
         data = self.ranking_data(X, y, qid, sample_weight)
         personal = user_class is not None or is_feedback_log(feedback)
         evidence = FeedbackBatch(data, feedback, user_class).evidence() if personal else {}
         if personal and not evidence:
             raise DataError(
-                "expected feedback on queries and documents of the data that tells some of them "
-                "apart, got none; see podium.feedback.Feedback.labels"
+                "the feedback does not distinguish any documents of the data; check that it "
+                "has the same query and document ids (podium.feedback.Feedback.labels shows "
+                "what it has)"
             )
         held_out = None if valid is None else self.ranking_data(valid, scaled=data.scaled)
         self.fit_data(data, held_out, callback, learn=partial(self._learn_with, feedback))
         if evidence:
             self.learn_classes(evidence, self._fit_class_blocks(evidence, feedback))
-            if is_feedback_log(feedback):  # other labels are those that the blocks were fitted on
+            if is_feedback_log(feedback):  # otherwise the blocks were fitted on the labels
                 self.learn_population(evidence)
             if not has_classes(evidence) and self.weights == "size" and not self.scale_loss:
                 warnings.warn(NO_CLASSES_MESSAGE, NothingLearnedWarning, stacklevel=2)
         return self
 
     def plan(self, names: Sequence[str] | None = None) -> CompositionPlan:
-        """Return the compositions of the ensemble and their blocks, on features of these names.
+        """Return the compositions of the ensemble and their blocks, for features with these names.
 
         Examples
         --------
@@ -236,7 +240,7 @@ class CFBRS(PersonalRanker):
         self._combination()
         if self.normalise is not None and self.combine != "score":
             raise UsageError(
-                "expected normalise with combine='score', for ranks have no scale, got "
+                "normalise needs combine='score', because ranks have no scale; got "
                 f"normalise={self.normalise!r} and combine={self.combine!r}"
             )
         if self.scale_loss:
@@ -249,9 +253,9 @@ class CFBRS(PersonalRanker):
             )
 
     def _base(self) -> Ranker:
-        """Return the ranker of a block; one given by name has this ranker's metric and seed."""
+        """Return the ranker of a block; a ranker by name gets this ranker's metric and seed."""
         if isinstance(self.base, CFBRS):
-            raise UsageError("expected a base other than cfbrs itself, got a cfbrs")
+            raise UsageError("cfbrs cannot be its own base; choose another ranker as base")
         if isinstance(self.base, Ranker):
             return self.base
         return make_base_ranker(self.base, metric=self.metric, seed=self.seed)
@@ -263,7 +267,7 @@ class CFBRS(PersonalRanker):
         return BlockCombination(aggregator, self.normalise)
 
     def needs_validation(self) -> bool:
-        """Whether queries are held out if no validation data is given."""
+        """Whether queries are held out if there is no validation data."""
         return self.weights != "size"
 
     @property
@@ -276,7 +280,7 @@ class CFBRS(PersonalRanker):
         return self.rounds if self.ensemble == "boosting" else 1
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Fit the blocks, then weigh them by bagging or boosting."""
+        """Fit the blocks, then weight them by bagging or boosting."""
         return self._learn_with(None, train, monitor, start)
 
     def _learn_with(
@@ -311,7 +315,7 @@ class CFBRS(PersonalRanker):
         train: RankingData,
         monitor: FitMonitor,
     ) -> ComposedModel:
-        """Weigh the blocks by the round of boosting that validates best or has the least loss."""
+        """Weight the blocks by the round of boosting with the best validation or the lowest loss."""
         evidence, metric, plan = Evidence.of(train), monitor.metric, feedback.plan
         if evidence is None:
             return composed
@@ -345,8 +349,8 @@ class CFBRS(PersonalRanker):
     ) -> dict[str, BlockModels]:
         """Fit the blocks of each class on its own queries, if ``class_blocks`` is "own".
 
-        A base that needs validation holds out some of these: validation queries have everybody's
-        labels, with which the class may disagree.
+        A base that needs validation holds out some of these queries, because validation queries
+        have the labels of all users, with which the class may disagree.
         """
         if self.class_blocks == "shared":
             return {}
@@ -362,7 +366,7 @@ class CFBRS(PersonalRanker):
         if reason := describe_unfinished(list(itertools.chain(*fits.values()))):
             self.converged_, self.stopped_ = False, f"for classes: {reason}"
             warnings.warn(
-                f"{self.name} stopped before it was done ({self.stopped_})",
+                f"{self.name} stopped before it converged ({self.stopped_})",
                 NotConvergedWarning, stacklevel=3,
             )  # fmt: skip
         return {name: tuple(fit.model for fit in own) for name, own in fits.items()}

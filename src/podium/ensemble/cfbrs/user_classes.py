@@ -1,4 +1,4 @@
-"""Classes of users: their feedback, the block weights learned from it, and the lists served to them."""
+"""Classes of users: their feedback, the block weights learned from it, and their lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from podium.typing import Floats
 
 
 class FeedbackLog(Protocol):
-    """Feedback of users on the lists they saw, as ``podium.feedback.Feedback`` has it."""
+    """Feedback of users on the lists that they saw, such as ``podium.feedback.Feedback``."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class FeedbackLog(Protocol):
 
 
 def is_feedback_log(feedback: Any) -> bool:
-    """Whether feedback is a `FeedbackLog`, which says what documents are worth."""
+    """Whether feedback is a `FeedbackLog`, which has labels of documents."""
     return hasattr(feedback, "labels") and hasattr(feedback, "classes")
 
 
@@ -62,10 +62,11 @@ class FeedbackBatch:
     data
         The queries with their features; its labels count if there is no feedback.
     feedback
-        A log, as ``podium.feedback.read_ubi`` reads it: its labels count, for each of its classes and
-        for all users.
+        A log from ``podium.feedback.read_ubi``: its labels count for each of its classes and for
+        all users.
     user_class
-        Whose labels the data has: one class per query, or one per row; None (or NaN) is no class.
+        The class of users behind the labels: one per query, or one per row; None (or NaN) means no
+        class.
     """
 
     data: RankingData
@@ -78,7 +79,7 @@ class FeedbackBatch:
         if is_feedback_log(self.feedback):
             if self.user_class is not None:
                 raise UsageError(
-                    "expected feedback, which knows its classes, or user_class; got both"
+                    "feedback already has classes; use feedback or user_class, not both"
                 )
             for name in (None, *sorted(self.feedback.classes)):
                 evidence[name] = _evidence_of_log(self.data, self.feedback, name)
@@ -90,7 +91,7 @@ class FeedbackBatch:
 
 
 def has_classes(evidence: Mapping[str | None, Evidence]) -> bool:
-    """Whether some of the evidence is that of a class of users."""
+    """Whether some of the evidence comes from a class of users."""
     return any(name is not None for name in evidence)
 
 
@@ -136,14 +137,16 @@ def class_of_each_query(
 ) -> list[str | None]:
     """Return the class of each query.
 
-    `user_class` is one name for all, one per query, or one per row that is equal within a query.
+    `user_class` is one name for all queries, one per query, or one per row, equal within each
+    query.
     """
     if isinstance(user_class, str):
         return [user_class] * data.n_queries
     classes = np.asarray(user_class, dtype=object)
     if classes.ndim != 1 or len(classes) not in (data.n_queries, len(data)):
         raise LengthMismatchError(
-            f"expected a class for each of {data.n_queries} queries or {len(data)} rows, got "
+            f"expected user_class to have {data.n_queries} entries (one per query) or "
+            f"{len(data)} (one per row), got "
             f"{len(classes) if classes.ndim == 1 else f'an array of shape {classes.shape}'}"
         )
     names = [None if _is_missing(name) else str(name) for name in classes.tolist()]
@@ -151,7 +154,7 @@ def class_of_each_query(
         by_row = data.regroup(np.array(names, dtype=object))
         by_query = by_row[data.groups.offsets[:-1]]
         if (by_row != data.groups.spread(by_query)).any():
-            raise UsageError("expected one class per query, got rows of one query with several")
+            raise UsageError("a query has rows of several classes; expected one class per query")
         names = by_query.tolist()
     return names
 
@@ -167,14 +170,14 @@ def _is_missing(name: Any) -> bool:
 def votes_and_gains(
     composed: ComposedModel, evidence: Evidence, metric: Metric
 ) -> tuple[BlockVotes, Floats]:
-    """Return the blocks' votes on the documents, and the metric of each query under each block alone."""
+    """Return the blocks' votes on the documents, and the metric of each query by each block alone."""
     all_blocks, data = np.arange(len(composed.blocks)), evidence.data
     scores = composed.block_scores(data.X, data.groups, all_blocks)
     return composed.combination.votes(scores, data.groups), evidence.gains(scores, metric)
 
 
 def weigh_population(composed: ComposedModel, valid: RankingData, metric: Metric) -> ComposedModel:
-    """Weigh blocks for all users by their metric on validation queries, which choose T, too."""
+    """Weight blocks for all users by their metric on validation queries, which also choose T."""
     evidence = Evidence.of(valid)
     if evidence is None:
         return composed
@@ -188,7 +191,7 @@ def weigh_population(composed: ComposedModel, valid: RankingData, metric: Metric
 
 
 def add_to_population(composed: ComposedModel, evidence: Evidence, metric: Metric) -> ComposedModel:
-    """Add queries to the weights of all users; T stays."""
+    """Add queries to the weights of all users; T does not change."""
     _, gains = votes_and_gains(composed, evidence, metric)
     population = composed.population.add_queries(gains, evidence.alpha)
     return replace(composed, population=population)
@@ -201,12 +204,12 @@ def learn_classes(
     seed: int,
     models: Mapping[str, BlockModels] | None = None,
 ) -> ComposedModel:
-    """Learn the weights of each class from its evidence, which adds to earlier evidence.
+    """Learn the weights of each class from its new and earlier evidence.
 
     Parameters
     ----------
     models
-        The blocks' models of classes that have their own.
+        The blocks' models for classes that have their own.
     """
     own_models = models or {}
     classes = {weights.name: weights for weights in composed.classes}
@@ -223,7 +226,7 @@ def learn_classes(
 def _learn_class(
     composed: ComposedModel, earlier: BlockWeights, own: Evidence, metric: Metric, seed: int
 ) -> BlockWeights:
-    """Return the weights of a class after this evidence; all queries tried so far choose T."""
+    """Return the weights of a class after this evidence; all queries so far choose T."""
     votes, gains = votes_and_gains(composed.for_users(earlier), own, metric)
     trials = make_trials(own, gains, seed, earlier)
     sums = try_temperatures(composed.prior, trials, own, votes, metric)
@@ -241,13 +244,16 @@ def measure_classes(
     metric: Metric,
     weights_of: Callable[[str | None], BlockWeights],
 ) -> float:
-    """Return the metric of each class's queries under its own weights, in the mean over their queries.
+    """Return the mean metric over the queries of all classes, each under the weights of its class.
 
-    Without classes it is the metric of all queries. `weights_of` returns the weights of a class.
+    Without classes, it is the metric of all queries. `weights_of` returns the weights of a class.
     """
     evidence = batch.evidence()
     if not evidence:
-        raise UsageError("expected a query with documents of different labels, got none")
+        raise UsageError(
+            "in every query all documents have the same label; expected at least "
+            "one query with different labels"
+        )
     by_class = {name: own for name, own in evidence.items() if name is not None}
     total = mass = 0.0
     for name, own in (by_class or evidence).items():
@@ -263,19 +269,20 @@ def measure_classes(
 
 @dataclass(frozen=True)
 class Adaptation:
-    """The course of the paper's loop: learn as feedback arrives, until the metric changes no more.
+    """The record of the paper's loop: learn as feedback arrives, until the metric stops changing.
 
     Parameters
     ----------
     metric
-        What is measured: each class's queries with its own weights, others with those of all users.
+        The metric, on each class's queries with its own weights and on other queries with those of
+        all users.
     values
-        With validation data, the metric before the first batch and after each batch; else that of
-        each batch before it is learned from.
+        With validation data: the metric before the first batch and after each batch. Otherwise: the
+        metric of each batch before the ranker learns from it.
     queries
         The number of queries in each batch.
     converged
-        Whether the metric stopped changing; if not, the batches ended.
+        Whether the metric stopped changing; if not, there were no more batches.
     reason
         Why it stopped.
     """
@@ -300,7 +307,7 @@ def adapt(
     tol: float,
     patience: int,
 ) -> Adaptation:
-    """Update batch by batch until `measure` changes no more; see `CFBRS.learn_until_converged`."""
+    """Update batch by batch until `measure` stops changing; see `CFBRS.learn_until_converged`."""
     if tol < 0 or patience < 1:
         raise UsageError(f"expected tol >= 0 and patience >= 1, got {tol!r} and {patience!r}")
     values = [] if valid is None else [measure(valid)]
@@ -387,13 +394,13 @@ class ClassTable(Sequence[UserClass]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PersonalList(RankedList):
-    """The top of one query's list, and the class of users it was made for."""
+    """The top of one query's list, and its class of users."""
 
     user_class: str | None = None
     served: str | None = None
-    """The class whose weights ranked it; None: those of all users."""
+    """The class whose weights were used; None: the weights of all users."""
 
     @classmethod
     def of(cls, ranked: RankedList, user_class: str | None, served: str | None) -> PersonalList:
-        """Return a list made for a class."""
+        """Return a list for a class."""
         return cls(ranked.qid, ranked.rows, ranked.docids, ranked.scores, user_class, served)

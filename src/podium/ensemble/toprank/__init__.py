@@ -1,6 +1,6 @@
 """TopRank: supervised re-ranking of the head of a list by the votes of several rankers.
 
-`ranker` has the ranker, `vote_weights` who votes and what each vote counts, `heads` the first t documents,
-`reranked_model` the fitted model and its file form, `head_explanation` why a head is ordered as it is.
-Supervised Kemeny, which joins the votes, is in `podium.aggregation`.
+`ranker` has the ranker, `vote_weights` the voters and the weights of their votes, `heads` the first t
+documents, `reranked_model` the fitted model and its file form, and `head_explanation` the
+explanation of a head. Supervised Kemeny, which combines the votes, is in `podium.aggregation`.
 """

@@ -20,15 +20,15 @@ from podium.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class HeadExplanation:
-    """One query's list, best first, and the place that each ranker gives to each document of its head.
+    """One query's list, best first, and the place of each document of its head by each ranker.
 
     Parameters
     ----------
     weights
-        What each ranker's vote counts; 0: it has no vote.
+        The weight of each ranker's vote; 0: it has no vote.
     places
-        One column per ranker, the base first. NaN is a document below the head: the base alone has
-        placed it.
+        One column per ranker, the base first. NaN marks a document below the head, which only the
+        base places.
     """
 
     qid: str
@@ -46,7 +46,7 @@ class HeadExplanation:
 
     @property
     def n_head(self) -> int:
-        """How many documents were voted on."""
+        """The number of documents in the vote."""
         return int((~np.isnan(self.places[:, 1:])).all(axis=1).sum())
 
     def order(self, ranker: int) -> NDArray[np.int64]:
@@ -55,7 +55,7 @@ class HeadExplanation:
         return self.rows[: self.n_head][np.argsort(head, kind="stable")]
 
     def names(self) -> list[str]:
-        """Return the documents by id, or by row where they have no ids."""
+        """Return the ids of the documents, or their rows if they have no ids."""
         return [str(d) for d in (self.docids or [f"row {r}" for r in self.rows.tolist()])]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -74,7 +74,7 @@ class HeadExplanation:
         return f"{place:g}" if place <= self.depth else f"({place:g})"
 
     def title(self) -> str:
-        """Return which documents were voted on, by which aggregator, and whether one ranker decides."""
+        """Return a title: the documents of the vote, the aggregator, and whether one ranker decides."""
         text = (
             f"query {self.qid}: the first {self.n_head} of {len(self.rows)} documents by "
             f"{self.aggregator}"
@@ -98,7 +98,7 @@ class HeadExplanation:
             for line in lines
         )
         n_below = len(self.rows) - self.n_head
-        return f"{self.title()}\n{text}\nbelow, as {self.rankers[0]} has them: {n_below}"
+        return f"{self.title()}\n{text}\nbelow, in the order of {self.rankers[0]}: {n_below}"
 
     def _repr_html_(self) -> str:
         """Return the head as a table for notebooks."""
@@ -138,7 +138,7 @@ def explain_head(
     scores
         The model's scores of them.
     first_row
-        The row of the query's first document in the data it comes from.
+        The row of the query's first document in its data.
     """
     base = model.base.model.scores(query.X, query.groups)
     heads = Heads.of(query.groups, base, model.t)

@@ -15,8 +15,8 @@ from podium.typing import Floats
 class Heads:
     """The first t documents of each query by their scores: their rows, best first, by query.
 
-    Documents with equal scores are all in the head, or all below it if they do not fit: the order of
-    rows means nothing.
+    Documents with equal scores are all in the head, or all below it if they do not fit, because the
+    order of rows must not matter.
 
     Examples
     --------
@@ -41,9 +41,10 @@ class Heads:
         return cls(order[fits], Groups.from_sizes(sizes))
 
     def place_on_top(self, groups: Groups, consensus: Floats, scores: Floats) -> Floats:
-        """Return minus the place of each row: heads by their consensus, then the others by their scores.
+        """Return minus the place of each row: first the heads by consensus, then the others by score.
 
-        Scores order documents that the consensus ties. Documents tied by both share a place.
+        Scores order documents that the consensus ties. Documents with equal consensus and scores
+        share a place.
 
         Examples
         --------

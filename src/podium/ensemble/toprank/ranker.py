@@ -40,9 +40,9 @@ MODE_AGGREGATORS: dict[str, Aggregator] = {
     "paper": SupervisedKemeny(literal=True),
 }
 BEST_T = 50
-"""Documents that mode "best" re-ranks."""
+"""The number of documents that mode "best" re-ranks."""
 PAPER_T = 100
-"""Documents that mode "paper" re-ranks at most."""
+"""The maximum number of documents that mode "paper" re-ranks."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,12 +50,12 @@ class TopRank(Ranker):
     """The first t documents of a base ranker, re-ranked by the votes of several rankers.
 
     The base orders all documents of a query. Each voter a orders the first t of them, and an
-    aggregator joins these orders, each with weight p_a. Documents below keep the base's order. A
-    query of n < t documents is re-ranked whole. Cheng, Sun, Xie, TopRank: a novel top-k ranking
-    method based on rank aggregation, Sections 3.2 and 4.1.3.
+    aggregator combines these orders with weights p_a. Documents below keep the base's order. A
+    query with n < t documents is re-ranked as a whole. Cheng, Sun, Xie, TopRank: a novel top-k
+    ranking method based on rank aggregation, Sections 3.2 and 4.1.3.
 
-    ``mode="best"``: the base and voters of other families vote, and whole orders of the first 50 are
-    aggregated. With measured weights the base alone decides if it is better than the vote by two
+    ``mode="best"``: the base and voters of other families vote, and complete orders of the first 50
+    are aggregated. With measured weights, the base alone decides if it beats the vote by two
     standard errors on the validation queries.
 
     ``mode="paper"``: t = min(100, the shortest training list), and the first k = t/2 of each order
@@ -69,28 +69,28 @@ class TopRank(Ranker):
     ----------
     base
         The ranker that orders all documents: a name in ``podium.rankers.RANKERS`` or a ranker;
-        None: topslack, in "paper" with that paper's search and its path of C.
+        None: topslack, in mode "paper" with the paper's search and its path of C.
     rankers
-        The voters that re-rank, as names or rankers; None: the mode's own.
+        The voters that re-rank, as names or rankers; None: those of the mode.
     aggregator
         A name in ``podium.aggregation.AGGREGATORS`` or an aggregator; None: supervised Kemeny, in
-        "paper" as it is printed there.
+        mode "paper" as printed in the paper.
     mode
         The defaults of base, rankers, aggregator, t and depth, and whether the base votes.
     t
-        How many documents are re-ranked; None: the mode's rule.
+        How many documents are re-ranked; None: the number of the mode.
     depth
         How many of each voter's first documents count; None: all t ("best"), t/2 ("paper").
     weights
-        What each vote counts: "measured" (in proportion to the metric on validation), "equal", or
+        The weight of each vote: "measured" (proportional to the metric on validation), "equal", or
         one number per voter, the base first if it votes.
     tuned
-        Whether rankers given by name are tuned over their own grids on the validation queries;
-        ranker objects are fitted as they are.
+        Whether rankers passed by name are tuned over their grids on the validation queries; ranker
+        objects are fitted with their own settings.
     metric
         The metric on the validation queries.
     validation_fraction
-        Share of the queries held out if no validation data is given.
+        The share of the queries held out if there is no validation data.
 
     Examples
     --------
@@ -127,16 +127,16 @@ class TopRank(Ranker):
     def predict(
         self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False
     ) -> Floats:
-        """Return minus the place of each row in its query, in the rows' order.
+        """Return minus the place of each row in its query, in the order of the rows.
 
         Parameters
         ----------
         X
-            RankingData; or an array or a data frame, with
+            RankingData; or an array or a data frame, together with `qid`.
         qid
-            the query of each row.
+            The query of each row.
         ignore_scaling
-            Whether to take RankingData that is scaled otherwise than the training data.
+            Whether to accept RankingData that is scaled differently from the training data.
         """
         if qid is None:
             return super().predict(X, ignore_scaling=ignore_scaling)
@@ -158,7 +158,7 @@ class TopRank(Ranker):
         q2-d4         1      1        1           1        1
         q2-d5         2      0        3           2        2
         q2-d6         3      0        2           3        3
-        below, as ranksvm has them: 3
+        below, in the order of ranksvm: 3
         """
         check_is_fitted(self, "model_")
         numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
@@ -191,7 +191,8 @@ class TopRank(Ranker):
             rankers = (rankers,)
         if not isinstance(rankers, Sequence) or not len(rankers):
             raise UsageError(
-                f"expected names of rankers, or rankers, as those that re-rank, got {rankers!r}"
+                "expected rankers to be a list of rankers or names, such as ['ranksvm', "
+                f"'listnet'], got {rankers!r}"
             )
         return [base, *(self._make_spec(ranker) for ranker in rankers)]
 
@@ -204,18 +205,20 @@ class TopRank(Ranker):
         return replace(spec, grid=spec.grid and {"C": PAPER_C_VALUES}, label="topslack")
 
     def _base_measure(self) -> str:
-        """Return what the paper's base learns: the metric if it is NDCG or precision, else NDCG@10."""
+        """Return the measure of the paper's base: the metric if it is NDCG or precision, else NDCG@10."""
         try:
             return str(head_measure(self.metric))
         except UsageError:
             return "NDCG@10"
 
     def _make_spec(self, ranker: Any, **fixed: Any) -> MemberSpec:
-        """Return a ranker as it is, or the one of this name with this ranker's metric and seed."""
+        """Return a ranker unchanged, or the one of this name with this ranker's metric and seed."""
         if isinstance(ranker, Ranker):
             return MemberSpec(ranker)
         if not isinstance(ranker, str):
-            raise UsageError(f"expected the name of a ranker or a ranker, got {ranker!r}")
+            raise UsageError(
+                f"expected a ranker or its name, as in RankSVM() or 'ranksvm', got {ranker!r}"
+            )
         member = make_base_ranker(ranker, metric=self.metric, seed=self.seed, **fixed)
         grid = {name: values for name, values in member.grid.items() if name not in fixed}
         label = " ".join([ranker, *(str(value) for value in fixed.values())])
@@ -226,12 +229,12 @@ class TopRank(Ranker):
         return make_aggregator(aggregator) if isinstance(aggregator, str) else aggregator
 
     def needs_validation(self) -> bool:
-        """Whether queries are held out if no validation data is given."""
+        """Whether queries are held out if there is no validation data."""
         return True
 
     @property
     def keeps_best(self) -> bool:
-        """Whether the best step on validation is kept; here the last one is, in which all members vote."""
+        """Whether the best step on validation is kept: no, the last one, in which all members vote."""
         return False
 
     def total_iterations(self) -> int | None:
@@ -240,7 +243,7 @@ class TopRank(Ranker):
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Fit the base and its voters."""
-        # Along a path of t the members of the last fit stay: only the vote changes.
+        # Along a path of t, keep the members of the last fit: only the vote changes.
         earlier = {m.spec: m for m in start.members} if isinstance(start, RerankedModel) else {}
         members: list[Member] = []
         for spec in self._member_specs():
@@ -254,7 +257,7 @@ class TopRank(Ranker):
         return FitResult(monitor.model, not reasons, "; ".join(reasons))
 
     def _fit_member(self, spec: MemberSpec, train: RankingData, monitor: FitMonitor) -> Member:
-        """Fit one member; its reason says if it stopped too early, and the whole fit warns of it."""
+        """Fit one member; its reason says if it stopped early, and the whole fit warns of it."""
         valid, reason = monitor.valid, ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
@@ -274,7 +277,7 @@ class TopRank(Ranker):
         )
 
     def _add_step(self, members: Sequence[Member], train: RankingData, monitor: FitMonitor) -> None:
-        """Report the vote of the members so far, or the base alone if it is clearly better."""
+        """Report the vote of the current members, or the base alone if it is clearly better."""
         model = self._make_model(tuple(members), train)
         data = train if monitor.valid is None else monitor.valid
         scores = model.scores(data.X, data.groups)
@@ -290,7 +293,8 @@ class TopRank(Ranker):
         sizes = train.groups.sizes[train.groups.sizes > 0]
         t = self.t or (BEST_T if self.mode == "best" else min(PAPER_T, int(sizes.min())))
         depth = self.depth or (t if self.mode == "best" else max(1, t // 2))
-        # Kemeny's local search ends better from a Borda count than from the base's order.
+        # Kemeny's local search ends better if it starts from a Borda count than from the base's
+        # order.
         from_base = not self._base_votes()
         weights = vote_weights(self.weights, members, self._base_votes())
         return RerankedModel(members, weights, t, min(depth, t), self._aggregator(), from_base)
@@ -305,7 +309,7 @@ def _is_clearly_better(data: RankingData, scores: Floats, others: Floats, metric
 
 
 def _validation_value(model: Model, valid: RankingData | None, metric: Metric) -> float | None:
-    """Return the metric of one member alone, to six digits: the order of rows must not change a weight."""
+    """Return the metric of one member, to six digits, because the order of rows must not change a weight."""
     if valid is None:
         return None
     value = evaluate(valid, model.scores(valid.X, valid.groups), metric)[metric].mean

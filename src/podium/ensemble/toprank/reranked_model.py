@@ -1,4 +1,4 @@
-"""Re-ranked lists, the fitted model of TopRank: members, their votes on heads, and the file form."""
+"""The fitted model of TopRank: members, their votes on heads, and the file form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from podium.rankers.optimality_certificate import Certificate
 from podium.typing import Floats
 
 MAX_MEMBERS = 256
-"""How many members a model file may hold; more are taken for an attack."""
+"""The maximum number of members in a model file; more could be an attack."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Member:
     spec: str = ""
     """The ranker before its settings were chosen, as text."""
     reason: str = ""
-    """Why its fit stopped too early; empty if it did not."""
+    """Why its fit stopped early; empty if it converged."""
     certificate: Certificate | None = None
     """The optimiser's certificate; files do not keep it."""
 
@@ -58,15 +58,15 @@ class RerankedModel(Model):
     members
         The base, then the other rankers.
     weights
-        What each member's vote counts; 0: it has no vote.
+        The weight of each member's vote; 0: it has no vote.
     t
         How many documents of a list are re-ranked.
     depth
         How many of the first documents of each vote count.
     aggregator
-        Joins the votes.
+        The aggregator that combines the votes.
     from_base
-        Whether the aggregator starts from the base's order, or from an order of its own.
+        Whether the aggregator starts from the base's order, or from its own order.
     """
 
     kind: ClassVar[str] = "reranked"
@@ -90,7 +90,7 @@ class RerankedModel(Model):
 
     @property
     def aggregator_text(self) -> str:
-        """The aggregator's name, and its options that are not the default."""
+        """The aggregator's name, and its options that differ from the default."""
         default = type(self.aggregator)()
         options = [
             f"{f.name}={getattr(self.aggregator, f.name)}"
@@ -104,7 +104,7 @@ class RerankedModel(Model):
         if len(self.voters) == 1:
             return f"none: {self.members[self.voters[0]].name} alone orders the first {self.t}"
         votes = (f"{self.members[a].name} {self.weights[a]:.3f}" for a in self.voters)
-        depth = "" if self.depth >= self.t else f", of each the first {self.depth}"
+        depth = "" if self.depth >= self.t else f", only the first {self.depth} of each"
         return (
             f"on the first {self.t} of {self.base.name} by {self.aggregator_text}{depth}: "
             f"{', '.join(votes)}"
@@ -116,11 +116,10 @@ class RerankedModel(Model):
         return self.base.model.n_features
 
     def predict(self, X: NDArray[Any]) -> Floats:
-        """Raise: without queries there are no heads."""
+        """Raise, because there are no heads without queries."""
         raise UsageError(
-            "expected to know which rows are a query's, whose first documents are re-ranked: give a "
-            "RankingData, or an array with query ids, as in predict(X, qid=qid); "
-            "got features alone"
+            "the first documents of each query are re-ranked, but the query ids are missing; "
+            "use a RankingData, or an array with query ids, as in predict(X, qid=qid)"
         )
 
     def scores(self, X: NDArray[Any], groups: Groups) -> Floats:
@@ -142,7 +141,7 @@ class RerankedModel(Model):
         return np.stack(columns, axis=1)
 
     def combine_votes(self, groups: Groups, base: Floats, heads: Heads, votes: Floats) -> Floats:
-        """Return minus the place of each row: heads by the aggregator, above the base's order of the rest."""
+        """Return minus the place of each row: the heads by the aggregator, then the rest by the base."""
         consensus = np.empty(0)
         if len(heads.rows):
             rankings = Rankings.from_scores(heads.groups, votes).top(self.depth)
@@ -153,14 +152,14 @@ class RerankedModel(Model):
         return heads.place_on_top(groups, consensus, base)
 
     def contributions(self, X: NDArray[Any]) -> Floats:
-        """Raise: an order by votes is not a sum over features."""
+        """Raise, because an order by votes is not a sum over features."""
         raise UsageError(
-            "expected a linear or tree model to explain by contributions, got a reranked one; its "
-            "ranker's explain shows the votes, permutation_importance which features it needs"
+            "a re-ranked model has no contributions per feature; explain of its ranker shows "
+            "the votes, and permutation_importance measures which features matter"
         )
 
     def importance(self) -> Floats:
-        """Return the features' shares in each voter, weighted as the votes are."""
+        """Return the features' shares in each voter, weighted by the votes' weights."""
         total = np.zeros(self.n_features)
         for a in self.voters:
             share = self.members[a].model.importance()
@@ -187,11 +186,9 @@ class RerankedModel(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
-        """Return the model of these parts; raise ModelFileError if they do not fit each other."""
+        """Build the model from its parts; raise ModelFileError if they do not fit each other."""
         if is_nested_too_deep(parts):
-            raise ModelFileError(
-                f"expected members within members {MAX_NESTED_MODELS} deep at most"
-            )
+            raise ModelFileError(f"members may be nested at most {MAX_NESTED_MODELS} levels deep")
         text = parts.get("vote")
         if not isinstance(text, str):
             raise ModelFileError("expected a text named 'vote' in the model")
@@ -200,20 +197,18 @@ class RerankedModel(Model):
         except ModelFileError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(
-                f"expected members and how they vote in the model, got something else ({error})"
-            ) from error
+            raise ModelFileError(f"the members of the model are damaged ({error})") from error
         if not model.members or not model.voters:
-            raise ModelFileError("expected members with a vote in the model, got none")
+            raise ModelFileError("no member of the model has a vote")
         if any(m.model.n_features != model.n_features for m in model.members):
-            raise ModelFileError("expected members with the same number of features each")
+            raise ModelFileError("all members of the model must have the same number of features")
         return model
 
     @classmethod
     def _from_vote(cls, vote: Mapping[str, Any], parts: dict[str, Part]) -> Self:
         entries = vote["members"]
         if len(entries) > MAX_MEMBERS:
-            raise ModelFileError(f"expected {MAX_MEMBERS} members at most")
+            raise ModelFileError(f"a model may have at most {MAX_MEMBERS} members")
         by_member = parts_by_model(parts)
         return cls(
             tuple(_read_member(entry, by_member.get(i, {})) for i, entry in enumerate(entries)),
@@ -233,9 +228,7 @@ def nested_kinds() -> dict[str, type[Model]]:
 def _read_member(entry: Mapping[str, Any], parts: dict[str, Part]) -> Member:
     kinds = nested_kinds()
     if entry["model"] not in kinds:
-        raise ModelFileError(
-            f"expected a member of a known kind of model, got {entry['model']!r:.80}"
-        )
+        raise ModelFileError(f"unknown kind of model of a member: {entry['model']!r:.80}")
     value = entry["value"]
     return Member(
         _read_text(entry["name"]),

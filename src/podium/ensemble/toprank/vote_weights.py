@@ -1,4 +1,4 @@
-"""Voters of TopRank: the rankers to fit as members, and what each vote counts."""
+"""Voters of TopRank: the rankers to fit as members, and the weight of each vote."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ BEST_VOTERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("focused-boost", {}),
     ("topk-listmle", {}),
 )
-"""Voters of mode "best": several families, and with the base an odd number of votes."""
+"""The voters of mode "best": several families, and an odd number of votes with the base."""
 PAPER_VOTERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("regression", {}),
     ("ranksvm", {}),
     ("listnet", {}),
 )
-"""Voters of mode "paper"."""
+"""The voters of mode "paper"."""
 
 
 @dataclass(frozen=True)
 class MemberSpec:
-    """A ranker to fit as it is, or with the best settings of a grid."""
+    """A ranker to fit with its own settings, or with the best settings of a grid."""
 
     ranker: Ranker
     grid: Mapping[str, Sequence[Any]] | None = None
     label: str = ""
-    """Its name among the members; empty: the ranker's own."""
+    """Its name among the members; empty: the name of the ranker."""
 
     def __str__(self) -> str:
         return f"{self.ranker!r}" + ("" if self.grid is None else " tuned")
@@ -50,11 +50,12 @@ def check_vote_weights(weights: Any, voters: Sequence[str]) -> None:
             )
     elif np.shape(weights) != (len(voters),):
         raise UsageError(
-            f"expected {len(voters)} weights, one for each voter ({', '.join(voters)}), "
-            f"got {weights!r}"
+            f"expected {len(voters)} weights, one per voter ({', '.join(voters)}), got {weights!r}"
         )
     elif not all(_is_weight(weight) for weight in weights) or not any(weights):
-        raise UsageError(f"expected weights of 0 or more, one above 0, got {weights!r}")
+        raise UsageError(
+            f"expected weights of 0 or more, at least one of them above 0, got {weights!r}"
+        )
 
 
 def _is_weight(value: object) -> bool:

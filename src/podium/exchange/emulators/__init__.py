@@ -1,1 +1,1 @@
-"""Emulators: one file for each engine; they score rows as the engine does."""
+"""Emulators: one file per engine; they compute scores like the engine."""

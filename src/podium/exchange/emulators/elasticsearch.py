@@ -2,14 +2,14 @@
 
 A tree goes left if threshold > x. If a feature is missing, versions of the plug-ins differ (`missing`):
 
-- "zero": x is 0. All versions for Elasticsearch (whose feature vectors are filled with 0 before the
-  tree is asked: o19s#481), and OpenSearch to 3.1.
+- "zero": x is 0. All versions for Elasticsearch (which fills feature vectors with 0 before it
+evaluates the tree: o19s#481), and OpenSearch up to 3.1.
 - "right": x is NaN, and goes right at every node, whatever the node says: OpenSearch from 3.2 or 3.3
   (opensearch-learning-to-rank-base#206, August 2025) to 3.7.
 - "node": x is NaN, and goes to the node named `missing`: OpenSearch from 3.8 on (#379, July 2026), and
   Elasticsearch's plug-in from 2024 on, where a NaN reaches it (o19s#480).
 
-The default of each engine is what its newest known version does.
+The default of each engine is the behaviour of its newest known version.
 
 Checks follow these classes, of o19s/elasticsearch-learning-to-rank at 8.x and
 opensearch-learning-to-rank-base at 3.8: StoredLtrModel and its LtrModelDefinition (the definition may
@@ -47,7 +47,7 @@ def score_opensearch(
 def score_elasticsearch(
     content: str, features: Sequence[str], X: NDArray[Any], *, missing: MissingBranch = "zero"
 ) -> NDArray[np.float32]:
-    """Return the scores of Elasticsearch's plug-in, whose older versions know fewer objectives."""
+    """Return the scores of Elasticsearch's plug-in, whose older versions have fewer objectives."""
     return _score(content, features, X, missing, _OLD_RAW_OBJECTIVES)
 
 
@@ -98,7 +98,7 @@ def _text(value: object) -> str:
 
 
 def _single(value: object) -> np.float32:
-    """Return a float32 as ObjectParser.declareFloat reads it: a number, or text that is one."""
+    """Return a float32 as ObjectParser.declareFloat reads it: a number, or a number as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ModelFileError(f"expected a number, got {value!r:.80}")
     return np.float32(float(value))

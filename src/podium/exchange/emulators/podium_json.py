@@ -1,4 +1,4 @@
-"""Podium's JSON, in float64, as a program of the user reads it."""
+"""Podium's JSON, in float64, as a user's program reads it."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ default value of features, and NaN counts as 0.
 Each check follows a class of Solr's ltr module, 9.2 (the first with isNullSameAsZero) and later:
 
 - SolrPluginUtils.invokeSetters calls a setter for every entry. An entry without a setter is refused,
-  and so is null. Setters are chosen by the class of the JSON value: a text calls the one that takes a
-  String. A number calls one of several, in no certain order, which mostly refuses it.
+  and so is null. The class of the JSON value chooses the setter: a text calls the one that takes a
+  String. A number calls one of several in an undefined order, which usually refuses it.
 - StandardNormalizer, MinMaxNormalizer, and RegressionTree and RegressionTreeNode of
-  MultipleAdditiveTreesModel have setters of texts for all their numbers: only texts are certain.
-- MultipleAdditiveTreesModel.setIsNullSameAsZero takes a boolean, and no text.
+  MultipleAdditiveTreesModel have text setters for all their numbers: only texts are safe.
+- MultipleAdditiveTreesModel.setIsNullSameAsZero takes a boolean, not a text.
 - LinearModel.setWeights casts to Number: no texts.
 - NeuralNetworkModel.DefaultLayer casts to Double: 1 is a Long, and refused.
 - ManagedModelStore casts class, name and the features' names to String.

@@ -1,1 +1,1 @@
-"""Exporters: one file for each engine that models go to."""
+"""Exporters: one file per target engine."""

@@ -1,7 +1,7 @@
 """Elasticsearch LTR and OpenSearch LTR: a weighted sum, or trees in XGBoost's form.
 
 Both plug-ins compute in float32, go left if x < threshold, and follow `missing` if x is NaN. But
-OpenSearch from 3.2 to 3.7 sends NaN right, and makes NaN of every feature that a document lacks.
+OpenSearch from 3.2 to 3.7 sends NaN right, and turns every feature that a document lacks into NaN.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from podium.exchange.trees import Forest, Tree
 
 LINEAR_TYPE, TREES_TYPE = "model/linear", "model/xgboost+json"
 MISSING_ADVICE = {
-    "elasticsearch": "the Elasticsearch plug-in makes 0 of a feature that a document lacks, and so scores "
-    "the document wrong; define features that have a value for every document",
-    "opensearch": "OpenSearch 3.1 and earlier makes 0 of a feature that a document lacks, and so scores "
-    "the document wrong; use 3.8 or later",
+    "elasticsearch": "the Elasticsearch plug-in replaces a feature that a document lacks by "
+    "0, which gives a wrong score; define features that have a value for "
+    "every document",
+    "opensearch": "OpenSearch 3.1 and earlier replaces a feature that a document lacks by 0, "
+    "which gives a wrong score; use 3.8 or later",
 }
 """Advice for trees that were trained on missing values."""
 
@@ -52,9 +53,9 @@ def _nan_right_note(form: Forest) -> str:
     """Return the note on the plug-in between its pull requests #206 and #379."""
     zero = "" if form.has_missing_side else " (or 3.1 or earlier, where it counts as 0)"
     return (
-        "OpenSearch 3.2 to 3.7 sends a feature that a document lacks to the right at every split, and "
-        f"so scores the document wrong; use 3.8 or later{zero}, or define features that have a value "
-        "for every document"
+        "OpenSearch 3.2 to 3.7 sends a document that lacks a feature to the right at every "
+        f"split, which gives a wrong score; use 3.8 or later{zero}, or define features that "
+        "have a value for every document"
     )
 
 
@@ -67,8 +68,9 @@ def _export(target: str, model: PortableModel, name: str) -> ExportedModel:
         body, notes = _trees(form, names), missing_note(form, MISSING_ADVICE[target])
     else:
         raise CannotExpressError(
-            f"{target} has weighted sums and trees, and {model.ranker} is a network; nearest: the "
-            "same ranker with a linear scorer, lambdamart, or another engine (solr, onnx)"
+            f"{target} supports weighted sums and trees, but {model.ranker} is a network; "
+            "nearest: the same ranker with a linear scorer, lambdamart, or another engine "
+            "(solr, onnx)"
         )
     wrapped = {"model": {"name": name, "model": body}}
     content = json.dumps(wrapped, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -105,7 +107,7 @@ def _normalizer(normalizer: Normalizer) -> dict[str, Any]:
 def _trees(form: Forest, names: tuple[str, ...]) -> dict[str, Any]:
     check_expressible(form, names)
     splits = [_tree(tree, names) for tree in form.trees]
-    # Every version of both plug-ins takes this objective, and it leaves scores as they are.
+    # Every version of both plug-ins supports this objective, which does not change scores.
     return {
         "type": TREES_TYPE,
         "definition": _text({"objective": "rank:pairwise", "splits": splits}),

@@ -14,7 +14,7 @@ from podium.exchange.portable_model import WeightedSum
 from podium.exchange.trees import Forest, Tree
 
 MAX_JSON_TREE_DEPTH = 200
-"""The most levels of a tree in JSON: the engines' readers stop at 1,000 brackets."""
+"""The maximum number of levels of a tree in JSON: the engines' parsers stop at 1,000 brackets."""
 
 
 def to_float32(value: Any, subject: str) -> float:
@@ -23,8 +23,8 @@ def to_float32(value: Any, subject: str) -> float:
         nearest = np.float32(value)
     if not np.isfinite(nearest):
         raise CannotExpressError(
-            f"{subject} is {float(value):g}, and engines compute in float32, which ends at 3.4e38; "
-            "nearest: train on features of a smaller scale"
+            f"{subject} is {float(value):g}, but engines compute in float32, whose largest "
+            "number is 3.4e38; nearest: train on features of a smaller scale"
         )
     return float(nearest)
 
@@ -38,14 +38,14 @@ def float32_divisor(value: Any, subject: str) -> float:
     """Return the nearest float32 of a number to divide by; raise if it is 0."""
     if not (nearest := to_float32(value, subject)) > 0:
         raise CannotExpressError(
-            f"{subject} is {float(value):g}, which is 0 in float32, in which engines compute; nearest: "
+            f"{subject} is {float(value):g}, which is 0 in the float32 of engines; nearest: "
             "leave out a feature that hardly varies, or train on it at a larger scale"
         )
     return nearest
 
 
 def float32_range(normalizer: MinMax) -> tuple[float, float]:
-    """Return minimum and maximum as float32; raise if they are equal there."""
+    """Return minimum and maximum as float32; raise if they become equal."""
     low = to_float32(normalizer.minimum, "a minimum")
     high = to_float32(normalizer.maximum, "a maximum")
     float32_divisor(np.float32(high) - np.float32(low), "maximum - minimum of a feature")
@@ -53,20 +53,20 @@ def float32_range(normalizer: MinMax) -> tuple[float, float]:
 
 
 def tree_for_less_than(tree: Tree) -> tuple[Tree, list[float]]:
-    """Return a tree for engines that ask x < t', and t' of each node in float32.
+    """Return a tree for engines that test x < t', and t' of each node in float32.
 
-    No finite t' lies above all numbers. A node that sends all rows left therefore swaps its children
-    and asks x < the smallest number, which sends all rows right.
+    No finite t' lies above all numbers. So a node that sends all rows left swaps its children and
+    tests x < the smallest number, which sends all rows right.
     """
     tree = tree.swap_children(floor32(tree.threshold) >= np.float32(LARGEST_FLOAT32), -np.inf)
     return tree, next_above32(tree.threshold).tolist()
 
 
 def tree_for_at_most(tree: Tree) -> tuple[Tree, list[float]]:
-    """Return a tree for engines that ask x <= t', and t' of each node in float32.
+    """Return a tree for engines that test x <= t', and t' of each node in float32.
 
-    No finite t' lies below all numbers. A node that sends all rows right therefore swaps its children
-    and asks x <= the largest number, which sends all rows left.
+    No finite t' lies below all numbers. So a node that sends all rows right swaps its children and
+    tests x <= the largest number, which sends all rows left.
     """
     tree = tree.swap_children(np.isneginf(floor32(tree.threshold)), np.inf)
     return tree, np.minimum(floor32(tree.threshold), np.float32(LARGEST_FLOAT32)).tolist()
@@ -75,26 +75,27 @@ def tree_for_at_most(tree: Tree) -> tuple[Tree, list[float]]:
 def check_expressible(
     forest: Forest, names: tuple[str, ...], max_depth: int | None = MAX_JSON_TREE_DEPTH
 ) -> None:
-    """Raise if an engine cannot read the trees, or decides otherwise than they do."""
+    """Raise if an engine cannot read the trees, or would decide differently."""
     if max_depth is not None and forest.depth() > max_depth:
         raise CannotExpressError(
-            f"a tree has {forest.depth()} levels, and engines read {max_depth} at most from JSON; "
-            "nearest: train with fewer leaves, or export to onnx"
+            f"a tree has {forest.depth()} levels, but engines read at most {max_depth} from "
+            "JSON; nearest: train with fewer leaves, or export to onnx"
         )
     for tree in forest.trees:
         if tree.splits_off_zero.any():
             feature = names[int(tree.feature[int(np.argmax(tree.splits_off_zero))])]
             raise CannotExpressError(
-                f"a split on {feature!r} takes 0 for missing (LightGBM's zero_as_missing), which "
-                "engines do not; nearest: train with zero_as_missing=false"
+                f"a split on {feature!r} treats 0 as missing (LightGBM's zero_as_missing), "
+                "which engines do not support; nearest: train with zero_as_missing=false"
             )
 
 
 def missing_note(forest: Forest, advice: str) -> tuple[str, ...]:
-    """Return a note with advice if the trees were trained on missing values; else nothing."""
+    """Return a note with advice if the trees were trained on missing values."""
     if not forest.has_missing_side:
         return ()
-    return (f'the model knows missing values: {advice} (docs/exchange.md, "Missing values")',)
+    page = '(docs/exchange.md, "Missing values")'
+    return (f"the model was trained on missing values: {advice} {page}",)
 
 
 def shifts_and_divisors(form: WeightedSum) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""A model as an engine takes it: the content of a file, and what to know before it is served."""
+"""An exported model: the content of a file for an engine, and notes for its users."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podium.typing import Path_
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """A model as an engine takes it.
+    """A model in the format of an engine.
 
     Parameters
     ----------
     target
         The engine.
     kind
-        The engine's name for such a model.
+        The engine's name of this kind of model.
     name
         The name of the model in the engine.
     features
@@ -25,7 +25,7 @@ class ExportedModel:
     content
         The content of the file, as text or bytes.
     notes
-        What to know before it is served.
+        Notes to read before the model is served.
     """
 
     target: str
@@ -36,7 +36,7 @@ class ExportedModel:
     notes: tuple[str, ...] = ()
 
     def save(self, path: Path_) -> None:
-        """Write the file whole or not at all."""
+        """Write the file, all or nothing."""
         content = self.content
         with atomic_path(path) as temporary:
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -21,7 +21,7 @@ from podium.exchange.trees import Forest, Tree
 from podium.rankers.mlp import Network
 
 OPSET, TREES_OPSET, IR = 13, 3, 8
-"""Versions that runtimes of many years support."""
+"""Old versions, which all current runtimes support."""
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 
 
@@ -45,7 +45,7 @@ def export_onnx(model: PortableModel, name: str) -> ExportedModel:
 
 
 class _Graph:
-    """A chain of nodes: each takes the output of the one before."""
+    """A chain of nodes: each node takes the output of the one before it."""
 
     def __init__(self, helper: Any) -> None:
         self.helper = helper
@@ -107,7 +107,7 @@ def _add_network(graph: _Graph, form: Network) -> None:
 
 
 def _tree_ensemble(helper: Any, form: Forest) -> Any:
-    """Return all trees as one node of columns; in each tree nodes stand before leaves."""
+    """Return all trees as one ONNX node of columns; in each tree, nodes come before leaves."""
     columns: dict[str, list[Any]] = {}
 
     def add_row(**row: Any) -> None:

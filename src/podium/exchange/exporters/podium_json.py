@@ -1,4 +1,4 @@
-"""Podium's JSON (target "json"), in float64, for programs of the user.
+"""Podium's JSON (target "json"), in float64, for users' programs.
 
 A tree goes left if x <= threshold; `missing` says where NaN goes.
 """
@@ -19,7 +19,7 @@ FORMAT, VERSION = "podium-json", 1
 
 
 def export_json(model: PortableModel, name: str) -> ExportedModel:
-    """Export a model as JSON that says in words what it is."""
+    """Export a model as JSON that describes itself in words."""
     form, names = model.form, model.names
     if isinstance(form, WeightedSum):
         kind, body = "linear", _linear(form)

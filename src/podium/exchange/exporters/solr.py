@@ -1,6 +1,7 @@
 """Solr LTR: LinearModel, MultipleAdditiveTreesModel and NeuralNetworkModel, all in float32.
 
-A tree goes left if x <= fl(threshold + 1e-6). Thresholds are chosen so that this sum is the one meant.
+A tree goes left if x <= fl(threshold + 1e-6). Thresholds are chosen so that this sum is the
+threshold of the model.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ def solr_thresholds(edges: Singles) -> Singles | None:
     >>> solr_thresholds(np.array([1e-10], dtype=np.float32)) is None
     True
     """
-    # The difference is rounded, so that the right threshold may be one of its two neighbours.
+    # The difference is rounded, so the right threshold may be one of its two neighbours.
     guess = (edges - SOLR_SLACK).astype(np.float32)
     thresholds = np.full(edges.shape, np.nan, dtype=np.float32)
-    with np.errstate(over="ignore"):  # infinity stands beside the largest number
+    with np.errstate(over="ignore"):  # infinity is the neighbour of the largest number
         for direction in (0.0, np.inf, -np.inf):
             near = guess if direction == 0.0 else np.nextafter(guess, np.float32(direction))
             is_right = near + SOLR_SLACK == edges
@@ -37,8 +37,8 @@ def solr_thresholds(edges: Singles) -> Singles | None:
 def solr_power(edges: Singles) -> int | None:
     """Return the smallest k for which all edges times 2^k have thresholds in Solr; None without one.
 
-    Near 0 the 1e-6 that Solr adds is larger than the space between two numbers. A feature times a
-    power of two is the same feature, without rounding, and its thresholds lie further away from 0.
+    Near 0, the 1e-6 that Solr adds is larger than the distance between two numbers. A feature times
+    a power of two is exact, and its thresholds are further away from 0.
 
     Examples
     --------

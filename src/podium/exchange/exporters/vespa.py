@@ -31,14 +31,15 @@ def export_vespa(model: PortableModel, name: str) -> ExportedModel:
     form, names = model.form, model.names
     if not isinstance(form, WeightedSum | Forest):
         raise CannotExpressError(
-            f"{model.ranker} is a network, which Vespa evaluates as ONNX; nearest: export to onnx, and "
-            "name the file in an onnx-model of the rank profile"
+            f"{model.ranker} is a network, which Vespa evaluates as ONNX; export it to onnx, "
+            "and name the file in an onnx-model of the rank profile"
         )
     for feature in names:
         if not _FEATURE.fullmatch(feature):
             raise UsageError(
-                "expected features that are names in rank expressions, such as bm25(title), "
-                f"attribute(price) or the name of a function, got {feature!r}; see feature_names"
+                f"{feature!r} is not a name in Vespa's rank expressions; expected names such "
+                "as bm25(title), attribute(price) or the name of a function; rename it with "
+                "feature_names"
             )
     if isinstance(form, WeightedSum):
         return ExportedModel("vespa", "rank profile", name, names, _profile(form, names, name))

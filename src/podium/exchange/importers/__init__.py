@@ -1,1 +1,1 @@
-"""Importers: one file for each program that models come from."""
+"""Importers: one file per source program."""

@@ -1,4 +1,4 @@
-"""A model of another program, and the pairs feature:weight that several programs write."""
+"""A model of another program, and the parser of feature:weight pairs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from podium.rankers.models import Linear, Model
 _PAIR = re.compile(r"([0-9]{1,9}):(\S+)")
 
 Parse = Callable[[str], float | None]
-"""How a program reads a number; None if it refuses the text."""
+"""A function that reads a number like the program; None if the program refuses the text."""
 
 
 @dataclass(frozen=True, eq=False)
 class ForeignModel:
-    """A model that an importer read, the algorithm that made it, and the names in the file, if any.
+    """A model from an importer, its algorithm, and the feature names in the file, if any.
 
-    `warning` says why the file may be cut off.
+    `warning` says why the file may be truncated.
     """
 
     model: Model
@@ -60,7 +60,7 @@ def read_finite(lines: ModelLines, number: int, text: str, parse: Parse = decima
 def linear_model(
     lines: ModelLines, pairs: list[tuple[int, float]], n_features: int | None
 ) -> Linear:
-    """Return a weighted sum; features are counted from 1, and weights of one feature add up."""
+    """Return a weighted sum; features count from 1, and repeated weights of one feature are added."""
     width = count_features(lines, [feature for feature, _ in pairs], n_features)
     weights = np.zeros(width)
     for feature, weight in pairs:

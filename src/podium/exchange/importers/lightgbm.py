@@ -15,7 +15,9 @@ def read_lightgbm(lines: ModelLines, n_features: int | None = None) -> ForeignMo
     """Read a file of ``Booster.save_model``; only checked numbers of it reach LightGBM."""
     forest, names = read_forest(lines)
     if n_features not in (None, forest.width):
-        raise UsageError(f"expected {forest.width} features, as the model says, got {n_features}")
+        raise UsageError(
+            f"the model has {forest.width} features, but n_features is {n_features}; leave it out"
+        )
     line = next((line for line in lines if line.startswith("objective=")), "objective=trees")
     objective = line.removeprefix("objective=").split(" ")[0]
     has_names = any(name != f"Column_{j}" for j, name in enumerate(names))

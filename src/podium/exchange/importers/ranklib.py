@@ -1,8 +1,9 @@
 """RankLib's text models: weighted sums, RankBoost's stumps, and trees between <ensemble> tags.
 
 Files are read as RankLib 2.10 reads them (RankerFactory, KeyValuePair, RankBoost, Ensemble,
-ModelLineProducer and Java's own numbers), with two exceptions. Scores must be finite, so weights and
-outputs are. White space and comments may stand between any two tags, where RankLib fails on some.
+ModelLineProducer and Java's own numbers), with two exceptions. Scores must be finite, so weights
+and outputs are. White space and comments may be between any two tags, although RankLib fails on
+some.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from podium.rankers.models import Stumps
 _SUMS = ("Linear Regression", "Coordinate Ascent", "AdaRank")
 _TREES = ("LambdaMART", "MART", "Random Forests")
 _NETWORKS = ("RankNet", "LambdaRank", "ListNet")
-# Possessive (++): a name that does not end in a tag is read once, not once per letter.
+# Possessive (++), so that a name without a tag is read once, not once per letter.
 _TAG = re.compile(r"<(/?)(\w++)([^<>]*+)>|[^<>\s]++(?:[^<>]*[^<>\s])?|[<>]", re.ASCII)
 _WEIGHT = re.compile(r"""\sweight\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
 _ROUNDING = 1e-6
-"""How far the sum of the sizes of coordinate ascent's weights may be from 1."""
+"""The tolerance for the sum of the absolute weights of coordinate ascent, which is 1."""
 
 
 def read_ranklib(lines: ModelLines, n_features: int | None = None) -> ForeignModel:
-    """Read a file of ``-save``; its first line names the algorithm.
+    """Read a file from ``-save``; its first line names the algorithm.
 
     The constant of a linear regression is left out: it is the same for all documents.
     """
@@ -48,8 +49,8 @@ def read_ranklib(lines: ModelLines, n_features: int | None = None) -> ForeignMod
     if algorithm in _NETWORKS:
         raise lines.error(
             1,
-            f"expected a weighted sum, stumps or trees ({', '.join((*_SUMS, 'RankBoost', *_TREES))}), "
-            f"got the network {algorithm}",
+            f"{algorithm} is a network, which podium cannot import; expected a weighted sum, "
+            f"stumps or trees ({', '.join((*_SUMS, 'RankBoost', *_TREES))})",
         )
     if algorithm in _TREES:
         several = algorithm == "Random Forests"
@@ -80,7 +81,7 @@ def _first_words(lines: ModelLines) -> tuple[int, list[str]]:
         if line and not line.startswith("##"):
             text, sign, _ = line.rpartition("#")
             return number, [word for word in (text if sign else line).split(" ") if word]
-    raise lines.error(len(lines), "expected weights behind the comments, got the end of the file")
+    raise lines.error(len(lines), "the file ends after its comments; expected weights")
 
 
 def _setting(lines: ModelLines, name: str) -> int | None:
@@ -113,8 +114,8 @@ def _weighted_sum(lines: ModelLines, n_features: int | None, algorithm: str) -> 
         return ForeignModel(model, algorithm)
     size = math.fsum(abs(weight) for _, weight in weights)
     warning = (
-        f"the sizes of the weights add up to {size:.6g}, and RankLib writes weights that add up to 1; "
-        "if RankLib wrote this file, it is cut off or was changed"
+        f"the absolute weights add up to {size:.6g}, but RankLib writes weights that add up "
+        "to 1; if RankLib wrote this file, it is truncated or was changed"
     )
     return ForeignModel(model, algorithm, warning=warning if abs(size - 1) > _ROUNDING else None)
 
@@ -137,15 +138,15 @@ def _rankboost(lines: ModelLines, n_features: int | None) -> ForeignModel:
 
 
 def _rounds_warning(lines: ModelLines, number: int, n: int) -> str | None:
-    """Return a warning if the file has fewer rounds than it states; RankLib never writes more."""
+    """Return a warning if the file has fewer rounds than it states; raise if it has more."""
     stated = _setting(lines, "Iteration")
     if stated is None or n == stated:
         return None
     if n > stated:
         raise lines.error(number, f"expected {stated} rounds, as the file states, got {n}")
     return (
-        f"the file states {stated} rounds and has {n}; RankLib keeps the best rounds if it was given "
-        "validation data, and otherwise the file is cut off"
+        f"the file states {stated} rounds but has {n}; RankLib keeps only the best rounds if "
+        "it has validation data; otherwise the file is truncated"
     )
 
 
@@ -192,7 +193,7 @@ def _without_comments(lines: ModelLines) -> Iterator[tuple[int, str]]:
             inside = not inside
         yield number, " ".join(parts)
     if inside:
-        raise lines.error(len(lines), "expected --> behind a comment, got the end of the file")
+        raise lines.error(len(lines), "the file ends inside a comment; expected -->")
 
 
 def _tokens(lines: ModelLines) -> Iterator[_Token]:
@@ -207,7 +208,7 @@ def _tokens(lines: ModelLines) -> Iterator[_Token]:
 
 
 class _Reader:
-    """Reads tokens in their order, and raises if another one is expected."""
+    """Reads tokens in order, and raises for an unexpected token."""
 
     def __init__(self, lines: ModelLines) -> None:
         self.lines = lines
@@ -239,7 +240,7 @@ class _Reader:
 
 
 def _forest(lines: ModelLines, n_features: int | None, *, several: bool) -> Forest:
-    """Read one ensemble, or several of which the scores are the mean."""
+    """Read one ensemble, or several, whose scores are averaged."""
     reader = _Reader(lines)
     trees: list[Tree] = []
     ensembles = 0
@@ -272,7 +273,7 @@ def _tree(reader: _Reader) -> Tree:
     threshold: list[np.float32] = []
     children: list[list[int]] = []
     value: list[float] = []
-    open_nodes: list[int] = []  # nodes that miss a child; nesting may be deep, so no recursion
+    open_nodes: list[int] = []  # nodes that lack a child; no recursion, because nesting may be deep
 
     def add_child(child: int) -> None:
         if open_nodes:

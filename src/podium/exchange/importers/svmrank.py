@@ -1,4 +1,4 @@
-"""SVMrank and SVMlight: support vectors of a linear kernel; their weighted sum is w."""
+"""SVMrank and SVMlight: support vectors of a linear kernel, whose weighted sum is w."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from podium.exchange.importers.foreign_model import (
 from podium.exchange.model_text_lines import ModelLines
 
 _HEADER_LINES = 10
-"""Number of lines between the version and the first support vector."""
+"""The number of lines between the version and the first support vector."""
 
 
 def read_svmrank(lines: ModelLines, n_features: int | None = None) -> ForeignModel:
-    """Read a model of svm_rank_learn or svm_learn, or feature:weight pairs alone on any lines.
+    """Read a model of svm_rank_learn or svm_learn, or a file of feature:weight pairs.
 
     The threshold b is left out: it is the same for all documents.
     """
@@ -34,11 +34,12 @@ def _svmlight(lines: ModelLines, n_features: int | None) -> ForeignModel:
     if len(lines) <= _HEADER_LINES:
         raise lines.error(
             len(lines),
-            f"expected {_HEADER_LINES} lines of settings, then support vectors, got the end",
+            f"the file ends too early; expected {_HEADER_LINES} lines of settings, then "
+            "support vectors",
         )
     if _setting(lines, 2, "kernel type") != "0":
         raise lines.error(
-            2, "expected a linear kernel (0), whose weights can be added up, got another one"
+            2, "the kernel is not linear; expected a linear kernel (0), whose weights can be summed"
         )
     highest = _integer(lines, 8, "highest feature index")
     vectors = _integer(lines, 10, "number of support vectors plus 1") - 1
@@ -46,7 +47,7 @@ def _svmlight(lines: ModelLines, n_features: int | None) -> ForeignModel:
     rows = [(n, line) for n, line in enumerate(lines[11:], start=12) if line.strip()]
     if len(rows) != vectors:
         raise lines.error(
-            10, f"expected {vectors} support vectors, as this line says, got {len(rows)}"
+            10, f"this line states {vectors} support vectors, but the file has {len(rows)}"
         )
     weights: list[tuple[int, float]] = []
     for number, line in rows:

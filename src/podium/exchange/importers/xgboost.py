@@ -25,14 +25,15 @@ _LOG_OBJECTIVES = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", 
 
 
 def read_xgboost(lines: ModelLines, n_features: int | None = None) -> ForeignModel:
-    """Read a file of ``Booster.save_model("model.json")``; scores are margins of all trees."""
+    """Read a file from ``Booster.save_model("model.json")``; scores are margins of all trees."""
     try:
         document = json.loads(lines.text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise lines.error(
             line,
-            f"expected XGBoost's JSON (Booster.save_model('model.json')), got something else ({error})",
+            f"this is not the JSON of an XGBoost model ({error}); save it with "
+            "Booster.save_model('model.json')",
         ) from None
     try:
         return _ModelReader(lines, document, n_features).read()
@@ -40,8 +41,8 @@ def read_xgboost(lines: ModelLines, n_features: int | None = None) -> ForeignMod
         if isinstance(error, ModelFileError | UsageError):
             raise
         raise ModelFileError(
-            f"{lines.path}: expected an XGBoost model as Booster.save_model writes it, got another "
-            f"JSON ({type(error).__name__}: {str(error)[:100]})"
+            f"{lines.path}: this JSON is not an XGBoost model ({type(error).__name__}: "
+            f"{str(error)[:100]}); save it with Booster.save_model('model.json')"
         ) from None
 
 
@@ -50,14 +51,14 @@ def _no_constant(name: str) -> float:
 
 
 class _ModelReader:
-    """Reads the parts of the file one after the other."""
+    """Reads the parts of the file one after another."""
 
     def __init__(self, lines: ModelLines, document: Any, n_features: int | None) -> None:
         self.lines = lines
         if not isinstance(document, Mapping) or "learner" not in document:
             raise ModelFileError(
-                f"{lines.path}: expected a model saved by Booster.save_model('model.json'), got JSON "
-                "without a 'learner' (a dump, which lacks the base score?)"
+                f"{lines.path}: this JSON has no 'learner'; perhaps it is a dump, which lacks "
+                "the base score; save the model with Booster.save_model('model.json')"
             )
         self.learner = document["learner"]
         self.objective = str(self.learner["objective"]["name"])
@@ -65,7 +66,9 @@ class _ModelReader:
         if not 1 <= self.width <= MAX_FEATURES:
             raise self.error(f"expected 1 to {MAX_FEATURES} features, got {self.width}")
         if n_features not in (None, self.width):
-            raise UsageError(f"expected {self.width} features, as the model says, got {n_features}")
+            raise UsageError(
+                f"the model has {self.width} features, but n_features is {n_features}; leave it out"
+            )
 
     def error(self, message: str) -> ModelFileError:
         return ModelFileError(f"{self.lines.path}: {message}")
@@ -74,9 +77,7 @@ class _ModelReader:
         params, booster = self.learner["learner_model_param"], self.learner["gradient_booster"]
         classes, targets = params.get("num_class", "0"), params.get("num_target", "1")
         if self._integer(classes) > 1 or self._integer(targets) > 1:
-            raise self.error(
-                "expected one score per row, got a model of several classes or targets"
-            )
+            raise self.error("the model has several classes or targets; expected one score per row")
         names = tuple(map(str, self.learner.get("feature_names") or ())) or None
         if names is not None and len(names) != self.width:
             raise self.error(f"expected {self.width} feature names, got {len(names)}")
@@ -92,7 +93,7 @@ class _ModelReader:
         if kind == "dart":
             weights = [self._number(w) for w in booster["weight_drop"]]
             if len(weights) != len(trees):
-                raise self.error(f"expected a weight for each of {len(trees)} trees of dart")
+                raise self.error(f"expected {len(trees)} weights, one per tree of dart")
             trees = [
                 replace(tree, value=tree.value * weight)
                 for tree, weight in zip(trees, weights, strict=True)
@@ -115,7 +116,7 @@ class _ModelReader:
         return value
 
     def _base_margin(self, value: Any) -> float:
-        """Return the margin to which the trees add."""
+        """Return the base margin, to which the trees add."""
         base = decimal_of(str(value).removeprefix("[").removesuffix("]"))  # a list since 3.1
         if base is None or not math.isfinite(base):
             raise self.error(f"expected a finite base score, got {value!r:.40}")
@@ -136,7 +137,7 @@ class _ModelReader:
         return Linear(np.array([self._number(w) for w in weights[:-1]]))
 
     def _tree(self, number: int, fields: Mapping[str, Any]) -> Tree:
-        """Return a tree whose nodes stand in the order of a walk, each after its parent."""
+        """Return a tree whose nodes come after their parents."""
         left, right = _integers(fields["left_children"]), _integers(fields["right_children"])
         n = len(left)
         feature, default = _integers(fields["split_indices"]), _integers(fields["default_left"])
@@ -145,7 +146,7 @@ class _ModelReader:
         cover = [self._number(v) for v in fields.get("sum_hessian", [1.0] * n)]
         columns = (right, feature, default, condition, gain, cover)
         if n == 0 or any(len(column) != n for column in columns):
-            raise self.error(f"expected tree {number} to have as many numbers in each list")
+            raise self.error(f"the lists of tree {number} have different lengths")
         if any(fields.get("split_type") or ()) or fields.get("categories_nodes"):
             raise self.error(f"expected numeric splits, got splits of categories in tree {number}")
         if self._integer(fields.get("tree_param", {}).get("size_leaf_vector", "1")) > 1:
@@ -169,7 +170,7 @@ class _ModelReader:
         )
 
     def _walk(self, number: int, left: list[int], right: list[int]) -> tuple[list[int], list[int]]:
-        """Return nodes and leaves from the root on; raise if a node is met twice."""
+        """Return nodes and leaves from the root on; raise if a node occurs twice."""
         order: list[int] = []
         leaves: list[int] = []
         visited, todo = {0}, [0]
@@ -181,7 +182,9 @@ class _ModelReader:
             order.append(node)
             for child in (right[node], left[node]):
                 if not 0 <= child < len(left) or child in visited:
-                    raise self.error(f"expected each node of tree {number} below one other node")
+                    raise self.error(
+                        f"a node of tree {number} has several parents; expected one parent per node"
+                    )
                 visited.add(child)
                 todo.append(child)
         return order, leaves

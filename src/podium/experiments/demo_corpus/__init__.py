@@ -1,4 +1,4 @@
-"""The demo's corpus: the installed standard library as documents, with everyday queries and judgments.
+"""The corpus of the demo: the installed standard library as documents, with everyday queries and judgments.
 
 Examples
 --------

@@ -17,12 +17,12 @@ _PROPERTIES = {"property", "cached_property", "abstractproperty", "DynamicClassA
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A function, class or property where it is defined: `origin` is its module and its path there."""
+    """The definition of a function, class or property; `origin` is its module and its path in the module."""
 
     origin: tuple[str, str]
     kind: DefinitionKind
     body: str
-    arguments: str | ast.arguments = ""  # unparsed late: most are never used
+    arguments: str | ast.arguments = ""  # unparsed at first use, because most are never used
     bound: bool = False  # the first argument is self or cls
     bases: tuple[str, ...] = ()
     members: Mapping[str, Definition] = field(default_factory=lambda: MappingProxyType({}))
@@ -37,7 +37,7 @@ def read_definition(
     if isinstance(node, ast.ClassDef):
         members = {
             part.name: read_definition(part, module, path)
-            for part in reversed(node.body)  # of several overloads the first one is kept
+            for part in reversed(node.body)  # the first of several overloads is kept
             if isinstance(part, FunctionNode)
         }
         bases = tuple(ast.unparse(base) for base in node.bases)

@@ -18,9 +18,10 @@ from types import (
 
 from podium.experiments.demo_corpus.definitions import Definition, DefinitionKind, clean_docstring
 
-# Importing one of these opens nothing, prints nothing and changes no state of the process. Not here:
-# readline (takes the terminal), _tkinter, _curses, _ssl (imports socket), _ctypes. Of re and types, which
-# have sources, types made by expressions: re.Pattern, types.SimpleNamespace.
+# Importing one of these opens nothing, prints nothing and changes no state of the process. Left
+# out: readline (takes the terminal), _tkinter, _curses, _ssl (imports socket), _ctypes. re and
+# types have sources; they are here for types that expressions create: re.Pattern,
+# types.SimpleNamespace.
 SAFE_MODULES = frozenset({
     "_bisect", "_blake2", "_bz2", "_codecs", "_collections", "_contextvars", "_csv", "_functools",
     "_hashlib", "_heapq", "_imp", "_io", "_locale", "_lzma", "_md5", "_operator", "_pickle", "_queue",
@@ -47,10 +48,10 @@ def inspect_module(name: str) -> ModuleType | None:
 
 
 def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
-    """Return the functions and classes of a module by name, private ones included.
+    """Return the functions and classes of a module by name, including private ones.
 
-    Only those that the interpreter made: other code may have put more there, as ``site`` puts
-    ``exit`` among the builtins and a debugger its own ``sys.excepthook``.
+    Only names that the interpreter defines count. Other code may add more: ``site`` adds ``exit``
+    to the builtins, and a debugger replaces ``sys.excepthook``.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def inspect_definitions(module: ModuleType) -> dict[str, Definition]:
         if name.startswith("__"):
             continue
         thing = getattr(module, name)
-        if module is sys:  # sys.__excepthook__ is the hook it began with
+        if module is sys:  # sys.__excepthook__ is the original hook
             thing = getattr(module, f"__{name}__", thing)
         if module is builtins and getattr(thing, "__name__", "") != name:
             continue
@@ -95,7 +96,7 @@ def _inspect_function(thing: object, origin: tuple[str, str], kind: DefinitionKi
 
 
 def _signature(thing: object, name: str) -> tuple[str, str]:
-    """Return arguments and docstring; some arguments stand only in the docstring's first lines."""
+    """Return arguments and docstring; some arguments are only in the first lines of the docstring."""
     body = clean_docstring(thing.__doc__)
     text = getattr(thing, "__text_signature__", None)
     if text:

@@ -16,7 +16,7 @@ from podium.experiments.demo_corpus.library_entry import LibraryEntry
 class SearchProblem:
     """Documents and judged queries whose judgments name only these documents.
 
-    ``dropped`` counts, for each judged name that this Python lacks, the queries it stood in.
+    ``dropped`` counts, for each judged name that this Python lacks, the queries that had it.
     """
 
     documents: tuple[LibraryEntry, ...]

@@ -31,9 +31,10 @@ class LibraryQuery:
     description:
         What the user wants.
     grades:
-        Document id -> 4 exactly what to use, 3 good, 2 helps, 1 related, 0 looks right but is not.
+        Document id -> 4 exactly what to use, 3 good, 2 helps, 1 related, 0 looks right but is
+        wrong.
     order:
-        The best documents, best first, in levels; those of one level are equally good.
+        The best documents, best first, in levels; documents on the same level are equally good.
     """
 
     id: str
@@ -44,7 +45,7 @@ class LibraryQuery:
 
 
 def queries(path: str | os.PathLike[str] | None = None) -> list[LibraryQuery]:
-    """Return the judged queries of the file that comes with podium.
+    """Return the judged queries of podium's own file.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def queries(path: str | os.PathLike[str] | None = None) -> list[LibraryQuery]:
         try:
             query = _read_query(line)
             if query.id in by_id:
-                raise ValueError(f"expected each id once, got {query.id!r} again")
+                raise ValueError(f"the id {query.id!r} occurs twice; expected each id once")
         except ValueError as error:
             raise MalformedLineError(str(error), path=str(file), line=number) from None
         by_id[query.id] = query
@@ -96,8 +97,8 @@ def _read_query(line: str) -> LibraryQuery:
         raise ValueError(f"expected an object with {', '.join(_FIELDS)}, got {got}")
     for name, kind in _FIELDS.items():
         if not isinstance(record[name], kind) or not record[name]:
-            raise ValueError(f"expected {name} to be a {kind.__name__} with something in it, "
-                             f"got {record[name]!r}")  # fmt: skip
+            raise ValueError(f"expected {name} to be a {kind.__name__} that is not empty, got "
+                             f"{record[name]!r}")  # fmt: skip
     grades = {name: _grade(name, grade) for name, grade in record["grades"].items()}
     order = tuple(_level(level, grades) for level in record["order"])
     _check_order(order, grades)
@@ -119,16 +120,18 @@ def _level(level: Any, grades: Mapping[str, int]) -> tuple[str, ...]:
         raise ValueError(f"expected each level of the order to be a list of names, got {level!r}")
     for name in level:
         if not isinstance(name, str) or name not in grades:
-            raise ValueError(f"expected the order to hold graded names, got {name!r}")
+            raise ValueError(
+                f"the order has {name!r}, which has no grade; expected graded names only"
+            )
     return tuple(level)
 
 
 def _check_order(order: tuple[tuple[str, ...], ...], grades: Mapping[str, int]) -> None:
-    """Raise if a grade rises down the order, or a document outside of it has a higher one."""
+    """Raise if a grade rises down the order, or if a document outside the order has a higher grade."""
     names = [name for level in order for name in level]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"expected each name once in the order, got {twice!r} again")
+        raise ValueError(f"the order has {twice!r} twice; expected each name once")
     rest = tuple(name for name in grades if name not in set(names))
     levels = [level for level in (*order, rest) if level]
     for better, worse in pairwise(levels):
@@ -136,6 +139,6 @@ def _check_order(order: tuple[tuple[str, ...], ...], grades: Mapping[str, int]) 
         high = max(worse, key=grades.__getitem__)
         if grades[low] < grades[high]:
             raise ValueError(
-                f"expected no higher grade further down the order, got {high!r} "
-                f"({grades[high]}) below {low!r} ({grades[low]})"
+                f"grades must not rise down the order, but {high!r} ({grades[high]}) is below "
+                f"{low!r} ({grades[low]})"
             )

@@ -13,13 +13,14 @@ from podium.experiments.demo_corpus.introspection import SAFE_MODULES
 from podium.experiments.demo_corpus.library_entry import LibraryEntry, title_of
 from podium.experiments.demo_corpus.name_resolution import Library
 
-# No library to search: tests, applications, jokes, tables, and modules with another public name.
+# Modules that are left out: tests, applications, jokes, tables, and modules with another public
+# name.
 _EXCLUDED_MODULES = frozenset({
     "antigravity", "distutils", "encodings", "ensurepip", "genericpath", "idlelib", "lib2to3",
     "msilib", "nt", "ntpath", "nturl2path", "opcode", "posix", "posixpath", "pydoc_data",
     "sre_compile", "sre_constants", "sre_parse", "test", "this", "tkinter.tix", "turtledemo", "venv",
 })  # fmt: skip
-# They have hundreds of small methods that few people look for.
+# Classes with hundreds of small methods that few people look for.
 _WITHOUT_METHODS = (
     "ctypes", "pdb", "pydoc", "tkinter", "turtle", "unittest.mock", "xml.dom", "xmlrpc.server.ServerHTML"
 )  # fmt: skip
@@ -34,8 +35,9 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry
     """Return every public module, class, function and method of the installed standard library.
 
     The library's sources are parsed, not imported. Modules written in C are inspected if importing
-    them is safe (``introspection.SAFE_MODULES``). A thing with several public names has one document,
-    under its shortest name: ``os.path.join``, not ``posixpath.join``. Sorted by id.
+    them is safe (``introspection.SAFE_MODULES``). An object with several public names has one
+    document, under its shortest name: ``os.path.join``, not ``posixpath.join``. Documents are
+    sorted by id.
 
     Parameters
     ----------
@@ -53,8 +55,8 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry
     root = Path(os.__file__).parent if folder is None else Path(folder)
     if not (root / "os.py").is_file():
         raise DataError(
-            "expected the sources of the standard library (os.py and the others), found none: this "
-            "Python was installed without them",
+            "this Python was installed without the sources of the standard library (os.py and "
+            "the others); the demo needs them",
             path=str(root),
         )
     library = Library(root)
@@ -67,11 +69,13 @@ def documents(folder: str | os.PathLike[str] | None = None) -> list[LibraryEntry
             entries.setdefault(method.id, method)
     for module in modules:
         body = library.body(module)
-        if body or library.exports(module):  # not a package that only holds others, such as urllib
+        if body or library.exports(
+            module
+        ):  # not a package that only contains others, such as urllib
             document = LibraryEntry(module, title_of(module), "", body, "module")
             entries.setdefault(
                 module, document
-            )  # unittest.main is both: the class is what is called
+            )  # unittest.main is a module and a class; callers use the class
     return [entries[name] for name in sorted(entries)]
 
 
@@ -97,7 +101,7 @@ def _definitions_by_name(library: Library, modules: list[str]) -> dict[str, Defi
     """Return definitions by public name, each under the shortest of its names.
 
     A function may have several names of that length, for different uses (random.choice and
-    secrets.choice); a class has one, the one of the module that defines it if it can be.
+    secrets.choice). A class has one name, if possible that of the module that defines it.
     """
     definitions: dict[str, Definition] = {}
     for module in modules:
@@ -129,7 +133,7 @@ def _document(library: Library, name: str, definition: Definition) -> LibraryEnt
         constructors = (library.member(definition, special) for special in ("__init__", "__new__"))
         constructor = next(filter(None, constructors), definition)
         body = body or constructor.body
-    elif kind == "method":  # of an instance that the module holds, such as random.choice
+    elif kind == "method":  # a method of an instance in the module, such as random.choice
         kind = "function"
     return LibraryEntry(name, title_of(name), _signature(name, constructor), body, kind)
 
@@ -137,7 +141,7 @@ def _document(library: Library, name: str, definition: Definition) -> LibraryEnt
 def _methods(
     library: Library, owner: str, definition: Definition, public: set[tuple[str, str]]
 ) -> Iterator[LibraryEntry]:
-    """Yield public methods with a docstring: those of a class and of its bases without a public name."""
+    """Yield public methods with a docstring, of a class and of its bases that have no public name."""
     if definition.kind != "class" or owner.startswith(_WITHOUT_METHODS):
         return
     for name, member in definition.members.items():

@@ -14,15 +14,15 @@ from podium.experiments.demo_corpus.definitions import (
 )
 
 _BLOCKS = ("body", "orelse", "handlers", "finalbody")
-_OS_MODULES = ("posix", "nt")  # what os is made of
+_OS_MODULES = ("posix", "nt")  # the parts of os
 
 
 @dataclass
 class ModuleSource:
     """The names that the top statements of a module bind, and those that it exports.
 
-    ``exports`` is None without ``__all__``. ``computed`` says that a call makes a part of ``__all__``,
-    which is then unknown without running it.
+    ``exports`` is None without ``__all__``. ``computed`` says that a call computes a part of
+    ``__all__``, which is then unknown unless the module runs.
     """
 
     name: str
@@ -36,11 +36,11 @@ class ModuleSource:
     aliases: dict[str, str] = field(default_factory=dict)  # name -> dotted expression or "Class()"
     borrowed: dict[str, str] = field(
         default_factory=dict
-    )  # name -> what it takes its docstring from
+    )  # name -> the object whose docstring it takes
     exports: list[str] | None = None
     exports_of: list[str] = field(
         default_factory=list
-    )  # modules whose __all__ is a part of this one
+    )  # modules whose __all__ is part of the __all__ here
     computed: bool = False
     lists: dict[str, list[str]] = field(default_factory=dict)  # constant lists of strings
 
@@ -73,7 +73,7 @@ def read_source(text: bytes, name: str, *, is_package: bool) -> ModuleSource:
 
 
 def _statements(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield statements of the top level, those in if, try and with included."""
+    """Yield statements of the top level, including those in if, try and with."""
     for statement in block:
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.ExceptHandler):
             for part in _BLOCKS:

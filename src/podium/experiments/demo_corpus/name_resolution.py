@@ -16,15 +16,15 @@ from podium.experiments.demo_corpus.introspection import (
 )
 from podium.experiments.demo_corpus.module_sources import ModuleSource, is_private, read_source
 
-# Modules that make their names while they run, and where the definitions of these names stand.
+# Modules that create names at run time, and the places where these names are defined.
 _RUNTIME_NAME_SOURCES = {
     "hashlib": ("_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2"),
     "multiprocessing": ("multiprocessing.context.BaseContext", "multiprocessing.context"),
     "turtle": ("turtle.RawTurtle", "turtle.TNavigator", "turtle.TPen", "turtle.TurtleScreen"),
 }
-# Modules that are a public name of another module.
+# Modules that are public names of another module.
 _IMPLEMENTATIONS = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
-# The (module, name) pairs that are being looked up: imports may run in circles.
+# The (module, name) pairs that are being looked up, because imports may be circular.
 Lookups = frozenset[tuple[str, str]]
 
 
@@ -37,7 +37,7 @@ class Library:
         self.inspected = cache(self._inspect)
 
     def _read(self, name: str) -> ModuleSource | None:
-        """Return the module's source, or that of its twin in Python; None if it has none."""
+        """Return the module's source, or that of its Python version; None if there is none."""
         for own_name in (_IMPLEMENTATIONS.get(name, name), f"_py{name[1:]}"):
             path = self.root.joinpath(*own_name.split("."))
             for file in (path.with_name(f"{path.name}.py"), path / "__init__.py"):
@@ -128,7 +128,7 @@ class Library:
                 yield self._find(part, name, lookups)
 
     def _at(self, source: ModuleSource, place: str) -> Definition | None:
-        """Return the class at a place of _RUNTIME_NAME_SOURCES; None if it is a module."""
+        """Return the class that _RUNTIME_NAME_SOURCES names; None if it is a module."""
         module, _, name = place.rpartition(".")
         home = source if module == source.name else self.source(module)
         return None if home is None else home.definitions.get(name)

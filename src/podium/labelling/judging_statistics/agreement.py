@@ -1,4 +1,4 @@
-"""Agreement of assessors (Tables 2 and 3): what one says of a pair, given what another said."""
+"""Agreement of assessors (Tables 2 and 3): the answers of one assessor, given those of another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AssessorAgreement:
-    """The answers of each two assessors to the same pairs of documents.
+    """The answers of every two assessors to the same pairs of documents.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class AssessorAgreement:
     between
         The two assessors, places in `assessors`, the smaller one first.
     counts
-        How often the first said row and the second said column of >, ~, < (PREFERENCES). The first of two
-        documents is the one with the smaller id.
+        How often the first answered with the row and the second with the column of >, ~, <
+        (PREFERENCES). The first of two documents is the one with the smaller id.
     coincidences
-        Krippendorff's matrix of coincidences: how often two answers are given to one pair, weighted.
+        Krippendorff's matrix of coincidences: how often two answers occur for one pair, weighted.
     """
 
     queries: tuple[str, ...]
@@ -71,9 +71,9 @@ class AssessorAgreement:
 
     @property
     def matrix(self) -> Floats:
-        """The share of what another assessor says (column), given what one said (row).
+        """The share of another assessor's answers (column), given the answer of one (row).
 
-        Rows add up to 1. A row is nan if nobody said so.
+        Rows add up to 1. A row is nan if nobody gave that answer.
         """
         table = self.table.astype(np.float64)
         with np.errstate(invalid="ignore"):
@@ -243,9 +243,7 @@ def _shared_labels(opinions: Sequence[Opinion]) -> list[tuple[Opinion, list[int]
     """Return each assessor's labels of the documents that all of them had, sorted by document id."""
     for a, b in pairwise(opinions):
         if a.assessor == b.assessor:
-            raise DataError(
-                f"expected one opinion of {a.assessor!r} on query {a.query!r}, got two of them"
-            )
+            raise DataError(f"{a.assessor!r} has two opinions on query {a.query!r}; expected one")
     if len(opinions) < 2:
         return []
     shared = sorted(set(opinions[0].labels).intersection(*(o.labels for o in opinions[1:])))

@@ -13,7 +13,7 @@ from podium.labelling.judging_statistics.judgment_times import TIME_BINS, Judgme
 # Okabe and Ito's colours, which people with any kind of colour vision can distinguish.
 _COLOURS = {"preference": BLUE, "grade": ORANGE}
 MAX_ASSESSORS = 30
-"""The most assessors in a figure: those with most judgments."""
+"""The maximum number of assessors in a figure: those with the most judgments."""
 
 
 def draw_agreement(ax: Any, agreement: AssessorAgreement, title: str) -> None:
@@ -39,7 +39,7 @@ def draw_agreement(ax: Any, agreement: AssessorAgreement, title: str) -> None:
 
 
 def draw_times(ax: Any, methods: tuple[JudgmentTimes, ...]) -> None:
-    """Draw the distribution of the active time of a judgment as a line for each method."""
+    """Draw the distribution of the active time of a judgment as one line per method."""
     styles = ("-", "--", ":", "-.")
     for i, times in enumerate(methods):
         if (n := sum(times.histogram)) == 0:

@@ -1,4 +1,4 @@
-"""Judgment times (Table 1): what judging costs, by method and by assessor."""
+"""Judgment times (Table 1): the cost of judging, by method and by assessor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class JudgmentTimes:
     seconds, median, quartiles
         Active time of a judgment that counts: mean, median, and the quartiles.
     minutes_per_query
-        Active time of a finished query, with undone judgments and without repeats.
+        Active time of a finished query, including undone judgments, without repeats.
     judgments_per_query
         Judgments of a finished query.
     untimed, flawed

@@ -22,8 +22,8 @@ def cohen_kappa(counts: ArrayLike) -> float:
     Parameters
     ----------
     counts
-        How often the first said c (row) and the second said d (column). If all answers are the same,
-        kappa is not defined and nan.
+        How often the first answered c (row) and the second d (column). If all answers are the same,
+        kappa is undefined: nan.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def krippendorff_alpha(coincidence: ArrayLike, level: Level = "nominal") -> floa
     Parameters
     ----------
     coincidence
-        See `coincidences`. If all values are the same, alpha is not defined and nan.
+        See `coincidences`. If all values are the same, alpha is undefined: nan.
     level
         How values differ: ``"nominal"``, ``"ordinal"`` or ``"interval"``.
 

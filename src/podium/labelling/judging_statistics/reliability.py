@@ -116,7 +116,7 @@ class TopKOverlap:
     mean, least
         The mean and the smallest overlap 2 |A and B| / (|A| + |B|).
     first
-        The share of pairs with a document in common on the first place.
+        The share of pairs with a common document at the first place.
     """
 
     pairs: int
@@ -132,7 +132,8 @@ class TopKOverlap:
 def top_k_overlap(results: Sequence[tuple[str, JudgedTopK]]) -> TopKOverlap:
     """Return the overlap of the top k between the assessors of each query.
 
-    With k documents each it is the share that both have. Two empty results overlap wholly.
+    If both have k documents, it is the share of common documents. Two empty results overlap
+    completely.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class SharedJudgments:
         The query, assessor and task of each judgment: places in `queries`, in `assessors`, in the log's
         tasks.
     unit
-        The number of the question: a pair of documents of a query, in whatever order, or a document.
+        The number of the question: a pair of documents of a query, in any order, or a document.
     value
         The answer: the place in PREFERENCES, with the smaller document id first; or the grade.
     standing, repeated
@@ -129,7 +129,7 @@ def agreement_on_judged(judged: SharedJudgments) -> AssessorAgreement:
 
 
 def count_answer_pairs(first: SharedJudgments) -> tuple[Ints, Ints, Ints, Floats]:
-    """Count how often each two assessors of a query gave which two answers to one question.
+    """Count the pairs of answers that every two assessors of a query gave to one question.
 
     Returns assessors, counts and query, one row per query and two assessors; and all coincidences.
     """

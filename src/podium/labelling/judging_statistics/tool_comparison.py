@@ -14,7 +14,7 @@ from podium.metrics.paired_tests import paired_test
 from podium.typing import Floats
 
 MIN_PAIRED_QUERIES = 6
-"""With fewer queries judged with both tools, the paired test cannot give p < 0.05."""
+"""With fewer queries that were judged with both tools, the paired test cannot reach p < 0.05."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PermutationTest:
     Parameters
     ----------
     difference
-        Mean agreement by query with the first tool, less that with the second.
+        Mean agreement by query with the first tool minus that with the second.
     p_value
         The two-sided p-value.
     queries
@@ -100,12 +100,14 @@ def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
     >>> round(test.statistic, 4), round(test.p_value, 4)
     (4.0, 0.0455)
     """
-    from scipy.special import chdtrc  # a fraction of what importing scipy.stats costs
+    from scipy.special import chdtrc  # much faster than importing scipy.stats
 
     a, c = map(float, agreed)
     b, d = total[0] - a, total[1] - c
     if min(a, b, c, d) < 0:
-        raise DataError(f"expected at most as many agreed as there are, got {agreed} of {total}")
+        raise DataError(
+            f"the number of agreed pairs must not exceed the total, got {agreed} of {total}"
+        )
     margins = (a + b) * (c + d) * (a + c) * (b + d)
     if margins == 0:
         return ChiSquare(float("nan"), float("nan"))
@@ -116,7 +118,7 @@ def chi_square(agreed: tuple[int, int], total: tuple[int, int]) -> ChiSquare:
 def permutation_test(
     first: AssessorAgreement, second: AssessorAgreement, *, resamples: int = 2_000, seed: int = 0
 ) -> PermutationTest | None:
-    """Test whether mean agreement by query differs; None with no query for a tool, or one for each.
+    """Test whether mean agreement by query differs; None if there are too few queries.
 
     Parameters
     ----------

@@ -19,16 +19,16 @@ from podium.labelling.store import tables
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One thing that an admin did.
+    """One action of an admin.
 
     Parameters
     ----------
     number
-        1, 2, ... in the order of the acts.
+        1, 2, ... in the order of the actions.
     at, who
         When, in milliseconds since 1970, and the id of the admin.
     action, subject
-        What was done, such as ``"disable assessor"``, and to whom or what.
+        The action, such as ``"disable assessor"``, and its subject.
     before, after
         The values that changed, or None.
     """
@@ -55,7 +55,7 @@ def write_audit_entry(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add an entry in the transaction of the change itself: both are stored, or neither."""
+    """Add an entry in the transaction of the change itself, so that both are stored or neither."""
     table = tables.audit_log
     connection.execute(
         sa.insert(table).values(
@@ -138,7 +138,7 @@ def read_settlements(connection: sa.Connection) -> list[Settlement]:
 
 
 def insert_settlement(connection: sa.Connection, settlement: Settlement) -> None:
-    """Add a settlement; earlier ones of the same documents stay in the table."""
+    """Add a settlement; earlier settlements of the same documents stay in the table."""
     table = tables.settlements
     connection.execute(
         sa.insert(table).values(

@@ -1,4 +1,4 @@
-"""StoreAdmin: what an admin changes in a store. Every change has an entry in the audit log."""
+"""StoreAdmin: changes of a store by an admin. Every change has an entry in the audit log."""
 
 from __future__ import annotations
 
@@ -79,22 +79,22 @@ class StoreAdmin:
         with self._changing("the assessor") as connection:
             if any(other.id == assessor for other in read_members(connection)):
                 raise ChangeConflictError(
-                    f"expected a new name, got {assessor!r:.60}, whom the store has"
+                    f"the store already has a member {assessor!r:.60}; choose another name"
                 )
             upsert_members(connection, [member])
             self._audit(connection, "add assessor", assessor, after={"name": name})
         return member
 
     def disable_assessor(self, assessor: str) -> StoreMember:
-        """Let an assessor sign in no more; the judgments and tasks stay."""
+        """Stop an assessor from signing in; the judgments and tasks stay."""
         return self._set_disabled(assessor, disabled=True)
 
     def enable_assessor(self, assessor: str) -> StoreMember:
-        """Let a disabled assessor sign in again, with a new link: the old ones stay void."""
+        """Let a disabled assessor sign in again, with a new link; old links stay invalid."""
         return self._set_disabled(assessor, disabled=False)
 
     def renew_link(self, assessor: str) -> StoreMember:
-        """Make all links of an assessor void; return the member with the generation of a new link."""
+        """Invalidate all links of an assessor; return the member with the generation of a new link."""
         with self._changing("the link") as connection:
             before = _assessor(connection, assessor)
             (member,) = renew_links(connection, [assessor])
@@ -109,9 +109,7 @@ class StoreAdmin:
             before = _assessor(connection, assessor)
             if before.disabled == disabled:
                 state = "disabled" if disabled else "enabled"
-                raise ChangeConflictError(
-                    f"expected a change, got assessor {assessor!r:.60}, who is {state} already"
-                )
+                raise ChangeConflictError(f"assessor {assessor!r:.60} is {state} already")
             table = tables.members
             connection.execute(
                 sa.update(table).where(table.c.id == assessor).values(disabled=int(disabled))
@@ -131,9 +129,9 @@ class StoreAdmin:
             return self._assign(connection, query, assessor, tool)
 
     def assign_all(self, assessor: str, tool: Tool) -> list[str]:
-        """Give an assessor all queries with a task of this tool that the assessor does not have yet.
+        """Give an assessor all other queries that have a task with this tool.
 
-        One transaction gives all of them: after an error the assessor has none of them.
+        It is one transaction: after an error the assessor has none of them.
         """
         t = tables.tasks
         select = sa.select(t).where(t.c.tool == tool, t.c.withdrawn == 0).order_by(t.c.number)
@@ -142,20 +140,16 @@ class StoreAdmin:
             own = {row.query for row in rows if row.assessor == assessor}
             queries = dict.fromkeys(row.query for row in rows if row.query not in own)
             if not queries:
-                raise ChangeConflictError(
-                    f"expected an assessor without some query, got {assessor!r:.60}, who has them all"
-                )
+                raise ChangeConflictError(f"assessor {assessor!r:.60} has all queries already")
             return [self._assign(connection, query, assessor, tool) for query in queries]
 
     def _assign(self, connection: sa.Connection, query: str, assessor: str, tool: Tool) -> str:
-        """Give a query to an assessor in a transaction that is open."""
+        """Give a query to an assessor in an open transaction."""
         t = tables.tasks
         select = sa.select(t).where(t.c.query == query, t.c.tool == tool).order_by(t.c.number)
         row = connection.execute(select).first()
         if row is None:
-            raise ChangeConflictError(
-                f"expected a query with tool {tool!r}, got {query!r:.60}, which has no such task"
-            )
+            raise ChangeConflictError(f"query {query!r:.60} has no task with tool {tool!r}")
         task_id = self._give(connection, read_task(row), assessor, row.priority)
         after = {"query": query, "assessor": assessor, "tool": tool}
         self._audit(connection, "assign task", task_id, after=after)
@@ -164,14 +158,15 @@ class StoreAdmin:
     def reassign(self, task: str, assessor: str) -> str:
         """Take an unfinished task from its assessor and give the query to another one.
 
-        The other assessor begins a task of their own, which is returned by id. The judgments of the old
-        task stay in the store. A task that goes back to an earlier assessor goes on where it was.
+        The other assessor begins a new task, whose id is returned. The judgments of the old task
+        stay in the store. If a task goes back to an earlier assessor, it continues where it
+        stopped.
         """
         with self._changing("the task") as connection:
             row = _open_task(connection, task)
             if row.assessor == assessor:
                 raise ChangeConflictError(
-                    f"expected another assessor, got {assessor!r:.60}, who has the task"
+                    f"assessor {assessor!r:.60} has the task already; choose another assessor"
                 )
             connection.execute(
                 sa.update(tables.tasks).where(tables.tasks.c.id == task).values(withdrawn=1)
@@ -189,15 +184,13 @@ class StoreAdmin:
         if priority not in PRIORITIES:
             raise UnknownNameError("priority", priority, PRIORITIES)
         if (query is None) == (task is None):
-            raise UsageError("expected a query or a task, got both or neither")
+            raise UsageError("expected either a query or a task")
         t = tables.tasks
         condition = t.c.query == query if task is None else t.c.id == task
         with self._changing("the priority") as connection:
             rows = connection.execute(sa.select(t).where(condition).order_by(t.c.number)).all()
             if not rows:
-                raise ChangeConflictError(
-                    f"expected a query or a task of the store, got {query or task!r:.60}"
-                )
+                raise ChangeConflictError(f"the store has no query or task {query or task!r:.60}")
             value = PRIORITIES[priority]
             connection.execute(sa.update(t).where(condition).values(priority=value))
             names = {number: name for name, number in PRIORITIES.items()}
@@ -214,18 +207,16 @@ class StoreAdmin:
         return len(rows)
 
     def _give(self, connection: sa.Connection, task: Task, assessor: str, priority: int) -> str:
-        """Add a task like this one for an assessor, or give back the one that was withdrawn."""
+        """Add a task like this one for an assessor, or restore the withdrawn one."""
         if _assessor(connection, assessor).disabled:
             raise ChangeConflictError(
-                f"expected an assessor who can sign in, got {assessor!r:.60}, who is disabled"
+                f"assessor {assessor!r:.60} is disabled; enable the assessor first"
             )
         t = tables.tasks
         is_same = (t.c.assessor == assessor) & (t.c.query == task.query) & (t.c.tool == task.tool)
         row = connection.execute(sa.select(t).where(is_same)).one_or_none()
         if row is not None and not row.withdrawn:
-            raise ChangeConflictError(
-                f"expected an assessor without this query, got {assessor!r:.60}, who has it"
-            )
+            raise ChangeConflictError(f"assessor {assessor!r:.60} has this query already")
         task_id = _task_id(assessor, task) if row is None else str(row.id)
         if row is None:
             insert_tasks(connection, [replace(task, id=task_id, assessor=assessor)])
@@ -236,21 +227,21 @@ class StoreAdmin:
     # Guidelines, settlements, exports.
 
     def save_guidelines(self, guidelines: Guidelines, base: int | None = None) -> Guidelines:
-        """Add a version of the guidelines; return it, or the latest if that is the same already.
+        """Add a version of the guidelines and return it; if nothing changed, return the latest.
 
         Parameters
         ----------
         guidelines
             The new text and grades.
         base
-            The version that was edited; if there is a newer one by now, nothing is saved.
+            The version that was edited; if there is a newer one, nothing is saved.
         """
         with self._changing("the guidelines") as connection:
             latest = read_stored_guidelines(connection)
             if base is not None and base != latest.version:
                 raise ChangeConflictError(
-                    f"expected an edit of version {latest.version} of the guidelines, got one of "
-                    f"version {base}: somebody saved meanwhile; load the page again"
+                    f"somebody saved version {latest.version} of the guidelines while version "
+                    f"{base} was edited; load the page again"
                 )
             if latest.has_content_of(guidelines):
                 return latest
@@ -262,9 +253,9 @@ class StoreAdmin:
         return saved
 
     def import_guidelines(self, guidelines: Guidelines) -> Guidelines:
-        """Add guidelines from a file, unless the store has or had them; return the latest version.
+        """Add guidelines from a file, unless some version equals them; return the latest version.
 
-        So a server that starts again with an old file does not take back what was edited since.
+        So a server that restarts with an old file does not undo later edits.
         """
         with self._store.database.reading() as connection:
             versions = range(1, latest_guidelines(connection) + 1)
@@ -274,7 +265,7 @@ class StoreAdmin:
         return self.save_guidelines(guidelines)
 
     def settle(self, settlement: Settlement) -> Settlement:
-        """Record a decision about a pair or a grade, which exports use; return it with who and when."""
+        """Record a decision about a pair or a grade, for exports; return it with its admin and time."""
         decided = replace(settlement, admin=self.who, at=now_ms())
         with self._changing("the settlement") as connection:
             _check_documents(connection, decided)
@@ -316,16 +307,14 @@ def _assessor(connection: sa.Connection, assessor: str) -> StoreMember:
 
 
 def _open_task(connection: sa.Connection, task: str) -> Any:
-    """Return the row of a task that can be withdrawn; its session is locked until the change is done."""
+    """Return the row of a task that can be withdrawn; its session stays locked during the change."""
     t, s = tables.tasks, tables.sessions
     row = connection.execute(sa.select(t).where(t.c.id == task)).one_or_none()
     if row is None or row.withdrawn:
-        raise ChangeConflictError(f"expected a task that is open, got {task!r:.60}")
+        raise ChangeConflictError(f"task {task!r:.60} is not open")
     select = sa.select(s.c.result).where(s.c.task == row.number).with_for_update()
     if connection.execute(select).scalar() is not None:
-        raise ChangeConflictError(
-            f"expected an unfinished task, got {task!r:.60}, which is finished; assign the query instead"
-        )
+        raise ChangeConflictError(f"task {task!r:.60} is finished; assign the query instead")
     return row
 
 
@@ -344,7 +333,7 @@ def _check_documents(connection: sa.Connection, settlement: Settlement) -> None:
     documents = {document for task in tasks for document in task.documents}
     if strange := [d for d in settlement.documents if d not in documents]:
         raise ChangeConflictError(
-            f"expected judged documents of query {settlement.query!r:.60}, got {strange[0]!r:.60}"
+            f"query {settlement.query!r:.60} has no judged document {strange[0]!r:.60}"
         )
     n_grades = max((len(task.grades) for task in tasks if isinstance(task, GradeTask)), default=0)
     if settlement.grade is not None and not 0 <= settlement.grade < n_grades:

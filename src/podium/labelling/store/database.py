@@ -18,19 +18,19 @@ from sqlalchemy import exc
 from podium.errors import StoreError, StoreReason, UsageError, require
 
 BUSY_SECONDS = 10.0
-"""How long a writing transaction waits for another one."""
+"""How many seconds a writing transaction waits for another one."""
 
 PRIVATE_MODE = 0o600
 """The mode of a database file: only its owner reads and writes judgments."""
 
-_LOCK = 0x706F6469756D  # "podium": a number that other programs will not lock in PostgreSQL
+_LOCK = 0x706F6469756D  # "podium" as a number, which other programs will not lock in PostgreSQL
 
 
 class Database:
     """Transactions on SQLite or PostgreSQL.
 
-    Nobody changes what a writing transaction has read: in SQLite it begins IMMEDIATE, so that no other
-    process writes in between; in PostgreSQL it locks the session's row.
+    Nobody can change what a writing transaction has read. In SQLite it begins IMMEDIATE, so that no
+    other process writes in between; in PostgreSQL it locks the session's row.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Database:
 
         With `exclusive` no other such transaction runs at the same time, also in PostgreSQL.
         """
-        # Threads of one process wait here for each other in turn: SQLite's own waiting is unfair.
+        # Threads of one process wait here in turn, because SQLite's own waiting is unfair.
         turn = self._write_lock if self.is_sqlite else contextlib.nullcontext()
         with (
             self._explain_failure(f"{what} was not kept"),
@@ -99,13 +99,14 @@ _FAILURES: dict[str, tuple[StoreReason, str]] = {
     "locked": ("locked", "another process holds the database; try again, or close the other one"),
     "lock timeout": ("locked", "another process holds the session; try again"),
     "disk is full": ("full", "the disk is full; make room and send it again"),
-    "disk I/O error": ("failed", "the disk cannot be written; it may be full or broken"),
-    "readonly": ("failed", "the file cannot be written; see who may write it and its folder"),
+    "disk I/O error": ("failed", "the disk cannot be written; it may be full or faulty"),
+    "readonly": ("failed", "the file cannot be written; check the permissions of the file and "
+                           "its folder"),
     "unable to open": ("failed", "there is no such folder, or the file cannot be opened"),
-    "not a database": ("failed", "the file is something else than a store"),
+    "not a database": ("failed", "the file is not a store"),
     "malformed": ("failed", "the file is damaged; restore it from a copy"),
     "No space left": ("full", "the disk of the server is full; make room and send it again"),
-    "connection": ("failed", "the server cannot be reached; try again once it is there"),
+    "connection": ("failed", "the server cannot be reached; try again when it is up"),
 }  # fmt: skip
 """Part of a database's message -> the reason for programs, and advice for people."""
 
@@ -140,7 +141,7 @@ def parse_url(url: str | os.PathLike[str]) -> sa.URL:
     backend = {"postgres": "postgresql"}.get(parsed.get_backend_name(), parsed.get_backend_name())
     if backend == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
-            raise UsageError("expected a file for judgments, got a database in memory")
+            raise UsageError("a database in memory would lose judgments; use a file")
         return parsed.set(drivername="sqlite")
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
@@ -174,13 +175,13 @@ def _sqlite(url: sa.URL, timeout: float, durable: bool) -> sa.Engine:
 
 
 def _make_file(path: str) -> None:
-    """Make a database file that only its owner can read; if this fails, SQLite reports why."""
+    """Create a database file that only its owner can read; if this fails, SQLite reports why."""
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_MODE))
 
 
 def _make_private(path: str) -> None:
-    """Let only the owner read and write a database; if somebody else runs this, the mode stays.
+    """Let only the owner read and write a database; for any other user, the mode does not change.
 
     SQLite gives new files ``-wal`` and ``-shm`` the mode of the database.
     """
@@ -192,7 +193,7 @@ def _make_private(path: str) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, timeout: float) -> None:
-    """Switch a new file to WAL, in which readers and a writer do not wait for each other."""
+    """Switch a new file to WAL, so that readers and a writer do not wait for each other."""
     until = time.monotonic() + timeout
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -211,7 +212,7 @@ def _postgresql(url: sa.URL, timeout: float) -> sa.Engine:
     arguments = {
         "options": options,
         "connect_timeout": max(2, round(timeout)),
-        # A statement prepared on an empty table would go on reading the whole table later.
+        # A statement that was prepared on an empty table would read the whole table later.
         "prepare_threshold": None,
     }
     return sa.create_engine(

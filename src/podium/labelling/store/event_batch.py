@@ -28,7 +28,7 @@ class AppendedEvent(NamedTuple):
 class EventBatch:
     """Events to append in one transaction, all of them or none.
 
-    An event that does not fit raises and changes nothing; other events may follow.
+    An invalid event raises and changes nothing; other events may follow.
     """
 
     def __init__(
@@ -62,12 +62,13 @@ class EventBatch:
                     "of this session" if stored.task_id == event.task_id else "of another session"
                 )
                 raise ReusedIdError(
-                    f"expected a new id, got {event.id!r}, which stands for another {stored.kind} {owner}"
+                    f"the id {event.id!r} belongs to another {stored.kind} {owner}; expected "
+                    "a new id"
                 )
             return AppendedEvent(cached.session, new=False)
         if cached.number in self._withdrawn:
             raise WithdrawnTaskError(
-                f"expected a task that is still open, got {event.task_id!r:.60}, which was given away"
+                f"task {event.task_id!r:.60} was withdrawn from its assessor; expected an open task"
             )
         guidelines = self._guidelines_of(event)
         numbers = cached.session.apply_with_numbers(event)
@@ -104,7 +105,7 @@ class EventBatch:
         )
 
     def forget(self) -> None:
-        """Drop the sessions in memory, which are ahead of the store; the next use replays it."""
+        """Drop the sessions in memory, which are ahead of the store; the next use replays the store."""
         for cached in self._changed.values():
             cached.forget()
 
@@ -113,7 +114,7 @@ class EventBatch:
 def open_batch(
     cached_sessions: Iterable[CachedSession], transaction: Any, event_ids: Sequence[str]
 ) -> Iterator[EventBatch]:
-    """Open a batch for these sessions, in a transaction; `event_ids` are those of the events to come."""
+    """Open a batch for these sessions in a transaction; `event_ids` are the ids of its events."""
     sessions = {cached.session.task.id: cached for cached in cached_sessions}
     ordered = sorted(sessions.values(), key=lambda cached: cached.number)
     batch = None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium.labelling.tasks import Task
 
-# Each number packs two columns, 32 bits each: drivers make an object of each number, which dominates the
+# Each number packs two columns of 32 bits: drivers create an object per number, which dominates the
 # time of reading a million rows. The lower half is never negative where it counts.
 _WORDS = (
     "(CAST(task AS BIGINT) << 32) | active_ms",
@@ -126,7 +126,7 @@ def _read_details(connection: sa.Connection) -> NDArray[np.int64]:
 
 
 def _read_sqlite(connection: sa.Connection) -> NDArray[np.int64]:
-    """Read rows straight into an array, in the order of insertion.
+    """Read rows directly into an array, in the order of insertion.
 
     SQLite then reads the file in sequence; sorting by task is faster in NumPy.
     """
@@ -139,7 +139,7 @@ def _read_sqlite(connection: sa.Connection) -> NDArray[np.int64]:
 
 
 def _read_postgresql(connection: sa.Connection) -> NDArray[np.int64]:
-    """Read the bytes of all numbers of a session as one value, which the server puts together."""
+    """Read the bytes of all numbers of a session as one value, which the server joins."""
     words = " || ".join(f"int8send({word})" for word in _WORDS)
     cursor: Any = connection.connection.cursor(binary=True)
     try:
@@ -158,7 +158,7 @@ def _mark_undone(
     is_undo: NDArray[np.bool_],
     repeated: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Return which judgments an undo took back: the last ones of its session that still counted.
+    """Return which judgments an undo took back: the last ones of its session that counted.
 
     An undo that names a judgment (`repeated`) takes back the last one; any other undo skips repeats.
     """

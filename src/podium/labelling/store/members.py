@@ -26,10 +26,10 @@ class StoreMember:
     role
         ``"assessor"`` or ``"admin"``.
     generation
-        How often the member's links were renewed; older links do not work. The store counts it, and
-        adding a member again does not change it.
+        How often the member's links were renewed; older links do not work. Adding a member again
+        does not change it.
     disabled
-        Whether the member cannot sign in. Adding a member again does not change it either.
+        Whether the member cannot sign in. Adding a member again does not change this either.
     """
 
     id: str
@@ -41,7 +41,8 @@ class StoreMember:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id) <= 200 or not self.id.isprintable():
             raise UsageError(
-                f"expected an id of a member in 1 to 200 printable characters, got {self.id!r:.60}"
+                "expected the id of a member to have 1 to 200 printable characters, got "
+                f"{self.id!r:.60}"
             )
         if self.name and not self.name.isprintable():
             raise UsageError(f"expected a name in printable characters, got {self.name!r:.60}")

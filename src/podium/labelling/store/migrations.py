@@ -1,7 +1,7 @@
 """Migrations of a store's tables: numbered steps, each applied once and recorded.
 
-The SQL of a step never changes again, so that every old file is migrated in the same way. A new store
-takes the same steps: there is no second description of the tables to keep in agreement.
+The SQL of a step never changes, so that every old file is migrated in the same way. A new store
+takes the same steps, so there is no second description of the tables.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _BOUNDED = (
     "DELETE FROM sessions",
 )
 
-# What an admin does: every change is a new row, and the audit log says who made it.
+# Changes by admins: every change is a new row, and the audit log names the admin.
 _ADMINISTRATION = (
     "ALTER TABLE members ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE tasks ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
@@ -170,7 +170,7 @@ def fill_numbers(connection: sa.Connection) -> None:
 
 @dataclass(frozen=True)
 class Migration:
-    """One step: SQL statements, then a function for what SQL cannot do."""
+    """One step: SQL statements, then a function for work that SQL cannot do."""
 
     what: str
     statements: tuple[str, ...]
@@ -202,8 +202,8 @@ def migrate(connection: sa.Connection, location: str) -> list[int]:
         version = 0
     if version > VERSION:
         raise StoreError(
-            f"expected a store of version {VERSION} at most, got version {version} in {location}: a newer "
-            "Podium wrote it; update this one (pip install -U podium-ltr)"
+            f"{location} has version {version}, written by a newer podium; this podium reads "
+            f"up to version {VERSION}; update it (pip install -U podium-ltr)"
         )
     for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
         for statement in step.statements:
@@ -218,11 +218,11 @@ def migrate(connection: sa.Connection, location: str) -> list[int]:
 
 
 def _check_empty(names: list[str], location: str) -> None:
-    """Refuse a database with tables of other programs."""
+    """Raise if the database has tables of other programs."""
     ours = {"queries", "documents", "members", "tasks", "events", "sessions", "guidelines"}
     ours |= {"settlements", "audit_log"}
     if foreign := sorted(ours & set(names)):
         raise StoreError(
-            f"expected an empty database or a store of Podium, got tables of something else in {location}: "
-            f"{', '.join(foreign)}"
+            f"{location} has tables of another program ({', '.join(foreign)}); expected an "
+            "empty database or a podium store"
         )

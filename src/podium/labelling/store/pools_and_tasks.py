@@ -1,4 +1,4 @@
-"""Pools and tasks in the database: what is there before anybody judges."""
+"""Pools and tasks in the database, which exist before anybody judges."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def insert_pool(connection: sa.Connection, pool: Pool) -> int:
     for query in pool:
         if query.id in stored and stored[query.id] != query:
             raise DataError(
-                f"expected query {query.id!r} as the store has it, got other text or documents: "
-                "judgments may refer to them; give the query another id"
+                f"query {query.id!r} of the store has other text or documents, to which "
+                "judgments may refer; give the new query another id"
             )
     new = [query for query in pool if query.id not in stored]
     if not new:
@@ -73,8 +73,8 @@ def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
     for task in tasks:
         if stored.get(task.id, by_id[task.id]) != task:
             raise DataError(
-                f"expected task {task.id!r} as the store has it, got other settings: a task is not "
-                "changed once it is given; make another one"
+                f"task {task.id!r} of the store has other settings, and assigned tasks do not "
+                "change; make another task"
             )
     new = [task for task in by_id.values() if task.id not in stored]
     if not new:
@@ -89,7 +89,7 @@ def insert_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> int:
 
 
 def _check_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> None:
-    """Check ids, assessors, queries and documents of tasks, and that no task is there twice."""
+    """Check ids, assessors, queries and documents of tasks, and that no task occurs twice."""
     d, a, t = tables.documents, tables.members, tables.tasks
     queries = list({task.query for task in tasks})
     documents: dict[str, set[str]] = {}
@@ -106,8 +106,8 @@ def _check_tasks(connection: sa.Connection, tasks: Sequence[Task]) -> None:
         key = (task.assessor, task.query, task.tool)
         if key in taken_keys:
             raise DataError(
-                f"expected query {task.query!r} with tool {task.tool!r} once for {task.assessor!r}, "
-                "got another task for it"
+                f"{task.assessor!r} has another task for query {task.query!r} with tool "
+                f"{task.tool!r}; expected one task"
             )
         taken_keys.add(key)
 
@@ -123,5 +123,6 @@ def _check_task(task: Task, documents: Mapping[str, set[str]], assessors: set[st
         raise UnknownNameError("query", task.query, documents, "add the pool first")
     if strange := sorted(set(task.documents) - documents[task.query]):
         raise DataError(
-            f"expected documents of query {task.query!r} in task {task.id!r}, got {strange[0]!r:.60}"
+            f"task {task.id!r} has document {strange[0]!r:.60}, which query {task.query!r} "
+            "does not have"
         )

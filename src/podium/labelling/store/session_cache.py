@@ -16,7 +16,7 @@ from podium.labelling.tasks import Task
 
 
 class CachedSession:
-    """A session in memory, perhaps behind the store; hold its lock while using it."""
+    """A session in memory, which may be behind the store; hold its lock while you use it."""
 
     def __init__(self, number: int, task: Task) -> None:
         self.number = number
@@ -30,7 +30,7 @@ class CachedSession:
     def catch_up(self, connection: sa.Connection, stored: int) -> None:
         """Apply the events that other processes appended; the store has `stored` events.
 
-        Comparing the numbers of events is enough: a session in the store only ever grows.
+        Comparing the numbers of events is enough, because a session in the store only grows.
         """
         task, applied = self.session.task, self.session.n_events
         if stored == applied:
@@ -85,7 +85,7 @@ def stored_counts(
     return counts
 
 
-# Statements are made once: making one takes longer than running it.
+# Statements are built once, because building one takes longer than running it.
 _EVENTS_AFTER = (
     sa.select(tables.events.c.id, tables.events.c.kind, tables.events.c.at, tables.events.c.data)
     .where(

@@ -1,4 +1,4 @@
-"""Store: pools, members, tasks, and the event log, to which events are only ever added."""
+"""Store: pools, members, tasks, and an append-only log of events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from podium.labelling.tasks import Task
 __all__ = ["AppendedEvent", "EventBatch", "StoreMember", "SessionState", "Store"]
 
 MAX_CACHED_SESSIONS = 2_000
-"""Sessions in memory."""
+"""The default number of sessions in memory."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SessionState:
 class Store:
     """A store of judgments in a database: an SQLite file, or PostgreSQL.
 
-    Events are only ever added, each once. Clients send an event again if its answer got lost; this
+    Events are only added, each once. Clients send an event again if the answer was lost; this
     changes nothing. Any number of threads and processes may use one database.
 
     Examples
@@ -108,7 +108,7 @@ class Store:
         durable: bool = False,
         max_sessions: int = MAX_CACHED_SESSIONS,
     ) -> Store:
-        """Open a store; its tables are made or migrated if needed.
+        """Open a store; create or migrate its tables if needed.
 
         Parameters
         ----------
@@ -117,11 +117,11 @@ class Store:
         timeout
             Seconds to wait for other writers.
         durable
-            Whether SQLite waits for the disk at every event, which costs some milliseconds per event.
-            Without it nothing is lost if programs are killed, but a power failure may lose the last
-            events. PostgreSQL follows the settings of its server.
+            Whether SQLite waits for the disk at every event, which costs some milliseconds per
+            event. If not, nothing is lost when programs are killed, but a power failure may lose
+            the last events. PostgreSQL follows the settings of its server.
         max_sessions
-            The most sessions in memory.
+            The maximum number of sessions in memory.
         """
         database = Database(url, timeout, durable)
         try:
@@ -152,7 +152,7 @@ class Store:
     def add_pool(self, pool: Pool) -> int:
         """Add a pool's queries and documents; return how many queries are new.
 
-        A query of the store must be the same in the pool: judgments refer to it.
+        A query of the store must be the same in the pool, because judgments refer to it.
         """
         with self.database.writing("the pool", exclusive=True) as connection:
             return insert_pool(connection, pool)
@@ -163,7 +163,7 @@ class Store:
             upsert_members(connection, members)
 
     def renew_links(self, members: Iterable[str]) -> list[StoreMember]:
-        """Make all links and cookies of these members void; they need new links.
+        """Invalidate all links and cookies of these members; they need new links.
 
         Returns the members, with the generation of the new links.
         """
@@ -206,7 +206,8 @@ class Store:
     ) -> list[SessionState]:
         """Return the state of all sessions, or those of an assessor or a query, in order of their tasks.
 
-        Those of an assessor begin with the highest priority. Withdrawn tasks are left out.
+        Sessions of an assessor are sorted by priority, the highest first. Withdrawn tasks are left
+        out.
         """
         t = tables.tasks
         order = (t.c.number,) if assessor is None else (t.c.priority.desc(), t.c.number)
@@ -222,7 +223,7 @@ class Store:
     # Events and sessions.
 
     def append(self, event: JudgingEvent) -> AppendedEvent:
-        """Add an event to its session; an event that comes again is added once.
+        """Add an event to its session; a repeated event is added only once.
 
         One transaction checks the event and stores it: of two judgments of one question, from two
         windows, only one is stored. When this returns, the event is in the store.
@@ -242,7 +243,7 @@ class Store:
         try:
             return self._append(event)
         except StoreError as error:
-            # Two processes used one id for two sessions: the second one now finds the first event.
+            # Two processes used one id for two sessions; the second one now sees the first event.
             if isinstance(error.__cause__, exc.IntegrityError):
                 return self._append(event)
             raise
@@ -298,7 +299,7 @@ class Store:
             return [read_event(row, task_id) for row in connection.execute(select)]
 
     def comments(self, latest: int | None = None) -> list[JudgingEvent]:
-        """Return all comments in the order of their arrival, or so many of the latest."""
+        """Return all comments in the order of their arrival, or only the latest ones."""
         e, t = tables.events, tables.tasks
         select = (
             sa.select(e.c.id, t.c.id.label("task_id"), e.c.kind, e.c.at, e.c.data)
@@ -335,7 +336,7 @@ class Store:
             rows = connection.execute(select).all()
         return {row.id: read_result(json.loads(row.result)) for row in rows}
 
-    # What admins decided; `StoreAdmin` changes it.
+    # Decisions of admins; `StoreAdmin` changes them.
 
     def is_withdrawn(self, task_id: str) -> bool:
         """Return whether an admin took a task away from its assessor."""
@@ -354,7 +355,7 @@ class Store:
             return read_settlements(connection)
 
     def audit_log(self, latest: int | None = None) -> list[AuditEntry]:
-        """Return what admins did, the latest first: all of it, or so many entries."""
+        """Return the actions of admins, the latest first: all entries, or a maximum number."""
         with self.database.reading() as connection:
             return read_audit_log(connection, latest)
 
@@ -364,7 +365,7 @@ class Store:
                 sa.select(tables.tasks).where(tables.tasks.c.id == task_id)
             ).one_or_none()
         if row is None:
-            raise EventError(f"expected a task of the store, got {task_id!r:.60}")
+            raise EventError(f"the store has no task {task_id!r:.60}")
         return CachedSession(row.number, read_task(row))
 
 

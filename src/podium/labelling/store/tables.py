@@ -1,4 +1,4 @@
-"""The tables of a store, in the current version; ``migrations`` makes them."""
+"""The tables of a store in the current version; ``migrations`` creates them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 MAX_IDS_PER_STATEMENT = 500
-"""Ids in one IN (...): databases limit the number of variables."""
+"""The maximum number of ids in one IN (...), because databases limit the number of variables."""
 
 metadata = sa.MetaData()
 
@@ -66,7 +66,7 @@ tasks = sa.Table(
     sa.UniqueConstraint("assessor", "query", "tool"),
 )
 
-# The event log: rows are only ever added.
+# The event log: rows are only added.
 events = sa.Table(
     "events",
     metadata,
@@ -88,7 +88,7 @@ events = sa.Table(
     sa.Column("guidelines", sa.Integer, nullable=False, server_default="0"),
 )
 
-# The state of sessions: a replay of the events gives the same; stored for fast reading.
+# The state of sessions, stored for fast reading; a replay of the events gives the same state.
 sessions = sa.Table(
     "sessions",
     metadata,
@@ -102,7 +102,7 @@ sessions = sa.Table(
     sa.Column("result", sa.Text),  # JSON, once the session is finished
 )
 
-# Guidelines, settlements and the audit log: rows are only ever added.
+# Guidelines, settlements and the audit log: rows are only added.
 guidelines = sa.Table(
     "guidelines",
     metadata,
@@ -142,7 +142,7 @@ audit_log = sa.Table(
 def select_in(
     connection: sa.Connection, select: sa.Select[Any], column: sa.Column[Any], values: Sequence[str]
 ) -> list[sa.Row[Any]]:
-    """Return the rows whose column is one of the values, of which there may be any number."""
+    """Return the rows whose column is one of the values; there may be any number of values."""
     rows: list[sa.Row[Any]] = []
     for at in range(0, len(values), MAX_IDS_PER_STATEMENT):
         rows += connection.execute(

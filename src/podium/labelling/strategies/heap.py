@@ -20,13 +20,13 @@ _COSTS: dict[bool, dict[_Phase, tuple[float, float]]] = {
 
 
 class Heap(Strategy):
-    """A min-heap of k documents; the next document has to beat its root.
+    """A min-heap of k documents; the next document must beat its root.
 
-    Build a heap of the first k. Compare each other document d with the root; if d is better, it takes the
-    root's place and sinks. At last sort the heap. A tie displaces nobody.
-    (Niu, Guo, Lan, Cheng: Top-k learning to rank, SIGIR 2012, Algorithm 1.)
+    Build a heap of the first k. Compare each other document d with the root; if d is better, it
+    takes the root's place and sinks. Finally sort the heap. A tie displaces no document. (Niu, Guo,
+    Lan, Cheng: Top-k learning to rank, SIGIR 2012, Algorithm 1.)
 
-    A prior puts the probably best documents into the first heap, so that others seldom enter it.
+    A prior puts the probably best documents into the first heap, so others rarely enter it.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class Heap(Strategy):
     def remaining(self, rejected_documents: Collection[DocumentId], skip_implied: bool) -> float:
         """Return the expected judgments: each document that sinks costs a lg m - b of them.
 
-        Of documents in random order the j-th enters with probability k / j. A prior makes this rarer; the
-        documents that entered so far tell by how much.
+        If documents are in random order, the j-th enters with probability k / j. A prior makes this
+        rarer; the number of documents that entered so far shows by how much.
         """
         cost = _COSTS[skip_implied]
         size = len(self._heap)

@@ -15,7 +15,7 @@ class Sort(Strategy):
     order of insertion keeps the searched part just below a power of two. At most
     sum of ceil(lg(3 j / 4)), j = 1..n, judgments (Knuth: The Art of Computer Programming 3, 5.3.1).
 
-    A prior decides only in which order documents are taken; it saves no judgments.
+    A prior only changes the order in which documents are taken; it saves no judgments.
 
     Examples
     --------

@@ -11,13 +11,14 @@ from podium.labelling.judgments import DocumentId
 Result = TypeVar("Result")
 
 Comparisons = Generator[tuple[DocumentId, DocumentId], int, Result]
-"""Yields pairs (a, b), gets 1 (a is better), 0 (a tie) or -1 (b is better), returns a result."""
+"""A generator that yields pairs (a, b), receives 1 (a is better), 0 (a tie) or -1 (b is better),
+and returns a result."""
 
 
 class Strategy(ABC):
     """Finds the top k of documents by comparing two at a time.
 
-    A strategy need not know what is implied or which documents are rejected: StrategyRun answers such
+    A strategy need not know implied answers or rejected documents: StrategyRun answers such
     questions without an assessor, and rejected documents are worse than all others.
 
     Parameters

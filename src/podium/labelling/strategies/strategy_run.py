@@ -35,7 +35,7 @@ _SIGNS: dict[Answer, int] = {">": 1, "~": 0, "<": -1, "bad": 0}
 
 
 def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
-    """Return a strategy by its name; a strategy class is returned as it is.
+    """Return a strategy by its name; a strategy class is returned unchanged.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def strategy_named(name: str | type[Strategy]) -> type[Strategy]:
 
 
 class StrategyRun:
-    """A strategy that looks for the top k, one judgment after the other.
+    """A run of a strategy that looks for the top k, one judgment after another.
 
     `step` is the current question, or the finished top k. The judgments determine the run, so `replay`
     of all judgments resumes it, and of fewer judgments undoes the last ones.
@@ -61,14 +61,15 @@ class StrategyRun:
     Parameters
     ----------
     strategy
-        A name of `STRATEGIES`, or a strategy of your own.
+        A name of `STRATEGIES`, or your own strategy.
     documents
         All documents, each once. Strategies take them in this order, which should be random unless there
         is a prior.
     k
         How many documents to find.
     prior
-        Documents as a ranker orders them, best first; documents that it does not list come after.
+        The documents in the order of a ranker, best first; documents that it does not list come
+        last.
     skip_implied
         Whether pairs are not asked if their answer follows from earlier answers. If they are asked, a
         contradicting answer is one of the judgments and changes nothing else.
@@ -118,7 +119,7 @@ class StrategyRun:
         prior: Sequence[DocumentId] | None = None,
         skip_implied: bool = True,
     ) -> StrategyRun:
-        """Return the run after these judgments, each of the question then asked, in either orientation.
+        """Return the run after these judgments; each must answer the current question, in either orientation.
 
         Examples
         --------
@@ -162,7 +163,7 @@ class StrategyRun:
     def judge(self, answer: Answer) -> Question | JudgedTopK:
         """Answer the current question; return the next one, or the top k."""
         if isinstance(self.step, JudgedTopK):
-            raise UsageError(f"expected no answer to a finished run, got {answer!r}")
+            raise UsageError(f"the run is finished and takes no answer, got {answer!r}")
         question = self.step
         judgment = Judgment(question.a, question.b, check_answer(answer))
         self.implied_preferences.add(judgment)
@@ -173,9 +174,7 @@ class StrategyRun:
     def undo(self, steps: int = 1) -> StrategyRun:
         """Return the run as it was some judgments ago."""
         if not 0 <= steps <= len(self._judgments):
-            raise UsageError(
-                f"expected to undo at most the {len(self._judgments)} judgments made, got {steps}"
-            )
+            raise UsageError(f"there are {len(self._judgments)} judgments to undo, got {steps}")
         remaining_judgments = self._judgments[: len(self._judgments) - steps]
         return StrategyRun.replay(
             type(self._strategy), self.documents, self.k, remaining_judgments,
@@ -226,15 +225,15 @@ class StrategyRun:
         at = len(self._judgments) + 1
         if isinstance(self.step, JudgedTopK):
             raise DataError(
-                f"expected {at - 1} judgments, after which the run is finished, got another one: "
-                f"judgment {at} of {judgment.a!r} and {judgment.b!r}"
+                f"the run is finished after {at - 1} judgments, but there is judgment {at} of "
+                f"{judgment.a!r} and {judgment.b!r}"
             )
         if (judgment.b, judgment.a) == (self.step.a, self.step.b):
             judgment = judgment.flipped()
         if (judgment.a, judgment.b) != (self.step.a, self.step.b):
             raise DataError(
-                f"expected judgment {at} of {self.step.a!r} and {self.step.b!r}, the question then "
-                f"asked, got one of {judgment.a!r} and {judgment.b!r}"
+                f"judgment {at} must be of {self.step.a!r} and {self.step.b!r}, the current "
+                f"question, got one of {judgment.a!r} and {judgment.b!r}"
             )
         return judgment.answer
 
@@ -242,14 +241,14 @@ class StrategyRun:
 def _by_prior(
     documents: Sequence[DocumentId], prior: Sequence[DocumentId] | None
 ) -> tuple[DocumentId, ...]:
-    """Return the documents in the order of the prior; documents that it does not list come after."""
+    """Return the documents in the order of the prior; documents that it does not list come last."""
     if prior is None:
         return tuple(documents)
     judged, listed = set(documents), set()
     for document in prior:
         if document not in judged:
-            raise DataError(f"expected a prior of the documents judged, got {document!r} in it")
+            raise DataError(f"the prior has {document!r}, which is not a document of the run")
         if document in listed:
-            raise DataError(f"expected each document once in the prior, got {document!r} twice")
+            raise DataError(f"the prior has {document!r} twice; expected each document once")
         listed.add(document)
     return (*prior, *(document for document in documents if document not in listed))

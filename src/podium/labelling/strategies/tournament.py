@@ -14,9 +14,9 @@ from podium.labelling.strategies.strategy import Comparisons, Strategy
 class Tournament(Strategy):
     """A knockout tournament finds the best document; the next best lost directly to it.
 
-    Those who lost to the best play off in the order in which they lost, each against the winner so far.
-    This keeps the tree balanced. At most n - k + sum of ceil(lg j), j = n-k+2..n, judgments (Knuth: The
-    Art of Computer Programming 3, 5.3.3), n - 1 of them for the first place.
+    The documents that lost to the best play off in the order in which they lost, each against the
+    current winner. This keeps the tree balanced. At most n - k + sum of ceil(lg j), j = n-k+2..n,
+    judgments (Knuth: The Art of Computer Programming 3, 5.3.3), n - 1 of them for the first place.
 
     A place costs as many judgments as its winner plays matches. A prior therefore shapes the tree like
     Huffman's code: the document at place i of the prior weighs 1 / (i + k)^2, and heavy documents play
@@ -33,7 +33,7 @@ class Tournament(Strategy):
     def __init__(self, order: Sequence[DocumentId], k: int, prior: bool = False) -> None:
         super().__init__(order, k, prior)
         self._losers: dict[DocumentId, list[DocumentId]] = {document: [] for document in order}
-        """Documents without a place -> those who lost to them, in order."""
+        """Documents without a place -> the documents that lost to them, in order."""
         self._rivals = set(order)
         """Documents that may still win the current place."""
         self._places_left = k

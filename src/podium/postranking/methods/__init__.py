@@ -1,1 +1,1 @@
-"""From an original order and soft rules to scores."""
+"""Methods: turn an original order and soft rules into scores."""

@@ -23,17 +23,18 @@ WHEN_CHOICES: tuple[When, ...] = ("always", "violated")
 
 @dataclass(frozen=True)
 class Baseline(Method):
-    """A baseline: its rule, its place and the length of the list give a document its target place.
+    """A baseline: the target place of a document depends on its rule, its place and the length of the list.
 
-    Baselines take soft `TopK` and `NotTopK` only. Weights do not count, but a weight of 0 is no rule. A k
-    beyond the end of the list is its end. A document with several rules goes to the mean of their places.
-    Documents with the same target stand around it in their original order.
+    Baselines take soft `TopK` and `NotTopK` only. Weights do not count, except that a rule of
+    weight 0 is ignored. A k beyond the end of the list counts as its end. A document with several
+    rules goes to the mean of their places. Documents with the same target stand around it in their
+    original order.
 
     Parameters
     ----------
     when
-        ``always``, as printed: a document that meets its rule is moved too; ``violated``: only documents
-        that do not meet their rule are moved.
+        ``always``: every document with a rule is moved, as in the paper; ``violated``: only
+        documents that do not meet their rule are moved.
     """
 
     when: When = "always"
@@ -74,7 +75,10 @@ class Baseline(Method):
     def _moves(self, bound_rule: BoundRule, n: int) -> list[tuple[int, int]]:
         rule = bound_rule.rule
         if not isinstance(rule, TopK | NotTopK):
-            raise UsageError(f"expected soft TopK and NotTopK alone for {self.name}, got {rule}")
+            raise UsageError(
+                f"{self.name} takes only TopK and NotTopK as soft rules, got "
+                f"{rule}; make it hard or use another method"
+            )
         k, up = min(rule.k, n), isinstance(rule, TopK)
         move = self.promotion_target if up else self.demotion_target
         return [
@@ -130,7 +134,7 @@ class Moderate(Baseline):
 
 @dataclass(frozen=True)
 class Conservative(Baseline):
-    """Conservative: no further than the rule asks, to k or k + 1.
+    """Conservative: only as far as the rule requires, to k or k + 1.
 
     Examples
     --------
@@ -170,14 +174,14 @@ class Proportional(Baseline):
         return _ceil(k * place, n)
 
     def demotion_target(self, place: int, k: int, n: int) -> int:
-        """Return ceil(k + place (1 - k / n)), in whole numbers, so that rounding moves no document."""
+        """Return ceil(k + place (1 - k / n)), in whole numbers, so that rounding does not move documents."""
         return k + _ceil(place * (n - k), n)
 
 
 def fill_places(targets: Mapping[int, int], n: int) -> list[int]:
     """Return rows best first: moved rows at the free places nearest to their targets, the others in order.
 
-    Of two places equally near, the higher one counts.
+    If two places are equally near, the higher one is taken.
 
     Examples
     --------
@@ -192,7 +196,7 @@ def fill_places(targets: Mapping[int, int], n: int) -> list[int]:
         if at == len(free) or (at > 0 and target - free[at - 1] <= free[at] - target):
             at -= 1
         slots.append(free.pop(at))
-    # Places are chosen one by one but given out in order, so that no row overtakes another.
+    # Places are chosen one by one but assigned in order, so that no row overtakes another.
     movers = sorted(targets, key=lambda row: (targets[row], row))
     mover_at = dict(zip(sorted(slots), movers, strict=True))
     others = (row for row in range(n) if row not in targets)

@@ -30,8 +30,8 @@ class Minimiser(Method):
     def solve(self, problems: Sequence[PostRankingProblem]) -> list[Solution]:
         """Return the minimum for every list.
 
-        Rules that choose documents (AtMost, AtLeast, Apart) choose from the minimum without them; then
-        their lists are solved again.
+        Some rules choose documents: AtMost, AtLeast and Apart. They choose from the minimum without
+        them, and then their lists are solved again.
         """
         preferences = [Preferences(p.n, p.pairs, p.scale) for p in problems]
         # The last bit of a sum depends on the order of its terms. Sorted rules give the same sums,
@@ -63,17 +63,17 @@ class BradleyTerry(Minimiser):
     """Bradley-Terry scores s that explain the original order and the soft rules best.
 
     f(s) = sum_{i before j} w_ij l(s_i - s_j) + sum_c rho_c sum_{(i,j) in P_c} l(s_i - s_j) +
-    (tau/2) |s|^2 with l(x) = log(1 + e^-x) and tau = prior * n. As printed (eq. 5, tau = 0) f has a
-    minimum only where preferences are strongly connected, and then up to a constant. With tau there is
-    always one, the same from every start, and without rules it keeps the original order.
+    (tau/2) |s|^2 with l(x) = log(1 + e^-x) and tau = prior * n. As printed (eq. 5, tau = 0), f has
+    a minimum only if the preferences are strongly connected; it is then unique up to a constant.
+    With tau there is always a unique minimum, which keeps the original order if there are no rules.
 
     Parameters
     ----------
     tol
-        Converged where no element of the gradient is larger; under weights so large that this is below
-        the rounding of their sums, where none is larger than 64 eps of the weight on a document.
+        The method has converged if no element of the gradient is larger. If weights are so large
+        that this is below their rounding, the limit is 64 eps of the weight on a document.
     max_iter
-        Newton steps at most.
+        The maximum number of Newton steps.
     """
 
     name: ClassVar[str] = "bradley-terry"
@@ -107,18 +107,18 @@ class BradleyTerry(Minimiser):
 
 
 def _check_prior(problem: PostRankingProblem, preference: Preferences) -> None:
-    """Raise if there is no prior, and say whether f has a minimum without one."""
+    """Raise if there is no prior; the error says whether f has a minimum without one."""
     if problem.prior > 0:
         return
     if preference.is_strongly_connected():
-        why = "without one f fixes the scores only up to a constant here"
-        advice = "use a small prior, or {} with more steps, which finds one such minimum"
+        why = "without a prior, the scores of this list are determined only up to a constant"
+        advice = "use a small prior, or {} with more steps, which finds one minimum"
     else:
         why = (
-            "without one f has no minimum here, because no chain of rules leads from the last document "
-            "back to the first"
+            "without a prior, f has no minimum for this list, because no chain of rules leads "
+            "from the last document back to the first"
         )
-        advice = "{} stops somewhere on the way"
+        advice = "use a prior above 0; {} stops without a minimum"
     raise UsageError(f"expected a prior above 0 for bradley-terry, got 0: {why}").advise(
         python=advice.format("method='paper'"), command_line=advice.format("--method paper")
     )
@@ -156,7 +156,7 @@ def kernel_arguments(
 
 
 def scale_to_one(scores: Floats) -> Floats:
-    """Divide scores by the largest size: only ratios of margins count, and none overflows."""
+    """Divide scores by the largest absolute value: only ratios of margins count, and nothing overflows."""
     largest = np.abs(scores).max(initial=0.0)
     return scores / largest if largest > 0 else scores
 
@@ -178,7 +178,7 @@ def margin_weights(scores: Floats) -> tuple[float, float]:
 
 
 def _largest_weight(problem: PostRankingProblem, preference: Preferences) -> float:
-    """Return the largest weight of pairs and springs on one document; the original order adds n."""
+    """Return the largest total weight of pairs and springs on a document, plus n for the original order."""
     total: dict[int, float] = {}
     for doc, lo, hi, weight in zip(
         preference.doc, preference.lo, preference.hi, preference.weight, strict=True

@@ -1,7 +1,8 @@
 """MMR and xQuAD: diverse lists, chosen one document after another.
 
-They weigh a document's relevance against what the documents above it already give. Relevance is the
-model's score, scaled from 0 (the lowest of the list) to 1 (the highest); without scores, the rank is.
+They weigh a document's relevance against what the documents above it already offer. Relevance is
+the model's score, scaled from 0 (the lowest of the list) to 1 (the highest); without scores it is
+the rank.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class GreedyMethod(Method):
         return [Solution(descending(self._choose_rows(p) if p.n else [])) for p in problems]
 
     def takes(self, rule: Rule) -> bool:
-        """Return False: soft rules are refused."""
+        """Return False, because soft rules are refused."""
         return False
 
     @abstractmethod
@@ -56,23 +57,24 @@ class GreedyMethod(Method):
 
 @dataclass(frozen=True, eq=False)
 class MMR(GreedyMethod):
-    """Maximal marginal relevance (MMR): relevant documents, unlike all above them.
+    """Maximal marginal relevance (MMR): relevant documents that differ from all above them.
 
-    Next is the document d of the highest lambda rel(d) - (1 - lambda) max_{e above} sim(d, e), of
-    equal ones the first of the original order (Carbonell, Goldstein, SIGIR 1998). In O(n k)
-    similarities. Soft rules are refused; hard ones restrict the places.
+    The next document d has the highest lambda rel(d) - (1 - lambda) max_{e above} sim(d, e); ties
+    keep the original order (Carbonell, Goldstein, SIGIR 1998). This takes O(n k) similarities. Soft
+    rules are refused; hard ones restrict the places.
 
     Parameters
     ----------
     similarity
-        Names of fields: the mean over them of the Jaccard index of two documents' values, where a
-        document without the field is like none; None for all fields. Or vectors by document, as a
-        mapping: their cosine. Or a symmetric matrix in the order in which the documents are given. Or
-        a function of two documents as they are given.
+        One of these. Names of fields: similarity is the mean Jaccard index of the two documents'
+        values, 0 for a document without the field. None: all fields. A mapping of documents to
+        vectors: their cosine. A symmetric matrix, in the order of the input. A function of two
+        documents of the input.
     trade_off
-        lambda: 1 is relevance alone, the original order; 0 is diversity alone.
+        lambda: 1 is relevance alone (the original order); 0 is diversity alone.
     k
-        How many places are chosen; the others keep their order below them. None for all.
+        How many places are chosen; the other documents follow in their original order. None: all
+        places.
 
     Examples
     --------
@@ -108,25 +110,26 @@ class MMR(GreedyMethod):
 
 @dataclass(frozen=True, eq=False)
 class XQuAD(GreedyMethod):
-    """Explicit query aspects (xQuAD): relevant documents, of aspects that nothing above covers.
+    """Explicit query aspects (xQuAD): relevant documents with aspects that nothing above covers.
 
-    Next is the document d of the highest (1 - lambda) rel(d) + lambda sum_a P(a) P(d|a) prod_{e above}
-    (1 - P(e|a)), of equal ones the first of the original order (Santos, Macdonald, Ounis, WWW 2010).
-    Soft rules are refused; hard ones restrict the places.
+    The next document d has the highest (1 - lambda) rel(d) + lambda sum_a P(a) P(d|a) prod_{e
+    above} (1 - P(e|a)); ties keep the original order (Santos, Macdonald, Ounis, WWW 2010). Soft
+    rules are refused; hard ones restrict the places.
 
     Parameters
     ----------
     aspects
-        The name of a field, each of whose values is an aspect that documents with it cover (P(d|a) is 1
-        or 0; a document without the field covers none). Or a matrix of P(d|a), a row for each document
-        in the order in which they are given, a column for each aspect.
+        The name of a field: each value is an aspect, which the documents with this value cover
+        (P(d|a) is 1 or 0; a document without the field covers none). Or a matrix of P(d|a), with
+        one row per document in the order of the input and one column per aspect.
     trade_off
-        lambda: 0 is relevance alone, the original order; 1 is diversity alone.
+        lambda: 0 is relevance alone (the original order); 1 is diversity alone.
     k
-        How many places are chosen; the others keep their order below them. None for all.
+        How many places are chosen; the other documents follow in their original order. None: all
+        places.
     weights
-        P(a), up to a factor: by value of the field, where values not named weigh 0, or one for each
-        column of the matrix. None for equal ones.
+        P(a), up to a factor: a mapping from values of the field (others weigh 0), or one weight per
+        column of the matrix. None: equal weights.
 
     Examples
     --------
@@ -156,7 +159,7 @@ class XQuAD(GreedyMethod):
         def value(last: int | None) -> Floats:
             if last is not None:
                 np.multiply(uncovered, 1 - covers[last], out=uncovered)
-            # Not a dot product: with many threads BLAS adds in another order.
+            # Not a dot product, because BLAS adds in another order with many threads.
             return np.asarray(gain + self.trade_off * (covers * uncovered).sum(axis=1))
 
         return _choose_greedily(problem, self.name, value, self.k)
@@ -191,7 +194,7 @@ class XQuAD(GreedyMethod):
 
 
 def relevance(problem: PostRankingProblem) -> Floats:
-    """Return the model's scores scaled to 0..1, without them ranks; if all are equal, 1.
+    """Return the model's scores scaled to 0..1, or ranks if there are no scores; 1 if all are equal.
 
     Examples
     --------
@@ -203,7 +206,7 @@ def relevance(problem: PostRankingProblem) -> Floats:
     scores = problem.scores
     if scores is None:
         scores = np.arange(problem.n, 0, -1, dtype=np.float64)
-    # Halves: the range of two finite numbers need not be finite.
+    # Halves, because the difference of two finite numbers may be infinite.
     spread = scores.max() / 2 - scores.min() / 2 if len(scores) else 0.0
     if spread == 0:
         return np.ones(problem.n)
@@ -213,9 +216,12 @@ def relevance(problem: PostRankingProblem) -> Floats:
 def _choose_greedily(
     problem: PostRankingProblem, name: str, value: Callable[[int | None], Floats], k: int | None
 ) -> list[int]:
-    """Return rows, each of the highest value given those before; after k of them the others in order."""
+    """Return k rows, each with the highest value after those before it, then the other rows in order."""
     if problem.rules:
-        raise UsageError(f"expected hard rules alone for {name}, got soft {problem.rules[0].rule}")
+        raise UsageError(
+            f"{name} takes hard rules only, got the soft rule "
+            f"{problem.rules[0].rule}; make it hard or use another method"
+        )
     chosen: list[int] = []
     left = np.ones(problem.n, dtype=bool)
     last: int | None = None
@@ -238,7 +244,9 @@ def _similarity(similarity: Similarity | None, listing: Listing) -> SimilarityRo
         return _by_cosine(similarity, listing)
     if isinstance(similarity, Sequence) and all(isinstance(name, str) for name in similarity):
         if not similarity:
-            raise UsageError("expected documents with fields, or another similarity for mmr")
+            raise UsageError(
+                "mmr needs documents with fields, or another similarity, as in MMR(similarity=...)"
+            )
         return _by_fields(similarity, listing)
     return _by_matrix(to_floats(similarity, "similarities"), listing)
 
@@ -275,7 +283,7 @@ def _by_cosine(vectors: Mapping[Document, ArrayLike], listing: Listing) -> Simil
         raise LengthMismatchError("expected vectors of the same length for all documents")
     own = np.array(rows)
     _check_finite(own, "vectors")
-    # The largest element first: squares of huge or tiny numbers are not numbers any more.
+    # Divide by the largest element first: squares of huge or tiny numbers overflow or vanish.
     size = np.abs(own).max(axis=1, initial=0.0, keepdims=True)
     own = own / np.where(size > 0, size, 1)
     length = np.sqrt((own**2).sum(axis=1, keepdims=True))
@@ -311,7 +319,7 @@ def _by_fields(names: Sequence[str], listing: Listing) -> SimilarityRow:
 
 
 def _rows_in_list_order(matrix: Floats, listing: Listing, what: str) -> Floats:
-    """Return the rows of a matrix of the user in the order of the list."""
+    """Return the rows of the user's matrix in the order of the list."""
     n = len(listing.docs)
     rows = range(n) if listing.input_rows is None else listing.input_rows
     if matrix.ndim != 2 or max(rows, default=-1) >= len(matrix) or len(matrix) < n:

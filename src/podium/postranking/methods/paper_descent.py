@@ -18,10 +18,10 @@ from podium.typing import Floats
 class PaperDescent(Minimiser):
     """Gradient descent with backtracking, for comparison with `BradleyTerry`.
 
-    S <- S - gamma grad f with gamma = 1, alpha, alpha^2, ... until f falls by at least
-    (gamma/2) |grad f|^2. As printed (``prior=0``), f has a minimum only where the original order and
-    the rules make a strongly connected graph: see `Preferences.is_strongly_connected`. On other lists
-    the result is where the descent happened to stop, and it is never marked as converged.
+    S <- S - gamma grad f with gamma = 1, alpha, alpha^2, ... until f falls by at least (gamma/2)
+    |grad f|^2. As printed (``prior=0``), f has a minimum only if the original order and the rules
+    form a strongly connected graph: see `Preferences.is_strongly_connected`. For other lists the
+    result is the point where the descent stopped, and it is never marked as converged.
 
     Parameters
     ----------
@@ -30,9 +30,10 @@ class PaperDescent(Minimiser):
     alpha
         The shrinkage rate.
     max_iter
-        The most steps; "for most queries the algorithm converges within 10 iterations".
+        The maximum number of steps; "for most queries the algorithm converges within 10
+        iterations".
     tol
-        Converged where f has a minimum and no element of the gradient is larger.
+        The method has converged if f has a minimum and no element of the gradient is larger.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class PaperDescent(Minimiser):
 
 
 class PaperObjective:
-    """f(s) = sum_ij A_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2 of a list, all pairs written out.
+    """f(s) = sum_ij A_ij log(1 + e^-(s_i - s_j)) + s'Qs / 2 of a list, with one term for every pair.
 
     A_ij is the weight of i before j, by the original order and by rules; Q has springs and the prior.
     """

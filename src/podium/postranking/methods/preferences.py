@@ -9,9 +9,10 @@ from typing import Literal
 from podium.work_budget import spend
 
 STEPS_PER_STAR = 10
-"""Steps of `spend` that a star, or a row of a spring, takes here and in the solver.
+"""The number of `spend` steps for a star, or for a row of a spring, here and in the solver.
 
-Each pair of a star takes one step more: the solver keeps 8 bytes for it and visits it in every iteration.
+Each pair of a star takes one more step: the solver keeps 8 bytes for it and visits it in every
+iteration.
 """
 
 Pairs = Literal["without", "printed"]
@@ -22,20 +23,20 @@ Scale = Literal["rule", "pair"]
 class Preferences:
     """Soft rules as pairs on the rows of a list in its original order, and springs between rows.
 
-    A star is a document against the rows lo..hi-1 without its own: above them if its weight is
-    positive, below them if it is negative. A spring pulls the scores of its rows to their mean,
-    (kappa / 2) sum_i (s_i - mean)^2.
+    A star compares a document with the rows lo..hi-1 except its own: it prefers the document if its
+    weight is positive, the rows if it is negative. A spring pulls the scores of its rows to their
+    mean, (kappa / 2) sum_i (s_i - mean)^2.
 
     Parameters
     ----------
     n
         The length of the list.
     pairs
-        Whether ranks are counted without the documents a rule moves, or as printed in the paper, with
-        them, where a promoted document stops one place short.
+        Whether ranks are counted without the documents that a rule moves, or with them, as printed
+        in the paper; then a promoted document stops one place short.
     scale
-        Whether rho is the weight of a rule, rho (n - 1) / |P| a pair for each document, or that of
-        every pair, as in the paper.
+        Whether rho is the weight of a rule, so that each document's pairs weigh rho (n - 1) / |P|,
+        or the weight of every pair, as in the paper.
     """
 
     n: int
@@ -48,7 +49,7 @@ class Preferences:
     springs: list[tuple[Sequence[int], float]] = field(default_factory=list)
 
     def promote(self, rows: Sequence[int], k: int, weight: float) -> None:
-        """Prefer each of the rows to those at ranks k and below; several rows all fit in the top k."""
+        """Prefer each of the rows to those at ranks k and below; several rows fit in the top k together."""
         if self.pairs == "printed":
             for row in rows:
                 self._add_stars([row], [(k, row), (max(k, row + 1), self.n)], weight)
@@ -67,8 +68,8 @@ class Preferences:
     def pin(self, rows: Sequence[int], position: int, weight: float) -> None:
         """Prefer documents at ranks before the position to each of the rows, and the rows to the rest.
 
-        These are the pairs of a document that stands there, all of one weight, so that they pull it
-        to this position.
+        These are the pairs of a document at this position, all with the same weight, so they pull
+        it there.
         """
         spend((2 * STEPS_PER_STAR + self.n) * len(rows))
         pair_weight = self._pair_weight(weight, self.n - 1) if self.n > 1 else 0.0
@@ -88,7 +89,7 @@ class Preferences:
                 self.add_star(a, b, b + 1, pair_weight)
 
     def spring(self, rows: Sequence[int], weight: float) -> None:
-        """Pull rows together: rho (s_i - s_j)^2 / 2 for every pair, all of them one spring."""
+        """Pull rows together: one spring with rho (s_i - s_j)^2 / 2 for every pair."""
         m = len(rows)
         spend(STEPS_PER_STAR * m)
         if m > 1 and weight > 0:
@@ -98,10 +99,10 @@ class Preferences:
     def is_strongly_connected(self) -> bool:
         """Return whether preferences lead from every document to every other one.
 
-        An edge goes from i to j where i before j has a positive weight, in the original order or by a
-        rule. A spring has edges both ways. Without a prior, f has a minimum exactly where the graph is
-        strongly connected; it is then unique up to a constant (Ford, *Solution of a ranking problem from
-        binary comparisons*, 1957).
+        An edge goes from i to j if "i before j" has a positive weight, in the original order or by
+        a rule. A spring has edges both ways. Without a prior, f has a minimum exactly if the graph
+        is strongly connected; it is then unique up to a constant (Ford, *Solution of a ranking
+        problem from binary comparisons*, 1957).
 
         Examples
         --------
@@ -112,9 +113,9 @@ class Preferences:
         >>> last_to_the_top.is_strongly_connected()
         True
         """
-        # The original order leads down from every row. So the graph is strongly connected if edges lead
-        # up over every border between neighbouring rows. An edge from row b up to row a crosses the
-        # borders a to b - 1.
+        # The original order has edges down from every row. So the graph is strongly connected if
+        # some edge leads up across every border between neighbouring rows. An edge from row b up to
+        # row a crosses the borders a to b - 1.
         upward = [
             (lo, doc) if weight > 0 else (doc, hi - 1)
             for doc, lo, hi, weight in zip(self.doc, self.lo, self.hi, self.weight, strict=True)
@@ -127,7 +128,7 @@ class Preferences:
         return weight * (self.n - 1) / size if self.scale == "rule" else weight
 
     def _other_rows(self, rows: Sequence[int], first: int, last: int) -> list[tuple[int, int]]:
-        """Return the other rows at ranks first..last, counted without these rows, as half-open runs."""
+        """Return the other rows at ranks first..last, counted without these rows, as half-open ranges."""
         spend(len(rows))
         runs = []
         start, rank = 0, 1
@@ -141,7 +142,7 @@ class Preferences:
     def _add_stars(
         self, rows: Sequence[int], runs: Sequence[tuple[int, int]], weight: float
     ) -> None:
-        """Add a star for each of the rows against the same others; rho is shared among a row's pairs."""
+        """Add a star for each of the rows against the same other rows; a row's pairs share rho."""
         filled = [(lo, hi) for lo, hi in runs if lo < hi]
         if filled:
             n_pairs = sum([hi - lo for lo, hi in filled])

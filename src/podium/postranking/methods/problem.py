@@ -1,4 +1,4 @@
-"""The problem that methods solve: one list with its soft rules in, a score for each document out."""
+"""The problem that methods solve: from one list and its soft rules to one score per document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.typing import Floats
 Base = Literal["uniform", "margin"]
 
 SCORE_DIGITS = 8
-"""Digits to which scores are compared; documents that differ by less keep the original order."""
+"""Scores are compared to this many digits; documents that differ by less keep the original order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Solution:
 
 
 class Method(ABC):
-    """A method: the original order and soft rules in, scores out. Hard rules then restrict the places."""
+    """A method turns the original order and soft rules into scores. Hard rules then restrict the places."""
 
     name: ClassVar[str]
 
@@ -60,7 +60,7 @@ class Method(ABC):
         """Return the scores of every list."""
 
     def takes(self, rule: Rule) -> bool:
-        """Whether the method can follow this rule as a soft one."""
+        """Whether the method accepts this rule as a soft rule."""
         return True
 
 
@@ -70,7 +70,7 @@ def by_score(scores: Floats) -> NDArray[np.int64]:
 
 
 def descending(order: Sequence[int]) -> Floats:
-    """Return scores n, n - 1, ..., 1 for rows best first, for methods that give an order only.
+    """Return scores n, n - 1, ..., 1 for rows best first, for methods that return only an order.
 
     Examples
     --------

@@ -20,21 +20,21 @@ from podium.postranking.places.windows import Choice, NoRoom, Windows
 from podium.typing import Floats
 
 MAX_ASSIGNED_DOCUMENTS = 50
-"""Up to so many documents, the Hungarian method for an exact assignment is cheap: it takes O(n^3)."""
+"""Up to this many documents, the Hungarian method finds an exact assignment cheaply: it takes O(n^3)."""
 FIRST_RESTART_STEPS = 2000
-"""Steps before the search starts anew; doubled each time."""
+"""The number of steps before the search restarts; it doubles each time."""
 MAX_BEFORES_ONE_BY_ONE = 10
-"""With more `Before` rules than these, the search tries to meet them all at once by deadlines."""
+"""With more `Before` rules than this, the search tries to meet them all at once by deadlines."""
 IMPROVEMENT_STEPS = 3000
-"""Steps for a better order once there is one, divided by the length n of the list; at least n / 4 and 40."""
+"""The number of steps to improve on a first order, divided by the length n; at least n / 4 and 40."""
 
 Branch = tuple[Windows, Choice, float]
-"""Windows, what to narrow them to, and what every order there costs at least."""
+"""Windows, what to narrow them to, and a lower bound on the cost of every order within them."""
 
 
 @dataclass
 class BestPlaces:
-    """Places of the documents that rules name, what the order costs, and what every order costs at least."""
+    """The places of the documents that rules name, the cost of the order, and a lower bound on the cost."""
 
     place: list[int] | None = None
     cost: float = np.inf
@@ -45,11 +45,11 @@ class BestPlaces:
 class BranchAndBound:
     """Branch and bound on windows.
 
-    The cost of an order is sum_i s_i place_i; lower is better. If only the windows are kept, the
-    cheapest places are an assignment problem, which `kernels.fill_windows` solves nearly or exactly. Its
-    cost is a lower bound for every order within these windows. If its order breaks a demand, the demand
-    splits the windows into branches. The search goes depth first, so that it has an order early and
-    cuts branches whose bound is no better.
+    The cost of an order is sum_i s_i place_i; lower is better. Without other demands, the cheapest
+    places within windows are an assignment problem. `kernels.fill_windows` solves it nearly or
+    exactly; its cost is a lower bound for every order within these windows. If its order breaks a
+    demand, the demand splits the windows into branches. The search goes depth first, so that it
+    finds an order early and cuts branches whose bound is no better.
     """
 
     scores: Floats
@@ -65,14 +65,15 @@ class BranchAndBound:
         n_befores = sum(isinstance(d, BeforeDemand) for d in self.demands.demands)
         # Whether to try deadline scheduling: from the start, or after the first restart.
         self.uses_deadlines = n_befores > MAX_BEFORES_ONE_BY_ONE
-        # Sums of n products carry about this much rounding: costs that differ by less are equal.
+        # The rounding error of a sum of n products is about this large: costs that differ by less
+        # are equal.
         self.tolerance = 1e-12 * (1.0 + float(np.abs(self.scores).sum()) * self.n)
 
     def run(self) -> BestPlaces:
-        """Return the best order and a lower bound of every order; without places if there is none.
+        """Return the best order and a lower bound on the cost; without places if there is no order.
 
-        An early wrong choice can cost the whole time. So the search starts anew after a number of steps
-        that doubles each time, and then branches first on the demands that failed most often.
+        An early wrong choice can cost the whole time. So the search restarts after a number of
+        steps that doubles each time, and then branches first on the demands that failed most often.
         """
         windows = self.demands.windows
         try:
@@ -82,8 +83,9 @@ class BranchAndBound:
         max_steps = FIRST_RESTART_STEPS
         try:
             while not self._descend(windows, [], max_steps):
-                # An integer programme decides counts that a search by single documents gets lost in:
-                # with coarse segments first, place by place when the search is long.
+                # An integer programme decides counts on which a search by single documents takes
+                # too long: first with coarse segments, and with one segment per place when the
+                # search is long.
                 if max_steps in (FIRST_RESTART_STEPS, 16 * FIRST_RESTART_STEPS):
                     by_place = max_steps > FIRST_RESTART_STEPS
                     self._descend_by_segments(windows, by_place)
@@ -102,10 +104,10 @@ class BranchAndBound:
         return self.best
 
     def _descend_by_segments(self, windows: Windows, by_place: bool) -> None:
-        """Search within the segments that an integer programme gives documents.
+        """Search within the segments that an integer programme assigns to documents.
 
-        First all documents stay in their segments, then only those that no rule but counts names: the
-        programme is exact for counts and only necessary for other rules.
+        First all documents stay in their segments, then only those that only counts name. The
+        programme is exact for counts, but only a necessary condition for other rules.
         """
         scores = self.scores.tolist()
         segments = solve_segments(self.demands, windows, scores, self.propagation, by_place)
@@ -123,7 +125,7 @@ class BranchAndBound:
             self.best.lower_bound = -np.inf  # there may be better orders elsewhere
 
     def _descend(self, windows: Windows, choice: Choice, max_steps: int) -> bool:
-        """Search depth first below a choice; whether the search came to an end."""
+        """Search depth first below a choice; return whether the search was complete."""
         stack: list[Branch] = [(windows, choice, -np.inf)]
         stop = self.propagation.steps + max_steps
         while stack and self.propagation.steps < stop:
@@ -133,18 +135,18 @@ class BranchAndBound:
             if branch[2] < self.best.cost - self.tolerance:
                 stack += reversed(self._open(*branch))  # the likeliest choice on top
             if not had_order and self.best.place is not None:
-                # Now there is an order: spend a little more on a better one.
+                # Now there is an order: spend a few more steps on a better one.
                 stop = self.propagation.steps + max(IMPROVEMENT_STEPS // self.n, self.n // 4, 40)
         if stack and self.best.place is None:
             return False
-        # Orders in branches that were not opened cost at least the least of their bounds.
+        # Orders in unopened branches cost at least the lowest of their bounds.
         self.best.lower_bound = min([self.best.lower_bound, *(bound for *_, bound in stack)])
         return True
 
     def _open(self, windows: Windows, choice: Choice, lower_bound: float) -> list[Branch]:
-        """Return the branches below a choice; none if it leaves no order or gives one."""
+        """Return the branches below a choice; none if the choice leaves no order or gives one."""
         windows = Windows(windows.first, windows.last)
-        # 1. Narrow windows to the choice and to all that follows from it.
+        # 1. Narrow windows to the choice and to everything that follows from it.
         try:
             for i, first, last in choice:
                 windows.at_least(i, first)
@@ -166,7 +168,8 @@ class BranchAndBound:
                 if self.uses_deadlines and isinstance(demand, BeforeDemand):
                     self._keep_better(schedule(self.demands, windows, self.n), windows)
                 return [(windows, choice, lower_bound) for choice in choices]
-        # 4. They break none: an order. If it costs more than the bound, a better one may exist here.
+        # 4. They break none, so this is an order. If it costs more than the bound, there may be a
+        # better one.
         if cost > lower_bound + self.tolerance:
             self.best.lower_bound = min(self.best.lower_bound, lower_bound)
         if cost < self.best.cost:
@@ -182,7 +185,7 @@ class BranchAndBound:
                 self.best.place, self.best.cost = place, cost
 
     def _fill(self, windows: Windows) -> tuple[list[int], float, float]:
-        """Return places within windows, their cost, and a lower bound of the cost of all such places."""
+        """Return places within windows, their cost, and a lower bound on the cost of all such places."""
         first, last = np.array(windows.first), np.array(windows.last)
         place, cost = kernels.fill_windows(self.scores, self.ranks, first, last)
         if cost == np.inf:
@@ -195,8 +198,9 @@ class BranchAndBound:
             place = self._assign(first, last)
             _, cost = kernels.fill_windows(self.scores, self.ranks, place, place)
             return place.tolist(), cost, cost
-        # Else drop the ends of free windows, then their starts. Each relaxed problem has an exact cost,
-        # and fewer limits cannot cost more: the larger of the two bounds the true cost from below.
+        # Else drop the ends of free windows, then their starts instead. Each relaxed problem has an
+        # exact cost, which is a lower bound, because fewer limits cannot cost more. Take the larger
+        # of the two.
         open_last = np.where(free, self.n, last)
         open_first = np.where(free, 1, first)
         _, without_last = kernels.fill_windows(self.scores, self.ranks, first, open_last)
@@ -214,9 +218,9 @@ class BranchAndBound:
 
 
 def full_order(ranks: Sequence[int], place: Sequence[int], n: int) -> list[int]:
-    """Return all ranks best first: these at their places, the others in order at the free places.
+    """Return all ranks best first: named documents at their places, the others in order at the free places.
 
-    The others in order cost least, because no rule names them.
+    The others cost least in their order, because no rule names them.
     """
     order = [-1] * n
     for rank, at in zip(ranks, place, strict=True):

@@ -1,4 +1,4 @@
-"""Constraints of hard rules on places: window, before, together, apart, count, and the impossible one.
+"""Constraints of hard rules on places: window, before, together, apart, count and impossible.
 
 Documents are rows 0..n-1 of the list; places count from 1.
 """
@@ -77,7 +77,7 @@ class CountConstraint:
 
 @dataclass(frozen=True)
 class ImpossibleConstraint:
-    """A constraint that no order meets: a document that must stand high up is hidden."""
+    """A constraint that no order meets, because a document that must stand high up is hidden."""
 
     def is_met(self, place: Sequence[int]) -> bool:
         """Return False."""

@@ -1,9 +1,9 @@
-"""Deadline scheduling of documents: places within windows, each document after those before it.
+"""Deadline scheduling of documents: places within windows that also meet `Before` rules.
 
-A window is a release place and a deadline; a document is a job of length one. If windows already follow
-from all `Before` rules, the earliest deadline first also meets the rules: a document that must precede
-another has an earlier release and an earlier deadline (Jackson 1955; Lageweg and Lenstra 1976). This
-meets many `Before` rules at once, which branching meets one by one.
+A window is a release place and a deadline; a document is a job of length one. If windows are
+narrowed by all `Before` rules, taking the earliest deadline first also meets the rules: a document
+that must precede another has an earlier release and an earlier deadline (Jackson 1955; Lageweg and
+Lenstra 1976). This meets many `Before` rules at once, which branching meets one by one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from podium.postranking.places.windows import Windows
 def schedule(demands: DemandSet, windows: Windows, n: int) -> list[int] | None:
     """Return the places of the named documents; None if windows leave no room.
 
-    Each place goes to the document that must come soonest. If nothing is urgent, it goes to the best
-    document that nothing must precede, named or not.
+    Each place goes to the most urgent document. If none is urgent, it goes to the best document
+    that waits for nothing, named or not.
     """
     return _Schedule(demands, windows, n).run()
 
@@ -39,7 +39,7 @@ class _Schedule:
         self._count_predecessors(demands)
 
     def _count_predecessors(self, demands: DemandSet) -> None:
-        """Count what each document waits for: a rule opens once all of its upper documents stand."""
+        """Count the rules that each document waits for; a rule ends once its upper documents are placed."""
         m = len(self.ranks)
         self.befores = [demand for demand in demands.demands if isinstance(demand, BeforeDemand)]
         self.unplaced_upper = [len(before.upper) for before in self.befores]
@@ -52,7 +52,7 @@ class _Schedule:
                 self.n_closed_rules[i] += 1
 
     def run(self) -> list[int] | None:
-        """Fill place after place; return the places of the named documents or None."""
+        """Fill one place after another; return the places of the named documents or None."""
         by_release = sorted(range(len(self.ranks)), key=self.first.__getitem__)
         others = set(range(self.n)).difference(self.ranks)
         unnamed = iter(sorted(others))  # ranks of documents that may stand anywhere
@@ -71,7 +71,7 @@ class _Schedule:
             elif next_unnamed < self.n:
                 next_unnamed = next(unnamed, self.n)
             else:
-                return None  # nothing may stand here
+                return None  # no document may stand here
         return self.place
 
     def _next_document(self, place: int, next_unnamed: int) -> int | None:
@@ -89,7 +89,7 @@ class _Schedule:
         return None
 
     def _put(self, i: int, place: int) -> None:
-        """Give a document its place, and make ready those that waited only for it."""
+        """Place a document, and release those that waited only for it."""
         self.place[i] = place
         for number in self.rules_with_upper[i]:
             self.unplaced_upper[number] -= 1
@@ -107,10 +107,10 @@ class _Schedule:
 
 
 def urgent_places(last: list[int], n: int) -> list[int]:
-    """Return the place from which on each document is urgent.
+    """Return the place from which each document is urgent.
 
-    It is the last place that leaves a place of its own, by its deadline, to every document that is due
-    with this one or later. A document without a deadline is urgent at the last place only.
+    It is the last place that still leaves enough places, before their deadlines, for this document
+    and all that are due later. A document without a deadline is urgent only at the last place.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def urgent_places(last: list[int], n: int) -> list[int]:
     """
     urgent = [n] * len(last)
     start = n + 1
-    # From the latest deadline back: each needs a place of its own before those that are due later.
+    # From the latest deadline back: each needs its own place before those that are due later.
     for i in sorted(range(len(last)), key=lambda i: -last[i]):
         if last[i] < n:
             start = min(last[i], start - 1)

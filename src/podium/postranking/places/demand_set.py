@@ -31,7 +31,7 @@ from podium.postranking.places.windows import NoRoom, Windows
 class DemandSet:
     """The demands of all constraints; document i has the rank `ranks[i]` in the list by score.
 
-    Documents that no constraint names have no window and stand anywhere.
+    Documents that no constraint names have no window and may stand anywhere.
     """
 
     ranks: list[int]
@@ -44,7 +44,7 @@ def make_demand_set(
 ) -> DemandSet:
     """Return the demands of constraints on rows of these ranks; scores are best first.
 
-    Raises `NoRoom` if a constraint alone cannot be met, or `Before` demands form a circle.
+    Raises `NoRoom` if a single constraint cannot be met, or `Before` demands form a cycle.
     """
     n = len(scores)
     effective = [constraint for constraint in constraints if not _always_holds(constraint, n)]
@@ -75,7 +75,7 @@ def _make_demand(
 ) -> tuple[tuple[Any, ...], Demand]:
     """Return the demand of a constraint, and a key by which demands are sorted.
 
-    The search decides counts first, which leave the most orders to choose from, and `Before` last.
+    The search decides counts first, because they leave the most orders, and `Before` last.
     """
 
     def numbers(rows: Sequence[int]) -> tuple[int, ...]:
@@ -111,14 +111,14 @@ def _always_holds(constraint: Constraint, n: int) -> bool:
         return constraint.first <= 1 and constraint.last >= n
     if isinstance(constraint, CountConstraint):
         size, k = len(constraint.rows), constraint.k
-        # Only n - k documents stand below the top k, so that the rest of the group must be in it.
+        # Only n - k documents stand below the top k, so the rest of the group must be in it.
         fewest, most = max(size - max(n - k, 0), 0), min(size, k)
         return constraint.least <= fewest and constraint.most >= most
     return False
 
 
 def _symmetries(demands: Sequence[Demand], windows: Windows) -> list[Demand]:
-    """Return a demand for each group of documents with one window and the same roles in all demands."""
+    """Return a demand for each group of documents with the same window and the same roles in all demands."""
     # A role is 2 * demand, plus 1 for the lower documents of a `Before` demand.
     roles: list[list[int]] = [[] for _ in windows.first]
     for number, demand in enumerate(demands):
@@ -142,15 +142,19 @@ def _largest_step(demands: Sequence[Demand]) -> int:
 
 
 def _check_no_circle(befores: Sequence[BeforeDemand], m: int) -> None:
-    """Raise `NoRoom` if documents stand before each other in a circle.
+    """Raise `NoRoom` if `Before` demands form a cycle.
 
-    Kahn's algorithm: documents that wait for nothing are done, which may free others. If some are never
-    done, they wait for each other.
+    Kahn's algorithm: documents that wait for nothing are done, which may release others. Documents
+    that are never done wait for each other.
     """
     if not befores:
         return
-    demands_above: list[list[int]] = [[] for _ in range(m)]  # demands whose upper part has it
-    n_waits_for = [0] * m  # demands whose lower part has it and whose upper part is not done
+    demands_above: list[list[int]] = [
+        [] for _ in range(m)
+    ]  # demands whose upper part contains the document
+    n_waits_for = [
+        0
+    ] * m  # demands with the document in the lower part whose upper part is not done
     for number, before in enumerate(befores):
         for i in before.upper:
             demands_above[i].append(number)

@@ -1,8 +1,8 @@
-"""Demands: constraints of hard rules as they act on windows.
+"""Demands: constraints of hard rules, applied to windows.
 
-Only the documents that rules name have windows. They are numbered from the best score to the worst, so
-that of two numbers the smaller one is the better document. The members of a demand are such numbers, not
-rows of the list.
+Only the documents that rules name have windows. They are numbered from the best score to the worst,
+so the smaller number is the better document. The members of a demand are such numbers, not rows of
+the list.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class ListScores:
 class Demand(ABC):
     """A constraint on the documents that rules name.
 
-    Propagation narrows windows to what follows from the demand alone. Where an order breaks it, the
-    search branches: the choices together leave no order out, and the likelier one comes first.
+    Propagation narrows windows to what follows from the demand alone. If an order breaks the
+    demand, the search branches: the choices together cover all orders, and the more likely one
+    comes first.
     """
 
     members: Sequence[int]
@@ -58,10 +59,11 @@ class BeforeDemand(Demand):
         self.upper, self.lower, self.members, self.scores = upper, lower, [*upper, *lower], scores
 
     def narrow(self, windows: Windows) -> None:
-        """Let lower documents start after all upper ones can stand, and upper ones end before.
+        """Let lower documents start after the upper ones, and let upper ones end before the lower ones.
 
-        The m upper documents with the latest starts need m places from the earliest of these starts on.
-        So a lower document stands at max_m (m-th latest start + m) or below. The same from the end.
+        The m upper documents with the latest starts need m places from the earliest of these starts
+        on. So a lower document stands at max_m (m-th latest start + m) or below. The same holds
+        from the end.
         """
         first, last = windows.first, windows.last
         starts = sorted([first[i] for i in self.upper], reverse=True)
@@ -74,10 +76,11 @@ class BeforeDemand(Demand):
             windows.at_most(i, latest)
 
     def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
-        """Split the window of one document of the worst pair, where the two would meet.
+        """Split the window of one document of the worst pair at the place where the two would meet.
 
-        Two documents that must change order cost least side by side where their mean score belongs. The
-        lower one b goes below that place, or stays above it, and then the upper one must rise.
+        Two documents that must change their order cost least side by side, at the place of their
+        mean score. The lower one, b, goes below that place, or stays above it, and then the upper
+        one must rise.
         """
         a = max(self.upper, key=place.__getitem__)
         b = min(self.lower, key=place.__getitem__)
@@ -86,7 +89,7 @@ class BeforeDemand(Demand):
         meeting = min(self.scores.count_at_least(self.scores.mean((a, b))), place[a] - 1)
         if meeting >= place[b]:
             return [[(b, meeting + 1, windows.last[b])], [(b, windows.first[b], meeting)]]
-        # The mean belongs above both: then a rises to where b stands.
+        # The place of the mean is above both: then a rises to the place of b.
         meeting = place[b]
         return [[(a, windows.first[a], meeting)], [(a, meeting + 1, windows.last[a])]]
 
@@ -98,7 +101,7 @@ class TogetherDemand(Demand):
         self.members, self.scores = members, scores
 
     def _natural_start(self) -> int:
-        """Return where the block starts if all other documents stand above or below its mean score."""
+        """Return the start of the block if its mean score decides which other documents stand above it."""
         n_better = self.scores.count_at_least(self.scores.mean(self.members))
         own = len([i for i in self.members if self.scores.ranks[i] < n_better])
         return n_better - own + 1
@@ -106,8 +109,8 @@ class TogetherDemand(Demand):
     def starts(self, windows: Windows) -> tuple[int, int]:
         """Return the first and the last place at which the block can start.
 
-        Every member lies in the block, so that the block cannot start later than any member can, nor end
-        before any member may begin.
+        Every member lies in the block, so the block cannot start after the last place of a member,
+        nor end before the first place of a member.
         """
         first = [windows.first[i] for i in self.members]
         last = [windows.last[i] for i in self.members]
@@ -125,7 +128,7 @@ class TogetherDemand(Demand):
             windows.at_most(i, end)
 
     def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
-        """Start the block where its mean score belongs, or later, or earlier."""
+        """Start the block at the place of its mean score, or later, or earlier."""
         places = [place[i] for i in self.members]
         size = len(places)
         if max(places) - min(places) == size - 1:
@@ -137,18 +140,18 @@ class TogetherDemand(Demand):
 
 
 class ApartDemand(Demand):
-    """From any of the members to any other are at least `step` places."""
+    """Any two members are at least `step` places apart."""
 
     def __init__(self, members: Sequence[int], gap: int) -> None:
         self.members, self.step = members, gap + 1
 
     def narrow(self, windows: Windows) -> None:
-        """Push members away from those that cannot get away, and check that all fit."""
+        """Push members away from those that cannot move, and check that all fit."""
         first, last, step = windows.first, windows.last, self.step
         for j in self.members:
             # Wherever j stands in a window this short, the places near..far are too close to it.
             if last[j] - first[j] <= 2 * step - 2:
-                check_time()  # all pairs of many members take long
+                check_time()  # all pairs of many members would take too long
                 near, far = last[j] - step + 1, first[j] + step - 1
                 for i in self.members:
                     if i != j:
@@ -167,7 +170,7 @@ class ApartDemand(Demand):
             raise NoRoom
 
     def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
-        """Fix the upper one of two members that are too near; if one is fixed, send the other away."""
+        """Fix the upper one of two members that are too near; if one is fixed, move the other away."""
         members = sorted(self.members, key=place.__getitem__)
         near = [(i, j) for i, j in pairwise(members) if place[j] - place[i] < self.step]
         if not near:
@@ -193,7 +196,7 @@ class CountDemand(Demand):
         self.members, self.k, self.least, self.most = members, k, least, most
 
     def narrow(self, windows: Windows) -> None:
-        """Keep the others out once `most` must be in; keep all in once only `least` can be."""
+        """Keep the others out once `most` must be in the top k; keep all in once only `least` can be."""
         k, first, last = self.k, windows.first, windows.last
         can_be_in = [i for i in self.members if first[i] <= k]
         must_be_in = len([i for i in can_be_in if last[i] <= k])
@@ -221,17 +224,17 @@ class CountDemand(Demand):
 
 
 class SymmetryDemand(Demand):
-    """Documents that the same constraints name in the same role stand from the best to the worst.
+    """Documents with the same roles in the same constraints are ordered from best to worst.
 
-    To exchange two of them keeps every constraint, and the better one first costs no more. So this
-    demand loses no best order; it only saves the search from trying equal ones.
+    Exchanging two of them breaks no constraint, and the better one first costs no more. So this
+    demand loses no best order; it only saves the search from trying equivalent ones.
     """
 
     def __init__(self, members: Sequence[int], step: int) -> None:
         self.members, self.step = members, step
 
     def narrow(self, windows: Windows) -> None:
-        """Let no document start before a better one, nor end after a worse one."""
+        """Let no document start before a better one or end after a worse one."""
         first, last, step = windows.first, windows.last, self.step
         for i, j in pairwise(self.members):
             if first[i] + step > first[j]:
@@ -241,5 +244,5 @@ class SymmetryDemand(Demand):
                 windows.at_most(i, last[j] - step)
 
     def choices(self, place: Sequence[int], windows: Windows) -> list[Choice]:
-        """Return none: an order in another sequence is also right."""
+        """Return no choices, because another sequence of these documents is also valid."""
         return []

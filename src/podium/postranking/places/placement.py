@@ -20,14 +20,15 @@ from podium.typing import Floats
 from podium.work_budget import check_time
 
 SEARCH_LIMIT = 1_000_000
-"""Steps of the search before it gives up."""
+"""The maximum number of steps of the search."""
 
 
 @dataclass(frozen=True)
 class Placement:
     """Rows best first that meet all constraints.
 
-    `proved_optimal` says whether no other such order has a lower sum_i s_i place_i (eq. 3).
+    `proved_optimal` says whether it is proved that no other such order has a lower sum_i s_i
+    place_i (eq. 3).
     """
 
     order: list[int]
@@ -39,7 +40,7 @@ def place(
 ) -> Placement | None:
     """Return an order that meets the constraints; None if there is none.
 
-    Raises `UndecidedError` if the search ends at its limit without an order and without a proof.
+    Raises `UndecidedError` if the search reaches its limit without an order and without a proof.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def place(
     rank = [0] * len(rows)
     for at, row in enumerate(rows):
         rank[row] = at
-    # Scores rounded as `by_score` compares them, so that they fall from rank to rank.
+    # Scores are rounded as in `by_score`, so that they fall from rank to rank.
     sorted_scores = np.round(scores, SCORE_DIGITS)[rows]
     try:
         demands = make_demand_set(constraints, rank, sorted_scores.tolist())
@@ -68,7 +69,8 @@ def place(
     order = [rows[at] for at in full_order(demands.ranks, best.place, len(rows))]
     if not meets(order, constraints):
         raise AssertionError(
-            "expected an order that meets the constraints; this is a bug of podium"
+            "the search returned an order that breaks a constraint; this is a bug in podium, "
+            "please report it"
         )
     return Placement(order, best.cost <= best.lower_bound + search.tolerance)
 

@@ -1,4 +1,4 @@
-"""Propagation: windows are narrowed by all demands until nothing more follows."""
+"""Propagation: narrow windows by all demands until nothing changes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from podium.work_budget import search_seconds
 class Propagation:
     """Narrows windows by all demands, and counts the steps of the whole search.
 
-    When a window moves, the demands that name its document are queued again. Windows only shrink, so
-    that this ends.
+    When a window changes, the demands that name its document are queued again. Windows only shrink,
+    so this ends.
     """
 
     def __init__(self, demands: Sequence[Demand], m: int, limit: int) -> None:
@@ -23,7 +23,7 @@ class Propagation:
         self.steps = 0
         """Steps so far."""
         self.failures = [0] * len(demands)
-        """How often each demand had no room."""
+        """How often each demand could not be met."""
         self.demands_of: list[list[int]] = [[] for _ in range(m)]
         for number, demand in enumerate(demands):
             for i in demand.members:
@@ -35,7 +35,7 @@ class Propagation:
         self._run(windows, deque(range(len(self.demands))))
 
     def follow(self, windows: Windows) -> None:
-        """Narrow windows by the demands on documents whose windows have moved."""
+        """Narrow windows by the demands on documents whose windows have changed."""
         self._run(windows, deque(self._affected(windows)))
 
     def count_steps(self, steps: int) -> None:
@@ -46,18 +46,17 @@ class Propagation:
         self.steps += steps
         if self.steps > self.limit:
             raise UndecidedError(
-                f"the search for an order that meets the hard rules reached its limit of {self.limit} "
-                "steps without one, and without proof that there is none; raise the limit, or make a "
-                "rule soft"
+                "the search for an order that meets the hard rules reached its limit of "
+                f"{self.limit} steps without a result; raise the limit, or make a rule soft"
             )
         if search_seconds() <= 0:
             raise UndecidedError(
-                "the search for an order that meets the hard rules took its share of the time and "
-                "found none, nor proof that there is none; make a rule soft"
+                "the search for an order that meets the hard rules ran out of time without a "
+                "result; make a rule soft"
             )
 
     def _affected(self, windows: Windows) -> list[int]:
-        """Return the demands on documents whose windows have moved since the last call."""
+        """Return the demands on documents whose windows have changed since the last call."""
         numbers = sorted({number for i in windows.moved for number in self.demands_of[i]})
         windows.moved.clear()
         return numbers

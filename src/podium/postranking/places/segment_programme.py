@@ -1,18 +1,18 @@
 """The segment programme: an integer programme for how many documents stand in each part of the list.
 
-A search by single documents gets lost among counts (AtMost, AtLeast), because it must refute every way
-to fill a part of the list. The programme counts instead. The places at which windows and counts change
-cut the list into segments. Documents that all demands treat alike form a class. With y_cs documents of
-class c in segment s:
+A search by single documents takes too long for counts (AtMost, AtLeast), because it must refute
+every way to fill a part of the list. The programme counts instead. The places at which windows and
+counts change cut the list into segments. Documents that all demands treat the same form a class.
+With y_cs documents of class c in segment s:
 
     minimise sum_cs (mean score of c) (middle place of s) y_cs
     sum_s y_cs = size of c                     every document stands somewhere
-    sum_c y_cs <= length of s                  a segment has so many places
+    sum_c y_cs <= length of s                  a segment has a limited number of places
     least <= sum of y_cs over the classes of a count and the segments up to k <= most
 
-`Together` adds a binary u_t for each way to cut its block into segments; `Apart` and `Before` add bounds
-that every order meets. So no solution means no order. A solution is an order if all rules are windows and
-counts; for other rules it is only a good start.
+`Together` adds a binary u_t for each way to cut its block into segments; `Apart` and `Before` add
+bounds that every order meets. So if there is no solution, there is no order. A solution gives an
+order if all rules are windows and counts; for other rules it is only a good start.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from podium.postranking.places.windows import Choice, NoRoom, Windows
 from podium.work_budget import check_time, search_seconds
 
 MAX_VARIABLES = 20_000
-"""Beyond so many variables y_cs the programme takes too long."""
+"""With more variables y_cs than this, the programme takes too long."""
 MAX_TERMS = 5_000_000
-"""Beyond so many terms in its inequalities the programme takes too long."""
+"""With more terms in its inequalities than this, the programme takes too long."""
 ANY_GAP = 1e6
-"""A gap that every solution closes: the first solution is enough."""
+"""A relative gap so large that the first solution is enough."""
 NODES_PER_STEP = 2e-4
 SECONDS_PER_STEP = 5e-6
-"""Nodes and seconds of HiGHS for each step of the limit. Mostly the nodes end first, so that the result
-does not depend on the machine; the seconds are a guard."""
+"""Nodes and seconds of HiGHS per step of the limit. Usually the nodes run out first, on every machine."""
 
 
 def solve_segments(
@@ -55,7 +54,7 @@ def solve_segments(
     propagation: Propagation,
     by_place: bool,
 ) -> Choice:
-    """Return the segment of each named document; nothing if the programme is too large or too hard.
+    """Return the segment of each named document; None if the programme is too large or too hard.
 
     `by_place` makes every place a segment. Raises `NoRoom` if it has no solution.
     """
@@ -119,7 +118,7 @@ class _SegmentProgramme:
         return bisect_left(self.ends, place)
 
     def _classes(self) -> list[list[int]]:
-        """Return the classes: documents that are alike in all demands and windows, best first."""
+        """Return the classes: documents with the same demands and windows, best first."""
         like = list(range(len(self.demands.ranks)))  # the first document of each symmetric group
         for demand in self.demands.demands:
             if isinstance(demand, SymmetryDemand):
@@ -131,7 +130,7 @@ class _SegmentProgramme:
         return list(classes.values())
 
     def _worth(self, scores: Sequence[float]) -> list[float]:
-        """Return the scores; documents that stand side by side have their mean."""
+        """Return the scores; documents that must stand side by side get their mean."""
         worth = [scores[rank] for rank in self.demands.ranks]
         for demand in self.demands.demands:
             if isinstance(demand, TogetherDemand):
@@ -176,10 +175,11 @@ class _SegmentProgramme:
                 self._add_before(demand)
 
     def _add_apart(self, apart: ApartDemand, classes: set[int]) -> None:
-        """Add that a segment of length l holds at most ceil(l / step), and short neighbours one together."""
+        """Add: a segment of length l holds at most ceil(l / step); short neighbouring segments hold one."""
         for s in range(len(self.ends)):
             length = self.ends[s] - self._start(s) + 1
-            # Segments s..near lie within fewer than `step` places, so that one document fits in them.
+            # Segments s..near lie within fewer than `step` places, so only one document fits in
+            # them.
             near = bisect_left(self.ends, self._start(s) + apart.step) - 1
             segments = range(s, max(near, s) + 1)
             ours = {self.at[c][e]: 1.0 for c in classes for e in segments if e in self.at[c]}
@@ -187,7 +187,7 @@ class _SegmentProgramme:
                 self._add_inequality(ours, 0, -(-length // apart.step) if near <= s else 1)
 
     def _add_before(self, before: BeforeDemand) -> None:
-        """Add that a stands no later than b: up to every place, 0 <= (a there) - (b there) <= 1.
+        """Add: a stands no later than b. Up to every place, 0 <= (a is there) - (b is there) <= 1.
 
         Only for classes of one document each, whose y are 0 or 1.
         """
@@ -203,8 +203,8 @@ class _SegmentProgramme:
     def _add_together(self, together: TogetherDemand, classes: set[int]) -> None:
         """Add one binary u_t for each way to cut the block into segments; exactly one of them is 1.
 
-        The chosen way says how many documents of the block each segment has. Starts that cut the block in
-        the same way share a variable.
+        The chosen way gives the number of the block's documents in each segment. Starts that cut
+        the block in the same way share a variable.
         """
         size = len(together.members)
         variables: dict[tuple[tuple[int, int], ...], int] = {}
@@ -231,10 +231,10 @@ class _SegmentProgramme:
                 self._add_inequality(ours | occupied.get(s, {}), 0, 0)
 
     def solve(self, limit: int) -> Choice:
-        """Solve the programme by HiGHS; return nothing if it finds no solution in its nodes and seconds."""
+        """Solve the programme by HiGHS; return None if it finds no solution within its nodes and seconds."""
         self._collect()
         shape = (len(self.lower), len(self.cost))
-        # Older versions of SciPy hand HiGHS indices of 32 bits only.
+        # Older versions of SciPy pass only 32-bit indices to HiGHS.
         A = csr_array(
             (np.array(self.values), np.array(self.columns, dtype=np.int32),
              np.array(self.starts, dtype=np.int32)), shape,
@@ -253,7 +253,7 @@ class _SegmentProgramme:
         return [] if result.x is None else self._choice(np.rint(result.x).astype(int).tolist())
 
     def _choice(self, y: list[int]) -> Choice:
-        """Return the segment of each document as its window; the best of a class get its first segments."""
+        """Return the segment of each document as its window; the best of a class get the first segments."""
         out = []
         for own, members in zip(self.at, self.classes, strict=True):
             rest = iter(members)

@@ -1,4 +1,4 @@
-"""Windows: the first and the last place that hard rules leave to each document."""
+"""Windows: the first and the last place that hard rules allow for each document."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ class NoRoom(Exception):  # noqa: N818 an answer, not an error
 
 
 class Windows:
-    """first[i]..last[i] are the places left to document i; `moved` are the documents narrowed of late."""
+    """first[i]..last[i] are the possible places of document i; `moved` are recently narrowed documents."""
 
     def __init__(self, first: Iterable[int], last: Iterable[int]) -> None:
         self.first, self.last = list(first), list(last)
         self.moved: set[int] = set()
 
     def at_least(self, i: int, place: int) -> None:
-        """Let document i stand at this place or below; raise `NoRoom` if nothing is left."""
+        """Let document i stand at this place or below; raise `NoRoom` if no place is left."""
         if place > self.first[i]:
             self.first[i] = place
             self.moved.add(i)
@@ -25,7 +25,7 @@ class Windows:
                 raise NoRoom
 
     def at_most(self, i: int, place: int) -> None:
-        """Let document i stand at this place or above; raise `NoRoom` if nothing is left."""
+        """Let document i stand at this place or above; raise `NoRoom` if no place is left."""
         if place < self.last[i]:
             self.last[i] = place
             self.moved.add(i)

@@ -1,1 +1,1 @@
-"""Rules as values: what they say, whom they name, and files of them."""
+"""Rules as values: their kinds, their documents, and rule files."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from podium.work_budget import spend
 
 CHARACTERS_PER_STEP = 16
-"""Characters that a pattern compares with a query in one step of `spend`."""
+"""The number of characters that a pattern compares with a query in one step of `spend`."""
 
 
 def reason_off_on(
@@ -36,7 +36,7 @@ def reason_off_for(query: str | None, rule_query: str | None, pattern: str | Non
 
 
 def normalise_query(query: str) -> str:
-    """Return a query as it is compared: without upper case and extra spaces."""
+    """Return a query in the form for comparisons: lower case, without extra spaces."""
     return " ".join(query.casefold().split())
 
 
@@ -46,9 +46,9 @@ def matches_pattern(pattern: str, query: str) -> bool:
     return _compile_pattern(normalise_query(pattern)).match(normalise_query(query)) is not None
 
 
-@lru_cache(maxsize=10_000)  # a service may be sent any number of patterns
+@lru_cache(maxsize=10_000)  # clients may send a service any number of patterns
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    # fnmatch's expressions do not backtrack from one star into another, so that no query is slow.
+    # fnmatch's expressions do not backtrack from one star into another, so no query is slow.
     return re.compile(
         fnmatch.translate(pattern.replace("[", "[[]"))
     )  # brackets are plain text here

@@ -42,12 +42,12 @@ class RuleEntryError(Exception):
 
 
 def read_entry(entry: Any, ids: Ids) -> Rule:
-    """Return the rule of one entry; raise `RuleEntryError` if it is none."""
+    """Return the rule of one entry; raise `RuleEntryError` if it is not a valid rule."""
     return _RuleEntryReader(entry, ids).rule()
 
 
 class _RuleEntryReader:
-    """Reads one entry of a rule file, from keys to a rule."""
+    """Turns one entry of a rule file into a rule."""
 
     def __init__(self, entry: Any, ids: Ids) -> None:
         if not isinstance(entry, Mapping):
@@ -78,7 +78,7 @@ class _RuleEntryReader:
                 and own.name in counts(kind)
                 and type(own.default) is not int
             ):
-                self.refuse(f"expected {own.name} in a {kind.kind} rule, got none")
+                self.refuse(f"a {kind.kind} rule needs {own.name}")
         try:
             return kind(**arguments)
         except PodiumError as error:
@@ -91,7 +91,7 @@ class _RuleEntryReader:
                 f"expected rule: and one of {', '.join(RULES)}, got " + describe_value(name), "rule"
             )
         if name not in RULES:
-            self.refuse(str(UnknownNameError("rule", name, RULES)), "rule")
+            self.refuse(str(UnknownNameError("rule", name, RULES, holder="podium")), "rule")
         return RULES[name]
 
     def documents(self, kind: type[Rule]) -> dict[str, Selector]:
@@ -112,7 +112,7 @@ class _RuleEntryReader:
         """Return the selector of one of two roles: ids, or where."""
         value = self.entry.get(key)
         if key not in self.entry:
-            self.refuse(f"expected {' and '.join(PARTS)} in a {kind.kind} rule, got no {key}")
+            self.refuse(f"a {kind.kind} rule needs {' and '.join(PARTS)}; {key} is missing")
         if not isinstance(value, Mapping):
             return self.documents_of(key, value)
         if list(value) != ["where"]:
@@ -133,7 +133,7 @@ class _RuleEntryReader:
     def documents_of(self, key: str, value: Any) -> Selector:
         if isinstance(value, list | tuple):
             if not value:
-                self.refuse(f"expected documents as {key}, got none", key)
+                self.refuse(f"{key} is empty; expected at least one document", key)
             return tuple(self.document(key, one) for one in value)
         return self.document(key, value)
 
@@ -154,11 +154,11 @@ class _RuleEntryReader:
         return self.truth(key, value) if key == "hard" else self.number(key, value)
 
     def text(self, key: str, value: Any, what: str = "text") -> str:
-        """Return text as it is written; numbers and truth values of a mapping as YAML writes them."""
+        """Return text exactly as written; numbers and Booleans of a mapping as YAML writes them."""
         if isinstance(value, UnquotedScalar):
             if value in ("", "~", "null", "Null", "NULL"):
                 self.refuse(
-                    f"expected {what} as {key}, got nothing; put a word like this in quotes", key
+                    f"{key} is empty; expected {what}; put a word such as null in quotes", key
                 )
             return str(value)
         if isinstance(value, bool):
@@ -177,7 +177,7 @@ class _RuleEntryReader:
             and not isinstance(value, UnquotedScalar)
             and _NUMBER.fullmatch(value)
         )
-        hint = "; numbers stand without quotes" if quoted else ""
+        hint = "; write numbers without quotes" if quoted else ""
         return self.refuse(f"expected a number as {key}, got {describe_value(value)}{hint}", key)
 
     def whole(self, key: str, value: Any) -> int:
@@ -225,7 +225,7 @@ def keys_of(kind: type[Rule]) -> list[str]:
 
 
 def describe_value(value: Any) -> str:
-    """Return a value of a rule file as errors show it."""
+    """Return a value of a rule file as text for errors."""
     if value is None or (isinstance(value, UnquotedScalar) and not value):
         return "nothing"
     if isinstance(value, UnquotedScalar) and _NUMBER.fullmatch(value):

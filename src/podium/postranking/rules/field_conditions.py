@@ -10,7 +10,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
 from typing import Any, NoReturn, TypeGuard
@@ -27,10 +27,10 @@ Compare = Callable[[Any, Any], bool]
 ValueList = list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]
 
 MAX_CONDITION_LENGTH, MAX_CONDITION_DEPTH = 2000, 50
-"""Characters and levels of a condition; more is taken for an attack."""
+"""The maximum number of characters and levels of a condition; more could be an attack."""
 
 CHARACTERS_PER_STEP = 16
-"""Characters of texts that are compared in one step of `spend`."""
+"""The number of characters of texts that are compared in one step of `spend`."""
 
 ABSENT = object()
 """The value of a field that a document does not have."""
@@ -39,28 +39,31 @@ _QUOTED_OR_SPACE = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`([^`]*)`|
 _PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
 """Types whose equal values have equal hashes."""
 _SINGLE_EQUALS = re.compile(r"(?<![=<>!])=(?!=)")
-_WARNINGS_LOCK = Lock()  # filters are the process's, and conditions may be read in threads
+_FOREIGN_OPERATORS = {"<>": "!=", "&&": "and", "||": "or", "===": "=="}
+"""Operators of other languages, and what a condition has instead."""
+_WARNINGS_LOCK = Lock()
+"""Warning filters belong to the process, and conditions may be read in threads."""
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
     """A condition: the fields that it uses, and whether a document meets it.
 
-    `compared` are fields that another field is compared with; they may be text that lacks its quotes.
+    `compared` are fields on the other side of a comparison; they may be text without its quotes.
     """
 
     names: tuple[str, ...]
     meets: Truth
     compared: frozenset[str] = frozenset()
     size: int = 1
-    """The number of its comparisons and connections."""
-    numeric: frozenset[str] = frozenset()
-    """The fields that are compared with a number."""
+    """The number of comparisons and connectives."""
+    constants: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The constants that each field is compared with."""
 
 
 @lru_cache(maxsize=4096)
 def read_condition(text: str) -> Condition:
-    """Read a condition; anything that is not one is a `UsageError`.
+    """Read a condition; raise a `UsageError` for any other text.
 
     Examples
     --------
@@ -72,14 +75,14 @@ def read_condition(text: str) -> Condition:
 
 
 class _ConditionParser:
-    """Reads one condition, from its text to functions of a document's fields."""
+    """Parses the text of one condition into functions of a document's fields."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: dict[str, None] = {}
         self.quoted: list[str] = []
         self.compared: set[str] = set()
-        self.numeric: set[str] = set()
+        self.constants: dict[str, tuple[Any, ...]] = {}
         self.size = 0
 
     def condition(self) -> Condition:
@@ -91,11 +94,11 @@ class _ConditionParser:
         if not self.names:
             self.refuse("a field", "none")
         return Condition(
-            tuple(self.names), meets, frozenset(self.compared), self.size, frozenset(self.numeric)
+            tuple(self.names), meets, frozenset(self.compared), self.size, self.constants
         )
 
     def word(self, match: re.Match[str]) -> str:
-        """Replace a field in backquotes by a name that Python's grammar takes, and spaces by one."""
+        """Replace a field in backquotes by a Python name, and several spaces by one."""
         if match[1] is None:
             return " " if match[0].isspace() else match[0]
         self.quoted.append(match[1])
@@ -111,9 +114,12 @@ class _ConditionParser:
             reason = error.msg if isinstance(error, SyntaxError) else "not read"
             if _SINGLE_EQUALS.search(self.source):
                 reason = "write == to compare"
+            for foreign, own in _FOREIGN_OPERATORS.items():
+                if foreign in _QUOTED_OR_SPACE.sub(" ", self.text):
+                    reason = f"write {own} instead of {foreign}"
             raise UsageError(
-                'expected a condition such as brand == "acme" and price < 10 (names that are not '
-                f"one word stand in backquotes), got {self.preview()} ({reason.split('. ')[0]})"
+                'expected a condition such as brand == "acme" and price < 10 (put names that are not '
+                f"one word in backquotes), got {self.preview()} ({reason.split('. ')[0]})"
             ) from None
 
     def truth(self, node: ast.expr, depth: int) -> Truth:
@@ -141,14 +147,23 @@ class _ConditionParser:
         compare, a, b = _COMPARE[type(op)], self.term(left, depth), self.term(right, depth)
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
             self.compared.add(self.name(right.id))
+        if isinstance(left, ast.Name) and not isinstance(right, ast.Name):
+            self.note_constants(left.id, right)
+        elif isinstance(right, ast.Name) and not isinstance(op, ast.In | ast.NotIn):
+            self.note_constants(right.id, left)
         if isinstance(left, ast.Name) and isinstance(right, ast.Constant):
-            if isinstance(right.value, int | float):
-                self.numeric.add(self.name(left.id))
             if isinstance(op, ast.Eq):
                 return _equals(self.name(left.id), right.value)
             constant = right.value
             return lambda fields: compare(a(fields), constant)
         return lambda fields: compare(a(fields), b(fields))
+
+    def note_constants(self, name: str, node: ast.expr) -> None:
+        """Keep the constants of a node as those that a field is compared with."""
+        nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+        values = tuple(part.value for part in nodes if isinstance(part, ast.Constant))
+        own = self.name(name)
+        self.constants[own] = (*self.constants.get(own, ()), *values)
 
     def term(self, node: ast.expr, depth: int) -> Term:
         """Return the value of a node, as a function of a document's fields."""
@@ -194,7 +209,7 @@ class _ConditionParser:
 
 
 def short_repr(value: object) -> str:
-    """Return a value as errors show it, cut if it is long.
+    """Return a value as text for errors, cut if it is long.
 
     Examples
     --------
@@ -206,7 +221,7 @@ def short_repr(value: object) -> str:
     try:
         return cut_text(repr(value).replace("\n", " "))
     except ValueError:  # Python does not print numbers of more than 4,300 digits
-        return f"a {type(value).__name__} with huge numbers"
+        return f"a {type(value).__name__} with very large numbers"
 
 
 def cut_text(text: str) -> str:
@@ -227,7 +242,7 @@ class _TruthNames(ast.NodeTransformer):
     """Reads true and false as YAML and JSON write them."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return a constant for true and false, other names as they are."""
+        """Return a constant for true and false, and other names unchanged."""
         is_truth_value = node.id in ("true", "false")
         return ast.copy_location(ast.Constant(node.id == "true"), node) if is_truth_value else node
 
@@ -257,7 +272,7 @@ def _is_list(value: Any) -> TypeGuard[ValueList]:
 
 
 def _equals(name: str, constant: Any) -> Truth:
-    """Return the comparison of a field with a constant, the most frequent one, made fast."""
+    """Return a fast comparison of a field with a constant, the most frequent case."""
 
     def meets(fields: Fields) -> bool:
         value = fields.get(name, ABSENT)
@@ -267,7 +282,7 @@ def _equals(name: str, constant: Any) -> Truth:
 
 
 def _make_comparison(compare: Callable[[Any, Any], Any]) -> Compare:
-    """Return a comparison that an absent value never meets, and that one of several values can meet."""
+    """Return a comparison. An absent value never meets it; of several values, one is enough."""
 
     def one(a: Any, b: Any) -> bool:
         if a is ABSENT or b is ABSENT:
@@ -285,7 +300,7 @@ def _make_comparison(compare: Callable[[Any, Any], Any]) -> Compare:
             return False
         except RecursionError:
             raise DataError(
-                "expected fields with few lists in lists, got too many in each other"
+                "a field has too many nested lists; expected only a few levels"
             ) from None
 
     return one
@@ -295,7 +310,7 @@ _equal = _make_comparison(operator.eq)
 
 
 def _is_in(a: Any, b: Any) -> bool:
-    """Whether one of a's values is one of b's; text is in text that contains it."""
+    """Whether a value of a is a value of b; a text is in a text that contains it."""
     if a is ABSENT or b is ABSENT:
         return False
     if _is_list(a) and _is_list(b):
@@ -309,10 +324,10 @@ def _is_in(a: Any, b: Any) -> bool:
 
 
 def _have_common_value(a: ValueList, b: ValueList) -> bool:
-    """Whether a value of a equals one of b; lists in lists are taken apart.
+    """Whether a value of a equals a value of b; nested lists are flattened.
 
-    Plain values are compared by their hashes, which agree where values are equal (1, 1.0 and True);
-    others, such as mappings, one by one.
+    Plain values are compared by their hashes, which are equal if the values are (1, 1.0 and True).
+    Others, such as mappings, are compared one by one.
     """
     plain_a, odd_a = _split_by_hashability(a)
     plain_b, odd_b = _split_by_hashability(b)
@@ -325,7 +340,7 @@ def _have_common_value(a: ValueList, b: ValueList) -> bool:
 
 
 def _split_by_hashability(many: ValueList) -> tuple[set[Any], list[Any]]:
-    """Return the values of a list, and of lists in it: those of plain types, and the others."""
+    """Return the values of a list and of nested lists: those of plain types, and the others."""
     plain: set[Any] = set()
     odd: list[Any] = []
     for value in _single_values(many):
@@ -337,7 +352,7 @@ def _split_by_hashability(many: ValueList) -> tuple[set[Any], list[Any]]:
 
 
 def _single_values(many: ValueList) -> Iterator[Any]:
-    """Yield the values of a list, and of lists in it at any depth."""
+    """Yield the values of a list and of nested lists at any depth."""
     todo = [many]
     while todo:
         values = todo.pop()

@@ -1,4 +1,4 @@
-"""Rule files: YAML that people write; nothing in it is executed."""
+"""Rule files: YAML written by people; nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class RuleFile:
     rules: tuple[Rule, ...]
     lines: tuple[int, ...]
     errors: tuple[DataError, ...] = ()
-    """The errors of the entries that are no rules."""
+    """The errors of the invalid entries."""
     entries: int = 0
-    """The number of entries, with those that are no rules."""
+    """The number of entries, including invalid ones."""
 
 
 def read_rules(path: Path_, *, ids: Ids = str) -> tuple[Rule, ...]:
     """Read the rules of a YAML file; see the page on post-ranking for its format.
 
-    Ids are text as it is written: ``docs: 007`` is the document "007".
+    Ids are text exactly as written: ``docs: 007`` is the document "007".
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def parse_rules(text: str, name: str | None = None, *, ids: Ids = str) -> tuple[
 
 
 def rule_records(rules: Iterable[Rule]) -> list[dict[str, Any]]:
-    """Return rules as records, which `rules_from` reads; defaults are left out."""
+    """Return rules as records for `rules_from`; defaults are left out."""
     return [rule_entry(rule) for rule in check_rules(rules)]
 
 
@@ -105,7 +105,7 @@ def rules_text(rules: Iterable[Rule]) -> str:
     records = rule_records(rules)
     if not records:
         return _dump({"version": VERSION, "rules": []})
-    # One rule at a time, so that a service without time left can stop in between.
+    # One rule at a time, so that a service that runs out of time can stop in between.
     return _dump({"version": VERSION}) + "rules:\n" + "".join(_dump([one]) for one in records)
 
 
@@ -115,7 +115,7 @@ def _dump(tree: Any) -> str:
 
 
 def write_rules(rules: Iterable[Rule], path: Path_) -> None:
-    """Write rules as a YAML file, which `read_rules` reads as the same rules; ids must be text."""
+    """Write rules to a YAML file, from which `read_rules` reads the same rules; ids must be text."""
     data = _encode(rules_text(rules))
     with atomic_writer(path) as write:
         write(data)
@@ -133,12 +133,12 @@ def _encode(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(
-            f"expected text that UTF-8 has, got {error.object[error.start]!r}"
+            f"a rule contains {error.object[error.start]!r}, which UTF-8 cannot encode; remove it"
         ) from None
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text with line breaks and the like in double quotes, the only ones that keep it."""
+    """Writes text with line breaks or control characters in double quotes, which alone preserve it."""
 
     def represent_str(self, text: str) -> yaml.ScalarNode:
         """Return text as a scalar."""
@@ -171,9 +171,13 @@ def _line(items: Sequence[Any], number: int) -> int | None:
 def _entries(tree: Any, path: str | None) -> Sequence[Any]:
     """Return the list under ``rules``."""
     if not isinstance(tree, Mapping):
-        raise DataError(
-            "expected version: 1 and a list of rules, got something else", path=path, line=1
+        is_list = isinstance(tree, list | tuple)
+        reason = (
+            "it is a list alone; put it below the lines version: 1 and rules:"
+            if is_list
+            else "expected version: 1 and a list under rules:"
         )
+        raise DataError(f"this is not a rule file; {reason}", path=path, line=1)
     lines = tree.lines if isinstance(tree, YamlMapping) else {}
     for key in tree:
         if key not in ("version", "rules"):

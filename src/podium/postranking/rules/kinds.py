@@ -1,6 +1,7 @@
 """The kinds of rules: TopK, NotTopK, Pin, Before, Together, Apart, AtMost, AtLeast and Hide.
 
-Each rule is a frozen value. A soft rule adds preferences by its weight, a hard one adds constraints.
+Each rule is a frozen value. A soft rule adds preferences with its weight; a hard rule adds
+constraints.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from podium.postranking.rules.selectors import Selector, ids, show
 
 @dataclass(frozen=True, repr=False)
 class TopK(Rule):
-    """A document belongs in the top k; of several, each does.
+    """A document, or each of several documents, belongs in the top k.
 
-    Soft, it is preferred to those at ranks k and below, counted without it (Wu et al., section 4.2).
+    A soft rule prefers it to the documents at ranks k and below, counted without it (Wu et al.,
+    section 4.2).
 
     Examples
     --------
@@ -65,9 +67,10 @@ class TopK(Rule):
 
 @dataclass(frozen=True, repr=False)
 class NotTopK(Rule):
-    """A document does not belong in the top k; of several, none does.
+    """A document does not belong in the top k; if there are several, none of them does.
 
-    Soft, those at ranks up to k, counted without it, are preferred to it (Wu et al., section 4.2).
+    A soft rule prefers the documents at ranks up to k, counted without it, to it (Wu et al.,
+    section 4.2).
     """
 
     kind: ClassVar[str] = "not-top-k"
@@ -94,7 +97,8 @@ class NotTopK(Rule):
 class Pin(Rule):
     """A document stands at a position, counted from 1.
 
-    Soft, it is preferred to those at this rank and below, counted without it, and those above to it.
+    A soft rule prefers it to the documents at this rank and below, counted without it, and prefers
+    those above to it.
     """
 
     kind: ClassVar[str] = "pin"
@@ -120,9 +124,9 @@ class Pin(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Before(Rule):
-    """Document a stands before document b; of several, each a before each b.
+    """Document a stands before document b; if there are several, each a stands before each b.
 
-    Soft, it adds a preference pair for each a and b.
+    A soft rule adds a preference pair for each a and b.
     """
 
     kind: ClassVar[str] = "before"
@@ -143,7 +147,7 @@ class Before(Rule):
         if not first or not second:
             return 0
         lowest, highest = max(place[row] for row in first), min(place[row] for row in second)
-        # No document is before itself.
+        # No document stands before itself.
         return max(lowest - highest, int(lowest == highest))
 
     def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
@@ -160,7 +164,7 @@ class Before(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Together(Rule):
-    """Documents stand side by side. Soft, it is a spring between their scores, convex as the rest."""
+    """Documents stand side by side. A soft rule is a spring between their scores, which is also convex."""
 
     kind: ClassVar[str] = "together"
     roles: ClassVar[tuple[str, ...]] = ("docs",)
@@ -168,7 +172,7 @@ class Together(Rule):
     docs: Selector
 
     def reason_no_effect(self, bound_rule: BoundRule) -> str:
-        """Return a reason if the list has one of the documents only."""
+        """Return a reason if the list has only one of the documents."""
         return super().reason_no_effect(bound_rule) or _reason_single(bound_rule)
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
@@ -188,10 +192,10 @@ class Together(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Apart(Rule):
-    """At least `gap` other documents between any two of these.
+    """At least `gap` other documents stand between any two of these.
 
-    Soft, the documents that are too near in the order of the other rules are sent up or down by
-    top-k and not-top-k pairs: an approximation, because the wish itself is not convex.
+    A soft rule takes the order of the other rules and moves documents that are too near up or down,
+    by top-k and not-top-k pairs. This is an approximation, because the rule itself is not convex.
     """
 
     kind: ClassVar[str] = "apart"
@@ -202,11 +206,11 @@ class Apart(Rule):
     gap: FromOne = 1
 
     def reason_no_effect(self, bound_rule: BoundRule) -> str:
-        """Return a reason if the list has one of the documents only."""
+        """Return a reason if the list has only one of the documents."""
         return super().reason_no_effect(bound_rule) or _reason_single(bound_rule)
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
-        """Return how many places are missing between the nearest two."""
+        """Return how many more places the nearest two documents must be apart."""
         places = sorted(place[row] for row in bound_rule.rows)
         nearest = min((b - a for a, b in pairwise(places)), default=self.gap + 1)
         return max(self.gap + 1 - nearest, 0)
@@ -229,7 +233,7 @@ class Apart(Rule):
                 preferences.promote((row,), target, self.weight)
 
     def _spread(self, places: Sequence[int], n: int) -> list[int]:
-        """Return places no higher than these and `gap` apart, moved up if the list ends before them."""
+        """Return places `gap` apart and no higher than these; move them up if they exceed the list."""
         targets: list[int] = []
         for place in places:
             targets.append(max(place, targets[-1] + self.gap + 1) if targets else place)
@@ -242,9 +246,10 @@ class Apart(Rule):
 
 @dataclass(frozen=True, repr=False)
 class AtMost(Rule):
-    """At most m of a group in the top k.
+    """At most m documents of a group stand in the top k.
 
-    Soft, the first m of the group in the order of the other rules stay, and the rest are not-top-k.
+    A soft rule keeps the first m of the group in the order of the other rules; the rest become
+    not-top-k.
     """
 
     kind: ClassVar[str] = "at-most"
@@ -283,9 +288,9 @@ class AtMost(Rule):
 
 @dataclass(frozen=True, repr=False)
 class AtLeast(Rule):
-    """At least m of a group in the top k.
+    """At least m documents of a group stand in the top k.
 
-    Soft, the first m of the group in the order of the other rules are top-k.
+    A soft rule makes the first m of the group, in the order of the other rules, top-k.
     """
 
     kind: ClassVar[str] = "at-least"
@@ -329,7 +334,7 @@ class AtLeast(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Hide(Rule):
-    """A document is not shown. Soft, it stands at the end of the list."""
+    """A document is not shown. With a soft rule, it moves to the end of the list."""
 
     kind: ClassVar[str] = "hide"
     roles: ClassVar[tuple[str, ...]] = ("doc",)
@@ -342,7 +347,7 @@ class Hide(Rule):
         return max((max(last - place[row], 0) for row in bound_rule.rows), default=0)
 
     def constraints(self, bound_rule: BoundRule) -> Iterator[Constraint]:
-        """Yield none: hidden documents are removed before the others are placed."""
+        """Yield nothing, because hidden documents are removed before the others are placed."""
         return iter(())
 
     def prefer(self, bound_rule: BoundRule, preferences: Preferences) -> None:
@@ -357,7 +362,7 @@ def _all_in_top(k: int, bound_rule: BoundRule) -> str:
 
 
 def _reason_single(bound_rule: BoundRule) -> str:
-    return "it names one document of the list only" if len(bound_rule.rows) == 1 else ""
+    return "it names only one document of the list" if len(bound_rule.rows) == 1 else ""
 
 
 RULES: Registry[type[Rule]] = Registry(

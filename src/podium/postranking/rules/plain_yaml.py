@@ -1,6 +1,7 @@
 """Plain YAML: text, lists and mappings with the line of each; no tags, no anchors, no types.
 
-The reader of a key decides what its scalar means: an id 007 stays 007, and the query no stays no.
+The reader of each key decides the type of its scalar: the id 007 stays 007, and the query no stays
+no.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from podium.errors import DataError, MalformedLineError
 from podium.work_budget import check_time
 
 MAX_YAML_BYTES, MAX_YAML_DEPTH = 8 << 20, 6
-"""Bytes and levels of a file; more is taken for a mistake."""
+"""The maximum number of bytes and levels of a file; more must be a mistake."""
 
 HINTS = {
-    "mapping values are not allowed": "text with a colon and a space stands in quotes, and "
-    "the lines of a rule start one below the other",
+    "mapping values are not allowed": "put text with a colon and a space in quotes, and "
+    "indent all lines of a rule equally",
     "expected ',' or": "is a [ or a { closed?",
-    "cannot start any token": "text that starts so stands in quotes, and tabs do not indent",
+    "cannot start any token": "put text that starts with this character in quotes, and indent "
+    "with spaces, not tabs",
     "end of stream": "is a quote closed?",
-    "expected key": "the lines of a rule start one below the other",
-    "expected '-' indicator": "the lines of a rule start one below the other",
-    "expected <block end>": "the lines of a rule start one below the other",
-    "expected ':'": "every line of a rule is key: value",
-    "expected alphabetic": "text that starts with & or * stands in quotes",
+    "expected key": "indent all lines of a rule equally",
+    "expected '-' indicator": "indent all lines of a rule equally",
+    "expected <block end>": "indent all lines of a rule equally",
+    "expected ':'": "write every line of a rule as key: value",
+    "expected alphabetic": "put text that starts with & or * in quotes",
 }
 """Hints by the message of the YAML parser."""
 
@@ -78,7 +80,7 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise MalformedLineError(
-            "expected UTF-8 text, got other bytes", path=path, line=line
+            "the file is not UTF-8 text; save it as UTF-8", path=path, line=line
         ) from None
     try:
         return _YamlBuilder(path).build(text)
@@ -87,20 +89,18 @@ def parse_yaml(data: bytes, path: str | None = None) -> Any:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
         hint = next((f"; {hint}" for message, hint in HINTS.items() if message in problem), "")
         raise MalformedLineError(
-            f"expected YAML, got something else ({problem}){hint}",
+            f"this is not valid YAML ({problem}){hint}",
             path=path,
             line=mark.line + 1 if mark is not None else None,
         ) from None
     except (ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
-        raise MalformedLineError(
-            f"expected YAML, got something else ({error})", path=path
-        ) from None
+        raise MalformedLineError(f"this is not valid YAML ({error})", path=path) from None
 
 
 class _YamlBuilder:
-    """Builds records from events without recursion, so that deep text is refused and not a crash."""
+    """Builds records from events without recursion, so that deep nesting is an error and not a crash."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -113,7 +113,7 @@ class _YamlBuilder:
             check_time()
             self.take(event, event.start_mark.line + 1)
         if not self.roots:
-            raise MalformedLineError("expected YAML, got an empty file", path=self.path, line=1)
+            raise MalformedLineError("the file is empty; expected YAML", path=self.path, line=1)
         return self.roots[0]
 
     def take(self, event: yaml.Event, line: int) -> None:

@@ -20,9 +20,9 @@ from podium.typing import Document
 MAX_NUMBER = 2**31 - 1
 """The largest count or place; no list is longer."""
 MAX_WEIGHT = 1e9
-"""The largest weight; a rule that must count more is hard."""
+"""The largest weight; make a rule hard if it must count more."""
 MAX_PATTERN_LENGTH, MAX_QUERY_LENGTH = 1_000, 10_000
-"""Characters of a rule's pattern and of its query."""
+"""The maximum number of characters of a rule's pattern and of its query."""
 
 
 @dataclass(frozen=True)
@@ -42,36 +42,37 @@ FromZero = Annotated[int, WholeNumbers(0)]
 
 @dataclass(frozen=True, repr=False)
 class Rule(ABC):
-    """A wish about the places of documents, and when it holds.
+    """A rule about the places of documents, and the queries and days for which it holds.
 
     Parameters
     ----------
     weight
         rho of a soft rule: how much it counts against the original order.
     hard
-        Whether the rule must hold; then its weight does not count.
+        Whether the rule must hold; its weight then does not count.
     name
         The name of the rule in reports; by default the rule as text.
     query
-        The text of the query it is for; upper and lower case and the number of spaces do not count.
+        The query for which the rule is; upper and lower case and the number of spaces do not
+        matter.
     pattern
-        Or a pattern of queries, with ``*`` for any text and ``?`` for any character. A rule with
-        neither is for every query.
+        Alternatively a pattern of queries, with ``*`` for any text and ``?`` for any character. A
+        rule with neither is for every query.
     starts, ends
         The first and the last day on which it holds.
     priority
-        Where hard rules conflict and may yield (``conflicts="yield"``), the lower priority gives way.
+        If hard rules conflict and ``conflicts="yield"``, the rule of lower priority gives way.
     """
 
     kind: ClassVar[str]
     roles: ClassVar[tuple[str, ...]]
     """The fields that name documents."""
     wishes: ClassVar[tuple[int, ...]] = (0,)
-    """The direction in which it moves the documents of each role: up -1, down 1, either 0."""
+    """The direction in which it moves the documents of each role: -1 up, 1 down, 0 either."""
     chooses: ClassVar[bool] = False
-    """Whether a soft rule chooses documents from the order that the other rules give."""
+    """Whether a soft rule chooses documents from the order of the other rules."""
     grouped: ClassVar[bool] = False
-    """Whether the rule takes `Each`: it then holds for each value of a field by itself."""
+    """Whether the rule takes `Each`: it then applies to each value of a field separately."""
     _: KW_ONLY
     weight: float = 1.0
     hard: bool = False
@@ -100,7 +101,7 @@ class Rule(ABC):
         weight = self.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise UsageError(f"expected a number as weight of {self}, got {short_repr(weight)}")
-        if not 0 <= weight <= MAX_WEIGHT:  # nor is NaN
+        if not 0 <= weight <= MAX_WEIGHT:  # NaN is refused, too
             self._refuse("a weight of 0 or more", weight, f"at most {MAX_WEIGHT:g}")
         self._check_words()
         self._check_dates()
@@ -158,7 +159,7 @@ class Rule(ABC):
         return self.reason_off_today(today) or reason_off_for(query, self.query, self.pattern)
 
     def reason_off_today(self, today: datetime.date) -> str:
-        """Return why the rule is off for every query on this day; empty if it is not."""
+        """Return why the rule is off for all queries on this day; empty if it is on."""
         return reason_off_on(today, self.starts, self.ends)
 
     @cached_property
@@ -193,19 +194,19 @@ class Rule(ABC):
         return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
     def reason_no_effect(self, bound_rule: BoundRule) -> str:
-        """Return why the rule has no effect on this list: it holds in any order; empty if it may have one."""
+        """Return why the rule cannot change this list; empty if it can."""
         return "" if self.hard or self.weight > 0 else "its weight is 0"
 
     def lacks_documents(self, bound_rule: BoundRule) -> bool:
-        """Whether the list has too few of its documents for it to hold in any order."""
+        """Whether the list has too few of its documents, so that no order meets the rule."""
         return False
 
     @abstractmethod
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
-        """Return by how much the rule is violated, 0 if it holds; place[row] counts from 1."""
+        """Return how far the rule is violated, 0 if it holds; place[row] counts from 1."""
 
     def movable(self, bound_rule: BoundRule, place: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Return the rows that it may have moved, one part per role, if row i went to place[i]."""
+        """Return the rows that the rule may have moved, one part per role, if row i went to place[i]."""
         return bound_rule.parts
 
     @abstractmethod
@@ -217,14 +218,14 @@ class Rule(ABC):
         return
 
     def choose(self, bound_rule: BoundRule, order: Sequence[int], preferences: Preferences) -> None:
-        """Add the preferences of a soft rule for documents that it chooses from the order so far."""
+        """Add the preferences of a soft rule for documents that it chooses from the current order."""
         return
 
 
 class BoundRule(NamedTuple):
     """A rule on a list of n documents: the rows that it names, one part for each of its roles.
 
-    `absent` are documents that it names by id and that are not in the list. `hidden` says whether
+    `absent` are the documents that it names by id and the list does not have. `hidden` says whether
     another rule hides a document that it names by id.
     """
 
@@ -240,25 +241,25 @@ class BoundRule(NamedTuple):
         return self.parts[0]
 
     def sort_key(self) -> tuple[object, ...]:
-        """Return a key that differs from that of every rule that acts otherwise."""
+        """Return a key that is equal only for rules that act in the same way."""
         return self.rule.kind, self.parts, self.rule.numbers, self.rule.weight
 
     def restrict(self, new_row: Mapping[int, int]) -> BoundRule:
-        """Return the rule on the documents that have a new row, with the new rows."""
+        """Return the rule with only the documents that have a new row, with the new rows."""
         parts = tuple(tuple(new_row[row] for row in rows if row in new_row) for rows in self.parts)
         by_id = not any(isinstance(selector, BY_FIELD) for selector in self.rule.selectors)
         lost = sum(map(len, parts)) < sum(map(len, self.parts))
         return self._replace(parts=parts, n=len(new_row), hidden=by_id and lost)
 
     def places(self, place: Sequence[int]) -> list[int]:
-        """Return the places of its documents; hidden and absent ones stand after the last place."""
+        """Return the places of its documents; hidden and absent ones come after the last place."""
         places = [place[row] for row in self.rows]
         if self.hidden or self.absent:
             places.append(max(self.n, *self.rule.numbers) + 1)
         return places
 
     def slack(self, place: Sequence[int]) -> int:
-        """Return by how much the rule is violated if row i stands at place[i], from 1."""
+        """Return how far the rule is violated if row i stands at place[i], from 1."""
         return self.rule.slack(self, place)
 
 
@@ -274,7 +275,7 @@ def _own_fields(kind: type[Rule]) -> tuple[str, ...]:
 
 @cache
 def counts(kind: type[Rule]) -> dict[str, WholeNumbers]:
-    """Return the counts and places among a rule's fields, and the numbers that they may be."""
+    """Return the counts and places among a rule's fields, and their ranges."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         own.name: whole

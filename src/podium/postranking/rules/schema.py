@@ -12,7 +12,7 @@ from podium.postranking.rules.rule import MAX_NUMBER, MAX_WEIGHT, Rule, counts
 
 RuleSchema = dict[str, Any]
 
-# Podium takes text as it is written, but editors take 300 and true for other types.
+# Podium reads text exactly as written, but editors read 300 and true as other types.
 _TEXT: RuleSchema = {"type": ["string", "number", "boolean"]}
 _IDS: RuleSchema = {
     "anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "uniqueItems": True}]
@@ -21,7 +21,7 @@ _WHERE: RuleSchema = {**_TEXT, "description": 'A condition on fields, such as br
 _CHOOSERS: dict[str, RuleSchema] = {
     "docs": {**_IDS, "description": "An id, or a list of ids."},
     "where": _WHERE,
-    "each": {**_TEXT, "description": "A field: the rule holds for each of its values by itself."},
+    "each": {**_TEXT, "description": "A field: the rule applies to each of its values separately."},
 }
 _PART: RuleSchema = {
     "anyOf": [
@@ -41,14 +41,15 @@ _COMMON: dict[str, RuleSchema] = {
         "description": "How much the rule counts against the original order.",
     },
     "hard": {"type": "boolean", "description": "Whether the rule must hold."},
-    "name": {**_TEXT, "description": "What reports call the rule."},
-    "query": {**_TEXT, "description": "The text of the query it is for."},
-    "pattern": {**_TEXT, "description": "Or a pattern of queries, with * and ?."},
+    "name": {**_TEXT, "description": "The name of the rule in reports."},
+    "query": {**_TEXT, "description": "The text of the query for which the rule is."},
+    "pattern": {**_TEXT, "description": "Alternatively a pattern of queries, with * and ?."},
     "starts": {"description": "The first day on which it holds."},
     "ends": {"description": "The last day on which it holds."},
     "priority": {
         "type": "integer", "minimum": -MAX_NUMBER, "maximum": MAX_NUMBER,
-        "description": "Where hard rules conflict and may yield, the least yields.",
+        "description": "If hard rules conflict and may yield, the rule of lowest priority "
+                       "gives way.",
     },
 }  # fmt: skip
 for _date in DATES:
@@ -58,7 +59,7 @@ for _date in DATES:
 def schema() -> RuleSchema:
     """Return the JSON Schema (draft 2020-12) of rule files, for editors.
 
-    It cannot check all: only `read_rules` reads conditions and compares dates.
+    It cannot check everything: only `read_rules` reads conditions and compares dates.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def schema() -> RuleSchema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Podium rules",
-        "description": "Rules that podium postrank puts on ranked lists.",
+        "description": "Rules that podium postrank applies to ranked lists.",
         "type": "object",
         "properties": {
             "version": {"const": VERSION},

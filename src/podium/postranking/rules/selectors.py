@@ -17,11 +17,11 @@ class Where:
     """The documents whose fields meet a condition, such as ``Where('brand == "acme"')``.
 
     A condition compares fields with constants, or with each other, by ``== != < <= > >=``, ``in``
-    and ``not in``, and connects comparisons by ``and``, ``or`` and ``not``. A field that is not one
-    word stands in backquotes. A document that does not have a field meets no comparison with it,
-    ``!=`` and ``not in`` included. Where a field has several values (a list), one that meets the
-    comparison is enough, and ``!=`` and ``not in`` are their opposites; ``"chess" in tags`` holds
-    where it is one of the tags, and in a text where the text contains it.
+    and ``not in``, and connects comparisons by ``and``, ``or`` and ``not``. Put a field whose name
+    is not one word in backquotes. A document without the field meets no comparison with it, not
+    even ``!=`` and ``not in``. If a field has several values (a list), one value that meets the
+    comparison is enough; ``!=`` and ``not in`` are the opposites of ``==`` and ``in``. ``"chess" in
+    tags`` holds if it is one of the tags, or if tags is a text that contains it.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Each:
-    """The documents of one value of a field: the rule holds for each value by itself."""
+    """The documents of each value of a field: the rule applies to each value separately."""
 
     field: str
 
@@ -74,7 +74,7 @@ def ids(selector: Selector) -> tuple[Document, ...]:
 
 
 def freeze(value: Any) -> Any:
-    """Return lists and sets as tuples and NumPy's numbers as Python's, so that rules are hashable."""
+    """Return lists and sets as tuples, and NumPy numbers as Python numbers, so that rules are hashable."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -87,7 +87,7 @@ def freeze(value: Any) -> Any:
 
 
 def show(value: Any) -> str:
-    """Return a selector or a number as reports print it."""
+    """Return a selector or a number as text for reports."""
     if isinstance(value, Where):
         return value.condition
     if isinstance(value, Each):

@@ -24,12 +24,12 @@ from podium.typing import Floats
 
 
 class QueryMeasure:
-    """E_i(f): a metric of each query that has an answer, equal scores averaged over.
+    """E_i(f): a metric of each query with a relevant document, as a mean over orders of equal scores.
 
     Examples
     --------
     >>> data = RankingData.from_arrays([[0.0]] * 4, [0, 1, 0, 0], qid=[1, 1, 2, 2])
-    >>> QueryMeasure(data, "MRR")(np.zeros(4)).tolist()  # first or second; query 2 has no answer
+    >>> QueryMeasure(data, "MRR")(np.zeros(4)).tolist()  # query 2 has no relevant document
     [0.75]
     """
 
@@ -38,13 +38,16 @@ class QueryMeasure:
         self.active = ~self.metric.blank(RankedLists.of_scores(data, np.zeros(len(data))))
         weight = query_weight(data)[self.active]
         if not weight.sum() > 0:
-            raise DataError(f"expected a query that {self.metric} has a value for, got none")
+            raise DataError(
+                f"{self.metric} has no value for any query; expected at least one "
+                "query with a relevant document"
+            )
         self.weight = weight / weight.sum()
 
     def __call__(self, scores: NDArray[Any]) -> Floats:
-        """Return one number for each query that has an answer."""
+        """Return one number for each query that has a relevant document."""
         values = self.metric.per_query(RankedLists.of_scores(self.data, scores))[self.active]
-        if np.abs(values).max() > 1 + 1e-9:  # means over ties round
+        if np.abs(values).max() > 1 + 1e-9:  # a mean over ties has rounding errors
             raise UsageError(f"expected a metric with values from -1 to 1, got {self.metric}")
         return np.clip(values, -1, 1)
 
@@ -64,20 +67,20 @@ def adarank(
 
         alpha = 1/2 ln(sum_i P_i (1 + E_i(h)) / sum_i P_i (1 - E_i(h))),    f += alpha h.
 
-    Equal scores are averaged over (a constant feature must not look perfect). Queries without an
-    answer (no relevant document) carry nothing.
+    The measure is a mean over the orders of equal scores: a constant feature must not look perfect.
+    Queries without a relevant document do not count.
 
     Parameters
     ----------
     metric
         The measure E, with values from -1 to 1: MAP, NDCG@10, P@10, ...
     n_rounds
-        The most rounds.
+        The maximum number of rounds.
     max_repeats
-        The most times in a row that a feature is taken; None: no limit, and AdaRank tends to take
+        How many times in a row a feature may be chosen. None: no limit, and AdaRank tends to choose
         its first feature for ever. The rounds end if no feature is left.
     reverse
-        Whether features may also count downwards.
+        Whether low values of a feature may also count as good.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def adarank(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AdaRank(BoostedRanker):
-    """Boosting on queries, driven by a ranking measure: the features that do best where others fail.
+    """Boosting on queries by a ranking measure: each round adds the best feature for the worst queries.
 
     P_i prop. to exp(-E_i(f)), alpha = 1/2 ln(sum P (1 + E) / sum P (1 - E)); the model is linear.
     Xu and Li, AdaRank: a boosting algorithm for information retrieval, SIGIR 2007.
@@ -120,13 +123,13 @@ class AdaRank(BoostedRanker):
     measure
         E: MAP, NDCG@10, P@10, ...
     rounds
-        The most features, with repetition.
+        The maximum number of rounds; each adds one feature, which may repeat.
     max_repeats
-        The most times in a row that a feature is taken. None: no limit, as in the paper, where the
-        first feature may win for ever.
+        How many times in a row a feature may be chosen. None: no limit, as in the paper; the first
+        feature may then win for ever.
     reverse
-        Whether features may also count downwards. In the paper they may not; on LETOR's features it
-        makes no difference.
+        Whether low values of a feature may also count as good. In the paper they do not; on LETOR's
+        features it makes no difference.
     metric
         The metric by which validation queries choose the number of rounds.
 

@@ -27,7 +27,7 @@ class BoostedRanker(Ranker):
     Parameters
     ----------
     rounds
-        The most weak rankers.
+        The maximum number of weak rankers.
     """
 
     rounds: Count = 300
@@ -52,7 +52,8 @@ class BoostedRanker(Ranker):
             monitor(one_round.objective, model, scores)
         if monitor.model is None:
             raise DataError(
-                f"expected a feature that says anything about the labels, got none for {self.name}"
+                f"no feature separates the labels, so {self.name} cannot learn; expected at "
+                "least one feature that does"
             )
         return FitResult(monitor.model)
 
@@ -63,7 +64,7 @@ def _weak_scores(weak: Round, x: Any) -> Floats:
 
 
 def _prefix_model(rounds: list[Round], n: int, width: int) -> Callable[[], Model]:
-    """Return a function that makes the model of the first n rounds."""
+    """Return a function that builds the model of the first n rounds."""
     return lambda: sum_of_rounds(rounds[:n], width)
 
 

@@ -42,28 +42,28 @@ def focused_boost(
         r = beta sum_i D_i E'_i(h) + (1 - beta) sum_{u in T, v in F} D'(u, v) (h(u) - h(v)),
 
     alpha = 1/2 ln((1 + r) / (1 - r)), f += shrinkage alpha h, with D_i prop. to exp(-E'_i(f)) and
-    D'(u, v) prop. to exp(f_v - f_u). E is NDCG on the position labels of T alone, equal scores
-    averaged over, and E' = (E - E_random) / (1 - E_random): 0 for a constant, 1 for the truth.
-    Algorithm 2 prints *minimise* r and D' prop. to exp(f_u - f_v), under which the losses would
-    rise; the signs here are those that follow the losses down, though only that of the pairs (beta
-    = 0) falls in every round. Ends where r <= 0.
+    D'(u, v) prop. to exp(f_v - f_u). E is NDCG on the position labels of T alone, as a mean over
+    the orders of equal scores. E' = (E - E_random) / (1 - E_random) is 0 for a constant and 1 for
+    the true order. Algorithm 2 prints *minimise* r and D' prop. to exp(f_u - f_v), but with these
+    signs the losses would rise. The signs here make them fall; only the loss of pairs (beta = 0)
+    falls in every round. The rounds end when r <= 0.
 
     Parameters
     ----------
     data
         Top-k truth; see ``podium.data.draw_truth``.
     beta
-        The share of the lists in r, from 0 (pairs alone) to 1 (lists alone). Where the data has
-        only one of the two, that one counts alone.
+        The share of the lists in r, from 0 (pairs alone) to 1 (lists alone). If the data has only
+        lists or only pairs, they count alone.
     n_rounds
-        The most rounds.
+        The maximum number of rounds.
     shrinkage
         The share of each weight that is added.
     weak
-        "feature": single features, scaled to [0, 1] on the data, so that f is linear (the better
-        one on MQ2008); "threshold": stumps [x > threshold].
+        "feature": single features, scaled to [0, 1] on the data, so that f is linear (better on
+        MQ2008); "threshold": stumps [x > threshold].
     n_thresholds
-        The most thresholds per feature, at most 255.
+        The maximum number of thresholds per feature, at most 255.
 
     Examples
     --------
@@ -74,10 +74,15 @@ def focused_boost(
     ([1.5], [2.5])
     """
     if data.topk is None:
-        raise MissingTruthError("expected data with top-k truth, got graded labels; see draw_truth")
+        raise MissingTruthError(
+            "the data has graded labels; expected top-k truth, which draw_truth(data, k) makes"
+        )
     top, pairs = TopkOrder(data), WeightedPairs(data, (data.y > 0).astype(np.float64))
     if not (top.exists or pairs.exist):
-        raise DataError("expected a query with documents of different labels, got none")
+        raise DataError(
+            "in every query all documents have the same label; expected at least "
+            "one query with different labels"
+        )
     beta = beta if top.exists and pairs.exist else float(top.exists)
     candidates: WeakRankerCandidates = (
         FeatureCandidates(data.X, top)
@@ -128,7 +133,7 @@ class TopkOrder:
         random = self._dcg(gains, constant)
         room = np.where(ideal - random > EQUAL_EDGES * ideal, ideal - random, np.inf)
         self.gains = gains / self.groups.spread(room)
-        """Gains in units of what lies between a random order and the best one."""
+        """Gains in units of the difference between the best order and a random one."""
         self.random = random / room
         weight = query_weight(data) * np.isfinite(room)
         self.exists = bool(weight.sum() > 0)
@@ -146,13 +151,13 @@ class TopkOrder:
 
 
 class WeakRankerCandidates(Protocol):
-    """Weak rankers that FocusedBoost chooses from; edges have axes feature, threshold, and h or 1 - h."""
+    """The weak rankers of FocusedBoost; edges have the axes feature, threshold, and h or 1 - h."""
 
     def edges(self, D: Floats, potentials: Floats) -> tuple[Floats, Floats]:
         """Return sum_i D_i E'_i(h), and sum D'(u, v) (h(u) - h(v)) = sum_x potential(x) h(x)."""
 
     def choose(self, index: tuple[int, ...]) -> tuple[int, float | None, Floats, float]:
-        """Return feature, threshold, values, and the factor that makes h of them (but for a constant)."""
+        """Return feature, threshold, values, and the factor that turns them into h (up to a constant)."""
 
 
 class FeatureCandidates:
@@ -180,9 +185,9 @@ class FeatureCandidates:
 class StumpCandidates:
     """Stumps [x > threshold].
 
-    E' of a query, as a function of the threshold, jumps only at the values of its documents in T. So
-    one jump per document and feature (two, with the complements) gives E' of all thresholds. The jumps
-    take at most twice the memory of X; a table of queries by stumps would be 255 d wide.
+    As a function of the threshold, E' of a query jumps only at the values of its documents in T. So
+    one jump per document and feature (two with the complements) gives E' of all thresholds. The
+    jumps take at most twice the memory of X; a table of queries by stumps would have 255 d columns.
     """
 
     def __init__(self, X: Matrix, top: TopkOrder, n_thresholds: int) -> None:
@@ -191,7 +196,7 @@ class StumpCandidates:
         self.jumps = kernels.stump_dcg(self.codes, top.gains, top.groups.offsets, top.discount)
 
     def edges(self, D: Floats, potentials: Floats) -> tuple[Floats, Floats]:
-        """Return the edges of the stumps: cumulated sums by bin."""
+        """Return the edges of the stumps: cumulative sums by bin."""
         weights = self.top.groups.spread(D)
         sums = [kernels.stump_sums(self.codes, weights, jumps) for jumps in self.jumps]
         between = sums_beyond(kernels.stump_sums(self.binned.codes, potentials, None))
@@ -205,18 +210,18 @@ class StumpCandidates:
 
 
 def _with_complement(edges: Floats) -> Floats:
-    """Return the edges of h and of 1 - h, which turns every pair around."""
+    """Return the edges of h and of 1 - h, which reverses every pair."""
     return np.stack([edges, -edges], axis=-1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FocusedBoost(BoostedRanker):
-    """AdaRank on the order of the top k, RankBoost between them and the rest.
+    """AdaRank on the order of the top k, RankBoost between the top k and the rest.
 
-    Each round takes the weak ranker with the largest r = beta sum_i D_i E'_i(h) + (1 - beta)
-    sum D'(u, v) (h(u) - h(v)). Data without top-k truth gets one: a total order drawn from the
-    grades, by seed, query and document. Niu, Guo, Lan, Cheng, Top-k learning to rank: labeling,
-    ranking and evaluation, SIGIR 2012, Algorithm 2.
+    Each round takes the weak ranker with the largest r = beta sum_i D_i E'_i(h) + (1 - beta) sum
+    D'(u, v) (h(u) - h(v)). For graded data, a total order is drawn from the grades, by seed, query
+    and document. Niu, Guo, Lan, Cheng, Top-k learning to rank: labeling, ranking and evaluation,
+    SIGIR 2012, Algorithm 2.
 
     Parameters
     ----------
@@ -229,7 +234,7 @@ class FocusedBoost(BoostedRanker):
     weak
         Single features ("feature"; the model is linear) or stumps ("threshold").
     rounds
-        The most weak rankers; validation queries choose how many are kept.
+        The maximum number of weak rankers; validation queries choose how many are kept.
     metric
         The metric by which they choose.
 
@@ -260,7 +265,7 @@ class FocusedBoost(BoostedRanker):
         )  # fmt: skip
 
     def _truth(self, train: RankingData) -> RankingData:
-        """Return top-k truth: drawn from graded labels, but only for queries with different labels."""
+        """Return top-k truth. It is drawn from graded labels, for queries with different labels only."""
         if train.topk is not None:
             return cut_truth(train, self.k)
         drawn = draw_truth(train, self.k, self.seed)

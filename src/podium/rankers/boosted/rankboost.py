@@ -42,7 +42,7 @@ class WeightedPairs:
 
     @property
     def exist(self) -> bool:
-        """Whether there are pairs."""
+        """Whether there is any pair."""
         return self.log_start > -np.inf
 
     def __call__(self, scores: Floats) -> tuple[Floats, float]:
@@ -80,9 +80,9 @@ def rankboost(
     data
         Labelled queries; only the order of labels within a query counts.
     n_rounds
-        The most rounds.
+        The maximum number of rounds.
     n_thresholds
-        The most thresholds per feature, at most 255.
+        The maximum number of thresholds per feature, at most 255.
 
     Examples
     --------
@@ -93,7 +93,10 @@ def rankboost(
     """
     pairs = WeightedPairs(data, data.y)
     if not pairs.exist:
-        raise DataError("expected a query with documents of different labels, got none")
+        raise DataError(
+            "in every query all documents have the same label; expected at least "
+            "one query with different labels"
+        )
     binned = BinnedFeatures.from_features(data.X, n_thresholds)
     scores = np.zeros(len(data))
     potentials, _ = pairs(scores)
@@ -111,7 +114,7 @@ def rankboost(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankBoost(BoostedRanker):
-    """Boosting on pairs: each round the stump [x > theta] that agrees most with the pairs' weights.
+    """Boosting on pairs: each round adds the stump [x > theta] that agrees best with the weighted pairs.
 
     r = sum D(u, v) (h(u) - h(v)), alpha = 1/2 ln((1 + r) / (1 - r)), D(u, v) prop. to exp(s_v - s_u).
     Freund, Iyer, Schapire, Singer, An efficient boosting algorithm for combining preferences,
@@ -120,9 +123,9 @@ class RankBoost(BoostedRanker):
     Parameters
     ----------
     rounds
-        The most stumps; validation queries choose how many are kept.
+        The maximum number of stumps; validation queries choose how many are kept.
     thresholds
-        The most thresholds per feature, at most 255.
+        The maximum number of thresholds per feature, at most 255.
     metric
         The metric by which validation queries choose.
 

@@ -1,4 +1,4 @@
-"""Rounds of boosting: one weak ranker and its weight each."""
+"""Rounds of boosting: each has one weak ranker and its weight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_EDGE = 1 - 1e-9
 """The largest edge that counts: a weak ranker without a mistake would get infinite weight."""
 
 EQUAL_EDGES = 1e-12
-"""Edges this close count as equal: the order of rows changes their rounding and must not choose."""
+"""Edges this close count as equal, because the order of rows changes their rounding and must not decide."""
 
 
 class Round(NamedTuple):
@@ -41,7 +41,7 @@ def weight_of(edge: float) -> float:
 
 
 def first_largest(edges: Floats) -> tuple[int, ...]:
-    """Return the indices of the largest edge; of equal edges, those of the first.
+    """Return the indices of the largest edge; if several are equal, those of the first.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from podium.errors import UsageError
 from podium.typing import Floats, Matrix
 
 MAX_THRESHOLDS = 255
-"""The number of a bin is one byte."""
+"""The maximum number of thresholds: the number of a bin takes one byte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class BinnedFeatures:
 
     @classmethod
     def from_features(cls, X: Matrix, n_thresholds: int = MAX_THRESHOLDS) -> BinnedFeatures:
-        """Return the bins of features; the order of rows does not change the thresholds."""
+        """Put features into bins; the order of rows does not change the thresholds."""
         if not 1 <= n_thresholds <= MAX_THRESHOLDS:
             raise UsageError(
                 f"expected 1 to {MAX_THRESHOLDS} thresholds per feature, got {n_thresholds}"
@@ -51,10 +51,10 @@ class BinnedFeatures:
 
 
 def feature_thresholds(values: NDArray[Any], n_thresholds: int) -> Floats:
-    """Return where to cut a feature: midway between neighbouring values, at most so many times.
+    """Return the thresholds of a feature: midway between neighbouring values, at most `n_thresholds`.
 
     If there are more values, bins get about equally many documents. A value that fills more than a
-    bin counts as one bin, so that it takes no cuts from the rest.
+    bin counts as one bin, so that the other values keep their thresholds.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def feature_thresholds(values: NDArray[Any], n_thresholds: int) -> Floats:
     """
     ascending = np.sort(values)
     ascending = ascending[: np.searchsorted(ascending, np.nan)]  # missing values are sorted last
-    # The end of each run of equal values, but for the last run.
+    # The end of each run of equal values, except the last run.
     run_ends = np.flatnonzero(ascending[1:] != ascending[:-1])
     if len(run_ends) > n_thresholds:
         counts = np.diff(run_ends, prepend=-1, append=len(ascending) - 1)
@@ -74,11 +74,11 @@ def feature_thresholds(values: NDArray[Any], n_thresholds: int) -> Floats:
         run_ends = run_ends[np.unique(np.searchsorted(filled[:-2], equal_steps))]
     lower, upper = (ascending[end].astype(np.float64) for end in (run_ends, run_ends + 1))
     middle = lower / 2 + upper / 2
-    # There is nothing between neighbouring doubles: cut at the lower one, x > lower.
+    # No double lies between neighbouring doubles: cut at the lower one, x > lower.
     return np.where((lower < middle) & (middle < upper), middle, lower)
 
 
 def sums_beyond(sums: Floats) -> Floats:
-    """Return at t the sum over the bins after t, which is the sum of the stump [code > t]."""
+    """Return, for each t, the sum over the bins after t: the sum of the stump [code > t]."""
     total = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
     return np.concatenate([total[:, 1:], np.zeros((len(sums), 1))], axis=1)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -25,7 +24,7 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.compare import CompareOptions
-from podium.apps.cli.outputs.printing import print_json, print_table, printable
+from podium.apps.cli.outputs.printing import print_json, print_table, printable, stderr_console
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
@@ -60,7 +59,7 @@ def run_compare(options: CompareOptions) -> None:
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
     contestants = _with_categories(contestants, data)
-    n_folds = _n_folds(data, options.folds)
+    n_folds = len(data) if isinstance(data, list) else options.folds or 5
     with warnings_in_one_line(), _progress_display(list(contestants), n_folds, metrics[0]) as watch:
         try:
             report = compare_rankers(
@@ -175,10 +174,6 @@ def _read(options: CompareOptions) -> RankingData | list[Fold]:
         )  # fmt: skip
 
 
-def _n_folds(data: RankingData | list[Fold], folds: int | None) -> int:
-    return len(data) if isinstance(data, list) else folds or 5
-
-
 def _data_name(paths: list[Path]) -> str:
     names = [path.resolve().name if path.is_dir() else stem(path) for path in paths]
     return ", ".join(names)
@@ -192,7 +187,7 @@ def _progress_display(
     rankers: list[str], n_folds: int, metric: str
 ) -> Iterator[Callable[[ComparisonProgress], None]]:
     """Show a table of all cells that fills while they run."""
-    console = Console(stderr=True)
+    console = stderr_console()
     if not console.is_terminal:
         yield lambda progress: None
         return

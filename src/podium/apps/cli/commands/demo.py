@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
 from podium.apps.cli.options.demo import DemoOptions
-from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.printing import print_json, print_table, stderr_console
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import make_folder
 from podium.errors import MissingExtraError
 from podium.experiments import report_tables
 from podium.experiments.demo import Demo, QueryExample
+from podium.experiments.report import FILES as REPORT_FILES
 from podium.experiments.report import Report
 
 SERVED_FILES = ("model.podium", "rules.yaml", "samples.jsonl")
@@ -28,6 +29,9 @@ SERVED_FILES = ("model.podium", "rules.yaml", "samples.jsonl")
 
 def run_demo(options: DemoOptions) -> None:
     """Search the standard library: features, every ranker compared, rules, a report."""
+    check_not_replaced(
+        [options.out / name for name in (*REPORT_FILES, *SERVED_FILES)], options.force
+    )
     make_folder(options.out)  # a folder that cannot be written is an error before the work
     with warnings_in_one_line(), _stage_bar() as stage:
         run = Demo.prepare(n_queries=options.queries, seed=options.seed, stage=stage)
@@ -132,9 +136,9 @@ class StageBar:
 
 @contextmanager
 def _stage_bar() -> Iterator[StageBar]:
-    console = Console(stderr=True)
+    console = stderr_console()
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(),
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
     stages = StageBar(bar)

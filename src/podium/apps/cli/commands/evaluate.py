@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.options.evaluate import EvaluateOptions
@@ -17,6 +18,11 @@ from podium.data import Qrels, RankingData, detect_format, read_run, read_scores
 from podium.errors import DataError, UsageError
 from podium.metrics import Evaluation, PairedTest, correct, evaluate, paired_test
 
+EVALUATE_ORDER = (
+    "the labelled data comes first, then scores: podium evaluate DATA SCORES; podium predict MODEL DATA "
+    "-o SCORES writes scores"
+)
+
 
 def run_evaluate(options: EvaluateOptions) -> None:
     """Evaluate scores on labelled data; several score files are compared with the first."""
@@ -25,8 +31,9 @@ def run_evaluate(options: EvaluateOptions) -> None:
     if len({path.resolve() for path in options.scores}) < len(options.scores):
         raise UsageError("expected different score files, got one of them twice")
     files = InputFiles(options.missing, options, is_quiet=options.json)
-    judged = files.read_judgments(options.data)
-    with spinner("evaluating"):
+    with advice_on_order(EVALUATE_ORDER):
+        judged = files.read_judgments(options.data)
+    with advice_on_order(EVALUATE_ORDER), spinner("evaluating"):
         evaluations = {
             str(path): _evaluate(judged, path, options.metric) for path in options.scores
         }

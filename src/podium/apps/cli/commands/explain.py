@@ -44,18 +44,23 @@ def run_explain(options: ExplainOptions) -> None:
     """Explain a model by its features, one query's list, or what a metric needs."""
     if options.query is not None and options.importance:
         raise UsageError("expected --query or --importance, got both")
-    if (options.data is None) != (options.query is None and not options.importance):
-        raise UsageError("expected --data together with --query Q or --importance")
+    data_files = [*(options.data_files or ()), *(options.data or ())]
+    if bool(data_files) != (options.query is not None or options.importance):
+        got = "data alone" if data_files else "no data"
+        raise UsageError(
+            f"expected --data DATA together with --query Q (one query's list) or --importance (the features "
+            f"that a metric depends on), got {got}"
+        )
     check_metric(options.metric)
     ranker = load(options.model)
-    if options.data is None:
+    if not data_files:
         _explain_model(ranker, options.model, options.n or 10, options.json)
         return
     missing = missing_for(ranker, options.missing)
     files = InputFiles(missing, options, is_quiet=options.json)
     features = ranker.trained_.feature_names
     table = files.read(
-        options.data, labelled=options.importance, features=features,
+        data_files, labelled=options.importance, features=features,
         categories=categories_of(ranker),
     )  # fmt: skip
     if options.ignore_scaling:

@@ -17,6 +17,7 @@ from podium.apps.cli.inputs.feedback_sources import (
 from podium.apps.cli.options.feedback import FeedbackAlphaOptions, FeedbackSummariseOptions
 from podium.apps.cli.outputs.printing import print_json, print_table
 from podium.apps.cli.outputs.progress import spinner
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
 from podium.errors import UsageError, require
 from podium.experiments.figures import save_figure
@@ -25,7 +26,7 @@ from podium.feedback import FACTORS, Feedback, FeedbackSummary, plot_feedback, s
 
 def run_feedback_summarise(options: FeedbackSummariseOptions) -> None:
     """Say what users did: the eight factors and alpha by query and by user class."""
-    _check_plot(options.plot, options.events)
+    _check_plot(options.plot, options.events, options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     every_class = read_feedback(
         options.events,
@@ -92,7 +93,7 @@ def _sizes(text: str, features: int) -> list[int]:
     return sizes
 
 
-def _check_plot(plot: Path | None, events: Sequence[Path]) -> None:
+def _check_plot(plot: Path | None, events: Sequence[Path], force: bool) -> None:
     if plot is None:
         return
 
@@ -100,6 +101,7 @@ def _check_plot(plot: Path | None, events: Sequence[Path]) -> None:
         raise UsageError(f"expected --plot with a file that ends in .svg, .png or .pdf, got {plot}")
     require("matplotlib", "report", "--plot")
     check_target(plot, *events)
+    check_not_replaced([plot], force)
 
 
 def _draw(feedback: Feedback, plot: Path) -> None:

@@ -17,14 +17,15 @@ from podium.apps.cli.servers.judging_server import (
     serve_store,
 )
 from podium.apps.judging import JudgingSettings
-from podium.apps.judging.demo import DEMO_K, demo_assignments, demo_pool
+from podium.apps.judging.demo import DEMO_GUIDELINES, DEMO_K, demo_assignments, demo_pool
 from podium.labelling import make_tasks
 
 
 def run_judge_demo(options: JudgeDemoOptions) -> None:
     """Serve the judging web app with a ready pool."""
     pool, assignments = demo_pool(), demo_assignments(ASSESSOR)
-    plan = JudgingPlan(pool, (ASSESSOR,), tuple(make_tasks(assignments, pool, k=DEMO_K)), ())
+    tasks = tuple(make_tasks(assignments, pool, k=DEMO_K))
+    plan = JudgingPlan(pool, (ASSESSOR,), tasks, (), DEMO_GUIDELINES)
     with tempfile.TemporaryDirectory(prefix="podium-judge-") as folder:
         name = options.store or str(Path(folder) / DEFAULT_STORE)
         with open_store(name, make=True, timeout=STORE_TIMEOUT_SECONDS) as store:

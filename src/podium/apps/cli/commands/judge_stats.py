@@ -10,6 +10,7 @@ from podium.apps.cli.inputs.judgment_store import choose_store, open_store, stor
 from podium.apps.cli.options.judge_stats import JudgeStatsOptions
 from podium.apps.cli.outputs.printing import print_json, print_table
 from podium.apps.cli.outputs.progress import spinner
+from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
 from podium.errors import UsageError, require
 from podium.experiments.figures import save_figure
@@ -20,7 +21,7 @@ from podium.labelling.judging_statistics.summary import statistics
 def run_judge_stats(options: JudgeStatsOptions) -> None:
     """Print what judging cost, and how well assessors agree."""
     store = choose_store(options.store, options.store_)
-    _check_figure(options.figure)
+    _check_figure(options.figure, options.force)
     with spinner("reading judgments"), open_store(store) as opened:
         results = statistics(opened, resamples=options.resamples, seed=options.seed)
     if options.figure is not None:
@@ -42,7 +43,7 @@ def run_judge_stats(options: JudgeStatsOptions) -> None:
         typer.echo()
 
 
-def _check_figure(figure: Path | None) -> None:
+def _check_figure(figure: Path | None, force: bool) -> None:
     if figure is None:
         return
     if figure.suffix not in (".svg", ".png", ".pdf"):
@@ -51,3 +52,4 @@ def _check_figure(figure: Path | None) -> None:
         )
     require("matplotlib", "report", "--figure")
     check_target(figure)
+    check_not_replaced([figure], force)

@@ -77,10 +77,9 @@ def _choose_kind(options: PredictOptions, file_format: PredictionFormat) -> Pred
     kind: PredictionKind = "degrees" if options.degrees else "probabilities"
     if options.user_class is not None:
         raise UsageError(f"expected --{kind} or --user-class, got both")
-    if file_format == "run":
-        raise UsageError(
-            f"expected --{kind} with text, .npy or .parquet, got a TREC run, which has scores only"
-        )
+    if file_format in ("run", "jsonl"):
+        got = "a TREC run, which has scores only" if file_format == "run" else "a file of queries"
+        raise UsageError(f"expected --{kind} with text, .npy or .parquet, got {got}")
     return kind
 
 

@@ -48,7 +48,7 @@ def run_reproduce(options: ReproduceOptions) -> None:
         with spinner("measuring times"):
             reproduction.measure_times()
     result = reproduction.write(
-        options.out, command=_command(options), date=_today(),
+        options.out, command=_command(options), date=datetime.now(UTC).date().isoformat(),
         seconds=round(time.monotonic() - started), note=_earlier_work(steps),
     )  # fmt: skip
     if options.json:
@@ -96,10 +96,6 @@ def _command(options: ReproduceOptions) -> str:
     words += ["--out", str(options.out)]
     words += ["--quick"] if options.quick else []
     return shlex.join([*words, *(["--seed", str(options.seed)] if options.seed else [])])
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
 
 
 def _print_result(paper: str, quick: bool, result: ReproductionResult) -> None:

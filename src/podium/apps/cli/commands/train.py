@@ -48,7 +48,7 @@ def run_train(options: TrainOptions) -> None:
     metric = check_metric(options.metric or plain.validation_metric())
     measure = str(metric.averaging_ties())  # as rankers measure on validation data
     check_target(options.out, *options.inputs, *(options.valid or ()), *(options.feedback or ()))
-    check_not_replaced([options.out], options.force)
+    check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     _check_feedback(plain, options, phi)
     learner = prepare_ranker(plain, options)

@@ -9,10 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from podium.aggregation import Rankings
+from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
 from podium.apps.cli.options.tables import TableOptions
 from podium.data import RankingData, Run, read_run
 from podium.typing import Floats
+
+RUN_ADVICE = (
+    "podium predict MODEL DATA -o name.run writes a run; --places takes a table whose features are "
+    "places"
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ def read_places(paths: Sequence[Path], options: TableOptions) -> PooledRankings:
 def read_runs(paths: Sequence[Path], initial: Path | None) -> PooledRankings:
     """Read TREC runs, and the run to start from."""
     every_path = [*paths, *([] if initial is None else [initial])]
-    with reading_bar(every_path) as progress:
+    with reading_bar(every_path) as progress, advice_on_order(RUN_ADVICE):
         read = [read_run(path, progress) for path in every_path]
     names = [path.name for path in paths]
     names = names if len(set(names)) == len(names) else [str(path) for path in paths]

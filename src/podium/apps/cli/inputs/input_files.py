@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
 from podium.apps.cli.inputs.table_columns import columns_of, guesses_text
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
-from podium.apps.cli.outputs.printing import print_notes
+from podium.apps.cli.outputs.printing import print_notes, stderr_console
 from podium.data import Columns, Qrels, RankingData, detect_format, read_data, read_judgments
 from podium.data.categories import Category
 from podium.data.parquet_reader import is_podium_parquet
@@ -35,7 +34,7 @@ def reading_bar(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
     is_plain = all(path.suffix not in COMPRESSIONS for path in paths)
     total = sum(path.stat().st_size for path in paths) if is_plain else None
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    console = Console(stderr=True)
+    console = stderr_console()
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task("reading", total=total)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import reading_bar
 from podium.data import Run, read_queries, read_run
 from podium.errors import ConflictError, UnknownNameError
@@ -13,6 +14,15 @@ from podium.postranking import Rule, read_fields
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_index import field_names
 from podium.postranking.rules.files import read_rule_file
+
+RUN_ORDER = (
+    "a run has lines such as: q1 Q0 doc7 1 0.5 name; podium predict MODEL DATA -o name.run writes one, "
+    "and rules go to --rules"
+)
+RULES_ORDER = (
+    "a file of rules begins with the lines version: 1 and rules:, as in docs/postranking.md; the run comes "
+    "first, as in: podium postrank RUN --rules RULES"
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,8 @@ class LocatedRules:
 
 def read_rules_with_lines(path: Path) -> LocatedRules:
     """Read the rules of a file; raise the first error in it."""
-    file = read_rule_file(path)
+    with advice_on_order(RULES_ORDER):
+        file = read_rule_file(path)
     if file.errors:
         raise file.errors[0]
     return LocatedRules(path, file.rules, file.lines)
@@ -66,5 +77,5 @@ def read_lookups(
 
 def read_run_file(path: Path) -> Run:
     """Read a run with a progress bar."""
-    with reading_bar([path]) as progress:
+    with reading_bar([path]) as progress, advice_on_order(RUN_ORDER):
         return read_run(path, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from podium.aggregation import AGGREGATORS, Aggregator
@@ -107,6 +108,11 @@ def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -
 def ranker_parameter_types(ranker: str) -> dict[str, Any]:
     """Return the types of a ranker's parameters by name."""
     if ranker not in RANKERS:
+        if Path(ranker).is_file():
+            raise UsageError(
+                f"expected a ranker, such as listnet, got the file {ranker}; the ranker comes first, then "
+                "the data, as in: podium train RANKER DATA; podium rankers lists them"
+            )
         raise unknown_ranker(ranker)
     return parameter_types(RANKERS[ranker])
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Json, SeedOption
+from podium.apps.cli.options import Force, Json, SeedOption
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,6 @@ class DemoOptions:
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", help="How many rankers run at a time; -1 uses all cores.")
     ] = -1
+    force: Force = False
     seed: SeedOption = 0
     json: Json = False

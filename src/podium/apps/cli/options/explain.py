@@ -29,6 +29,9 @@ class ExplainOptions(TableOptions):
 
     query_option: ClassVar[str] = "--query-column"  # --query names a query here
     model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
+    data_files: Annotated[list[Path] | None, file_argument("[DATA...]", "The same as --data.")] = (
+        None
+    )
     data: Annotated[
         list[Path] | None, file_option("LETOR text or tables (CSV, Parquet, ...) to explain.")
     ] = None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Json, SeedOption, file_argument, file_option
+from podium.apps.cli.options import Force, Json, SeedOption, file_argument, file_option
 
 FACTOR_NAMES = "clicks, bookmarks, dwell, downloads, shares, ignored, back or closed"
 
@@ -109,6 +109,7 @@ class FeedbackSummariseOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Draw factors and alpha to this SVG, PNG or PDF file."),
     ] = None
+    force: Force = False
     json: Json = False
 
 

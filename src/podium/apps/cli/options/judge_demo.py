@@ -15,8 +15,8 @@ class JudgeDemoOptions:
 
     Example: podium judge demo
 
-    There are four queries of podium demo's corpus: three to judge by pairs and one by grades. The
-    store is temporary unless --store names a file.
+    There are four queries of podium demo's corpus: three to judge by pairs and one by grades, with
+    guidelines and definitions of grades. The store is temporary unless --store names a file.
     """
 
     store: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Json, SeedOption
+from podium.apps.cli.options import Force, Json, SeedOption
 from podium.apps.cli.options.judge import StoreName, StoreOption
 
 
@@ -29,6 +29,7 @@ class JudgeStatsOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Draw agreement and times to this SVG, PNG or PDF file."),
     ] = None
+    force: Force = False
     resamples: Annotated[int, typer.Option(min=1, help="Draws of the permutation test.")] = 2_000
     seed: SeedOption = 0
     json: Json = False

@@ -10,7 +10,7 @@ from podium.apps.cli.options import Force, Json, MissingOption, file_argument
 from podium.apps.cli.options.preparation import IgnoreScaling
 from podium.apps.cli.options.tables import TableOptions
 
-PredictionFormat = Literal["auto", "scores", "npy", "run", "parquet"]
+PredictionFormat = Literal["auto", "scores", "npy", "run", "parquet", "jsonl"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,10 @@ class PredictOptions(TableOptions):
     Example: podium predict listnet.podium test.txt -o test.scores
 
     Scores follow the order of DATA's lines. OUT's ending decides the format: .npy, .run (TREC,
-    needs document ids), .parquet, any other ending: text, one score per line.
+    needs document ids), .parquet, .jsonl, any other ending: text, one score per line.
+
+    A .jsonl file has one query per line, with the documents' ids and features and no scores: the
+    input of `podium rank`, and of `podium serve --samples`.
 
     A model that knows the names of its features picks them by name from a table, in any order.
 

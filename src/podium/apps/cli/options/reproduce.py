@@ -18,7 +18,8 @@ class ReproduceOptions:
     Papers: toprank, topk, cfbrs, rankopt, rpc-mtl.
 
     The same command continues a run that was stopped. In --out: PAPER.html, .md and .json,
-    figures/, tables/ and pieces/, which can be deleted when the run is over.
+    figures/, tables/ and pieces/, which can be deleted when the run is over. Files of an earlier run
+    of the paper are replaced.
     """
 
     paper: Annotated[

@@ -38,9 +38,10 @@ class RulesCheckOptions:
     rules with which `podium serve` does not start. Such rules name documents by id, and contradict
     each other on every list that has these documents.
 
-    Warnings (exit code 0) are rules that never act, rules that contradict each other, and the same
-    rule twice. Hard rules are also a warning if one of them gives way: its priority is the lowest,
-    or they clash only on a list of --run.
+    Warnings (exit code 0) are rules that never act, rules that contradict each other, the same rule
+    twice, pinned documents that another rule hides, and fields that a rule compares with another
+    type: in_stock == "false", if --docs has true and false. Hard rules are also a warning if one of
+    them gives way: its priority is the lowest, or they clash only on a list of --run.
     """
 
     rules: Annotated[Path, file_argument("RULES", "Such as rules.yaml.")]

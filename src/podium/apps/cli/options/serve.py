@@ -59,8 +59,8 @@ class ServeOptions:
         Path | None,
         typer.Option(
             dir_okay=False,
-            help="Queries for the playground: JSON lines, as podium rank reads them; the demo's by"
-            " default.",
+            help="Queries for the playground: JSON lines, as podium rank reads them and podium predict -o "
+            "samples.jsonl writes them; the demo's by default.",
         ),
     ] = None
     events: Annotated[

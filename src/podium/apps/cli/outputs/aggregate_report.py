@@ -11,9 +11,8 @@ from podium.aggregation import Aggregator, Consensus
 from podium.apps.cli.inputs.aggregate_runs import PooledRankings
 from podium.apps.cli.inputs.set_option import settings_text
 from podium.apps.cli.options.aggregate import AggregateOptions
-from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
 from podium.errors import DataError
-from podium.typing import Floats
 
 
 def _list_documents(
@@ -103,7 +102,9 @@ def explain_query(pooled: PooledRankings, consensus: Consensus, options: Aggrega
             "document": str(row) if rankings.docids is None else rankings.docids[row],
             "place": place,
             "score": float(consensus.scores[row]),
-            "places": dict(zip(names, _finite_places(rankings.listed_at[row]), strict=True)),
+            "places": dict(
+                zip(names, map(finite_or_none, rankings.listed_at[row].tolist()), strict=True)
+            ),
         }
         for place, row in enumerate(rows.tolist(), start=1)
     ]
@@ -118,7 +119,3 @@ def explain_query(pooled: PooledRankings, consensus: Consensus, options: Aggrega
         for entry in table
     ]  # fmt: skip
     print_table(f"Query {query}", ["document", "place", "score", *names], cells)
-
-
-def _finite_places(places: Floats) -> list[float | None]:
-    return [None if place != place else place for place in places.tolist()]

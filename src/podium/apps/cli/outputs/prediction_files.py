@@ -1,17 +1,22 @@
-"""Files of scores: text, .npy, Parquet, TREC runs."""
+"""Files of scores: text, .npy, Parquet, TREC runs; and of queries to score (JSON lines)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from podium.apps.cli.options.predict import PredictionFormat
 from podium.data import RankingData, Run, write_columns_parquet, write_run, write_scores
+from podium.data.atomic_files import atomic_writer
+from podium.data.categories import Category
 from podium.data.text_files import COMPRESSIONS, stem
-from podium.errors import UsageError
+from podium.errors import DataError, UsageError
 from podium.typing import Floats
 
 FORMAT_BY_ENDING: dict[str, PredictionFormat] = {
@@ -19,6 +24,8 @@ FORMAT_BY_ENDING: dict[str, PredictionFormat] = {
     ".run": "run",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 
@@ -28,6 +35,11 @@ def choose_format(
     """Return the format of OUT: the named one, or the one of its ending."""
     if file_format == "auto":
         ending = "" if out is None else Path(stem(out)).suffix.lower()
+        if ending in (".xlsx", ".xls", ".ods", ".podium"):
+            raise UsageError(
+                "expected -o OUT with a name for scores, such as scores.txt, .npy, .run or .parquet, "
+                f"got {out}"
+            )
         file_format = FORMAT_BY_ENDING.get(ending, "scores")
     if out is None and file_format != "scores":
         raise UsageError(f"expected -o OUT to write the format {file_format}, got none")
@@ -54,9 +66,50 @@ def write_predictions(
         write_run(Run.from_scores(data, columns["score"], k), path)
     elif file_format == "parquet":
         write_columns_parquet(data, columns, path)
+    elif file_format == "jsonl":
+        _write_requests(data, path)
     else:
         kind: Literal["npy", "scores"] = "npy" if file_format == "npy" else "scores"
         write_scores(data.restore(prediction_table(columns)), path, kind)
+
+
+def _write_requests(data: RankingData, path: Path) -> None:
+    """Write each query as a request to rank: documents with ids, features and text."""
+    docids = data.require_docids("a file of queries (.jsonl)")
+    names, words = data.names(), dict(data.category_columns())
+    with atomic_writer(path) as write:
+        for number, (qid, rows) in enumerate(data.queries()):
+            text = str(qid) if data.query_text is None else data.query_text[number]
+            documents = [
+                _request_document(data, row, docids[row], names, words)
+                for row in range(rows.start, rows.stop)
+            ]
+            _check_each_once(documents, str(qid))
+            line = {"id": str(qid), "query": text, "documents": documents}
+            write(json.dumps(line, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+
+
+def _request_document(
+    data: RankingData, row: int, docid: str, names: Sequence[str], words: Mapping[int, Category]
+) -> dict[str, Any]:
+    """Return a document of a request: null for a missing feature, the word of a category."""
+    values: list[Any] = [None if math.isnan(value) else value for value in data.X[row].tolist()]
+    for column, category in words.items():
+        values[column] = category.decode(float(data.X[row, column])) or None
+    document: dict[str, Any] = {"id": docid, "features": dict(zip(names, values, strict=True))}
+    if data.doc_text:
+        document["fields"] = {name: texts[row] for name, texts in data.doc_text.items()}
+    return document
+
+
+def _check_each_once(documents: Sequence[Mapping[str, Any]], qid: str) -> None:
+    ids = Counter(document["id"] for document in documents)
+    repeated = next((id_ for id_, count in ids.items() if count > 1), None)
+    if repeated is not None:
+        raise DataError(
+            f"expected each document once per query, got {repeated!r} twice in query {qid!r}; keep one of "
+            "its rows"
+        )
 
 
 def prediction_table(columns: Mapping[str, Floats]) -> Floats:

@@ -46,12 +46,17 @@ def print_table(
     # A pipe or a file has no width: the table takes what it needs. A narrow terminal breaks lines,
     # but no number is cut.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 200
-    console = Console(width=width, highlight=False, markup=False)
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     console.width = max(console.width, sum(widths) + 3 * len(widths) + 1)
     with console.capture() as text:
         console.print(table)
     # rich would exit with 1 if the reader closes the pipe
     typer.echo(f"{printable(title)}\n{text.get()}", nl=False)
+
+
+def stderr_console() -> Console:
+    """Return the terminal of progress bars; names such as :x: and [x] are shown as they are."""
+    return Console(stderr=True, markup=False, emoji=False)
 
 
 def print_notes(notes: Sequence[str]) -> None:

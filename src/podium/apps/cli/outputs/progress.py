@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +14,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from podium.apps.cli.outputs.printing import stderr_console
+
 if TYPE_CHECKING:
     from podium.rankers import FitStep
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 @contextmanager
 def training_bar(title: str) -> Iterator[tuple[Callable[[FitStep], None], Callable[[str], None]]]:
     """Show a progress bar for learning; yield functions that take a step and the next title."""
-    console = Console(stderr=True)
+    console = stderr_console()
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}"),
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("{task.fields[state]}", markup=False),
     )  # fmt: skip
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(title, total=None, state="")
@@ -48,9 +49,13 @@ def training_bar(title: str) -> Iterator[tuple[Callable[[FitStep], None], Callab
 @contextmanager
 def counting_bar(title: str) -> Iterator[Callable[[int, int], object]]:
     """Show a progress bar; yield a function that takes how much is done, and of how much."""
-    console = Console(stderr=True)
+    console = stderr_console()
     bar = Progress(
-        TextColumn(title), BarColumn(), MofNCompleteColumn(), console=console, transient=True
+        TextColumn(title, markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
     )
     task = bar.add_task("", total=None)
     with bar if console.is_terminal else nullcontext():  # a disabled bar still prints a newline
@@ -60,6 +65,6 @@ def counting_bar(title: str) -> Iterator[Callable[[int, int], object]]:
 @contextmanager
 def spinner(title: str) -> Iterator[None]:
     """Show a spinner for work of unknown length."""
-    console = Console(stderr=True)
+    console = stderr_console()
     with console.status(title) if console.is_terminal else nullcontext():
         yield

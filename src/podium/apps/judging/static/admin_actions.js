@@ -3,11 +3,7 @@ import { makeElement, uiElement } from "./elements.js";
 /** Start a page of the admin: each form sends its fields as JSON, then the page loads again. */
 export function startActions(csrfToken) {
   document.querySelector("main").inert = false; // before this, a form would do nothing
-  for (const form of document.querySelectorAll("form[data-post]"))
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      submit(form, event.submitter, csrfToken);
-    });
+  for (const form of document.querySelectorAll("form[data-post]")) sendBy(form, csrfToken);
   for (const select of document.querySelectorAll("select[data-submits]"))
     select.addEventListener("change", () => select.form.requestSubmit());
   uiElement("linkClose")?.addEventListener("click", () => location.reload());
@@ -18,6 +14,14 @@ export function startActions(csrfToken) {
   });
   showMessage(sessionStorage.getItem("podium/message") ?? "");
   sessionStorage.removeItem("podium/message");
+}
+
+/** Send a form's fields when it is submitted. */
+function sendBy(form, csrfToken) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(form, event.submitter, csrfToken);
+  });
 }
 
 async function submit(form, submitter, csrfToken) {
@@ -47,8 +51,13 @@ async function submit(form, submitter, csrfToken) {
     await download(response);
   } else {
     const answer = await response.json();
+    if ("stays" in form.dataset) {
+      form.hidden = true;
+      showMessage(fill(says, answer));
+      return;
+    }
     if (says) sessionStorage.setItem("podium/message", fill(says, answer));
-    if (answer.link) showLink(answer);
+    if (answer.link) showLink(answer, csrfToken);
     else location.reload();
   }
 }
@@ -73,16 +82,32 @@ const fill = (text, answer) =>
   text.replace(/\{([\w.]+)\}/g, (_, path) => path.split(".").reduce((value, name) => value?.[name], answer));
 
 function showMessage(text) {
-  const place = uiElement("actionError");
+  const isDialogOpen = uiElement("linkDialog")?.open; // it covers the rest of the page
+  const place = (isDialogOpen && uiElement("dialogMessage")) || uiElement("actionError");
   place.textContent = text;
   place.hidden = !text;
   if (text) place.scrollIntoView({ block: "nearest" });
 }
 
-function showLink({ assessor, link }) {
+function showLink({ assessor, link }, csrfToken) {
   uiElement("linkOwner").textContent = assessor;
   uiElement("linkText").value = link;
+  if (!hasTasks(assessor)) offerTasks(assessor, csrfToken);
   uiElement("linkDialog").showModal();
+}
+
+/** Return whether the page lists tasks of an assessor; a new one is not on the page. */
+const hasTasks = (assessor) =>
+  [...document.querySelectorAll("tr[data-member]")].some(
+    (row) => row.dataset.member === assessor && !row.querySelector('a[href="#give-queries"]'),
+  );
+
+/** Say in the dialog that an assessor has no tasks, and offer all queries. */
+function offerTasks(assessor, csrfToken) {
+  uiElement("linkTasks").replaceChildren(uiElement("noTasks").content.cloneNode(true));
+  uiElement("linkIdle").textContent = assessor;
+  uiElement("linkAssessor").value = assessor;
+  sendBy(uiElement("linkTasks").querySelector("form"), csrfToken);
 }
 
 /** Save the file of an answer, by the name that the server gives it. */

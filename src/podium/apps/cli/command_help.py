@@ -1,0 +1,89 @@
+"""Commands whose help is shown as it is written, and whose usage errors say what to do."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+from rich.emoji import Emoji
+from typer.core import TyperCommand, TyperGroup
+
+AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
+
+_MISSING_FILE = re.compile(r"'(.*)' does not exist")
+
+
+def literal(text: str | None) -> str | None:
+    """Return markup that shows text as it is, with no emoji for codes such as ``:m:``.
+
+    Examples
+    --------
+    >>> literal("as in S: small"), literal("size=S:m:L")
+    ('as in S: small', 'size=S:[none][/none]m:[none][/none]L')
+    """
+    if text is None or Emoji.replace(text) == text:
+        return text
+    return text.replace(":", ":[none][/none]")  # rich replaces codes between two tags only
+
+
+def show_literally(command: AnyCommand) -> AnyCommand:
+    """Return a copy of a command whose help has no emoji."""
+    literal_copy = copy.copy(command)
+    literal_copy.help, literal_copy.epilog = literal(command.help), literal(command.epilog)
+    literal_copy.params = [_literal_parameter(parameter) for parameter in command.params]
+    return literal_copy
+
+
+def _literal_parameter(parameter: Any) -> Any:
+    literal_copy = copy.copy(parameter)
+    literal_copy.help = literal(getattr(parameter, "help", None))
+    return literal_copy
+
+
+class AdvisingCommand(TyperCommand):
+    """A command whose errors about files suggest another name, or another order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an error says what to do, where that can be guessed."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            advice = self._order_advice(error, words, ctx.command_path) or _name_advice(error)
+            error.message = " ".join(filter(None, [error.message, advice]))
+            raise
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help as it is written."""
+        TyperCommand.format_help(show_literally(self), ctx, formatter)
+
+    def _order_advice(self, error: typer.BadParameter, words: list[str], command: str) -> str:
+        """Return the right order if a file stands in the place of the ranker."""
+        has_ranker = any(parameter.name == "ranker" for parameter in self.params)
+        files = [word for word in words if Path(word).is_file()]
+        if not has_ranker or not files or getattr(error.param, "param_type_name", "") != "argument":
+            return ""
+        name, is_ranker = "RANKER", not error.message  # without a message, an argument is missing
+        if match := _MISSING_FILE.search(error.message or ""):
+            name = match[1]
+            is_ranker = name in import_module("podium.registry").RANKERS
+        return f"The ranker comes first, then the data: {command} {name} {files[0]}" * is_ranker
+
+
+def _name_advice(error: typer.BadParameter) -> str:
+    """Return the nearest name of a file that is there, for one that is not."""
+    match = _MISSING_FILE.search(error.message or "")
+    if match is None:
+        return ""
+    folder = Path(match[1]).parent
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError:
+        return f"There is no folder {folder}."
+    near = difflib.get_close_matches(Path(match[1]).name, names, 1)
+    return f"Did you mean {folder / near[0]}?" if near else ""

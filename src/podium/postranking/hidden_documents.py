@@ -1,0 +1,68 @@
+"""Documents that a rule moves up and that another rule hides by a field."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterator, Sequence
+
+from podium.postranking.list_input import Catalogue
+from podium.postranking.rule_trial import MAX_WORK, Finding
+from podium.postranking.rules.field_conditions import read_condition
+from podium.postranking.rules.kinds import Hide, Pin, TopK
+from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.selectors import Where
+from podium.typing import Document
+from podium.work_budget import check_time
+
+
+def hidden_findings(
+    rules: Sequence[Rule],
+    fields: Catalogue,
+    days: Sequence[datetime.date],
+    conflicts: Collection[tuple[int, ...]],
+) -> Iterator[Finding]:
+    """Yield findings on pins and top-k rules whose documents a hard hide removes by a field.
+
+    Pairs of rules in `conflicts` are left out: another finding names them.
+    """
+    lifting = {n: rule for n, rule in enumerate(rules) if isinstance(rule, Pin | TopK)}
+    documents = {doc for rule in lifting.values() for doc in rule.named_docs if doc in fields}
+    work = MAX_WORK
+    for number, rule in enumerate(rules):
+        if not isinstance(rule, Hide) or not isinstance(rule.doc, Where) or not rule.hard:
+            continue
+        check_time()
+        work -= len(documents) + len(lifting)
+        if work < 0:
+            yield Finding(
+                "warning", (), "too many rules to look for pinned documents that are hidden"
+            )
+            return
+        meets = read_condition(rule.doc.condition).meets
+        hidden = {doc for doc in documents if meets(fields[doc])}
+        for other, lifted in lifting.items():
+            docs = [doc for doc in lifted.named_docs if doc in hidden]
+            if docs and tuple(sorted((other, number))) not in conflicts:
+                query = _common_query(lifted, rule, days)
+                if query is not None:
+                    yield Finding("warning", (other, number), _message(docs, lifted, query))
+
+
+def _common_query(one: Rule, other: Rule, days: Sequence[datetime.date]) -> str | None:
+    """Return a query for which both rules act on one of these days: "" for all; None if there is none."""
+    for query in (
+        "",
+        *(text for rule in (one, other) for text in (rule.query, rule.pattern) if text),
+    ):
+        for day in days:
+            if not one.reason_off(query, day) and not other.reason_off(query, day):
+                return query
+    return None
+
+
+def _message(docs: Sequence[Document], lifted: Rule, query: str) -> str:
+    listed = ", ".join(map(repr, docs[:3])) + (", ..." if len(docs) > 3 else "")
+    where = f" for query {query!r}" if query else ""
+    is_all = len(docs) == len(lifted.named_docs)
+    effect = ", so the first rule has no effect" if is_all else ""
+    return f"the second rule hides {listed}{where}{effect}"
