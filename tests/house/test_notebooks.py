@@ -484,4 +484,4 @@ def test_twenty_one_rankers_have_labels_that_do_not_overlap():
 def test_plain_reprs_are_short():
     for name, result in PICTURES.items():
         assert len(repr(result)) < 200, name
-    assert re.fullmatch(r"History\(2 iterations, best: 2\)", repr(PICTURES["learning curve"]))
+    assert re.fullmatch(r"History\(2 iterations, kept: 2\)", repr(PICTURES["learning curve"]))

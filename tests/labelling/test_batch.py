@@ -68,7 +68,7 @@ def test_a_batch_that_fails_keeps_nothing(store):
 
 
 def test_a_batch_of_a_session_that_is_none(store):
-    with pytest.raises(EventError, match="the store has no session"), store.batch(["x"], []):
+    with pytest.raises(EventError, match="the store has no task"), store.batch(["x"], []):
         pytest.fail("never here")
 
 

@@ -67,6 +67,7 @@ def test_an_event_is_the_same_after_json():
     event = JudgingEvent(
         "é", "s", "comment", -5, {"text": "\0 \ud800 ☃", "nested": {"x": [1, 2.5, None]}}
     )
+    assert json.loads(event.to_json())["session"] == "s"
     assert JudgingEvent.from_json(event.to_json()) == event
     assert JudgingEvent.from_record(json.loads(event.to_json())).content == event.content
 
@@ -74,14 +75,14 @@ def test_an_event_is_the_same_after_json():
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("id", ""), ("id", 7), ("id", "x" * 201), ("id", "a\nb"), ("id", "a\0"), ("session", None),
+        ("id", ""), ("id", 7), ("id", "x" * 201), ("id", "a\nb"), ("id", "a\0"), ("task_id", None),
         ("kind", "judgement"), ("kind", None), ("kind", ["judgment"]), ("at", 1.5), ("at", "now"),
         ("at", True), ("at", LATEST_TIME_MS + 1), ("data", [1]), ("data", None), ("data", {1: 2}),
         ("data", {"x": float("nan")}), ("data", {"x": {1, 2}}), ("data", {"x": "y" * MAX_DATA_CHARS}),
     ],
 )  # fmt: skip
 def test_a_malformed_event_is_refused(field, value):
-    good = {"id": "e", "session": "s", "kind": "pause", "at": 0, "data": {}}
+    good = {"id": "e", "task_id": "s", "kind": "pause", "at": 0, "data": {}}
     JudgingEvent(**good)
     with pytest.raises(EventError, match=r"expected|cannot be written as JSON"):
         JudgingEvent(**good | {field: value})
@@ -404,7 +405,7 @@ def test_repeats_are_kept_apart():
     second = session.step
     told = {"a": first.b, "b": first.a, "answer": ">", "segments": [[1000, 1700]]}
     again = tell("judgment", 1700, repeat=True, **told)
-    entry = session.advance(again)
+    entry = session.apply_with_numbers(again)
     assert session.step == second
     assert session.repeats[0].judgment == Judgment(first.b, first.a, ">")
     assert entry == EventNumbers(1, 0, ANSWER_CODES[">"], repeated=1, active_ms=700)
@@ -438,13 +439,13 @@ def test_a_skip_of_a_pair_changes_nothing():
 def test_entries_are_the_events_in_numbers():
     session = Session(PREFERENCE)
     place = DOCUMENTS.index
-    shown = session.advance(tell("shown", a="f", b="d"))
+    shown = session.apply_with_numbers(tell("shown", a="f", b="d"))
     assert shown == EventNumbers(place("f"), place("d"))
     judged = tell("judgment", 900, a="c", b="a", answer="<", segments=[[0, 900], [5, 1]])
-    assert session.advance(judged) == EventNumbers(0, 1, -1, 0, 900, 1)
-    assert session.advance(tell("undo", steps=1)) == EventNumbers(answer=1)
-    assert session.advance(tell("comment", text="hm")) == EventNumbers()
-    graded = Session(GRADE).advance(tell("judgment", document="c", grade=4))
+    assert session.apply_with_numbers(judged) == EventNumbers(0, 1, -1, 0, 900, 1)
+    assert session.apply_with_numbers(tell("undo", steps=1)) == EventNumbers(answer=1)
+    assert session.apply_with_numbers(tell("comment", text="hm")) == EventNumbers()
+    graded = Session(GRADE).apply_with_numbers(tell("judgment", document="c", grade=4))
     assert graded == EventNumbers(0, -1, 4)
 
 

@@ -87,9 +87,9 @@ def test_an_id_with_other_content_is_an_error(store):
     (event,) = judge_all(store, "ann-q1", at_most=1)
     step = store.session("ann-q1").step
     others = [
-        JudgingEvent(event.id, event.session, event.kind, event.at, {**event.data, "answer": "~"}),
-        JudgingEvent(event.id, event.session, event.kind, event.at + 1, event.data),
-        JudgingEvent(event.id, event.session, "pause", event.at, event.data),
+        JudgingEvent(event.id, event.task_id, event.kind, event.at, {**event.data, "answer": "~"}),
+        JudgingEvent(event.id, event.task_id, event.kind, event.at + 1, event.data),
+        JudgingEvent(event.id, event.task_id, "pause", event.at, event.data),
         JudgingEvent(event.id, "bob-q1", event.kind, event.at, event.data),
         judgment("ann-q1", step, 0),
     ]
@@ -127,7 +127,7 @@ def test_an_unknown_session_is_refused(store):
         store.events,
         lambda s: store.append(JudgingEvent("e", s, "pause", 0)),
     ):
-        with pytest.raises(EventError, match="the store has no session 'eve-q1'"):
+        with pytest.raises(EventError, match="the store has no task 'eve-q1'"):
             call("eve-q1")
 
 

@@ -59,7 +59,7 @@ def test_an_undo_takes_back_a_repeat(task):
     before = session.step
     session.apply(again(session, "e3"))
     assert session.last.event == "e3"
-    assert session.advance(undo("u1", "e3")) == EventNumbers(answer=1, repeated=1)
+    assert session.apply_with_numbers(undo("u1", "e3")) == EventNumbers(answer=1, repeated=1)
     assert (session.repeats, session.step, len(session.judgments)) == ((), before, 2)
     assert [timed.event for timed in session.undone] == ["e3"]
     session.apply(undo("u2", "e2"))
@@ -88,7 +88,9 @@ def test_an_old_undo_means_what_it_meant():
     first = session.step
     session.apply(told(session, "e1"))
     session.apply(again(session, "e2"))
-    assert session.advance(JudgingEvent("u", "s", "undo", 0)) == EventNumbers(answer=1, repeated=0)
+    assert session.apply_with_numbers(JudgingEvent("u", "s", "undo", 0)) == EventNumbers(
+        answer=1, repeated=0
+    )
     assert session.step == first
     assert [timed.event for timed in session.repeats] == ["e2"]
 
@@ -98,7 +100,7 @@ def test_a_repeat_that_is_put_off_stays_out_of_the_line():
     session.apply(told(session, "e1"))
     step = session.step
     skip = JudgingEvent("k", "s", "skip", 0, {"document": DOCUMENTS[0], "repeat": True})
-    assert session.advance(skip) == EventNumbers(first=0, repeated=1)
+    assert session.apply_with_numbers(skip) == EventNumbers(first=0, repeated=1)
     assert (session.step, session.put_off) == (step, 1)
     strange = JudgingEvent("k2", "s", "skip", 0, {"document": DOCUMENTS[3], "repeat": True})
     with pytest.raises(NotAskedError):

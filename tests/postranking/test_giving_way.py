@@ -36,6 +36,17 @@ def test_a_pinned_product_that_sells_out_is_hidden():
     assert yielding(docs, rules[::-1]) == (["b", "c"], [1])
 
 
+def test_a_rule_that_gave_way_has_no_note_that_it_has_no_effect():
+    # Every document is in the top 10 of 5, so that only the hide makes this rule matter.
+    top, hide = TopK("a", 10, hard=True), Hide("a", hard=True, priority=1)
+    outcome = postrank(list("abcde"), [top, hide], conflicts="yield").rules[0]
+    assert (outcome.yielded, outcome.satisfied, outcome.acted) == (True, False, True)
+    assert (outcome.note, outcome.yielded_to) == ("", (hide,))
+    alone = postrank(list("abcde"), [top]).rules[0]
+    assert (alone.satisfied, alone.acted) == (True, False)
+    assert "top 10" in alone.note
+
+
 @pytest.mark.parametrize(
     ("pin", "hide", "loser"),
     [

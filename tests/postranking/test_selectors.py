@@ -25,7 +25,7 @@ from podium.postranking.rules.field_conditions import (
     MAX_CONDITION_LENGTH,
     read_condition,
 )
-from podium.postranking.work_budget import bounded_steps, bounded_time
+from podium.work_budget import bounded_steps, bounded_time
 
 DOC = {
     "brand": "acme", "price": 12, "stock": 0, "tags": ["chess", "go"], "title": "Chess set",

@@ -51,14 +51,13 @@ def write_archive(path: Path_, about: Mapping[str, Any], parts: Mapping[str, byt
     Parameters
     ----------
     about
-        Entries of the manifest: ``format`` and ``version`` first. This function adds podium's version,
+        Entries of the manifest, with ``format`` and ``version``. This function adds podium's version,
         the SHA-256 of each part and a digest of the whole manifest.
     parts
         File name -> bytes.
     """
-    kind, number, *_ = about.values()
     manifest = {
-        "format": kind, "version": number, "podium": _podium_version(), **about,
+        "format": about["format"], "version": about["version"], "podium": _podium_version(), **about,
         "parts": {name: _sha256(data) for name, data in parts.items()},
     }  # fmt: skip
     text = json.dumps({**manifest, "digest": digest(manifest)}, indent=1, allow_nan=False)

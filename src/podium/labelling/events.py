@@ -35,8 +35,9 @@ class JudgingEvent:
     ----------
     id
         Unique among all events, such as a UUID.
-    session
-        The id of the task: a task is judged in one session, which has no id of its own.
+    task_id
+        The id of the task. A task is judged in one session, which has no id of its own. In JSON this
+        field is called ``session``.
     kind
         ``"shown"`` (a question came on screen), ``"judgment"``, ``"pause"``, ``"resume"``, ``"undo"``,
         ``"skip"`` or ``"comment"``.
@@ -64,14 +65,14 @@ class JudgingEvent:
     """
 
     id: str
-    session: str
+    task_id: str
     kind: EventKind
     at: int
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_id(self.id, "an event")
-        _check_id(self.session, "a session")
+        _check_id(self.task_id, "a task")
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise EventError(f"expected an event of kind {', '.join(KINDS)}, got {self.kind!r:.60}")
         is_whole = isinstance(self.at, int) and not isinstance(self.at, bool)
@@ -107,14 +108,14 @@ class JudgingEvent:
     @property
     def content(self) -> str:
         """Everything except the id, as text: equal texts mean equal events."""
-        return f"{self.session} {self.kind} {self.at} {data_text(self.data)}"
+        return f"{self.task_id} {self.kind} {self.at} {data_text(self.data)}"
 
     def to_json(self) -> str:
         """Return the event as one line of JSON."""
         return json.dumps(
             {
                 "id": self.id,
-                "session": self.session,
+                "session": self.task_id,
                 "kind": self.kind,
                 "at": self.at,
                 "data": dict(self.data),

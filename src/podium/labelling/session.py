@@ -162,16 +162,16 @@ class Session:
 
     def apply(self, event: JudgingEvent) -> Session:
         """Apply an event and return the session; an event that does not fit raises and changes nothing."""
-        self.advance(event)
+        self.apply_with_numbers(event)
         return self
 
-    def advance(self, event: JudgingEvent) -> EventNumbers:
+    def apply_with_numbers(self, event: JudgingEvent) -> EventNumbers:
         """Apply an event and return it in numbers, for statistics."""
-        judged = self._check(event)
+        judgment = self._check(event)
         self.n_events += 1
         self._update_clock(event)
-        if judged is not None:
-            return self._judge(judged, event)
+        if judgment is not None:
+            return self._judge(judgment, event)
         if event.kind == "undo":
             return self._undo(event)
         if event.kind == "shown":
@@ -210,30 +210,30 @@ class Session:
         self.paused = False  # nobody judges during a pause, so its end event was lost
         return time
 
-    def _judge(self, judged: AnyJudgment, event: JudgingEvent) -> EventNumbers:
+    def _judge(self, sent_judgment: AnyJudgment, event: JudgingEvent) -> EventNumbers:
         time, repeated = self._take_time(event.at), event.data.get("repeat") is True
-        judgment = judged if repeated else self._answer_question(judged)
+        judgment = sent_judgment if repeated else self._answer_question(sent_judgment)
         judgments = self._repeats if repeated else self._standing
         judgments.append(TimedJudgment(judgment, time, event.id, self.n_events))
-        if isinstance(judged, Graded):
-            numbers = self._event_numbers(judged.document)._replace(answer=judged.grade)
+        if isinstance(sent_judgment, Graded):
+            numbers = self._event_numbers(sent_judgment.document)
+            numbers = numbers._replace(answer=sent_judgment.grade)
         else:
-            numbers = self._event_numbers(judged.a, judged.b)._replace(
-                answer=ANSWER_CODES[judged.answer]
-            )
+            numbers = self._event_numbers(sent_judgment.a, sent_judgment.b)
+            numbers = numbers._replace(answer=ANSWER_CODES[sent_judgment.answer])
         active_ms, flaws = min(time.milliseconds, 2**31 - 1), min(time.flaws, 2**16)
         return numbers._replace(repeated=int(repeated), active_ms=active_ms, flaws=flaws)
 
-    def _answer_question(self, judged: AnyJudgment) -> AnyJudgment:
+    def _answer_question(self, sent_judgment: AnyJudgment) -> AnyJudgment:
         """Pass a judgment to the strategy or the grading; return it in the orientation of the question."""
         if isinstance(self._work, Grading):
-            assert isinstance(judged, Graded)
-            self._work.judge(judged.grade)
-            return judged
-        assert isinstance(judged, Judgment)
+            assert isinstance(sent_judgment, Graded)
+            self._work.judge(sent_judgment.grade)
+            return sent_judgment
+        assert isinstance(sent_judgment, Judgment)
         question = self._work.step
         assert isinstance(question, Question)
-        judgment = judged if judged.a == question.a else judged.flipped()
+        judgment = sent_judgment if sent_judgment.a == question.a else sent_judgment.flipped()
         self._work.judge(judgment.answer)
         return judgment
 
@@ -267,17 +267,17 @@ class Session:
 
     def _check(self, event: JudgingEvent) -> AnyJudgment | None:
         """Return the judgment of a judgment event, else None; raise if the event does not fit."""
-        if event.session != self.task.id:
+        if event.task_id != self.task.id:
             raise EventError(
-                f"the event belongs to session {event.session!r}, not to {self.task.id!r}"
+                f"the event belongs to task {event.task_id!r}, not to {self.task.id!r}"
             )
         if event.kind == "judgment":
-            judged = self._read_judgment(event)
+            judgment = self._read_judgment(event)
             if event.data.get("repeat") is True:
-                self._check_repeat(judged, event)
+                self._check_repeat(judgment, event)
             else:
-                self._check_asked(judged, event)
-            return judged
+                self._check_asked(judgment, event)
+            return judgment
         if event.kind == "undo":
             self._check_undo(event)
         elif event.kind == "skip" and isinstance(self._work, Grading):
@@ -318,20 +318,20 @@ class Session:
             )
         return document
 
-    def _check_asked(self, judged: AnyJudgment, event: JudgingEvent) -> None:
+    def _check_asked(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
         step = self.step
-        if isinstance(step, GradeQuestion) and isinstance(judged, Graded):
-            if step.document != judged.document:
-                raise _not_asked(event, f"a grade for {judged.document!r:.60}", step)
-        elif isinstance(step, Question) and isinstance(judged, Judgment):
-            if {step.a, step.b} != {judged.a, judged.b}:
-                got = f"a judgment of {judged.a!r:.60} and {judged.b!r:.60}"
+        if isinstance(step, GradeQuestion) and isinstance(judgment, Graded):
+            if step.document != judgment.document:
+                raise _not_asked(event, f"a grade for {judgment.document!r:.60}", step)
+        elif isinstance(step, Question) and isinstance(judgment, Judgment):
+            if {step.a, step.b} != {judgment.a, judgment.b}:
+                got = f"a judgment of {judgment.a!r:.60} and {judgment.b!r:.60}"
                 raise _not_asked(event, got, step)
         else:
             raise _not_asked(event, "a judgment", step)
 
-    def _check_repeat(self, judged: AnyJudgment, event: JudgingEvent) -> None:
-        documents = _documents(judged)
+    def _check_repeat(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
+        documents = _documents(judgment)
         if not any(_documents(timed.judgment) == documents for timed in self._standing):
             raise NotAskedError(
                 f"event {event.id!r} repeats {' and '.join(map(repr, sorted(documents)))}, "
@@ -371,9 +371,11 @@ def _start_work(task: Task) -> StrategyRun | Grading:
     return StrategyRun(task.strategy, task.documents, task.k, task.prior, task.skip_implied)
 
 
-def _documents(judged: AnyJudgment) -> frozenset[str]:
+def _documents(judgment: AnyJudgment) -> frozenset[str]:
     """Return the documents of a judgment, in whatever order they were."""
-    return frozenset((judged.document,) if isinstance(judged, Graded) else (judged.a, judged.b))
+    return frozenset(
+        (judgment.document,) if isinstance(judgment, Graded) else (judgment.a, judgment.b)
+    )
 
 
 def _not_asked(event: JudgingEvent, got: str, step: Step) -> NotAskedError:

@@ -109,7 +109,7 @@ class KernelLoss(BoundLoss):
     multiply
         scores, direction -> Hessian times direction; None if the loss has no Hessian.
     bound
-        The other arguments of both functions by name, computed from the labels.
+        The other arguments of `evaluate` and `multiply` by name, computed from the labels.
     flat
         Whether there is no curvature.
     multiply_many
@@ -127,7 +127,7 @@ class KernelLoss(BoundLoss):
 
     @property
     def smooth(self) -> bool:
-        """Whether the loss has a curvature: all except the hinge."""
+        """Whether the loss has a curvature."""
         return not self.flat
 
     @property
@@ -188,7 +188,7 @@ class OrderedLoss(KernelLoss):
 
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(BoundLoss):
-    """A bound loss with one weight of 0 or more per query."""
+    """The inner loss `bound` with one weight of 0 or more per query."""
 
     bound: BoundLoss
     weight: Floats

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 class SmallGradient:
     """Stop if the gradient is small relative to the first one: |g| <= tol |g_0|.
 
+    `first` is |g_0|, the norm of the gradient at w = 0.
+
     Examples
     --------
     >>> stop = SmallGradient(1e-3, first=10.0)

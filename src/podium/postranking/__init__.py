@@ -6,11 +6,11 @@ from podium.data import read_fields, read_queries
 from podium.postranking.batch import PostRankedRun, postrank_batch
 from podium.postranking.listing import Listing
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
-from podium.postranking.methods.bradley_terry import BradleyTerry, by_score
+from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.diversity import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem
+from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem, by_score
 from podium.postranking.places.constraints import (
     ApartConstraint,
     BeforeConstraint,

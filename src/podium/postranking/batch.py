@@ -14,7 +14,7 @@ from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.data.trec import Run
-from podium.postranking.explanation import explain_list
+from podium.postranking.explanation import make_result
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
@@ -66,10 +66,10 @@ class PostRankedRun(Mapping[str, PostRanking]):
 
     def __repr__(self) -> str:
         moved = sum(len(one.moved) > 0 for one in self.lists.values())
-        idle = sum(not usage.lists for usage in self.rules)
+        unused = sum(not usage.lists for usage in self.rules)
         return (
             f"PostRankedRun({len(self):,} queries, {moved:,} changed, "
-            f"{len(self.rules):,} rules, {idle:,} never acted)"
+            f"{len(self.rules):,} rules, {unused:,} never acted)"
         )
 
     @cached_property
@@ -104,7 +104,9 @@ def postrank_batch(
     explain: bool = True,
     progress: Callable[[int], object] | None = None,
 ) -> PostRankedRun:
-    """Post-rank every list of a run under the same rules; the settings are those of `postrank`.
+    """Post-rank every list of a run under the same rules.
+
+    The other settings are those of `postrank`, except that `missing` is ``report`` by default.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def postrank_batch(
         The fields of documents by their ids. The default for ranking data: its own texts.
     missing
         ``report``: a rule that names documents which are not in a list is left out for that list;
-        ``error``: it is an error.
+        ``error``: it is an error. Few rules name documents of every list.
     progress
         Called with the number of lists done since the last call.
 
@@ -139,11 +141,13 @@ def postrank_batch(
     results: dict[str, PostRanking] = {}
     for block in _blocks(lists_of(run, scores, queries, fields)):
         prepared = [_prepare(query_list, index, settings) for query_list in block]
-        solutions = solve([own for _, own in prepared], settings)
-        for query_list, (numbers, own), solution in zip(block, prepared, solutions, strict=True):
+        solutions = solve([prepared_list for _, prepared_list in prepared], settings)
+        for query_list, (numbers, prepared_list), solution in zip(
+            block, prepared, solutions, strict=True
+        ):
             with errors_naming(query_list.qid):
-                placed = place_documents(own, solution, settings)
-            result = explain_list(placed, settings, reasons=explain)
+                placed = place_documents(prepared_list, solution, settings)
+            result = make_result(placed, settings, explain=explain)
             results[query_list.qid] = result
             index.count(numbers, result)
             if progress is not None:

@@ -12,7 +12,7 @@ from podium.postranking.listing import Listing
 from podium.postranking.rules.field_conditions import Fields, cut_text, read_condition
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.selectors import Where
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 
 def bind(rule: Rule, listing: Listing) -> list[BoundRule]:

@@ -73,6 +73,8 @@ class _RuleTurns:
             self.prepared,
             yielded=frozenset(self.yielded),
             undecided=frozenset(self.undecided.intersection(self.yielded)),
+            # A rule that clashes with others has an effect, even if it holds in every order without them.
+            notes={n: note for n, note in self.prepared.notes.items() if n not in self.yielded},
         )
         order = self.order  # the search for clashes changes self.order
         return ConflictResolution(replace(agreed, yielded_to=self._clashes()), order)

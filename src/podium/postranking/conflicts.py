@@ -109,7 +109,11 @@ def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
 
 
 def find_conflict(prepared: PreparedList, settings: Settings) -> list[int]:
-    """Return the numbers of the hard rules of a minimal conflict; empty if there is none."""
+    """Return the numbers of the hard rules of a minimal conflict; empty if there is none.
+
+    It starts with a search under all hard rules, which placement has done before: callers also ask
+    about lists that were never placed.
+    """
 
     def possible(
         numbers: Sequence[int], limit: int = settings.limit // CONFLICT_SEARCH_PARTS

@@ -1,4 +1,4 @@
-"""Explain a placed list: the outcome of each rule, and the rules that moved each document."""
+"""Make the result of a placed list: the outcome of each rule, and the rules that moved each document."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import Solution
+from podium.postranking.methods.problem import Solution, by_score
 from podium.postranking.move_reasons import MoveReasons
 from podium.postranking.ordering import PlacedList
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking, RuleOutcome
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.settings import Settings
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 
-def explain_list(placed: PlacedList, settings: Settings, *, reasons: bool = True) -> PostRanking:
+def make_result(placed: PlacedList, settings: Settings, *, explain: bool = True) -> PostRanking:
     """Return the result of a placed list: its order, its moves and the outcome of each rule.
 
-    Without `reasons`, moves do not name the rules behind them; finding these takes the most time.
+    Without `explain`, moves do not name the rules behind them; finding these takes the most time.
     """
     check_time()
     prepared, solution, order, proved_optimal = placed
@@ -36,7 +35,7 @@ def explain_list(placed: PlacedList, settings: Settings, *, reasons: bool = True
         rules=tuple(_rule_outcomes(prepared, place)),
         hidden=docs[n_shown:],
         origins=tuple((rows + 1).tolist()),
-        because=_move_reasons(prepared, solution, place).rules_of(rows) if reasons else (),
+        because=_move_reasons(prepared, solution, place).rules_of(rows) if explain else (),
         method=settings.method.name,
         value=float(solution.value),
         iterations=int(solution.iterations),
@@ -69,7 +68,7 @@ def _move_reasons(
     # Only hard rules that the order by score breaks moved anything.
     broken = {
         number
-        for number, bound_rule in prepared.rules_on(prepared.shown_rows)
+        for number, bound_rule in prepared.rules_on_shown
         if prepared.is_hard(number) and bound_rule.slack(scored_places)
     }
     reasons.add_stage([pair for pair in prepared.hard_rules if pair[0] in broken], scored, place)
@@ -80,7 +79,7 @@ def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator
     """Yield the outcome of each rule if row i stands at place[i]; hidden rows come last."""
     places = place[prepared.shown_rows].tolist()
     slack, absent = [0] * len(prepared.rules), {}
-    for number, bound_rule in chain(prepared.rules_on(prepared.shown_rows), prepared.idle_rules):
+    for number, bound_rule in chain(prepared.rules_on_shown, prepared.unmatched_rules):
         slack[number] = max(slack[number], bound_rule.slack(places))
         if bound_rule.absent:
             absent[number] = bound_rule.absent

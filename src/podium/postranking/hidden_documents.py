@@ -11,8 +11,8 @@ from podium.postranking.rules.field_conditions import read_condition
 from podium.postranking.rules.kinds import Hide, Pin, TopK
 from podium.postranking.rules.rule import Rule
 from podium.postranking.rules.selectors import Where
-from podium.postranking.work_budget import check_time
 from podium.typing import Document
+from podium.work_budget import check_time
 
 
 def hidden_findings(

@@ -16,7 +16,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.postranking.listing import Listing
-from podium.postranking.methods.problem import to_floats
+from podium.postranking.number_input import to_floats
 from podium.postranking.rules.field_conditions import Fields, short_repr
 from podium.typing import Document, Floats
 
@@ -47,11 +47,11 @@ def read_list(
         raise DataError(f"expected an id for each document, got None at {listing.row[None] + 1}")
     if scores is None:
         return listing, None
-    model = _read_scores(scores, ids)
-    if (model[1:] <= model[:-1]).all():  # most lists come in the order of their scores
-        return listing, model
-    order = np.argsort(-model, kind="stable")
-    return listing.take(order.tolist()), model[order]
+    list_scores = _read_scores(scores, ids)
+    if (list_scores[1:] <= list_scores[:-1]).all():  # most lists come in the order of their scores
+        return listing, list_scores
+    order = np.argsort(-list_scores, kind="stable")
+    return listing.take(order.tolist()), list_scores[order]
 
 
 def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:
@@ -102,15 +102,15 @@ def _read_documents(docs: Any) -> tuple[list[Document], list[Fields] | None]:
 
 
 def _read_scores(scores: ArrayLike, ids: Sequence[Document]) -> Floats:
-    model = to_floats(scores, "scores")
-    if model.shape != (len(ids),):
+    list_scores = to_floats(scores, "scores")
+    if list_scores.shape != (len(ids),):
         raise LengthMismatchError(
-            f"expected a score for each of {len(ids)} documents, got {model.shape}"
+            f"expected a score for each of {len(ids)} documents, got {list_scores.shape}"
         )
-    if not np.isfinite(model).all():
-        at = int(np.argmin(np.isfinite(model)))
-        raise NonFiniteError(f"expected finite scores, got {model[at]} for {ids[at]!r}")
-    return model
+    if not np.isfinite(list_scores).all():
+        at = int(np.argmin(np.isfinite(list_scores)))
+        raise NonFiniteError(f"expected finite scores, got {list_scores[at]} for {ids[at]!r}")
+    return list_scores
 
 
 def _is_hashable(value: object) -> bool:

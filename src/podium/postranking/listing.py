@@ -10,8 +10,8 @@ from typing import Any
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.postranking.rules.field_conditions import Fields, read_condition, short_repr
 from podium.postranking.rules.selectors import BY_FIELD, Selector, Where, ids
-from podium.postranking.work_budget import spend
 from podium.typing import Document
+from podium.work_budget import spend
 
 STEPS_PER_COMPARISON = 4
 """The number of `spend` steps for each comparison of a condition."""

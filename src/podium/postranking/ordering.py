@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from podium.errors import UndecidedError
 from podium.postranking.conflict_resolution import resolve_conflicts
 from podium.postranking.conflicts import conflict_error
-from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import Solution
+from podium.postranking.methods.problem import Solution, by_score
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.placement import Placement, place
 from podium.postranking.preparation import PreparedList

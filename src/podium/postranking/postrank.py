@@ -1,4 +1,4 @@
-"""`postrank`: apply rules to a list in four steps: prepare, solve, place, explain."""
+"""`postrank`: apply rules to a list in four steps: prepare, solve, place, make the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from podium.errors import UnknownNameError
-from podium.postranking.explanation import explain_list
+from podium.postranking.explanation import make_result
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
@@ -75,7 +75,7 @@ def postrank(
         The model's scores, one per document. They give the original order; documents of equal score
         keep the order of `docs`.
     prior
-        c in tau = c n: a weak pull of all scores to 0, which keeps them finite.
+        A weak pull of all scores to 0, which keeps them finite: c in tau = c n.
     base
         The weight of pairs of the original order: ``uniform``, as in the paper, or ``margin``, by
         the difference of the model's scores.
@@ -113,12 +113,11 @@ def postrank(
     'ebcdfa'
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    # Find the rows that each rule names. Soft rules give scores; hard rules restrict the order by
-    # score.
     prepared = prepare(docs, check_rules(rules), scores, settings, query, check_day(today), fields)
+    # Soft rules give the scores; hard rules restrict the places.
     (solution,) = solve([prepared], settings)
     placed = place_documents(prepared, solution, settings)
-    return explain_list(placed, settings, reasons=explain)
+    return make_result(placed, settings, explain=explain)
 
 
 def make_method(method: str | Method) -> Method:

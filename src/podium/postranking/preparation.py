@@ -20,8 +20,8 @@ from podium.postranking.places.constraints import Constraint
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.settings import MissingDocuments, Settings
-from podium.postranking.work_budget import spend
 from podium.typing import Floats
+from podium.work_budget import spend
 
 ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
 """The number of visible documents, and the constraints of each hard rule on them, by its number."""
@@ -33,7 +33,8 @@ MAX_CACHED_HIDES = 2
 class PreparedList:
     """A list and its rules, bound to rows; a rule is identified by its number in `rules`.
 
-    `bound_rules` are the rules that act. A rule with `Each` is bound several times with the same
+    `bound_rules` are the rules that may have an effect. Hard rules without an effect are among them,
+    because their documents must be shown. A rule with `Each` is bound several times with the same
     number.
     """
 
@@ -41,10 +42,10 @@ class PreparedList:
     scores: Floats | None
     bound_rules: tuple[NumberedRule, ...]
     notes: Mapping[int, str]
-    """Why a rule does not act or changes nothing, by its number."""
+    """Why a rule is off, names too few documents or has no effect, by its number."""
     rules: tuple[Rule, ...]
-    idle_rules: tuple[NumberedRule, ...] = ()
-    """Rules that name too few documents of the list to act."""
+    unmatched_rules: tuple[NumberedRule, ...] = ()
+    """Rules that name too few documents of the list."""
     yielded: frozenset[int] = frozenset()
     """The numbers of the hard rules that gave way to others and count as soft."""
     undecided: frozenset[int] = frozenset()
@@ -106,17 +107,15 @@ class PreparedList:
         """The soft rules, with rows of the whole list, including hidden documents."""
         return tuple(pair for pair in self.bound_rules if not self.is_hard(pair[0]))
 
+    @cached_property
+    def rules_on_shown(self) -> tuple[NumberedRule, ...]:
+        """The bound rules restricted to the documents that are shown."""
+        return self.rules_on(self.shown_rows)
+
     def rules_on(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         """Return the bound rules restricted to these rows; rows get new numbers, rules keep theirs."""
-        if len(rows) == len(self.listing.docs):
+        if len(rows) == len(self.listing.docs):  # nothing is left out
             return self.bound_rules
-        return self._rules_on_shown if rows is self.shown_rows else self._restrict(rows)
-
-    @cached_property
-    def _rules_on_shown(self) -> tuple[NumberedRule, ...]:
-        return self._restrict(self.shown_rows)
-
-    def _restrict(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         new_row = {row: at for at, row in enumerate(rows.tolist())}
         return tuple(
             (number, bound_rule.restrict(new_row)) for number, bound_rule in self.bound_rules
@@ -151,7 +150,7 @@ class PreparedList:
             scores = None if scores is None else scores[self.shown_rows]
         soft = tuple(
             bound_rule
-            for number, bound_rule in self.rules_on(self.shown_rows)
+            for number, bound_rule in self.rules_on_shown
             if not self.is_hard(number)
             and all(bound_rule.parts)
             and (number not in self.yielded or settings.method.takes(bound_rule.rule))
@@ -171,12 +170,12 @@ def prepare(
     fields: Catalogue | None = None,
 ) -> PreparedList:
     """Read a list and bind the active rules to it."""
-    listing, model = read_list(docs, scores, fields)
+    listing, sorted_scores = read_list(docs, scores, fields)
     if query is not None and not isinstance(query, str):
         raise UsageError(f"expected the text of a query, got {query!r}")
     reasons = ((number, rule.reason_off(query, today)) for number, rule in enumerate(rules))
     off = {number: reason for number, reason in reasons if reason}
-    return prepare_listing(listing, model, rules, settings, off)
+    return prepare_listing(listing, sorted_scores, rules, settings, off)
 
 
 def prepare_listing(
@@ -191,33 +190,35 @@ def prepare_listing(
         raise UsageError(
             "base='margin' needs the model's scores; use scores=..., or base='uniform'"
         )
-    notes, active, idle = dict(off or {}), [], []
+    notes = dict(off or {})
+    active: list[NumberedRule] = []
+    unmatched: list[NumberedRule] = []
     # In an empty list every document is absent; this is not an error of a rule.
     missing: MissingDocuments = settings.missing if listing.docs else "report"
     for number, rule in enumerate(rules):
         if number in notes:
             continue
-        bound_rules, empty, note = _bind_present(rule, listing, missing)
-        idle += [(number, bound_rule) for bound_rule in empty]
+        bound_rules, lacking_documents, note = _bind_present(rule, listing, missing)
+        unmatched += [(number, bound_rule) for bound_rule in lacking_documents]
         if note:
             notes[number] = note
             continue
-        reasons = [rule.reason_idle(bound_rule) for bound_rule in bound_rules]
+        reasons = [rule.reason_no_effect(bound_rule) for bound_rule in bound_rules]
         if all(reasons):
             notes[number] = reasons[0]
-        # Hard rules that change nothing still require that their documents are not hidden.
+        # Hard rules without effect still require that their documents are not hidden.
         active += [
             (number, bound_rule)
             for bound_rule, reason in zip(bound_rules, reasons, strict=True)
             if rule.hard or not reason
         ]
-    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(idle))
+    return PreparedList(listing, scores, tuple(active), notes, rules, tuple(unmatched))
 
 
 def _bind_present(
     rule: Rule, listing: Listing, missing: MissingDocuments
 ) -> tuple[list[BoundRule], list[BoundRule], str]:
-    """Return a rule bound to enough documents to act, a rule bound to too few, and why it does not act."""
+    """Return a rule bound to the documents that it needs, bound to too few, and a note if only to too few."""
     try:
         bound_rules = bind(rule, listing)
     except UnknownNameError as error:
@@ -230,26 +231,24 @@ def _bind_present(
             f"{rule} names a document that is not in the list: "
             f"{listing.describe_absent(absent[0], hints=True)}"
         )
-    # A hard rule that needs more documents than the list has cannot hold: raise, or leave it out
-    # with a note.
+    if not bound_rules:
+        return [], [], "names nothing in the list"
     lacking = [rule.hard and rule.lacks_documents(bound_rule) for bound_rule in bound_rules]
-    if not any(lacking) and all(all(bound_rule.parts) for bound_rule in bound_rules):
-        return bound_rules, [], "" if bound_rules else "names nothing in the list"
-    strict = missing == "error" and any(lacking)
-    present = [
-        bound_rule
-        for bound_rule, lacks in zip(bound_rules, lacking, strict=True)
-        if strict or (all(bound_rule.parts) and not lacks)
-    ]
-    idle = [bound_rule for bound_rule in bound_rules if bound_rule not in present]
-    if present:
-        return present, idle, ""
-    few = (
-        "has too few documents"
-        if any(map(all, (b.parts for b in bound_rules)))
-        else "names nothing"
-    )
-    names = ", ".join(map(listing.describe_absent, absent[:3]))
+    if missing == "error" and any(lacking):
+        # Kept, though the rule cannot hold: placement raises ConflictError and names it, or it gives way.
+        return bound_rules, [], ""
+    present: list[BoundRule] = []
+    unmatched: list[BoundRule] = []
+    for bound_rule, lacks in zip(bound_rules, lacking, strict=True):
+        (unmatched if lacks or not all(bound_rule.parts) else present).append(bound_rule)
+    return present, unmatched, "" if present else _unmatched_note(rule, bound_rules, listing)
+
+
+def _unmatched_note(rule: Rule, bound_rules: Sequence[BoundRule], listing: Listing) -> str:
+    """Return why a rule that is bound to too few documents does not act."""
+    names_some = any(all(bound_rule.parts) for bound_rule in bound_rules)
+    note = "has too few documents in the list" if names_some else "names nothing in the list"
+    names = ", ".join(map(listing.describe_absent, bound_rules[0].absent[:3]))
     spend(len(listing.docs))
     notes = "".join(f"; {note}" for note in type_notes(rule, FieldTypes(listing.fields or ())))
-    return [], idle, f"{few} in the list" + (names and f"; absent: {names}") + notes
+    return note + (names and f"; absent: {names}") + notes

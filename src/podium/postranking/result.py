@@ -23,7 +23,7 @@ class RuleOutcome(NamedTuple):
     """The outcome of a rule on a list.
 
     `slack` says how far it is violated, in places, or in documents for AtMost and AtLeast; 0 if it
-    holds. `note` says why it did not act: it is off, names nothing in the list, or changes nothing.
+    holds. `note` says why it did not act: it is off, names nothing in the list, or has no effect.
     `yielded` marks a hard rule that gave way to others and became soft. `absent` are documents that
     it names by id and that are not in the list; a rule that should move an absent or hidden
     document up does not hold. `undecided` marks a rule that gave way because the search reached its
@@ -41,7 +41,7 @@ class RuleOutcome(NamedTuple):
 
     @property
     def acted(self) -> bool:
-        """Whether the rule acted."""
+        """Whether the rule is on, has its documents in the list, and may have an effect."""
         return not self.note
 
 

@@ -112,12 +112,12 @@ class RuleIndex:
         return tuple(
             RuleUsage(
                 rule, self.lists[k], self.satisfied[k], self.yielded[k],
-                "" if self.lists[k] else self.notes[k] or self._reason_idle(rule),
+                "" if self.lists[k] else self.notes[k] or self._reason_unused(rule),
             )
             for k, rule in enumerate(self.rules)
         )  # fmt: skip
 
-    def _reason_idle(self, rule: Rule) -> str:
+    def _reason_unused(self, rule: Rule) -> str:
         if rule.query is not None:
             return f"no query is {rule.query!r}"
         if rule.pattern is not None:

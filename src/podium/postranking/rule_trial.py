@@ -20,7 +20,7 @@ from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.rules.rule import Rule, counts
 from podium.postranking.rules.selectors import ids
 from podium.postranking.settings import Settings
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 MAX_IDEAL_LIST = 5000
 """The maximum number of documents of an ideal list, on which rules are tried without a run."""
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass
 class RuleTrial:
-    """Rules that are tried on lists, and the conflicts and idle rules of the trial."""
+    """Rules that are tried on lists, the conflicts, and the rules that never acted."""
 
     rules: tuple[Rule, ...]
     settings: Settings
@@ -69,7 +69,7 @@ class RuleTrial:
     conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
     """Contradicting rules and the kind of list -> the queries of the conflict."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
-    idle: dict[int, str] = field(default_factory=dict)
+    unused: dict[int, str] = field(default_factory=dict)
     """Why each rule acts on no list; empty if it acts."""
 
     def run_over(
@@ -117,9 +117,9 @@ class RuleTrial:
             self._step()
         for number, usage in zip(usable, index.usage(), strict=True):
             if usage.lists:
-                self.idle[number] = ""
+                self.unused[number] = ""
             elif not usage.rule.reason_off_today(day):
-                self.idle.setdefault(number, usage.note)
+                self.unused.setdefault(number, usage.note)
 
     def on_ideal_lists(self, samples: Sequence[str], day: datetime.date) -> None:
         """Try rules that name documents by id on long lists of these documents."""
@@ -264,7 +264,7 @@ class RuleTrial:
         findings += self._ended_early()
         return findings + [
             Finding("warning", (number,), f"never acts: {why}")
-            for number, why in self.idle.items()
+            for number, why in self.unused.items()
             if why and (self.rules[number].hard or self.rules[number].weight > 0)
         ]
 

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 from podium.errors import UnknownNameError, UsageError
 from podium.postranking.methods.bradley_terry import BradleyTerry
 from podium.postranking.methods.preferences import Pairs, Scale
-from podium.postranking.methods.problem import Base, Method, is_number
+from podium.postranking.methods.problem import Base, Method
+from podium.postranking.number_input import is_number
 from podium.postranking.places.placement import SEARCH_LIMIT
 from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import Rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -31,8 +32,8 @@ class FitMonitor:
     total: int | None = None
     keep_best: bool = True
     steps: list[FitStep] = field(default_factory=list)
-    best: int | None = None
-    """The iteration of the kept model."""
+    kept_iteration: int | None = None
+    """The iteration of the kept model: the best one, or the last."""
     stage: str = ""
     _best_quality: float = -float("inf")
     _kept_model: LazyModel | None = None
@@ -57,14 +58,23 @@ class FitMonitor:
             self.stage,
         )  # fmt: skip
         self.steps.append(step)
-        # Without validation the lowest objective counts. If no validation query has a value, all
-        # metrics are NaN; the condition is written so that the last iteration is kept then.
         quality = -objective if value is None else value
-        if not self.keep_best or not (quality < self._best_quality or value == self._best_quality):
-            self._kept_model, self.best, self._best_quality = model, step.iteration, quality
+        if self._is_kept(value, quality):
+            self._kept_model, self.kept_iteration = model, step.iteration
+            self._best_quality = quality
         if self.callback is not None:
             self.callback(step)
         return value
+
+    def _is_kept(self, value: float | None, quality: float) -> bool:
+        """Whether this iteration replaces the kept one; without validation the lowest objective counts."""
+        if not self.keep_best:
+            return True
+        if math.isnan(quality) or math.isnan(self._best_quality):
+            return True  # no validation query has a value, so that the last iteration is kept
+        if value is None:
+            return quality >= self._best_quality  # of equal objectives, the last
+        return quality > self._best_quality  # of equal metrics, the first: the shortest fit
 
     @cached_property
     def _metric_name(self) -> str:
@@ -88,7 +98,7 @@ class FitMonitor:
 
     def history(self) -> History:
         """Return the curve so far."""
-        return History(tuple(self.steps), self.best)
+        return History(tuple(self.steps), self.kept_iteration)
 
 
 def _make_model(model: LazyModel) -> Model:

@@ -33,7 +33,9 @@ Callback = Callable[[FitStep], object]
 
 @dataclass(frozen=True, repr=False)
 class History:
-    """The learning curve: one step per iteration, and the iteration that the ranker kept.
+    """The learning curve: one step per iteration.
+
+    `best` is the iteration that the ranker kept. Rankers that solve a convex problem keep the last one.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class History:
         return [step.valid for step in self.steps]
 
     def __repr__(self) -> str:
-        kept_step = "" if self.best is None else f", best: {self.best}"
+        kept_step = "" if self.best is None else f", kept: {self.best}"
         return f"History({len(self)} iteration{'s' * (len(self) != 1)}{kept_step})"
 
     def _repr_html_(self) -> str:

@@ -43,8 +43,11 @@ from podium.typing import Path_
 
 R = TypeVar("R", bound=RankingEstimator)
 
-FORMAT, VERSION, NEWEST_VERSION = "podium-model", 1, 2
+FORMAT = "podium-model"
+PLAIN_VERSION, PREPARED_VERSION = 1, 2
 """The version of a model without preparation, and that of one that prepares its features."""
+NEWEST_VERSION = PREPARED_VERSION
+"""The newest version that this podium reads."""
 MAX_FILE_BYTES = 2 << 30
 """A larger model file is a mistake or an attack."""
 
@@ -61,7 +64,7 @@ def save(ranker: RankingEstimator, path: Path_) -> None:
     parts = ranker.model_.parts()
     manifest = {
         "format": FORMAT,
-        "version": NEWEST_VERSION if has_preparation(parts) else VERSION,
+        "version": PREPARED_VERSION if has_preparation(parts) else PLAIN_VERSION,
         "ranker": ranker.name,
         "parameters": parameters_to_json(ranker),
         "trained": dataclasses.asdict(ranker.trained_),
@@ -83,7 +86,7 @@ def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[
             return _load(archive, rankers, models)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error.args[0]}").keep_advice(error) from error
-    except CorruptFileError as error:  # no file at all
+    except CorruptFileError as error:  # a folder, a pipe or a device
         raise ModelFileError(str(error)) from error
     except _DAMAGE_ERRORS as error:
         damage = ModelFileError(

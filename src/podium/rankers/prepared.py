@@ -220,7 +220,7 @@ class Prepared(Ranker):
     @property
     def validation_fraction(self) -> float:
         """The share of the queries that is held out if there is no validation data."""
-        return float(getattr(self.ranker, "validation_fraction", 0.2))
+        return self.ranker.validation_fraction
 
     def parameter_path(self, name: str) -> str:
         """Return the name of a parameter for set_params; parameters of the ranker need no prefix here."""

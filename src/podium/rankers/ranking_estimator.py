@@ -92,6 +92,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     model_: Model
     history_: History
     converged_: bool
+    stopped_: str
+    """Why the fit ended before it was done; may be empty."""
     certificate_: Certificate | None
     """Where the optimiser stopped, and its proved distance from the optimum, if there is one."""
 
@@ -236,6 +238,11 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def needs_validation(self) -> bool:
         """Whether queries are held out if there is no validation data."""
         return False
+
+    @property
+    def validation_fraction(self) -> float:
+        """The share of queries that are held out if `needs_validation`; often a parameter."""
+        return 0.2
 
     def validation_metric(self) -> str:
         """Return the metric on the validation queries."""

@@ -28,7 +28,7 @@ class RankSVM(SVM):
     power
         2: squared hinge, by truncated Newton; 1: hinge, by cutting planes with a proved gap.
     tol
-        Squared hinge: stop at this norm of the gradient, as a share of the norm at the start.
+        Squared hinge: stop at this norm of the gradient, as a share of the norm at w = 0.
     eps
         Hinge: the proved gap, as a share of the objective.
 

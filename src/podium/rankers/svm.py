@@ -44,6 +44,11 @@ class SVM(Ranker):
     C: Positive = 1.0
     max_iter: Count = 2000
 
+    @property
+    @abstractmethod
+    def eps(self) -> float:
+        """The proved gap at which cutting planes stop, as a share of the objective: a parameter."""
+
     @abstractmethod
     def loss(self) -> Loss:
         """Return the loss that is minimised."""

@@ -18,7 +18,7 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.serving.event_checking import check_events
 from podium.apps.serving.event_log import EventLog
 from podium.feedback import make_log, read_ubi
-from podium.postranking.work_budget import bounded_time
+from podium.work_budget import bounded_time
 from tests.support.ranking_service import (
     error,
     eventually,

@@ -9,8 +9,10 @@ import threading
 import numpy as np
 import pytest
 
-from podium.apps.serving import model_arguments, model_trial, served_models
+from podium.apps.serving import model_arguments, model_trial, quick_requests
+from podium.apps.serving.body_types import RankRequest
 from podium.apps.serving.model_arguments import ModelFile
+from podium.apps.serving.quick_requests import is_quick_model, is_quick_rank
 from podium.apps.serving.served_models import LoadedModel
 from podium.data.zip_archives import array_bytes
 from podium.errors import ModelFileError
@@ -111,19 +113,19 @@ def test_models_are_described_in_another_thread(shop, monkeypatch):
 
 def test_many_stumps_are_not_summed_on_the_event_loop(shop):
     model = ModelFile.parse(str(shop)).load()
-    assert model.is_quick(1)
-    n = served_models._MAX_QUICK_STUMPS + 1
+    assert is_quick_model(model, 1)
+    n = quick_requests.MAX_QUICK_STUMPS + 1
     model.ranker.model_ = Stumps(4, np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n))
-    assert not model.is_quick(1)
+    assert not is_quick_model(model, 1)
 
 
 def test_many_steps_down_trees_are_not_taken_on_the_event_loop(monkeypatch):
     model = ModelFile.parse(str(GOLDEN / "trees-v1.podium")).load()
     steps = int(model.ranker.model_.arrays.depths.sum())
-    monkeypatch.setattr(served_models, "_MAX_QUICK_TREE_STEPS", 10 * steps)
-    assert model.is_quick(10)
-    assert not model.is_quick(11)
-    assert not model.is_quick(1, explain=True)
+    monkeypatch.setattr(quick_requests, "MAX_QUICK_TREE_STEPS", 10 * steps)
+    assert is_quick_model(model, 10)
+    assert not is_quick_model(model, 11)
+    assert not is_quick_model(model, 1, explain=True)
 
 
 def test_ranking_by_trees_does_not_import_lightgbm():
@@ -149,3 +151,10 @@ print(statuses)
 def test_a_device_is_no_model(target):
     with pytest.raises(ModelFileError, match="expected a file, got a device"):
         ModelFile("zero", target).load()
+
+
+def test_a_request_for_an_unknown_model_is_quick_to_refuse(shop):
+    state = service(shop).files.state
+    assert is_quick_rank(RankRequest(features=[[0.0] * 4]), state)
+    assert is_quick_rank(RankRequest(features=[[0.0] * 4], model="other"), state)
+    assert not is_quick_rank(RankRequest(features=[[0.0] * 4], user_class="new"), state)

@@ -15,10 +15,10 @@ from podium.apps.serving.postranking import (
     MAX_DOCUMENTS,
     MAX_FIELD_VALUES,
     MAX_STEPS,
-    has_small_fields,
 )
+from podium.apps.serving.quick_requests import has_small_fields
 from podium.apps.serving.routes import OPERATIONS
-from podium.postranking.work_budget import spend
+from podium.work_budget import spend
 from tests.support.ranking_service import NAMES, error, post, rows, save, service
 
 FREE_SECONDS = 10
@@ -112,7 +112,7 @@ def test_rules_that_take_too_much_work_are_refused(app, rule, monkeypatch):
     assert post(app, "/v1/postrank", request).status_code == 200
     monkeypatch.setattr("podium.apps.serving.postranking.MAX_STEPS", 200 * 1000)
     told = error(post(app, "/v1/postrank", request), 413, "too_much_work")
-    assert "at most 200,000 steps on this list" in told["message"]
+    assert "more than the allowed 200,000 steps on this list" in told["message"]
 
 
 def slow_requests():
@@ -234,19 +234,19 @@ def test_what_runs_without_a_thread_has_a_deadline_too(tmp_path, path):
     app = service(path, rules=str(rules), seconds=1e-9)
     request = {"documents": [{"id": "a", "fields": {"x": 1}}]}
     message = error(post(app, "/v1/postrank", request), 503, "too_slow")["message"]
-    assert message == "this request takes longer than the 1e-09 seconds it may"
+    assert message == "the request exceeded the limit of 1e-09 seconds"
 
 
 def test_the_reasons_for_moves_count_as_work(app, monkeypatch):
     """The steps of a description are counted; with the first step refused, so is the request."""
     module = sys.modules["podium.postranking.postrank"]  # the package has the function by this name
-    monkeypatch.setattr(module, "explain_list", lambda *_, **__: spend(MAX_STEPS + 1))
+    monkeypatch.setattr(module, "make_result", lambda *_, **__: spend(MAX_STEPS + 1))
     request = {"documents": ["a", "b"], "rules": HIDE, "explain": True}
     error(post(app, "/v1/postrank", request), 413, "too_much_work")
 
 
 def test_a_search_that_takes_its_share_of_the_time_answers_a_list(path, monkeypatch):
-    monkeypatch.setattr("podium.postranking.work_budget.SEARCH_SHARE", 0.01)
+    monkeypatch.setattr("podium.work_budget.SEARCH_SHARE", 0.01)
     where, request = slow_requests()["search"]
     app = service(path, seconds=100)
     answer = post(app, where, {**request, "conflicts": "yield"})

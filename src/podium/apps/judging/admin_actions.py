@@ -29,7 +29,7 @@ from podium.apps.judging.admin_bodies import (
 )
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.settings import JudgingSettings
-from podium.apps.judging.sign_in_checks import Guard, read_json
+from podium.apps.judging.sign_in_checks import SignInChecks, read_json
 from podium.errors import ChangeConflictError, DataError, UsageError
 from podium.labelling.export import export
 from podium.labelling.guidelines import Guidelines
@@ -46,16 +46,17 @@ MEDIA_TYPES = {
 class AdminDesk:
     """Checks a request of an admin, runs it, and turns what is wrong with it into a refusal."""
 
-    def __init__(self, store: Store, guard: Guard, settings: JudgingSettings) -> None:
-        self.store, self.guard, self.settings = store, guard, settings
+    def __init__(self, store: Store, checks: SignInChecks, settings: JudgingSettings) -> None:
+        self.store, self.checks, self.settings = store, checks, settings
 
     async def run(
         self, request: Request, kind: type[Body], act: Callable[[StoreAdmin, Body], Any]
     ) -> Any:
         """Return what `act` returns for the body of a request, in a thread."""
-        admin = await self.guard.require_admin(request)
+        admin = await self.checks.require_admin(request)
         limits = self.settings.max_body, self.settings.body_seconds
-        content = await read_json(request, *limits, lambda: self.guard.check_change(request, admin))
+        self.checks.check_change(request, admin)
+        content = await read_json(request, *limits)
         body = decode_body(content, kind)
         try:
             return await run_in_threadpool(act, StoreAdmin(self.store, admin.member), body)
@@ -64,7 +65,7 @@ class AdminDesk:
         except (UsageError, DataError) as error:
             raise Refusal(400, "bad_request", str(error)) from None
         finally:
-            self.guard.forget_members()
+            self.checks.forget_members()
 
     def member_record(self, member: StoreMember, request: Request, linked: bool) -> dict[str, Any]:
         """Return a member as JSON; with a new personal link if `linked`, which nobody sees again."""
@@ -73,14 +74,14 @@ class AdminDesk:
             return record
         base_url = self.settings.base_url or str(request.base_url)
         lifetime = timedelta(days=self.settings.link_days)
-        link = self.guard.links.url(base_url, member.id, "assessor", lifetime, member.generation)
+        link = self.checks.links.url(base_url, member.id, "assessor", lifetime, member.generation)
         return record | {"link": link}
 
 
-def make_admin_actions(store: Store, guard: Guard, settings: JudgingSettings) -> APIRouter:
+def make_admin_actions(store: Store, checks: SignInChecks, settings: JudgingSettings) -> APIRouter:
     """Make the routes ``POST /api/admin/...``."""
     routes = APIRouter()
-    desk = AdminDesk(store, guard, settings)
+    desk = AdminDesk(store, checks, settings)
     for path, (kind, act) in _ACTIONS.items():
         _add_route(routes, path, desk, kind, act)
 

@@ -17,7 +17,7 @@ from podium.apps.judging.guidelines_html import guidelines_view
 from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.labelling.disagreements import Disagreement, find_disagreements
 from podium.labelling.store import SessionState, Store
 from podium.labelling.store.administration import PRIORITIES
@@ -35,7 +35,7 @@ MAX_DISAGREEMENT_ROWS = 500
 _WORDS = {">": "1 is better", "<": "2 is better", "~": "Tie", "bad": "Both bad"}
 
 
-def make_admin_pages(service: JudgingService, guard: Guard, pages: Pages) -> APIRouter:
+def make_admin_pages(service: JudgingService, checks: SignInChecks, pages: Pages) -> APIRouter:
     """Make the routes ``GET /admin/...`` of the pages on which the admin acts."""
     routes = APIRouter()
     store = service.store
@@ -43,9 +43,9 @@ def make_admin_pages(service: JudgingService, guard: Guard, pages: Pages) -> API
     async def show(
         request: Request, template: str, read: Callable[..., Mapping[str, Any]], *arguments: Any
     ) -> Response:
-        admin = await guard.require_admin(request)
+        admin = await checks.require_admin(request)
         values = await run_in_threadpool(read, *arguments)
-        return pages.page(template, role="admin", csrf=guard.links.csrf_token(admin), **values)
+        return pages.page(template, role="admin", csrf=checks.links.csrf_token(admin), **values)
 
     @routes.get("/admin/assessors")
     async def assessors_page(request: Request, assessor: str = "", page: str = "1") -> Response:
@@ -67,7 +67,7 @@ def make_admin_pages(service: JudgingService, guard: Guard, pages: Pages) -> API
 
     @routes.get("/admin/audit.json")
     async def audit_json(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         entries = await run_in_threadpool(store.audit_log)
         return JSON({"entries": [asdict(entry) for entry in entries]})
 
@@ -191,7 +191,7 @@ def _decision_text(disagreement: Disagreement) -> str:
 
 
 def _side_by_side(service: JudgingService, disagreement: Disagreement) -> dict[str, Any]:
-    views = [service.document_view(disagreement.query, d) for d in disagreement.documents]
+    views = [service.cached_document_view(disagreement.query, d) for d in disagreement.documents]
     description = service.query(disagreement.query).description
     return _disagreement_row(disagreement) | {"views": views, "description": description}
 

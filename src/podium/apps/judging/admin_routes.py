@@ -16,7 +16,7 @@ from podium.apps.judging.progress import ProgressReport, progress_report
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.settings import JudgingSettings
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.apps.judging.statistics_plots import assessor_plot, matrix_plots, time_plot
 from podium.labelling.events import JudgingEvent
 from podium.labelling.judging_statistics.summary import Statistics, statistics
@@ -62,7 +62,7 @@ class RecentStatistics:
 
 
 def make_admin_routes(
-    store: Store, guard: Guard, pages: Pages, settings: JudgingSettings
+    store: Store, checks: SignInChecks, pages: Pages, settings: JudgingSettings
 ) -> APIRouter:
     """Make the routes ``/admin``, ``/admin/progress.json`` and ``/admin/statistics.json``."""
     routes = APIRouter()
@@ -70,7 +70,7 @@ def make_admin_routes(
 
     @routes.get("/admin")
     async def admin(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         report, (current, at) = await run_in_threadpool(
             lambda: (progress_report(store), recent.get())
         )
@@ -89,12 +89,12 @@ def make_admin_routes(
 
     @routes.get("/admin/progress.json")
     async def progress_json(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         return JSON(await run_in_threadpool(lambda: progress_report(store).to_dict()))
 
     @routes.get("/admin/statistics.json")
     async def statistics_json(request: Request) -> Response:
-        await guard.require_admin(request)
+        await checks.require_admin(request)
         current, at = await run_in_threadpool(recent.get)
         return JSON(current.to_dict() | {"as_of": at.isoformat(timespec="seconds")})
 
@@ -102,7 +102,7 @@ def make_admin_routes(
 
 
 def _comment_row(event: JudgingEvent, report: ProgressReport) -> dict[str, str]:
-    task = report.tasks.get(event.session)
+    task = report.tasks.get(event.task_id)
     return {
         "at": event.time.strftime("%Y-%m-%d %H:%M"),
         "assessor": "" if task is None else task.assessor,

@@ -14,41 +14,37 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.settings import JudgingSettings
-from podium.apps.judging.sign_in_checks import Guard, read_json
+from podium.apps.judging.sign_in_checks import SignInChecks, read_json
 from podium.errors import EventError
 from podium.labelling.events import JudgingEvent
 
 
-def make_api_routes(service: JudgingService, guard: Guard, settings: JudgingSettings) -> APIRouter:
+def make_api_routes(
+    service: JudgingService, checks: SignInChecks, settings: JudgingSettings
+) -> APIRouter:
     """Make the routes ``GET /api/tasks/{id}`` and ``POST /api/tasks/{id}/events``."""
     routes = APIRouter()
 
     @routes.get("/api/tasks/{task_id:path}")
     async def task(request: Request, task_id: str) -> Response:
-        assessor = await guard.require_assessor(request)
+        assessor = await checks.require_assessor(request)
         return JSON(await run_in_threadpool(service.state, assessor.member, task_id))
 
     @routes.post("/api/tasks/{task_id:path}/events")
     async def events(request: Request, task_id: str) -> Response:
-        assessor = await guard.require_assessor(request)
-        body = await read_json(
-            request,
-            settings.max_body,
-            settings.body_seconds,
-            lambda: guard.check_change(request, assessor),
-        )
+        assessor = await checks.require_assessor(request)
+        checks.check_change(request, assessor)
+        body = await read_json(request, settings.max_body, settings.body_seconds)
         sent_events = read_events(body, task_id, settings.max_events)
         stored = await service.store_events(assessor.member, task_id, sent_events)
-        answer = {"accepted": stored.accepted, **stored.state}
         if stored.refusal is not None:
-            status, code, message, event = stored.refusal
-            raise Refusal(status, code, message, refused=event, **answer)
-        return JSON(answer)
+            raise stored.refusal
+        return JSON(stored.answer)
 
     return routes
 
 
-def read_events(body: Any, session: str, max_events: int) -> list[JudgingEvent]:
+def read_events(body: Any, task_id: str, max_events: int) -> list[JudgingEvent]:
     """Return the events of a request; one malformed event refuses them all, before any is stored."""
     records = body.get("events") if isinstance(body, Mapping) else None
     if not isinstance(records, list):
@@ -60,8 +56,9 @@ def read_events(body: Any, session: str, max_events: int) -> list[JudgingEvent]:
         if isinstance(record, Mapping) and "session" in record:
             raise Refusal(400, "bad_event", "Expected events without a session: the path names it.")
         try:
-            with_session = {**record, "session": session} if isinstance(record, Mapping) else record
-            events.append(JudgingEvent.from_record(with_session))
+            # JSON calls the id of the task "session".
+            complete = {**record, "session": task_id} if isinstance(record, Mapping) else record
+            events.append(JudgingEvent.from_record(complete))
         except EventError as error:
             # The id tells the page which event is refused.
             event_id = record.get("id") if isinstance(record, Mapping) else None

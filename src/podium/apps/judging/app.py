@@ -13,22 +13,22 @@ from starlette.types import Scope
 from podium.apps.http.access_gate import Gate
 from podium.apps.http.head_requests import HeadRequests
 from podium.apps.http.security_headers import SecurityHeaders
-from podium.apps.judging.access_gate import Gatekeeper
 from podium.apps.judging.admin_actions import make_admin_actions
 from podium.apps.judging.admin_pages import make_admin_pages
 from podium.apps.judging.admin_routes import make_admin_routes
 from podium.apps.judging.api_routes import make_api_routes
 from podium.apps.judging.assessor_routes import make_assessor_routes
+from podium.apps.judging.gate_middleware import GateMiddleware
 from podium.apps.judging.images import ImageFolder
 from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.links import Links
 from podium.apps.judging.member_cache import MemberCache
 from podium.apps.judging.openapi import make_openapi_routes
-from podium.apps.judging.questions import SignedQuestions
+from podium.apps.judging.question_tokens import QuestionTokens
 from podium.apps.judging.refusals import Refuser
 from podium.apps.judging.rendering import HERE, Pages
 from podium.apps.judging.settings import JudgingSettings
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.apps.judging.sign_in_routes import make_sign_in_routes
 from podium.labelling.store import Store
 
@@ -68,10 +68,10 @@ def make_app(
     links = Links(secret)
     pages = Pages(settings.title)
     refuser = Refuser(pages)
-    guard = Guard(links, MemberCache(store, settings.members_seconds), settings)
-    questions = SignedQuestions(links.key("question"), settings.repeats, settings.repeat_gap)
+    checks = SignInChecks(links, MemberCache(store, settings.members_seconds), settings)
+    tokens = QuestionTokens(links.key("question"))
     images = None if settings.images is None else ImageFolder(settings.images, links.key("image"))
-    service = JudgingService(store, questions, settings, images)
+    service = JudgingService(store, tokens, settings, images)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -89,14 +89,14 @@ def make_app(
     )
     gate = Gate(settings.access, settings.own_hosts)
     app.add_middleware(HeadRequests)
-    app.add_middleware(Gatekeeper, gate=gate, refuser=refuser)
+    app.add_middleware(GateMiddleware, gate=gate, refuser=refuser)
     app.add_middleware(SecurityHeaders, is_https=settings.secure)
-    app.include_router(make_api_routes(service, guard, settings))
-    app.include_router(make_sign_in_routes(guard, pages, settings))
-    app.include_router(make_assessor_routes(service, guard, pages, images))
-    app.include_router(make_admin_routes(store, guard, pages, settings))
-    app.include_router(make_admin_pages(service, guard, pages))
-    app.include_router(make_admin_actions(store, guard, settings))
+    app.include_router(make_api_routes(service, checks, settings))
+    app.include_router(make_sign_in_routes(checks, pages, settings))
+    app.include_router(make_assessor_routes(service, checks, pages, images))
+    app.include_router(make_admin_routes(store, checks, pages, settings))
+    app.include_router(make_admin_pages(service, checks, pages))
+    app.include_router(make_admin_actions(store, checks, settings))
     app.include_router(make_openapi_routes())
     # The files of this app, and those that all apps share.
     static = _StaticFiles(directory=HERE / "static", packages=[("podium.apps", "static")])

@@ -15,7 +15,7 @@ from podium.apps.judging.images import ImageFolder
 from podium.apps.judging.judging_service import JudgingService
 from podium.apps.judging.refusals import JSON
 from podium.apps.judging.rendering import Pages
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.labelling.store import SessionState
 
 # A browser that opens an SVG image by itself treats it as a page: this page may do nothing.
@@ -26,31 +26,31 @@ _IMAGE_HEADERS = {
 
 
 def make_assessor_routes(
-    service: JudgingService, guard: Guard, pages: Pages, images: ImageFolder | None
+    service: JudgingService, checks: SignInChecks, pages: Pages, images: ImageFolder | None
 ) -> APIRouter:
     """Make the routes of all pages that assessors open, and the health check."""
     routes = APIRouter()
 
     @routes.get("/")
     async def tasks(request: Request) -> Response:
-        return await _tasks_page(request, service, guard, pages)
+        return await _tasks_page(request, service, checks, pages)
 
     @routes.get("/judge/{task_id:path}")
     async def judge(request: Request, task_id: str) -> Response:
-        return await _judge_page(request, task_id, service, guard, pages)
+        return await _judge_page(request, task_id, service, checks, pages)
 
     @routes.get("/help")
     async def help_(request: Request) -> Response:
-        role = "assessor" if await guard.identify(request, "assessor") is not None else ""
+        role = "assessor" if await checks.identify(request, "assessor") is not None else ""
         return pages.page("help.html", role=role)
 
     @routes.get("/guidelines")
     async def guidelines(request: Request, version: str = "") -> Response:
-        return await _guidelines_page(request, version, service, guard, pages)
+        return await _guidelines_page(request, version, service, checks, pages)
 
     @routes.get("/images/{path:path}")
     async def image(request: Request, path: str) -> Response:
-        await guard.require_member(request)
+        await checks.require_member(request)
         image_file = None if images is None else await run_in_threadpool(images.file, path)
         if image_file is None:
             raise Refusal(404, "not_found", "There is no such image.")
@@ -66,13 +66,13 @@ def make_assessor_routes(
 
 
 async def _tasks_page(
-    request: Request, service: JudgingService, guard: Guard, pages: Pages
+    request: Request, service: JudgingService, checks: SignInChecks, pages: Pages
 ) -> Response:
     """Return the list of an assessor's tasks; an admin goes to the admin's page."""
-    is_assessor = await guard.identify(request, "assessor") is not None
-    if not is_assessor and await guard.identify(request, "admin") is not None:
+    is_assessor = await checks.identify(request, "assessor") is not None
+    if not is_assessor and await checks.identify(request, "admin") is not None:
         return RedirectResponse("/admin", status_code=303)
-    assessor = await guard.require_assessor(request)
+    assessor = await checks.require_assessor(request)
     states = await run_in_threadpool(service.store.session_states, assessor.member)
     texts = await run_in_threadpool(service.store.query_texts)
     guidelines = await run_in_threadpool(service.store.guidelines)
@@ -81,15 +81,15 @@ async def _tasks_page(
         has_guidelines=not guidelines.is_empty,
         assessor=assessor.member,
         tasks=[_task_row(state, texts) for state in states],
-        csrf=guard.links.csrf_token(assessor),
+        csrf=checks.links.csrf_token(assessor),
         role="assessor",
     )
 
 
 async def _judge_page(
-    request: Request, task_id: str, service: JudgingService, guard: Guard, pages: Pages
+    request: Request, task_id: str, service: JudgingService, checks: SignInChecks, pages: Pages
 ) -> Response:
-    assessor = await guard.require_assessor(request)
+    assessor = await checks.require_assessor(request)
     task = await run_in_threadpool(service.open_task, assessor.member, task_id)
     query = await run_in_threadpool(service.query, task.query)
     states = await run_in_threadpool(service.store.session_states, assessor.member)
@@ -100,16 +100,16 @@ async def _judge_page(
         task=task,
         query=query,
         next_task=_next_task(states, task_id),
-        csrf=guard.links.csrf_token(assessor),
+        csrf=checks.links.csrf_token(assessor),
         role="assessor",
     )
 
 
 async def _guidelines_page(
-    request: Request, version: str, service: JudgingService, guard: Guard, pages: Pages
+    request: Request, version: str, service: JudgingService, checks: SignInChecks, pages: Pages
 ) -> Response:
     """Return the latest guidelines, or an older version; 404 if there is no such version."""
-    member = await guard.require_member(request)
+    member = await checks.require_member(request)
     store = service.store
     latest = chosen = await run_in_threadpool(store.guidelines)
     if version:

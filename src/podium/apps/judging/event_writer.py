@@ -25,7 +25,7 @@ MAX_REQUESTS_PER_TRANSACTION = 64
 
 @dataclass(frozen=True)
 class _Job:
-    session: str
+    task_id: str
     ids: Sequence[str]
     work: Callable[[EventBatch], Any]
     until: float
@@ -53,10 +53,10 @@ class EventWriter:
         self._thread: threading.Thread | None = None
 
     async def run(
-        self, session: str, ids: Sequence[str], work: Callable[[EventBatch], Answer]
+        self, task_id: str, ids: Sequence[str], work: Callable[[EventBatch], Answer]
     ) -> Answer:
-        """Run `work` in a transaction, for one session and events of these ids."""
-        job = _Job(session, ids, work, time.monotonic() + self._seconds)
+        """Run `work` in a transaction, for the session of one task and events of these ids."""
+        job = _Job(task_id, ids, work, time.monotonic() + self._seconds)
         self._start()
         self._queue.put(job)
         answer: Answer = await asyncio.wrap_future(job.done)
@@ -111,7 +111,7 @@ class EventWriter:
         answers: list[tuple[_Job, Any, Exception | None]] = []
         try:
             ids = [event_id for job in jobs for event_id in job.ids]
-            with self._store.batch((job.session for job in jobs), ids) as batch:
+            with self._store.batch((job.task_id for job in jobs), ids) as batch:
                 answers = [(job, *_run_job(job, batch)) for job in jobs]
         except Exception as error:
             if len(jobs) > 1 and not _is_database_failure(error):

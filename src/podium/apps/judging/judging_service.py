@@ -9,11 +9,12 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from podium.apps.http.refusals import Refusal
 from podium.apps.judging.document_html import document_view, reading_length
 from podium.apps.judging.event_writer import EventWriter
 from podium.apps.judging.highlighting import query_words
 from podium.apps.judging.images import ImageFolder
-from podium.apps.judging.questions import SignedQuestions
+from podium.apps.judging.question_tokens import QuestionTokens
 from podium.apps.judging.refusals import not_yours
 from podium.apps.judging.settings import JudgingSettings
 from podium.errors import EventError, NotAskedError, ReusedIdError, WithdrawnTaskError
@@ -21,6 +22,7 @@ from podium.labelling.events import JudgingEvent
 from podium.labelling.grading import Grades
 from podium.labelling.judgments import JudgedTopK
 from podium.labelling.pools import PoolQuery
+from podium.labelling.screen_questions import ScreenQuestion, current_question
 from podium.labelling.session import Session
 from podium.labelling.store import EventBatch, Store
 from podium.labelling.tasks import GradeTask, PreferenceTask, Task
@@ -28,12 +30,18 @@ from podium.labelling.tasks import GradeTask, PreferenceTask, Task
 
 @dataclass(frozen=True)
 class StoredEvents:
-    """Events of a request: the ids accepted, why the next one was refused, the state after them."""
+    """The outcome of a request's events.
 
-    accepted: tuple[str, ...]
-    refusal: tuple[int, str, str, str] | None
-    """Status, code and message of the answer, and the id of the event; None if all are accepted."""
-    state: dict[str, Any]
+    Parameters
+    ----------
+    answer
+        The JSON of the answer: the ids of the accepted events, and the state after them.
+    refusal
+        The answer if an event is refused, with the same JSON; None if all are accepted.
+    """
+
+    answer: dict[str, Any]
+    refusal: Refusal | None
 
 
 class JudgingService:
@@ -45,17 +53,17 @@ class JudgingService:
     def __init__(
         self,
         store: Store,
-        questions: SignedQuestions,
+        tokens: QuestionTokens,
         settings: JudgingSettings,
         images: ImageFolder | None = None,
     ) -> None:
         self.store = store
-        self._questions, self._settings = questions, settings
+        self._tokens, self._settings = tokens, settings
         self._image_address = None if images is None else images.address
         self._writer = EventWriter(store, settings.busy_seconds)
         # Queries and tasks never change in the store, so they are cached.
         self.query = lru_cache(maxsize=256)(store.query)
-        self.document_view = lru_cache(maxsize=4096)(self._render_document)
+        self.cached_document_view = lru_cache(maxsize=4096)(self._render_document)
         self._tasks: dict[str, Task] = {}
 
     def close(self) -> None:
@@ -106,22 +114,30 @@ class JudgingService:
         self, batch: EventBatch, task_id: str, events: Sequence[JudgingEvent]
     ) -> StoredEvents:
         accepted: list[str] = []
-        refusal = None
+        failure: tuple[EventError, str] | None = None
         for event in events:
             try:
                 self._append(batch, event)
             except WithdrawnTaskError:
                 raise not_yours() from None
             except EventError as error:
-                refusal = (*_status_and_code(error), str(error), event.id)
+                failure = error, event.id
                 break
             accepted.append(event.id)
         state = self._session_record(batch.session(task_id), batch.guidelines)
-        return StoredEvents(tuple(accepted), refusal, state)
+        answer = {"accepted": tuple(accepted), **state}
+        return StoredEvents(answer, _make_refusal(*failure, answer) if failure else None)
 
     def _append(self, batch: EventBatch, event: JudgingEvent) -> None:
-        session = batch.session(event.session)
-        data = self._questions.event_data(session.task, event.kind, event.data)
+        """Append an event after three checks of its question.
+
+        The token proves that the server asked the question at some time; it also holds for an event that
+        is sent again later. A new event must answer the question that is current, since the task may be
+        open in two windows. Last, `Session` checks the documents in `batch.append`: programs write to the
+        store without tokens.
+        """
+        session = batch.session(event.task_id)
+        data = self._tokens.event_data(session.task, event.kind, event.data)
         # An event that was sent again is in the store already, and its question may be an old one.
         if not batch.has_event(event.id):
             self._check_current(session, event.kind, data)
@@ -133,13 +149,14 @@ class JudgingService:
                 "expected an undo that names a judgment, got none; load the page again"
             )
         if kind in ("judgment", "skip") and "question" in data:
-            question = self._questions.current(session)
-            if question is None or data["question"] != self._questions.token(
-                session.task, question
-            ):
+            question = self._current_question(session)
+            if question is None or data["question"] != self._tokens.sign(session.task, question):
                 raise NotAskedError(
                     f"expected a {kind} of the current question, got one of another question"
                 )
+
+    def _current_question(self, session: Session) -> ScreenQuestion | None:
+        return current_question(session, self._settings.repeats, self._settings.repeat_gap)
 
     # The JSON that a page gets.
 
@@ -169,12 +186,12 @@ class JudgingService:
     def _step(self, session: Session) -> tuple[dict[str, Any], float]:
         """Return what is on screen, and after how many seconds the assessor counts as idle."""
         task = session.task
-        question = self._questions.current(session)
+        question = self._current_question(session)
         if question is None:
             return self._result_record(session), self._settings.idle_after(0)
-        views = [self.document_view(task.query, document) for document in question.documents]
+        views = [self.cached_document_view(task.query, document) for document in question.documents]
         idle = self._settings.idle_after(sum(map(reading_length, views)))
-        token = self._questions.token(task, question)
+        token = self._tokens.sign(task, question)
         if len(views) == 1:
             return {"kind": "document", "question": token, "document": views[0]}, idle
         return {"kind": "question", "question": token, "left": views[0], "right": views[1]}, idle
@@ -199,7 +216,8 @@ class JudgingService:
         return document_view(document, query_words(query.text), self._image_address)
 
 
-def _status_and_code(error: EventError) -> tuple[int, str]:
+def _make_refusal(error: EventError, event_id: str, answer: Mapping[str, Any]) -> Refusal:
     """Return 409 for a conflict with the session, 400 for a malformed event."""
     codes = {ReusedIdError: (409, "reused_id"), NotAskedError: (409, "not_asked")}
-    return codes.get(type(error), (400, "bad_event"))
+    status, code = codes.get(type(error), (400, "bad_event"))
+    return Refusal(status, code, str(error), refused=event_id, **answer)

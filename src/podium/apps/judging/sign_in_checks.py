@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +27,7 @@ _BAD_LINK = (
 )
 
 
-class Guard:
+class SignInChecks:
     """Identifies who sends a request, and checks whether the request may change anything.
 
     Assessors and admins have cookies of their own, so that one browser can be both.
@@ -143,8 +142,7 @@ def _cookie_name(role: Role) -> str:
     return f"podium_{role}"
 
 
-async def read_json(request: Request, limit: int, seconds: float, check: Callable[[], None]) -> Any:
-    """Return the JSON of a request; `check` runs before any of it is read."""
-    check()
+async def read_json(request: Request, limit: int, seconds: float) -> Any:
+    """Return the JSON of a request; call `check_change` first, before any of it is read."""
     check_content_type(request.headers.get("content-type", ""))
     return load_json(await read_body(request.receive, limit, seconds))

@@ -19,7 +19,7 @@ from podium.apps.http.request_bodies import check_content_type, read_body
 from podium.apps.judging.links import Credential
 from podium.apps.judging.rendering import Pages
 from podium.apps.judging.settings import JudgingSettings
-from podium.apps.judging.sign_in_checks import Guard
+from podium.apps.judging.sign_in_checks import SignInChecks
 
 VISIT_COOKIE = "podium_visit"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -27,35 +27,35 @@ MAX_FORM_BYTES = 1_000
 _VISIT_PATTERN = re.compile(r"[\w-]{20,60}", re.ASCII)
 
 
-def make_sign_in_routes(guard: Guard, pages: Pages, settings: JudgingSettings) -> APIRouter:
+def make_sign_in_routes(checks: SignInChecks, pages: Pages, settings: JudgingSettings) -> APIRouter:
     """Make the routes ``GET /enter/{token}``, the page, and ``POST /enter/{token}``, its button."""
     routes = APIRouter()
 
     @routes.get("/enter/{token:path}")
     async def sign_in_page(request: Request, token: str) -> Response:
-        holder = await guard.link_holder(request, token)
-        if await _is_signed_in(guard, request, holder):
+        holder = await checks.link_holder(request, token)
+        if await _is_signed_in(checks, request, holder):
             return _redirect_home(holder)
-        return _render_sign_in(request, token, holder, guard, pages)
+        return _render_sign_in(request, token, holder, checks, pages)
 
     @routes.post("/enter/{token:path}")
     async def sign_in(request: Request, token: str) -> Response:
-        guard.check_origin(request)
+        checks.check_origin(request)
         form = await _read_form(request, settings.body_seconds)
-        holder = await guard.link_holder(request, token)
+        holder = await checks.link_holder(request, token)
         visit = request.cookies.get(VISIT_COOKIE, "")
-        if not guard.links.is_form_token(visit, token, form.get("form_token", "")):
+        if not checks.links.is_form_token(visit, token, form.get("form_token", "")):
             message = "This page is out of date; open your personal link again."
             raise Refusal(403, "bad_token", message)
         response = _redirect_home(holder)
-        guard.set_cookie(response, holder, request)
+        checks.set_cookie(response, holder, request)
         return response
 
     return routes
 
 
 def _render_sign_in(
-    request: Request, token: str, holder: Credential, guard: Guard, pages: Pages
+    request: Request, token: str, holder: Credential, checks: SignInChecks, pages: Pages
 ) -> Response:
     visit = request.cookies.get(VISIT_COOKIE, "")
     if not _VISIT_PATTERN.fullmatch(visit):
@@ -64,13 +64,13 @@ def _render_sign_in(
         "enter.html",
         member=holder.member,
         is_admin=holder.role == "admin",
-        form_token=guard.links.form_token(visit, token),
+        form_token=checks.links.form_token(visit, token),
     )
     page.set_cookie(
         VISIT_COOKIE,
         visit,
         path="/enter/",
-        secure=guard.is_secure(request),
+        secure=checks.is_secure(request),
         httponly=True,
         samesite="strict",
     )
@@ -81,9 +81,9 @@ def _redirect_home(holder: Credential) -> RedirectResponse:
     return RedirectResponse("/admin" if holder.role == "admin" else "/", status_code=303)
 
 
-async def _is_signed_in(guard: Guard, request: Request, holder: Credential) -> bool:
+async def _is_signed_in(checks: SignInChecks, request: Request, holder: Credential) -> bool:
     """Return whether the browser is signed in already, by this link or one that works for longer."""
-    current = await guard.identify(request, holder.role)
+    current = await checks.identify(request, holder.role)
     return (
         current is not None
         and current.member == holder.member

@@ -28,6 +28,7 @@ from podium.apps.serving.event_log import EventLog
 from podium.apps.serving.openapi import openapi
 from podium.apps.serving.pages import Page, read_pages
 from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
+from podium.apps.serving.quick_requests import INLINE_BODY_BYTES
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.routes import OPERATIONS, Operation, RequestContext
 from podium.apps.serving.settings import ServingSettings
@@ -38,8 +39,6 @@ log = logging.getLogger("podium.serving")
 
 JSON = b"application/json"
 HTML = b"text/html; charset=utf-8"
-INLINE_BODY_BYTES = 1 << 18
-"""Size of a body that is decoded in no time, so that no thread is needed."""
 DISK_THREADS = 32
 """Threads that wait for the disk: as many requests as may share one sync of the event log."""
 _DECODERS = {
@@ -65,7 +64,7 @@ class RankingService:
         self.metrics = ServingMetrics()
         self.metrics.set_degraded(bool(self.files.state.reasons))
         self.is_draining = False
-        self._log = (
+        self._event_log = (
             None
             if settings.events is None
             else EventLog(settings.events, settings.max_log, settings.durability)
@@ -149,7 +148,7 @@ class RankingService:
 
     async def _run_operation(self, operation: Operation, body: bytes | None) -> bytes:
         """Decode the body, run the operation and encode its answer; long work runs in a thread."""
-        context = RequestContext(self.files.state, self.metrics, self._log)
+        context = RequestContext(self.files.state, self.metrics, self._event_log)
         threads = self._disk_threads if operation.waits_for_disk else self._threads
 
         def decode() -> Any:
@@ -220,7 +219,7 @@ class RankingService:
         reloads = await loop.run_in_executor(None, self.files.refresh, always)
         for source, is_valid in reloads.items():
             self.metrics.count_reload(source, is_valid)
-            log.info("%s: %s", source, "accepted" if is_valid else "refused")
+            log.info("%s: %s", source, "taken" if is_valid else "refused")
         state = self.files.state
         if reloads:
             self.metrics.set_degraded(bool(state.reasons))
@@ -248,8 +247,8 @@ class RankingService:
             self._watch.cancel()
         self._threads.close()
         self._disk_threads.close()
-        if self._log is not None:
-            await asyncio.get_running_loop().run_in_executor(None, self._log.close)
+        if self._event_log is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._event_log.close)
         await send({"type": "lifespan.shutdown.complete"})
 
 

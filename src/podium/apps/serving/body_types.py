@@ -56,6 +56,11 @@ class RankRequest(RequestPart):
     conflicts: Literal["yield", "error"] = "yield"
     today: datetime.date | None = None
 
+    @property
+    def n_documents(self) -> int:
+        """How many documents it has."""
+        return len(self.documents or self.features or ())
+
 
 class RankBatch(RequestPart):
     """Several queries; all of them are answered, or none."""

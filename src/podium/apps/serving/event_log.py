@@ -17,7 +17,7 @@ import msgspec
 
 from podium.apps.http.refusals import Refusal
 from podium.data.atomic_files import has_name, lock_within, sync_folder
-from podium.postranking.work_budget import seconds_left
+from podium.work_budget import seconds_left
 
 log = logging.getLogger("podium.serving")
 

@@ -26,7 +26,7 @@ def check_by_trial(model: LoadedModel, seconds: float = TRIAL_SECONDS) -> None:
 
     def run_trial() -> None:
         rows = np.linspace(0.0, 1.0, TRIAL_ROWS)[:, None]
-        model.scores(np.ascontiguousarray(np.broadcast_to(rows, (TRIAL_ROWS, width))))
+        model.score_rows(np.ascontiguousarray(np.broadcast_to(rows, (TRIAL_ROWS, width))))
         model.info(is_default=False)
 
     error = _run_in_time(run_trial, seconds)

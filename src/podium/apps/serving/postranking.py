@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +19,10 @@ from podium.apps.serving.body_types import (
 )
 from podium.apps.serving.error_answers import refusal_of
 from podium.errors import ConflictError
-from podium.postranking import Hide, PostRanking, Rule, postrank, rules_from
+from podium.postranking import PostRanking, Rule, postrank, rules_from
 from podium.postranking.rules.field_conditions import Fields
-from podium.postranking.work_budget import bounded_steps
+from podium.work_budget import bounded_steps
 
-MAX_QUICK_FIELD_VALUES = 20_000
-"""Values of lists and characters of texts that rules read in no time."""
-MAX_QUICK_DOCUMENTS = 200
-"""Documents of a list that soft rules order in no time."""
 MAX_RULE_DOCUMENT_PAIRS = 5_000_000
 """Documents of a list times its rules: more would keep a thread busy for long."""
 MAX_DOCUMENTS = 100_000
@@ -37,7 +32,8 @@ MAX_FIELD_VALUES = 1_000
 MAX_STEPS = 20_000_000
 """Steps of work that rules may take on a list; five million take about a second."""
 
-_CONTAINERS = (list, dict)
+CONTAINERS = (list, dict)
+"""Types of JSON values that have values in them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,35 +71,6 @@ class ServedRules:
         ]
 
 
-def are_quick_rules(rules: Sequence[Rule], n_documents: int) -> bool:
-    """Return whether rules take no time: hard rules need a search for places."""
-    return n_documents <= MAX_QUICK_DOCUMENTS and not any(
-        r.hard and not isinstance(r, Hide) for r in rules
-    )
-
-
-def has_small_fields(documents: Sequence[Any]) -> bool:
-    """Return whether rules read a request's fields in no time: short texts, and lists of plain values."""
-    size = 0.0
-    for document in documents:
-        fields = None if isinstance(document, str) else document.fields
-        if fields:
-            for value in fields.values():
-                if isinstance(value, str):
-                    size += len(value)
-                elif isinstance(value, _CONTAINERS):
-                    size += _container_size(value)
-    return size <= MAX_QUICK_FIELD_VALUES
-
-
-def _container_size(value: Any) -> float:
-    """Return the values and characters of a list or mapping; infinity if it has others in it."""
-    parts = value.values() if isinstance(value, dict) else value
-    if any(isinstance(part, _CONTAINERS) for part in parts):
-        return math.inf
-    return len(value) + sum(len(part) for part in parts if isinstance(part, str))
-
-
 def check_documents(fields: Sequence[Fields | None]) -> None:
     """Raise 413 if a request has too many documents, or a field too many values."""
     if len(fields) > MAX_DOCUMENTS:
@@ -112,7 +79,7 @@ def check_documents(fields: Sequence[Fields | None]) -> None:
     for at, own in enumerate(fields):
         if own:
             for name, value in own.items():
-                if isinstance(value, _CONTAINERS) and _has_many_values(value):
+                if isinstance(value, CONTAINERS) and _has_many_values(value):
                     place = f"documents[{at}].fields.{name:.100}"
                     message = f"expected at most {MAX_FIELD_VALUES:,} values in {place}, got more"
                     raise Refusal(413, "too_many", message, at=place)
@@ -126,7 +93,7 @@ def _has_many_values(value: list[Any] | dict[str, Any]) -> bool:
         n_values += len(container)
         if n_values <= MAX_FIELD_VALUES:
             values = container.values() if isinstance(container, dict) else container
-            containers += [part for part in values if isinstance(part, _CONTAINERS)]
+            containers += [part for part in values if isinstance(part, CONTAINERS)]
     return n_values > MAX_FIELD_VALUES
 
 

@@ -16,8 +16,8 @@ from podium.apps.serving.postranking import (
     check_ids,
 )
 from podium.apps.serving.served_models import LoadedModel
-from podium.postranking.work_budget import check_time
 from podium.typing import Floats
+from podium.work_budget import check_time
 
 EXPLAINED_ROWS = 1_000
 """Documents whose scores are explained between two checks of the deadline."""
@@ -26,7 +26,7 @@ EXPLAINED_ROWS = 1_000
 def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRules) -> RankAnswer:
     """Return the answer to one query: the order of the model, or of the rules if asked for."""
     X, ids = features_of(request, model), ids_of(request)
-    scores, user_class = model.scores(X, request.user_class)
+    scores, user_class = model.score_rows(X, request.user_class)
     order = np.argsort(-scores, kind="stable")
     ruled = None
     if request.rules is not False:

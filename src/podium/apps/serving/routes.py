@@ -28,25 +28,18 @@ from podium.apps.serving.body_types import (
 from podium.apps.serving.error_answers import refusal_of, refuse_part
 from podium.apps.serving.event_checking import check_events
 from podium.apps.serving.event_log import EventLog
-from podium.apps.serving.postranking import (
-    are_quick_rules,
-    has_small_fields,
-    postrank_answer,
-)
+from podium.apps.serving.postranking import postrank_answer
 from podium.apps.serving.prometheus_metrics import ServingMetrics
+from podium.apps.serving.quick_requests import (
+    is_quick_postrank,
+    is_quick_rank,
+    is_quick_rules_answer,
+)
 from podium.apps.serving.ranking import rank_answer
 from podium.apps.serving.reloaded_files import ServedState
-from podium.apps.serving.rule_checking import (
-    MAX_QUICK_RULES,
-    check_answer,
-    is_quick_rules_answer,
-    served_rules_answer,
-)
+from podium.apps.serving.rule_checking import rules_check_answer, served_rules_answer
 from podium.errors import DeadlineError, PodiumError
-from podium.postranking.work_budget import check_time
-
-MAX_QUICK_QUERY_LENGTH = 200
-"""Characters of a query that patterns are compared with in no time."""
+from podium.work_budget import check_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +48,7 @@ class RequestContext:
 
     state: ServedState
     metrics: ServingMetrics
-    log: EventLog | None = None
+    event_log: EventLog | None = None
 
 
 @dataclass(frozen=True)
@@ -71,9 +64,9 @@ class Operation:
     body
         The type of its body; with a body it is a POST.
     is_quick
-        Whether a request is answered in no time, so that no thread is needed.
+        Whether a request is answered in no time, so that no thread is needed (`quick_requests`).
     waits_for_disk
-        Whether its threads mostly wait for the disk: other threads compute.
+        Whether it mostly waits for the disk; it then runs in threads that are kept for this.
     is_open
         Whether it needs no token.
     statuses
@@ -103,7 +96,7 @@ def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
         answer = rank_answer(request, state.models.find(request.model), state.rules)
     except PodiumError as error:
         raise refusal_of(error) from error
-    context.metrics.documents("/v1/rank").inc(_n_documents(request))
+    context.metrics.documents("/v1/rank").inc(request.n_documents)
     return answer
 
 
@@ -145,11 +138,11 @@ def _run_each(
 
 def keep_events(context: RequestContext, body: Any) -> EventsAnswer:
     """Append events to the log."""
-    if context.log is None:
+    if context.event_log is None:
         message = "events are not kept here: the service was started without --events"
         raise Refusal(404, "no_event_log", message)
     records = check_events(body)
-    context.log.append(records)
+    context.event_log.append(records)
     context.metrics.events.inc(len(records))
     return EventsAnswer(accepted=len(records))
 
@@ -171,39 +164,9 @@ def check_health(context: RequestContext, _: None) -> HealthAnswer:
 def check_rules(context: RequestContext, request: RulesCheck) -> RulesAnswer:
     """Check rules."""
     try:
-        return check_answer(request, context.state.rules)
+        return rules_check_answer(request, context.state.rules)
     except PodiumError as error:
         raise refusal_of(error) from error
-
-
-def _n_documents(request: RankRequest) -> int:
-    return len(request.documents if request.features is None else request.features)  # type: ignore[arg-type]
-
-
-def _rank_is_quick(context: RequestContext, request: RankRequest) -> bool:
-    model = context.state.models.find(request.model)
-    n_documents = len(request.documents or request.features or ())
-    if not model.is_quick(n_documents, request.explain) or request.user_class is not None:
-        return False
-    return request.rules is False or (
-        _has_quick_rules(context, request, n_documents)
-        and has_small_fields(request.documents or ())
-    )
-
-
-def _postrank_is_quick(context: RequestContext, request: PostrankRequest) -> bool:
-    is_quick = _has_quick_rules(context, request, len(request.documents))
-    return is_quick and has_small_fields(request.documents)
-
-
-def _has_quick_rules(
-    context: RequestContext, request: RankRequest | PostrankRequest, n_documents: int
-) -> bool:
-    """Whether the rules of a request take no time; rules of its own have to be read first."""
-    rules = context.state.rules.rules
-    if isinstance(request.rules, list) or len(request.query or "") > MAX_QUICK_QUERY_LENGTH:
-        return False
-    return rules is None or (len(rules) <= MAX_QUICK_RULES and are_quick_rules(rules, n_documents))
 
 
 def _is_never_quick(context: RequestContext, body: Any) -> bool:
@@ -215,7 +178,8 @@ OPERATIONS: dict[str, Operation] = {
     for operation in (
         Operation(
             "/v1/rank", "Rank the documents of one query, and apply rules if asked for.",
-            RankAnswer, rank, RankRequest, _rank_is_quick, statuses=(404, 409),
+            RankAnswer, rank, RankRequest,
+            lambda context, request: is_quick_rank(request, context.state), statuses=(404, 409),
         ),
         Operation(
             "/v1/rank/batch", "Rank the documents of several queries.",
@@ -223,7 +187,8 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation(
             "/v1/postrank", "Apply rules to the list of any engine.",
-            PostrankAnswer, postrank, PostrankRequest, _postrank_is_quick, statuses=(409,),
+            PostrankAnswer, postrank, PostrankRequest,
+            lambda context, request: is_quick_postrank(request, context.state), statuses=(409,),
         ),
         Operation(
             "/v1/postrank/batch", "Apply rules to several lists.",

@@ -11,8 +11,6 @@ from podium.apps.serving.postranking import ServedRules
 from podium.postranking import Rule, examine_rules, rules_from
 from podium.postranking.rules.files import parse_rules, rule_records, rules_text
 
-MAX_QUICK_RULES = 50
-"""Rules that are applied, or written as a file, in no time."""
 MAX_CHECKED_RULES = 20_000
 """Rules of a request."""
 _answers: WeakKeyDictionary[ServedRules, RulesAnswer] = WeakKeyDictionary()
@@ -26,9 +24,9 @@ def served_rules_answer(served_rules: ServedRules) -> RulesAnswer:
     return answer
 
 
-def is_quick_rules_answer(served_rules: ServedRules) -> bool:
-    """Return whether the service's rules are few, or written before: then no thread is needed."""
-    return len(served_rules.rules or ()) <= MAX_QUICK_RULES or served_rules in _answers
+def has_answer(served_rules: ServedRules) -> bool:
+    """Return whether the service's rules were written before."""
+    return served_rules in _answers
 
 
 def rules_answer(rules: Sequence[Rule], findings: list[FindingInfo] | None = None) -> RulesAnswer:
@@ -36,7 +34,7 @@ def rules_answer(rules: Sequence[Rule], findings: list[FindingInfo] | None = Non
     return RulesAnswer(rules=rule_records(rules), yaml=rules_text(rules), findings=findings)
 
 
-def check_answer(request: RulesCheck, served_rules: ServedRules) -> RulesAnswer:
+def rules_check_answer(request: RulesCheck, served_rules: ServedRules) -> RulesAnswer:
     """Return rules of either form in both forms; findings as of `podium rules check`, if asked for."""
     if (request.rules is None) == (request.yaml is None):
         got = "neither" if request.rules is None else "both"

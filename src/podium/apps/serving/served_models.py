@@ -16,18 +16,13 @@ from podium.data.groups import Groups
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
 from podium.rankers.importance import feature_names_of
-from podium.rankers.models import Model, Stumps
+from podium.rankers.models import Model
 from podium.rankers.prepared import Prepared
 from podium.rankers.prepared_model import PreparedModel
 from podium.rankers.ranker import Ranker
 from podium.rankers.ranking_estimator import require_finite_scores
 from podium.rankers.tree_model import Trees
 from podium.typing import Floats
-
-_QUICK_MODEL_KINDS = ("linear", "stumps")
-_MAX_QUICK_STUMPS = 10_000
-_MAX_QUICK_TREE_STEPS = 1_000_000
-"""Steps down trees, of all documents together: about a millisecond."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +64,10 @@ class LoadedModel:
         return model is not None and model.preparation.fill is not None
 
     @property
-    def _scoring_model(self) -> Model:
+    def scoring_model(self) -> Model:
         """The model that sees the prepared features."""
         model = self.ranker.model_
         return model.model if isinstance(model, PreparedModel) else model
-
-    def is_quick(self, n_documents: int, explain: bool = False) -> bool:
-        """Whether so many documents are scored in no time, so that no thread is needed."""
-        model = self._scoring_model
-        if isinstance(model, Trees):
-            n_steps = n_documents * int(model.arrays.depths.sum())
-            return n_steps <= _MAX_QUICK_TREE_STEPS and not explain
-        is_small = not isinstance(model, Stumps) or len(model.alphas) <= _MAX_QUICK_STUMPS
-        return model.kind in _QUICK_MODEL_KINDS and is_small
 
     @cached_property
     def user_classes(self) -> tuple[str, ...]:
@@ -92,7 +78,7 @@ class LoadedModel:
     @cached_property
     def explains(self) -> bool:
         """Whether its scores have parts that belong to one feature each."""
-        if isinstance(self._scoring_model, Trees):
+        if isinstance(self.scoring_model, Trees):
             return True  # LightGBM explains them, and is not imported before someone asks
         try:
             self.contributions(self.prepare(np.zeros((1, self.ranker.n_features_in_))))
@@ -100,22 +86,25 @@ class LoadedModel:
             return False
         return True
 
-    def scores(self, X: Floats, user_class: str | None = None) -> tuple[Floats, str | None]:
-        """Return one score per row of one query, and the user class whose weights they use."""
-        personal = None if user_class is None else self._with_own_weights(user_class)
-        if personal is not None:
-            queries = np.zeros(len(X), dtype=int)
-            return personal.predict(X, qid=queries, user_class=user_class), user_class
-        return require_finite_scores(
-            self.ranker.model_.scores(X, Groups(np.array([0, len(X)])))
-        ), None
+    def score_rows(self, X: Floats, user_class: str | None = None) -> tuple[Floats, str | None]:
+        """Return one score per row of one query, and the user class whose weights gave them, if any did.
 
-    def _with_own_weights(self, user_class: str) -> CFBRS | None:
-        """Return the ranker if a user class has weights of its own; 404 if the model has no such class."""
-        if not isinstance(self.ranker, CFBRS) or user_class not in self.user_classes:
+        A class without weights of its own is served by the model of all users.
+        """
+        ranker = self.ranker
+        if user_class is not None:
+            self._check_user_class(user_class)
+            if isinstance(ranker, CFBRS) and ranker.classes_[user_class].served:
+                queries = np.zeros(len(X), dtype=int)
+                return ranker.predict(X, qid=queries, user_class=user_class), user_class
+        scores = ranker.model_.scores(X, Groups(np.array([0, len(X)])))
+        return require_finite_scores(scores), None
+
+    def _check_user_class(self, user_class: str) -> None:
+        """Raise 404 if the model has no such class of users."""
+        if user_class not in self.user_classes:
             message = f"expected a user class of model {self.name!r}, got {user_class!r:.200}"
             raise Refusal(404, "unknown_class", message, known=list(self.user_classes[:100]))
-        return self.ranker if self.ranker.classes_[user_class].served else None
 
     def prepare(self, X: Floats) -> Floats:
         """Return the rows of one query as `contributions` takes them."""
@@ -125,7 +114,7 @@ class LoadedModel:
 
     def contributions(self, prepared: Floats) -> Floats:
         """Return what each feature adds to the score of each prepared row."""
-        contributions = self._scoring_model.contributions(prepared)
+        contributions = self.scoring_model.contributions(prepared)
         if self.prepared_model is None:
             return contributions
         return self.prepared_model.fold(contributions)
@@ -138,7 +127,7 @@ class LoadedModel:
             version=self.version,
             default=is_default,
             ranker=ranker.ranker.name if isinstance(ranker, Prepared) else ranker.name,
-            kind=self._scoring_model.kind,
+            kind=self.scoring_model.kind,
             n_features=ranker.n_features_in_,
             feature_names=list(self.feature_names),
             scaled=ranker.trained_.scaled,
@@ -168,17 +157,21 @@ class ServedModels:
             by_name[None] = self.models[0]
         return by_name
 
+    def get(self, name: str | None) -> LoadedModel | None:
+        """Return a model by ``NAME`` or ``NAME@VERSION``; None if there is none."""
+        return self._by_name.get(name)
+
     def find(self, name: str | None) -> LoadedModel:
-        """Return a model by ``NAME`` or ``NAME@VERSION``; 404 if there is none."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            if not self.models:
-                message = "expected a service of models, got one that was started without any"
-                raise Refusal(404, "unknown_model", message, known=[]) from None
-            names = [f"{model.name}@{model.version}" for model in self.models]
-            message = f"expected a model that is served here, got {name!r:.200}"
-            raise Refusal(404, "unknown_model", message, known=names[:100]) from None
+        """Return a model as `get` does; 404 if there is none."""
+        model = self.get(name)
+        if model is not None:
+            return model
+        if not self.models:
+            message = "expected a service of models, got one that was started without any"
+            raise Refusal(404, "unknown_model", message, known=[])
+        names = [f"{model.name}@{model.version}" for model in self.models]
+        message = f"expected a model that is served here, got {name!r:.200}"
+        raise Refusal(404, "unknown_model", message, known=names[:100])
 
     def info(self) -> list[ModelInfo]:
         """Return their descriptions."""

@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from podium.apps.http.refusals import Refusal
-from podium.postranking.work_budget import bounded_time
+from podium.apps.serving.error_answers import refusal_of
+from podium.errors import DeadlineError
+from podium.work_budget import bounded_time, too_slow
 
 Result = TypeVar("Result")
 
@@ -17,7 +19,7 @@ Result = TypeVar("Result")
 class ThreadLimiter:
     """Runs work in threads, a limited number at a time, each for a limited time.
 
-    Long loops end at the deadline by themselves (`podium.postranking.work_budget`). Other work goes on in
+    Long loops end at the deadline by themselves (`podium.work_budget`). Other work goes on in
     its thread and keeps its place until it is done. If all places are taken, work is refused with 503.
 
     Parameters
@@ -45,16 +47,15 @@ class ThreadLimiter:
 
         def run_in_time() -> Result:
             if time.monotonic() > start + self._seconds:
-                raise TimeoutError  # it has been answered: nobody waits for it
+                raise too_slow(self._seconds)  # it has been answered: nobody waits for it
             with bounded_time(self._seconds, start):
                 return work()
 
         future = loop.run_in_executor(self._pool, run_in_time)
         future.add_done_callback(self._free_place)
         await asyncio.wait((future,), timeout=self._seconds)
-        if not future.done() or isinstance(future.exception(), TimeoutError):
-            message = f"this request takes longer than the {self._seconds:g} seconds it may"
-            raise Refusal(503, "too_slow", message)
+        if not future.done() or isinstance(future.exception(), DeadlineError):
+            raise refusal_of(too_slow(self._seconds))
         return future.result()
 
     def run_inline(self, work: Callable[[], Result]) -> Result:

@@ -54,12 +54,12 @@ class EventBatch:
 
     def append(self, event: JudgingEvent) -> AppendedEvent:
         """Add an event; see Store.append."""
-        cached = self._sessions[event.session]
+        cached = self._sessions[event.task_id]
         stored = self._stored.get(event.id)
         if stored is not None:
             if stored.content != event.content:
                 owner = (
-                    "of this session" if stored.session == event.session else "of another session"
+                    "of this session" if stored.task_id == event.task_id else "of another session"
                 )
                 raise ReusedIdError(
                     f"the id {event.id!r} belongs to another {stored.kind} {owner}; expected "
@@ -68,12 +68,12 @@ class EventBatch:
             return AppendedEvent(cached.session, new=False)
         if cached.number in self._withdrawn:
             raise WithdrawnTaskError(
-                f"task {event.session!r:.60} was withdrawn from its assessor; expected an open task"
+                f"task {event.task_id!r:.60} was withdrawn from its assessor; expected an open task"
             )
         guidelines = self._guidelines_of(event)
-        numbers = cached.session.advance(event)
+        numbers = cached.session.apply_with_numbers(event)
         self._stored[event.id] = event
-        self._changed[event.session] = cached
+        self._changed[event.task_id] = cached
         self._rows.append(
             event_row(cached.number, cached.session.n_events, event, numbers, self._received)
             | {"guidelines": guidelines}

@@ -154,7 +154,9 @@ def fill_numbers(connection: sa.Connection) -> None:
             sa.text(_EVENTS), {"task": number}
         ).all():
             try:
-                numbers = session.advance(JudgingEvent(event_id, id_, kind, at, json.loads(data)))
+                numbers = session.apply_with_numbers(
+                    JudgingEvent(event_id, id_, kind, at, json.loads(data))
+                )
             except PodiumError as error:
                 raise StoreError(
                     f"event {event_id!r} of the store cannot be replayed: {error}"

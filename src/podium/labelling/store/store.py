@@ -249,7 +249,7 @@ class Store:
             raise
 
     def _append(self, event: JudgingEvent) -> AppendedEvent:
-        with self.batch([event.session], [event.id], f"{event.kind} {event.id!r}") as batch:
+        with self.batch([event.task_id], [event.id], f"{event.kind} {event.id!r}") as batch:
             return batch.append(event)
 
     @contextmanager
@@ -365,7 +365,7 @@ class Store:
                 sa.select(tables.tasks).where(tables.tasks.c.id == task_id)
             ).one_or_none()
         if row is None:
-            raise EventError(f"the store has no session {task_id!r:.60}")
+            raise EventError(f"the store has no task {task_id!r:.60}")
         return CachedSession(row.number, read_task(row))
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.errors import UsageError
 from podium.postranking.methods.preferences import Preferences
-from podium.postranking.methods.problem import SCORE_DIGITS, Method, PostRankingProblem, Solution
+from podium.postranking.methods.problem import Method, PostRankingProblem, Solution, by_score
 from podium.postranking.rules.rule import BoundRule
-from podium.postranking.work_budget import check_time, seconds_left
 from podium.typing import Floats
+from podium.work_budget import check_time, seconds_left
 
 MARGIN_FLOOR = 0.1
 """The weight of a pair of equal scores with ``base="margin"``."""
@@ -188,11 +188,6 @@ def _largest_weight(problem: PostRankingProblem, preference: Preferences) -> flo
         for row in rows:
             total[row] = total.get(row, 0.0) + kappa
     return problem.n + max(total.values(), default=0.0)
-
-
-def by_score(scores: Floats) -> NDArray[np.int64]:
-    """Return rows best first; scores that agree to `SCORE_DIGITS` digits keep the original order."""
-    return np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
 
 
 def _offsets(sizes: Iterable[int]) -> NDArray[np.int64]:

@@ -22,9 +22,8 @@ from podium.postranking.methods.problem import (
     PostRankingProblem,
     Solution,
     descending,
-    is_number,
-    to_floats,
 )
+from podium.postranking.number_input import is_number, to_floats
 from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import Rule
 from podium.typing import Document, Floats

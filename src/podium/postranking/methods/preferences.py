@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from podium.postranking.work_budget import spend
+from podium.work_budget import spend
 
 STEPS_PER_STAR = 10
 """The number of `spend` steps for a star, or for a row of a spring, here and in the solver.

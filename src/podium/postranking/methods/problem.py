@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium.errors import NonFiniteError, UsageError
 from podium.postranking.listing import Listing
 from podium.postranking.methods.preferences import Pairs, Scale
-from podium.postranking.rules.field_conditions import short_repr
 from podium.postranking.rules.rule import BoundRule, Rule
 from podium.typing import Floats
 
@@ -65,20 +64,9 @@ class Method(ABC):
         return True
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a real number; Booleans are not."""
-    numbers = int | float | np.integer | np.floating
-    return isinstance(value, numbers) and not isinstance(value, bool)
-
-
-def to_floats(values: object, subject: str) -> Floats:
-    """Return numbers as an array of any shape; raise `UsageError` for anything else."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except OverflowError:
-        raise NonFiniteError(f"expected finite {subject}, got {short_repr(values)}") from None
-    except (TypeError, ValueError):
-        raise UsageError(f"expected numbers as {subject}, got {short_repr(values)}") from None
+def by_score(scores: Floats) -> NDArray[np.int64]:
+    """Return rows best first; scores that agree to `SCORE_DIGITS` digits keep the original order."""
+    return np.argsort(-np.round(scores, SCORE_DIGITS), kind="stable")
 
 
 def descending(order: Sequence[int]) -> Floats:

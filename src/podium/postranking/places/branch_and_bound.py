@@ -26,7 +26,7 @@ FIRST_RESTART_STEPS = 2000
 MAX_BEFORES_ONE_BY_ONE = 10
 """With more `Before` rules than this, the search tries to meet them all at once by deadlines."""
 IMPROVEMENT_STEPS = 3000
-"""The number of steps to improve on a first order, divided by the length of the list."""
+"""The number of steps to improve on a first order, divided by the length n; at least n / 4 and 40."""
 
 Branch = tuple[Windows, Choice, float]
 """Windows, what to narrow them to, and a lower bound on the cost of every order within them."""

@@ -47,7 +47,7 @@ def make_demand_set(
     Raises `NoRoom` if a single constraint cannot be met, or `Before` demands form a cycle.
     """
     n = len(scores)
-    effective = [constraint for constraint in constraints if not _is_idle(constraint, n)]
+    effective = [constraint for constraint in constraints if not _always_holds(constraint, n)]
     ranks = sorted({rank[row] for constraint in effective for row in _rows(constraint)})
     number = {at: i for i, at in enumerate(ranks)}
     index = [number.get(at, -1) for at in rank]
@@ -105,7 +105,7 @@ def _rows(constraint: Constraint) -> tuple[int, ...]:
     return () if isinstance(constraint, ImpossibleConstraint) else constraint.rows
 
 
-def _is_idle(constraint: Constraint, n: int) -> bool:
+def _always_holds(constraint: Constraint, n: int) -> bool:
     """Whether every order meets the constraint."""
     if isinstance(constraint, WindowConstraint):
         return constraint.first <= 1 and constraint.last >= n

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from podium.postranking.places.windows import Choice, NoRoom, Windows
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 
 class ListScores:

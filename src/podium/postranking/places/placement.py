@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.postranking.methods.bradley_terry import by_score
-from podium.postranking.methods.problem import SCORE_DIGITS
+from podium.postranking.methods.problem import SCORE_DIGITS, by_score
 from podium.postranking.places.branch_and_bound import BranchAndBound, full_order
 from podium.postranking.places.constraints import Constraint
 from podium.postranking.places.demand_set import make_demand_set
 from podium.postranking.places.windows import NoRoom
-from podium.postranking.work_budget import check_time
 from podium.typing import Floats
+from podium.work_budget import check_time
 
 SEARCH_LIMIT = 1_000_000
 """The maximum number of steps of the search."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from podium.errors import UndecidedError
 from podium.postranking.places.demands import Demand
 from podium.postranking.places.windows import NoRoom, Windows
-from podium.postranking.work_budget import search_seconds
+from podium.work_budget import search_seconds
 
 
 class Propagation:

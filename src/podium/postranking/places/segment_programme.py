@@ -34,7 +34,7 @@ from podium.postranking.places.demands import (
 )
 from podium.postranking.places.propagation import Propagation
 from podium.postranking.places.windows import Choice, NoRoom, Windows
-from podium.postranking.work_budget import check_time, search_seconds
+from podium.work_budget import check_time, search_seconds
 
 MAX_VARIABLES = 20_000
 """With more variables y_cs than this, the programme takes too long."""

@@ -7,7 +7,7 @@ import fnmatch
 import re
 from functools import lru_cache
 
-from podium.postranking.work_budget import spend
+from podium.work_budget import spend
 
 CHARACTERS_PER_STEP = 16
 """The number of characters that a pattern compares with a query in one step of `spend`."""

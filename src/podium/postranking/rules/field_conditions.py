@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 
 from podium.errors import DataError, UsageError
-from podium.postranking.work_budget import check_time, spend
+from podium.work_budget import check_time, spend
 
 Fields = Mapping[str, Any]
 Term = Callable[[Fields], Any]

@@ -27,8 +27,8 @@ from podium.postranking.rules.plain_yaml import (
 )
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import check_rules
-from podium.postranking.work_budget import check_time
 from podium.typing import Path_
+from podium.work_budget import check_time
 
 VERSION = 1
 

@@ -45,9 +45,9 @@ class TopK(Rule):
     doc: Selector
     k: FromOne
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return a reason if k is at least n: all documents are in the top k."""
-        return super().reason_idle(bound_rule) or _all_in_top(self.k, bound_rule)
+        return super().reason_no_effect(bound_rule) or _all_in_top(self.k, bound_rule)
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
         """Return how many places below k the lowest document stands."""
@@ -171,9 +171,9 @@ class Together(Rule):
     grouped: ClassVar[bool] = True
     docs: Selector
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return a reason if the list has only one of the documents."""
-        return super().reason_idle(bound_rule) or _reason_single(bound_rule)
+        return super().reason_no_effect(bound_rule) or _reason_single(bound_rule)
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
         """Return how many other documents stand among them."""
@@ -205,9 +205,9 @@ class Apart(Rule):
     docs: Selector
     gap: FromOne = 1
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return a reason if the list has only one of the documents."""
-        return super().reason_idle(bound_rule) or _reason_single(bound_rule)
+        return super().reason_no_effect(bound_rule) or _reason_single(bound_rule)
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
         """Return how many more places the nearest two documents must be apart."""
@@ -261,11 +261,11 @@ class AtMost(Rule):
     m: FromZero
     k: FromOne
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return a reason if no more than m of the group can be in the top k."""
         most = min(self.k, len(bound_rule.rows))
         few = f"no more than {most} of the group can be in the top {self.k}"
-        return super().reason_idle(bound_rule) or (few if most <= self.m else "")
+        return super().reason_no_effect(bound_rule) or (few if most <= self.m else "")
 
     def slack(self, bound_rule: BoundRule, place: Sequence[int]) -> int:
         """Return how many documents are too many in the top k."""
@@ -302,10 +302,10 @@ class AtLeast(Rule):
     m: FromOne
     k: FromOne
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return a reason if the top k is the whole list and has enough of the group."""
         enough = len(bound_rule.rows) >= self.m
-        return super().reason_idle(bound_rule) or (
+        return super().reason_no_effect(bound_rule) or (
             _all_in_top(self.k, bound_rule) if enough else ""
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from podium.errors import DataError, MalformedLineError
-from podium.postranking.work_budget import check_time
+from podium.work_budget import check_time
 
 MAX_YAML_BYTES, MAX_YAML_DEPTH = 8 << 20, 6
 """The maximum number of bytes and levels of a file; more must be a mistake."""

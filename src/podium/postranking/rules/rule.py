@@ -193,7 +193,7 @@ class Rule(ABC):
                 if f.kw_only and getattr(self, f.name) != f.default]  # fmt: skip
         return f"{str(self)[:-1]}{''.join(f', {text}' for text in options)})"
 
-    def reason_idle(self, bound_rule: BoundRule) -> str:
+    def reason_no_effect(self, bound_rule: BoundRule) -> str:
         """Return why the rule cannot change this list; empty if it can."""
         return "" if self.hard or self.weight > 0 else "its weight is 0"
 

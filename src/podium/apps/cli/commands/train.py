@@ -37,7 +37,7 @@ from podium.ensemble import CFBRS, RerankedModel
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
-from podium.rankers import History, Prepared, Ranker
+from podium.rankers import FitStep, History, Prepared, Ranker
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 
@@ -54,7 +54,7 @@ def run_train(options: TrainOptions) -> None:
     learner = prepare_ranker(plain, options)
     if options.plot is not None:
         _check_plot(options.plot)
-    data, held_out = _read_data(options)
+    data, valid = _read_data(options)
     learner = take_categories(learner, data)
     users: dict[str, Any] = {}
     if options.feedback:
@@ -64,12 +64,12 @@ def run_train(options: TrainOptions) -> None:
         users["feedback"] = make_alpha_source(options.alpha, options.seed)
     started = time.perf_counter()
     with warnings_in_one_line(), training_bar(options.ranker) as (advance, _):
-        learner.fit(data, valid=held_out, callback=advance, **users)
+        learner.fit(data, valid=valid, callback=advance, **users)
     seconds = time.perf_counter() - started
     learner.save(options.out)
     if options.plot is not None:
         _draw_learning_curve(learner.history_, options.plot)
-    facts = _facts(learner, data, held_out, measure, seconds)
+    facts = _facts(learner, data, valid, measure, seconds)
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
@@ -87,8 +87,8 @@ def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
         raise UsageError("expected feedback or --categories, got both; leave the categories out")
     if not options.valid:
         return data, None
-    held_out = files.read(options.valid, features=data.feature_names, categories=data.categories)
-    return data, with_scaling(held_out, data.scaled) if options.ignore_scaling else held_out
+    valid = files.read(options.valid, features=data.feature_names, categories=data.categories)
+    return data, with_scaling(valid, data.scaled) if options.ignore_scaling else valid
 
 
 def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _facts(
     ranker: Ranker, data: RankingData, valid: RankingData | None, measure: str, seconds: float
 ) -> dict[str, Any]:
     history = ranker.history_
-    best_step = None if history.best is None else history.steps[history.best - 1]
+    kept_step = None if history.best is None else history.steps[history.best - 1]
     facts: dict[str, Any] = {
         "ranker": inner_ranker(ranker).name,
         "settings": flatten(_changed_parameters(inner_ranker(ranker))),
@@ -132,9 +132,9 @@ def _facts(
         "features": data.n_features,
         "iterations": len(history),
         "kept_iteration": history.best,
-        "objective": None if best_step is None else best_step.objective,
+        "objective": None if kept_step is None else kept_step.objective,
         "metric": measure,
-        "validation": None if best_step is None else best_step.valid,
+        "validation": _validation_value(ranker, kept_step, valid, measure),
         "converged": ranker.converged_,
         "stopped": ranker.stopped_ or None,
         "seconds": round(seconds, 3),
@@ -145,11 +145,17 @@ def _facts(
         facts["vote"] = ranker.model_.describe()
     if isinstance(ranker, CFBRS):
         facts["ensemble"] = ranker.describe()
-    if valid is not None:
-        scores = ranker.predict(valid)
-        # Of the kept model: a ranker without a metric of its own has measured another one.
-        facts["validation"] = evaluate(valid, scores, measure)[measure].mean
     return {name: finite_or_none(value) for name, value in facts.items()}
+
+
+def _validation_value(
+    ranker: Ranker, kept_step: FitStep | None, valid: RankingData | None, measure: str
+) -> float | None:
+    """Return the metric of the kept model on --valid, or on the queries that the ranker held out."""
+    if valid is not None:
+        # Not the value of the kept step: a ranker without a metric of its own measured another one.
+        return evaluate(valid, ranker.predict(valid), measure)[measure].mean
+    return None if kept_step is None else kept_step.valid
 
 
 def _changed_parameters(ranker: Ranker) -> dict[str, Any]:

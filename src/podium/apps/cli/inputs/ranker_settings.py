@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from podium import rankers
 from podium.aggregation import AGGREGATORS, Aggregator
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.errors import UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss, make
+from podium.rankers import RANKERS as INNER_RANKERS
 from podium.rankers import Ranker
 from podium.rankers.mlp import MLP
 from podium.rankers.parameters import check_parameters, parameter_types
@@ -21,14 +21,14 @@ from podium.registry import RANKERS, unknown_ranker
 
 def build_ranker(name: str, settings: Mapping[str, Any]) -> Ranker:
     """Return a ranker with these settings, checked before any data is read."""
-    types = ranker_parameter_types(name)
+    hints = ranker_parameter_types(name)
     for key in settings:
-        if (parameter := key.partition(".")[0]) not in types:
+        if (parameter := key.partition(".")[0]) not in hints:
             raise RANKERS[name].unknown_parameter(parameter)
     plain = {key: value for key, value in settings.items() if "." not in key}
     for owner, fields in _dotted_settings(settings).items():
         plain[owner] = _build_part(name, owner, plain.get(owner), fields)
-    ranker = RANKERS[name](**{key: _as_list(value, types[key]) for key, value in plain.items()})
+    ranker = RANKERS[name](**{key: _as_list(value, hints[key]) for key, value in plain.items()})
     check_parameters(ranker, name)
     ranker.check_settings()
     for value in plain.values():
@@ -43,13 +43,13 @@ def build_grid(
     name: str, settings: Mapping[str, Any], grid: Mapping[str, tuple[Any, ...]]
 ) -> dict[str, tuple[Any, ...]]:
     """Return the values of each parameter as the ranker takes them; dotted ones make whole scorers."""
-    types = ranker_parameter_types(name)
+    hints = ranker_parameter_types(name)
     built: dict[str, tuple[Any, ...]] = {}
     for key, values in grid.items():
         for value in values:
             build_ranker(name, {**settings, key: value})
         if "." not in key:
-            built[key] = tuple(_as_list(value, types[key]) for value in values)
+            built[key] = tuple(_as_list(value, hints[key]) for value in values)
     for owner, fields in _dotted_settings(grid).items():
         candidates = (
             build_ranker(name, {**settings, **dict(zip(fields, values, strict=True))})
@@ -79,8 +79,9 @@ def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -
         part_class: Any = MLP
     elif Loss in may_be and base in LOSSES:
         part_class = LOSSES[base]
-    elif Ranker in may_be and base in rankers.RANKERS:
-        part_class = rankers.RANKERS[base]
+    elif Ranker in may_be and base in INNER_RANKERS:
+        # A ranker that takes another one takes those of the room `rankers`, no ensembles.
+        part_class = INNER_RANKERS[base]
     elif Aggregator in may_be and base in AGGREGATORS:
         part_class = AGGREGATORS[base]
     else:
@@ -88,13 +89,13 @@ def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -
         raise UsageError(
             f"expected {owner} of {ranker} to be what has {next(iter(fields))}, got {got}"
         )
-    types = parameter_types(part_class)
+    hints = parameter_types(part_class)
     for key in inner:
-        if key not in types:
-            raise UnknownNameError(f"parameter of {ranker}'s {owner}", key, types)
-    inner = {key: _as_list(value, types[key]) for key, value in inner.items()}
+        if key not in hints:
+            raise UnknownNameError(f"parameter of {ranker}'s {owner}", key, hints)
+    inner = {key: _as_list(value, hints[key]) for key, value in inner.items()}
     for key, value in inner.items():
-        if isinstance(types[key], type) and issubclass(types[key], Loss):
+        if isinstance(hints[key], type) and issubclass(hints[key], Loss):
             inner[key] = make(value)
     try:
         return part_class(**inner)

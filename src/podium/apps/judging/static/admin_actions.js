@@ -1,9 +1,9 @@
 import { makeElement, uiElement } from "./elements.js";
 
 /** Start a page of the admin: each form sends its fields as JSON, then the page loads again. */
-export function startActions(token) {
+export function startActions(csrfToken) {
   document.querySelector("main").inert = false; // before this, a form would do nothing
-  for (const form of document.querySelectorAll("form[data-post]")) sendBy(form, token);
+  for (const form of document.querySelectorAll("form[data-post]")) sendBy(form, csrfToken);
   for (const select of document.querySelectorAll("select[data-submits]"))
     select.addEventListener("change", () => select.form.requestSubmit());
   uiElement("linkClose")?.addEventListener("click", () => location.reload());
@@ -17,14 +17,14 @@ export function startActions(token) {
 }
 
 /** Send a form's fields when it is submitted. */
-function sendBy(form, token) {
+function sendBy(form, csrfToken) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    submit(form, event.submitter, token);
+    submit(form, event.submitter, csrfToken);
   });
 }
 
-async function submit(form, submitter, token) {
+async function submit(form, submitter, csrfToken) {
   const { confirm: question, post, says } = form.dataset;
   if (question && !window.confirm(question)) {
     form.reset();
@@ -34,7 +34,7 @@ async function submit(form, submitter, token) {
   try {
     response = await fetch(post, {
       method: "POST",
-      headers: { "Content-Type": "application/json", "X-Podium-Token": token },
+      headers: { "Content-Type": "application/json", "X-Podium-Token": csrfToken },
       body: JSON.stringify(fieldsOf(form, submitter)),
       redirect: "error",
       cache: "no-store",
@@ -57,7 +57,7 @@ async function submit(form, submitter, token) {
       return;
     }
     if (says) sessionStorage.setItem("podium/message", fill(says, answer));
-    if (answer.link) showLink(answer, token);
+    if (answer.link) showLink(answer, csrfToken);
     else location.reload();
   }
 }
@@ -89,10 +89,10 @@ function showMessage(text) {
   if (text) place.scrollIntoView({ block: "nearest" });
 }
 
-function showLink({ assessor, link }, token) {
+function showLink({ assessor, link }, csrfToken) {
   uiElement("linkOwner").textContent = assessor;
   uiElement("linkText").value = link;
-  if (!hasTasks(assessor)) offerTasks(assessor, token);
+  if (!hasTasks(assessor)) offerTasks(assessor, csrfToken);
   uiElement("linkDialog").showModal();
 }
 
@@ -103,11 +103,11 @@ const hasTasks = (assessor) =>
   );
 
 /** Say in the dialog that an assessor has no tasks, and offer all queries. */
-function offerTasks(assessor, token) {
+function offerTasks(assessor, csrfToken) {
   uiElement("linkTasks").replaceChildren(uiElement("noTasks").content.cloneNode(true));
   uiElement("linkIdle").textContent = assessor;
   uiElement("linkAssessor").value = assessor;
-  sendBy(uiElement("linkTasks").querySelector("form"), token);
+  sendBy(uiElement("linkTasks").querySelector("form"), csrfToken);
 }
 
 /** Save the file of an answer, by the name that the server gives it. */

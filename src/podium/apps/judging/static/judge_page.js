@@ -12,9 +12,9 @@ const DOUBLE_CLICK_MS = 250; // the second click of a double click does not judg
 
 /** The judging page of one task: shows questions and records what the assessor does. */
 export class JudgePage {
-  constructor(main, token) {
+  constructor(main, csrfToken) {
     this.id = main.dataset.task;
-    this.token = token;
+    this.csrfToken = csrfToken;
     this.url = `/api/tasks/${encodeURIComponent(this.id)}`;
     this.clockKey = `podium/clock/${encodeURIComponent(this.id)}`;
     this.view = new JudgeView();
@@ -29,7 +29,7 @@ export class JudgePage {
     this.version = 0; // of the question: a late answer about an older question is ignored
     this.loadFailures = 0;
     this.clock = new Clock();
-    this.outbox = new Outbox(this.id, token, {
+    this.outbox = new Outbox(this.id, csrfToken, {
       onChange: () => this.update(),
       onAnswer: (state) => this.showState(state),
       onRefusal: (event, answer) => this.handleRefusal(event, answer),
@@ -59,7 +59,7 @@ export class JudgePage {
     const version = this.version;
     let answer;
     try {
-      answer = await sendRequest(this.url, this.token);
+      answer = await sendRequest(this.url, this.csrfToken);
     } catch {
       return this.loadLater();
     }

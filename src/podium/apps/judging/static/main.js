@@ -9,9 +9,9 @@ import { JudgePage } from "./judge_page.js";
 import { startTasks } from "./tasks_page.js";
 
 const main = document.querySelector("main");
-const token = document.querySelector('meta[name="podium-token"]')?.content ?? "";
+const csrfToken = document.querySelector('meta[name="podium-token"]')?.content ?? "";
 const { page } = main.dataset;
-if (page === "judge") new JudgePage(main, token).start();
-else if (page === "tasks") startTasks(token);
+if (page === "judge") new JudgePage(main, csrfToken).start();
+else if (page === "tasks") startTasks(csrfToken);
 else if (page === "admin") startAdmin();
-else if (page === "actions") startActions(token);
+else if (page === "actions") startActions(csrfToken);

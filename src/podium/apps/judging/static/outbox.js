@@ -17,7 +17,7 @@ function newId() {
 }
 
 /** Send a request; return the status and the JSON of the answer; throws if there is none. */
-export async function sendRequest(url, token, body) {
+export async function sendRequest(url, csrfToken, body) {
   const quit = new AbortController();
   const timer = setTimeout(() => quit.abort(), ANSWER_TIMEOUT_MS);
   const text = body === undefined ? undefined : JSON.stringify(body);
@@ -27,7 +27,7 @@ export async function sendRequest(url, token, body) {
       headers:
         text === undefined
           ? { Accept: "application/json" }
-          : { "Content-Type": "application/json", "X-Podium-Token": token },
+          : { "Content-Type": "application/json", "X-Podium-Token": csrfToken },
       body: text,
       credentials: "same-origin",
       cache: "no-store",
@@ -51,11 +51,11 @@ export async function sendRequest(url, token, body) {
  * windows of one task do not overwrite each other. Both may send it, for the server stores it once.
  */
 export class Outbox {
-  constructor(task, token, hooks) {
+  constructor(task, csrfToken, hooks) {
     this.url = `/api/tasks/${encodeURIComponent(task)}/events`;
     this.prefix = `podium/event/${encodeURIComponent(task)}/`;
     this.refusedPrefix = `podium/refused/${encodeURIComponent(task)}/`;
-    this.token = token;
+    this.csrfToken = csrfToken;
     this.hooks = hooks;
     this.failures = 0;
     this.number = 0;
@@ -130,7 +130,7 @@ export class Outbox {
     if (!batch.length) return false;
     let answer;
     try {
-      answer = await sendRequest(this.url, this.token, { events: batch.map(([, event]) => event) });
+      answer = await sendRequest(this.url, this.csrfToken, { events: batch.map(([, event]) => event) });
     } catch {
       return this.retryLater(0);
     }

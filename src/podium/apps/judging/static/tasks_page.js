@@ -3,7 +3,7 @@ import { Outbox } from "./outbox.js";
 import { uiElement } from "./elements.js";
 
 /** Start the list of tasks: send events that an earlier visit could not send. */
-export function startTasks(token) {
+export function startTasks(csrfToken) {
   const net = uiElement("net");
   const outboxes = [];
   const update = () => {
@@ -14,7 +14,7 @@ export function startTasks(token) {
   };
   const hooks = { onChange: update, onAnswer: update, onRefusal: update, onSignedOut: update };
   for (const row of document.querySelectorAll("[data-task]")) {
-    const outbox = new Outbox(row.dataset.task, token, hooks);
+    const outbox = new Outbox(row.dataset.task, csrfToken, hooks);
     if (outbox.keys().length) outboxes.push(outbox);
   }
   const flush = () =>

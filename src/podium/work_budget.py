@@ -1,6 +1,7 @@
-"""The work budget of a call: its maximum number of steps and its deadline. Long loops check it.
+"""The work budget of a call: its maximum number of steps of work and its deadline. Long loops check it.
 
-Without bounds, as in a user's program, nothing is counted.
+The ranking service sets the bounds. Without bounds, as in a user's program, every check passes. A step
+of work takes some tenths of a microsecond; the steps of a search for an order are counted apart.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ SEARCH_SHARE = 0.5
 
 @dataclass
 class WorkBudget:
-    """The remaining steps, and the moments at which searches and everything else end."""
+    """The remaining steps of work, and the moments at which searches and everything else end."""
 
-    steps: float = math.inf
-    most: float = math.inf
+    steps_left: float = math.inf
+    max_steps: float = math.inf
     search_end: float = math.inf
     end: float = math.inf
     seconds: float = math.inf
@@ -51,7 +52,7 @@ def bounded_time(seconds: float, start: float | None = None) -> Iterator[None]:
 
 @contextmanager
 def bounded_steps(steps: int) -> Iterator[None]:
-    """Raise a `WorkLimitError` in this context after this many steps of some tenths of a microsecond.
+    """Raise a `WorkLimitError` in this context after this many steps of work.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def bounded_steps(steps: int) -> Iterator[None]:
         ...
     podium.errors.WorkLimitError: the rules need more than the allowed 10 steps on this list
     """
-    token = _budget.set(replace(_budget.get(), steps=steps, most=steps))
+    token = _budget.set(replace(_budget.get(), steps_left=steps, max_steps=steps))
     try:
         yield
     finally:
@@ -71,10 +72,10 @@ def bounded_steps(steps: int) -> Iterator[None]:
 def spend(steps: int) -> None:
     """Count steps before they are done; raise if a bound is reached."""
     budget = _budget.get()
-    budget.steps -= steps
-    if budget.steps < 0:
+    budget.steps_left -= steps
+    if budget.steps_left < 0:
         raise WorkLimitError(
-            f"the rules need more than the allowed {budget.most:,} steps on this list"
+            f"the rules need more than the allowed {budget.max_steps:,} steps on this list"
         )
     check_time(budget)
 
@@ -83,7 +84,18 @@ def check_time(budget: WorkBudget | None = None) -> None:
     """Raise `DeadlineError` if the time is over."""
     budget = budget or _budget.get()
     if monotonic() > budget.end:
-        raise DeadlineError(f"the request exceeded the limit of {budget.seconds:g} seconds")
+        raise too_slow(budget.seconds)
+
+
+def too_slow(seconds: float) -> DeadlineError:
+    """Return the error of a request that needs more than these seconds.
+
+    Examples
+    --------
+    >>> too_slow(10)
+    DeadlineError('the request exceeded the limit of 10 seconds')
+    """
+    return DeadlineError(f"the request exceeded the limit of {seconds:g} seconds")
 
 
 def seconds_left() -> float:

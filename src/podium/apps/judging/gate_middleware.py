@@ -10,7 +10,7 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.judging.refusals import Refuser
 
 
-class Gatekeeper:
+class GateMiddleware:
     """Passes requests on that the gate lets through, and answers the others."""
 
     def __init__(self, app: ASGIApp, gate: Gate, refuser: Refuser) -> None:
