@@ -67,6 +67,31 @@ def test_every_format_reads_the_same(tmp_path):
         assert podium.read_table(source, categories=FORMS).equals(data)
 
 
+def test_the_types_of_a_frame_declare_categories(tmp_path):
+    data = shop(tmp_path)
+    frame = pd.read_csv(tmp_path / "shop.csv", dtype={"search_id": str})
+    sizes = pd.CategoricalDtype(["S", "M", "L"], ordered=True)
+    typed = frame.astype({"brand": "category", "size": sizes})
+    own_polars = pl.from_pandas(frame).with_columns(
+        pl.col("brand").cast(pl.Categorical), pl.col("size").cast(pl.Enum(["S", "M", "L"]))
+    )
+    for source in (typed, own_polars):
+        assert podium.read_table(source).equals(data)
+        columns = {"label": "grade", "query": "search_id", "doc": "sku"}
+        assert RankingData.from_frame(source, **columns).equals(data)
+        chosen = RankingData.from_frame(source, **columns, features=["brand"])
+        assert chosen.categories == {"brand": Category(("Acme", "Bolt"))}
+        assert podium.read_table(source, features=["size"]).feature_names == ("size",)
+    # What is said by name counts more than the type, and other roles stay as they are.
+    named = podium.read_table(typed, categories={"size": "onehot"}, ignore=["brand"])
+    assert named.categories == {"size": Category(("L", "M", "S"))}
+    ids = typed.assign(title=typed["brand"]).astype({"sku": "category", "search_id": "category"})
+    read = podium.read_table(ids)
+    assert read.feature_names == ("price", "brand", "size")
+    assert read.docids.tolist() == list("abcde")
+    assert list(read.doc_text["title"]) == ["Acme", "Bolt", "Acme", "Bolt", "Acme"]
+
+
 def test_files_that_podium_writes_say_it_themselves(tmp_path):
     data = shop(tmp_path)
     data.to_parquet(tmp_path / "own.parquet")
@@ -428,7 +453,7 @@ def test_a_plain_ranker_refuses_categories():
     frame = next(frames())
     for ranker in (podium.Regression(), podium.Ordinal(), podium.RankSVM()):
         with pytest.raises(
-            DataError, match=rf"numbers for {ranker.name}, got the category 'brand'; Prep"
+            DataError, match=rf"{ranker.name} needs numeric features, but 'brand' is .*; Prepared\("
         ):
             ranker.fit(frame, [1, 0, 1, 0], qid=[1, 1, 2, 2])
 
