@@ -21,6 +21,7 @@ from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.settings import MissingDocuments, Settings
 from podium.postranking.work_budget import spend
+from podium.rankers.ranked_lists import RankedList
 from podium.typing import Floats
 
 ShownConstraints = tuple[int, Mapping[int, Sequence[Constraint]]]
@@ -162,7 +163,7 @@ class PreparedList:
 
 
 def prepare(
-    docs: Sequence[Any],
+    docs: Sequence[Any] | RankedList,
     rules: tuple[Rule, ...],
     scores: ArrayLike | None,
     settings: Settings,
