@@ -295,6 +295,20 @@ def test_other_categories_than_in_training_are_refused(tmp_path):
         ranker.predict(other)
 
 
+def test_a_frame_may_have_other_columns(tmp_path):
+    data = shop(tmp_path)
+    ranker = trained(data)
+    frame = pd.read_csv(tmp_path / "shop.csv").assign(grade="fair", shop="north")
+    for whole in (frame, frame[frame.columns[::-1]], pl.from_pandas(frame)):
+        np.testing.assert_array_equal(ranker.predict(whole), ranker.predict(data))
+        ranked = ranker.rank(whole, 2, qid=frame["search_id"])
+        assert [one.rows.tolist() for one in ranked] == [
+            one.rows.tolist() for one in ranker.rank(data, 2)
+        ]
+    with pytest.raises(DataError, match="the data lacks features of the training data: size"):
+        ranker.predict(frame.drop(columns="size"))
+
+
 def test_numbers_without_words_are_refused(tmp_path):
     data = shop(tmp_path)
     ranker, qid = trained(data), [1, 1, 1, 2, 2]
