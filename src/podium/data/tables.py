@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from podium.data.categories import Category, check_forms, read_category
-from podium.data.columns import TEXT_NAMES, Columns, text_field
+from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
 from podium.data.csv_text import CsvTable, read_csv
 from podium.data.data_frames import read_frame, type_form
 from podium.data.duplicate_documents import warn_of_duplicates
@@ -61,7 +61,7 @@ def read_table(
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
-    columns: Columns | None = None,
+    columns: Columns | Path_ | None = None,
     labelled: bool = True,
     missing: Missing = "error",
     dtype: DTypeLike | None = None,
@@ -86,7 +86,7 @@ def read_table(
     grades, separator, decimal, thousands
         As in ``podium.data.Columns``.
     columns
-        All of these in one object, instead.
+        All of these in one object instead, or the path of a ``columns.yaml``.
     labelled
         False: the table may lack labels (documents to be scored).
     missing
@@ -112,6 +112,8 @@ def read_table(
             text=_names(text), categories=check_forms(categories), grades=dict(grades or {}),
             separator=separator, decimal=decimal, thousands=thousands,
         )  # fmt: skip
+    elif not isinstance(columns, Columns):
+        columns = read_columns(columns)
     data, resolved = read_table_as(
         source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
         progress=progress,
