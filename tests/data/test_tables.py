@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from podium.data.columns import Columns
+from podium.data.columns import Columns, write_columns
 from podium.data.csv_text import read_csv
 from podium.data.tables import read_table
 from podium.errors import (
@@ -306,3 +306,14 @@ def test_columns_of_words_that_are_left_out_are_a_warning(tmp_path):
     read_table(path, categories=["brand"], ignore=["colour"])
     read_table(path, text=["brand", "colour"])
     read_table(path, features=["price"])
+
+
+def test_columns_may_be_a_file(tmp_path):
+    path, file = tmp_path / "shop.csv", tmp_path / "columns.yaml"
+    path.write_text("search_id,stars,price\n1,2,9.5\n1,0,12\n")
+    columns = Columns(label="stars")
+    write_columns(columns, file)
+    want = read_table(path, columns=columns)
+    assert want.y.tolist() == [2, 0]
+    for own in (file, str(file)):
+        assert read_table(path, columns=own).equals(want)

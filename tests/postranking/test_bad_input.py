@@ -367,3 +367,18 @@ def test_ten_thousand_rules_on_one_list():
     assert time.process_time() - started < 30
     assert sorted(found) == sorted(docs)
     assert len(found.rules) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: AtMost(each="brand", m=2, k=5), r"as group, as in group=Each\('brand'\)$"),
+        (lambda: Hide(where="stock == 0"), r"as in \w+=Where\('stock == 0'\)$"),
+        (lambda: TopK(docs=["a"], k=1), r"TopK has no parameter 'docs'; .* as in \w+=\['a'\]$"),
+    ],
+)
+def test_words_of_rule_files_say_how_python_writes_them(make, says):
+    with pytest.raises(TypeError, match=says):
+        make()
+    # What the message says works.
+    assert AtMost(group=Each("brand"), m=2, k=5) == AtMost(Each("brand"), 2, 5)

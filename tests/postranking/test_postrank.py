@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from podium.errors import ConflictError
+from podium.errors import ConflictError, DataError
 from podium.postranking import (
     Apart,
     AtLeast,
@@ -31,6 +31,7 @@ from podium.postranking import (
 from podium.postranking.binding import bind
 from podium.postranking.listing import Listing
 from podium.postranking.methods.preferences import Preferences
+from podium.rankers import RankedList
 
 # --- pairs ---
 
@@ -476,3 +477,21 @@ def test_the_summary_of_a_list_counts_in_english():
     assert summary(heavy) == "1 of 1 rule holds, 1 pair reversed)"
     assert summary(heavy, TopK("a", 1)) == "1 of 2 rules holds, 1 pair reversed)"
     assert summary(heavy, NotTopK("a", 1)) == "2 of 2 rules hold, 1 pair reversed)"
+
+
+# --- lists of a ranker ---
+
+
+def test_a_list_of_a_ranker_brings_its_scores():
+    docs, scores = ("a", "b", "c"), np.array([5.0, 1.0, 0.9])
+    ranked = RankedList("q1", np.arange(3), docs, scores)
+    rules = [TopK("c", 1, weight=2)]
+    for base in ("uniform", "margin"):
+        want = postrank(docs, rules, scores, base=base)
+        assert postrank(ranked, rules, base=base) == want
+        assert postrank_batch({"q1": ranked}, rules, base=base)["q1"] == want
+    # Other scores count more than those of the list.
+    assert postrank(ranked, [], [1.0, 2.0, 3.0]).order == ("c", "b", "a")
+    nameless = RankedList("q1", np.arange(3), None, scores)
+    with pytest.raises(DataError, match=r"list of query 'q1' has no document ids.* with docid="):
+        postrank(nameless, rules)

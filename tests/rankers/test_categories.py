@@ -67,6 +67,31 @@ def test_every_format_reads_the_same(tmp_path):
         assert podium.read_table(source, categories=FORMS).equals(data)
 
 
+def test_the_types_of_a_frame_declare_categories(tmp_path):
+    data = shop(tmp_path)
+    frame = pd.read_csv(tmp_path / "shop.csv", dtype={"search_id": str})
+    sizes = pd.CategoricalDtype(["S", "M", "L"], ordered=True)
+    typed = frame.astype({"brand": "category", "size": sizes})
+    own_polars = pl.from_pandas(frame).with_columns(
+        pl.col("brand").cast(pl.Categorical), pl.col("size").cast(pl.Enum(["S", "M", "L"]))
+    )
+    for source in (typed, own_polars):
+        assert podium.read_table(source).equals(data)
+        columns = {"label": "grade", "query": "search_id", "doc": "sku"}
+        assert RankingData.from_frame(source, **columns).equals(data)
+        chosen = RankingData.from_frame(source, **columns, features=["brand"])
+        assert chosen.categories == {"brand": Category(("Acme", "Bolt"))}
+        assert podium.read_table(source, features=["size"]).feature_names == ("size",)
+    # What is said by name counts more than the type, and other roles stay as they are.
+    named = podium.read_table(typed, categories={"size": "onehot"}, ignore=["brand"])
+    assert named.categories == {"size": Category(("L", "M", "S"))}
+    ids = typed.assign(title=typed["brand"]).astype({"sku": "category", "search_id": "category"})
+    read = podium.read_table(ids)
+    assert read.feature_names == ("price", "brand", "size")
+    assert read.docids.tolist() == list("abcde")
+    assert list(read.doc_text["title"]) == ["Acme", "Bolt", "Acme", "Bolt", "Acme"]
+
+
 def test_files_that_podium_writes_say_it_themselves(tmp_path):
     data = shop(tmp_path)
     data.to_parquet(tmp_path / "own.parquet")
@@ -268,6 +293,20 @@ def test_other_categories_than_in_training_are_refused(tmp_path):
     other = podium.read_table(table(tmp_path, ROWS.replace("Bolt,M", "Bolt,XL")), categories=order)
     with pytest.raises(DataError, match=r"trained with 'XL' as 'size'; expected one of S, M, L"):
         ranker.predict(other)
+
+
+def test_a_frame_may_have_other_columns(tmp_path):
+    data = shop(tmp_path)
+    ranker = trained(data)
+    frame = pd.read_csv(tmp_path / "shop.csv").assign(grade="fair", shop="north")
+    for whole in (frame, frame[frame.columns[::-1]], pl.from_pandas(frame)):
+        np.testing.assert_array_equal(ranker.predict(whole), ranker.predict(data))
+        ranked = ranker.rank(whole, 2, qid=frame["search_id"])
+        assert [one.rows.tolist() for one in ranked] == [
+            one.rows.tolist() for one in ranker.rank(data, 2)
+        ]
+    with pytest.raises(DataError, match="the data lacks features of the training data: size"):
+        ranker.predict(frame.drop(columns="size"))
 
 
 def test_numbers_without_words_are_refused(tmp_path):

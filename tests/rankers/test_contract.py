@@ -7,6 +7,7 @@ import pickle
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -545,9 +546,14 @@ def test_data_frames_keep_their_names(name):
     assert ranker.feature_names_in_.tolist() == list(frame.columns)
     np.testing.assert_array_equal(predict(ranker, frame, qid), predict(ranker, X, qid))
     turned = frame[["age", "bm25", "clicks", "length"]]
-    with pytest.raises(DataError, match=r"expected bm25, age, clicks, length, got age, bm25"):
-        ranker.predict(turned)
-    for lacking in (frame.rename(columns={"length": "other"}), frame.drop(columns="length")):
+    whole = turned.assign(search_id=qid, sku=[f"d{i}" for i in range(len(y))], grade="fair")
+    for other in (turned, whole, pl.from_pandas(whole)):
+        np.testing.assert_array_equal(predict(ranker, other, qid), predict(ranker, X, qid))
+        assert ranker.score(other, y, qid=qid) == ranker.score(X, y, qid=qid)
+    np.testing.assert_array_equal(
+        ranker.rank(whole, 3, qid=qid)[0].rows, ranker.rank(frame, 3, qid=qid)[0].rows
+    )
+    for lacking in (frame.rename(columns={"length": "other"}), whole.drop(columns="length")):
         with pytest.raises(DataError, match="the data lacks features of the training data: length"):
             ranker.predict(lacking)
     named = DATA.with_features(X, ["age", "bm25", "clicks", "length"])

@@ -49,7 +49,7 @@ def read_frame(
     if doc is None and features is None and "docid" in table.columns:
         doc = "docid"  # what make_frame writes
     other_columns = [c for c in (label, query, doc, weight, query_text) if c] + list(doc_text)
-    forms = check_forms(categories or {})
+    forms = _declared_forms(table, features, other_columns, categories or {})
     feature_columns = _choose_features(table, features, other_columns, needs_features, forms)
     words = {
         name: read_category(
@@ -77,6 +77,17 @@ def read_frame(
         "missing": missing,
         "categories": {name: category for name, (category, _) in words.items()},
     }
+
+
+def _declared_forms(
+    table: Any, features: Sequence[str] | None, other_columns: Sequence[str],
+    categories: Mapping[str, CategoryForm],
+) -> dict[str, CategoryForm]:  # fmt: skip
+    """Return the categories: features of a categorical type, and what `categories` says."""
+    types = dict(table.schema)
+    chosen = [c for c in types if c not in other_columns] if features is None else features
+    typed = {c: form for c in chosen if c in types and (form := type_form(types[c]))}
+    return typed | check_forms(categories)
 
 
 def _choose_features(
@@ -121,7 +132,7 @@ def encode_frame(
         return None
     types = dict(table.schema)
     words = [c for c, t in types.items() if not (t.is_numeric() or t == nw.Boolean)]
-    forms = dict(declared or {}) or {c: form for c in words if (form := _type_form(types[c]))}
+    forms = dict(declared or {}) or {c: form for c in words if (form := type_form(types[c]))}
     undeclared = [c for c in words if c not in forms and not _spells_numbers(table[c])]
     if not undeclared and not forms:
         return None
@@ -167,7 +178,7 @@ def _spells_numbers(column: Any) -> bool:
     return not column.dtype.is_temporal()
 
 
-def _type_form(dtype: Any) -> CategoryForm | None:
+def type_form(dtype: Any) -> CategoryForm | None:
     """Return what the type of a column says about a category; None if it is another type."""
     if isinstance(dtype, nw.Enum):
         return tuple(map(str, dtype.categories))

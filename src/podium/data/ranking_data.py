@@ -167,7 +167,8 @@ class RankingData(RankingColumns):
         label, query, doc
             Column names. With label=None all labels are 0: documents to be scored.
         features
-            Columns to use; by default every other column, which must then be a number.
+            Columns to use; by default every other column. They hold numbers, or have a categorical
+            type, or are named in ``categories``.
         options
             ``weight`` and ``query_text``: names of columns. ``doc_text``: names of columns that people
             read, such as title and body. ``categories``: names of features that are words.

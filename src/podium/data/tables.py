@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from podium.data.categories import Category, check_forms, read_category
-from podium.data.columns import Columns, text_field
+from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
 from podium.data.csv_text import CsvTable, read_csv
-from podium.data.data_frames import read_frame
+from podium.data.data_frames import read_frame, type_form
 from podium.data.duplicate_documents import warn_of_duplicates
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.json_lines import read_json_lines
@@ -60,7 +61,7 @@ def read_table(
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
-    columns: Columns | None = None,
+    columns: Columns | Path_ | None = None,
     labelled: bool = True,
     missing: Missing = "error",
     dtype: DTypeLike | None = None,
@@ -72,7 +73,8 @@ def read_table(
     Columns that are not named are found by usual names: ``query_id`` or ``search_id`` for the query,
     ``grade`` or ``rating`` for the label, ``product_id`` or ``url`` for the document, and so on. All
     other columns of numbers are the features. Columns of words are left out with a
-    `LeftOutColumnsWarning`, unless `categories`, `text` or `ignore` names them.
+    `LeftOutColumnsWarning`, unless `categories`, `text` or `ignore` names them. Columns of a data frame
+    that have a categorical type are categories.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def read_table(
     grades, separator, decimal, thousands
         As in ``podium.data.Columns``.
     columns
-        All of these in one object, instead.
+        All of these in one object instead, or the path of a ``columns.yaml``.
     labelled
         False: the table may lack labels (documents to be scored).
     missing
@@ -110,6 +112,8 @@ def read_table(
             text=_names(text), categories=check_forms(categories), grades=dict(grades or {}),
             separator=separator, decimal=decimal, thousands=thousands,
         )  # fmt: skip
+    elif not isinstance(columns, Columns):
+        columns = read_columns(columns)
     data, resolved = read_table_as(
         source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
         progress=progress,
@@ -256,6 +260,8 @@ def _from_frame(
         dtype = table[name].dtype
         return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
+    if path is None:  # a data frame of the caller declares categories by its types
+        columns = _with_typed_categories(columns, table, labelled)
     columns = columns.resolve(table.columns, is_number, labelled=labelled, path=path)
     for name in columns.features or ():
         if not is_number(name) and name not in columns.categories:
@@ -272,6 +278,18 @@ def _from_frame(
     data = RankingData.from_arrays(**arguments, dtype=dtype, max_bytes=max_bytes)
     warn_of_duplicates(data, path)
     return data, columns
+
+
+def _with_typed_categories(columns: Columns, table: Any, labelled: bool) -> Columns:
+    """Return the columns with those of a categorical type as categories, unless they are something else."""
+    forms = {c: type_form(t) for c, t in table.schema.items() if c.lower() not in TEXT_NAMES}
+    typed = {c: form for c, form in forms.items() if form and c not in columns.categories}
+    if not typed:
+        return columns
+    # Without words, every column that is nothing else is a feature.
+    features = columns.resolve(table.columns, labelled=labelled).features or ()
+    chosen = {c: form for c, form in typed.items() if c in features}
+    return replace(columns, categories={**columns.categories, **chosen})
 
 
 def _no_number_column(name: str, dtype: str, path: str | None) -> DataError:

@@ -18,6 +18,7 @@ from podium.errors import (
 from podium.postranking.listing import Listing
 from podium.postranking.number_input import to_floats
 from podium.postranking.rules.field_conditions import Fields, short_repr
+from podium.rankers.ranked_lists import RankedList
 from podium.typing import Document, Floats
 
 Catalogue = Mapping[Any, Fields]
@@ -25,9 +26,17 @@ Catalogue = Mapping[Any, Fields]
 
 
 def read_list(
-    docs: Sequence[Any], scores: ArrayLike | None = None, fields: Catalogue | None = None
+    docs: Sequence[Any] | RankedList,
+    scores: ArrayLike | None = None,
+    fields: Catalogue | None = None,
 ) -> tuple[Listing, Floats | None]:
-    """Return the documents in their original order, with their scores."""
+    """Return the documents in their original order, with their scores.
+
+    A list that a ranker returns brings its scores, unless `scores` are others.
+    """
+    if isinstance(docs, RankedList):
+        scores = docs.scores if scores is None else scores
+        docs = _ranked_ids(docs)
     ids, records = _read_documents(docs)
     if fields is not None and records is not None:
         raise UsageError(
@@ -52,6 +61,17 @@ def read_list(
         return listing, list_scores
     order = np.argsort(-list_scores, kind="stable")
     return listing.take(order.tolist()), list_scores[order]
+
+
+def _ranked_ids(ranked: RankedList) -> tuple[str, ...]:
+    if ranked.docids is None:
+        raise DataError(
+            f"the ranked list of query {ranked.qid!r} has no document ids; rules need them"
+        ).advise(
+            python="make the data with docid=..., then rank it again",
+            command_line="name the column of documents with --doc",
+        )
+    return ranked.docids
 
 
 def look_up(fields: Catalogue, ids: Sequence[Document]) -> list[Fields]:

@@ -29,6 +29,7 @@ from podium.postranking.settings import (
     check_day,
     check_rules,
 )
+from podium.rankers.ranked_lists import RankedList
 from podium.typing import Document
 
 METHODS: dict[str, type[Method]] = {
@@ -45,7 +46,7 @@ METHODS: dict[str, type[Method]] = {
 
 
 def postrank(
-    docs: Sequence[Document] | Sequence[Mapping[str, Any]],
+    docs: Sequence[Document] | Sequence[Mapping[str, Any]] | RankedList,
     rules: Iterable[Rule],
     scores: ArrayLike | None = None,
     prior: float = 0.1,
@@ -68,7 +69,7 @@ def postrank(
     ----------
     docs
         The documents, best first, each once: ids, or mappings with an ``id`` and fields that rules
-        select by.
+        select by. Or a list that ``rank`` of a ranker returns, with its scores.
     rules
         The rules; their order does not matter.
     scores

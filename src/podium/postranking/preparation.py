@@ -20,6 +20,7 @@ from podium.postranking.places.constraints import Constraint
 from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
 from podium.postranking.settings import MissingDocuments, Settings
+from podium.rankers.ranked_lists import RankedList
 from podium.typing import Floats
 from podium.work_budget import spend
 
@@ -161,7 +162,7 @@ class PreparedList:
 
 
 def prepare(
-    docs: Sequence[Any],
+    docs: Sequence[Any] | RankedList,
     rules: tuple[Rule, ...],
     scores: ArrayLike | None,
     settings: Settings,

@@ -82,7 +82,7 @@ def _lists_of_mapping(
     queries: Mapping[str, str] | None,
     fields: Catalogue | None,
 ) -> Iterator[QueryList]:
-    """Yield every list of a mapping, without scores."""
+    """Yield every list of a mapping, with scores if it is the list of a ranker."""
     if scores is not None:
         raise UsageError("lists by query id are best first already; leave out scores=...")
     for qid in run:
@@ -90,8 +90,8 @@ def _lists_of_mapping(
             raise UsageError(f"expected text as ids of queries, got {qid!r}")
     for qid, text in zip(run, _query_texts(list(run), queries), strict=True):
         with errors_naming(qid):
-            listing, _ = read_list(run[qid], None, fields)
-        yield QueryList(qid, text, listing, None)
+            listing, values = read_list(run[qid], None, fields)
+        yield QueryList(qid, text, listing, values)
 
 
 def _query_texts(

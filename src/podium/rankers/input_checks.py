@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+import narwhals as nw
 from numpy.typing import ArrayLike
 
 from podium.data import RankingData
@@ -28,13 +29,30 @@ def check_feature_names(
     """Raise if the names or the order of the features differ from the training data."""
     if names is None or expected is None or list(names) == list(expected):
         return
-    lacking = [name for name in expected if name not in names]
-    if lacking:
-        raise DataError(f"{what} lacks features of the training data: {_first_names(lacking)}")
+    _check_present(names, expected, what)
     raise DataError(
         f"the features of {what} are in another order than in training: expected "
         f"{_first_names(expected)}, got {_first_names(names)}"
     )
+
+
+def _check_present(names: Sequence[str], expected: Sequence[str], what: str) -> None:
+    lacking = [name for name in expected if name not in names]
+    if lacking:
+        raise DataError(f"{what} lacks features of the training data: {_first_names(lacking)}")
+
+
+def pick_features(X: Any, expected: Sequence[str] | None) -> Any:
+    """Return the features of training of a data frame, by name, in their order; other inputs unchanged.
+
+    Other columns, such as ids and labels, are left out. Raises DataError if the frame lacks a feature.
+    """
+    names = column_names(X)
+    if names is None or expected is None or names == list(expected):
+        return X
+    _check_present(names, expected, "the data")
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    return table.select(list(expected)).to_native() if isinstance(table, nw.DataFrame) else X
 
 
 def check_scaling(scaled: str | None, expected: str | None, what: str) -> None:

@@ -167,7 +167,7 @@ class Prepared(Ranker):
             return super()._documents(X, qid)
         expected = model.categories(feature_names_of(self))
         return as_data(
-            X, np.zeros(len(X)), qid, scaled=self._scaled,
+            self.training_columns(X), np.zeros(len(X)), qid, scaled=self._scaled,
             missing="nan" if self.accepts_missing else "error",
             categories={name: category.form for name, category in expected.items()},
         )  # fmt: skip

@@ -66,7 +66,8 @@ class Ranker(RankingEstimator):
 
         `sample_weight` has one number per query, or one per row, equal within each query.
         """
-        data = self.ranking_data(X, y, qid, sample_weight, scaled=self._scaled)
+        own = self.training_columns(X)
+        data = self.ranking_data(own, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
     def explain(self, data: RankingData, query: str | int) -> Explanation:

@@ -35,6 +35,7 @@ from podium.rankers.input_checks import (
     check_feature_names,
     check_scaling,
     column_names,
+    pick_features,
 )
 from podium.rankers.learning_curve import Callback, History
 from podium.rankers.models import Model
@@ -337,7 +338,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
         RankingData that is scaled by query differently from the training data is an error, unless
-        `ignore_scaling` is set. Arrays do not record how they are scaled.
+        `ignore_scaling` is set. Arrays do not record how they are scaled. The features of a frame are
+        picked by name: it may have other columns, in any order.
 
         Examples
         --------
@@ -375,8 +377,13 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         missing: Missing = "nan" if self.accepts_missing else "error"
         return as_data(X, y, qid, weight, scaled=scaled, missing=missing)
 
+    def training_columns(self, X: Any) -> Any:
+        """Return a data frame with the features of training only; other inputs unchanged."""
+        return pick_features(X, getattr(self, "feature_names_in_", None))
+
     def _documents(self, X: Any, qid: ArrayLike | None) -> RankingData:
         """Return the rows of an array or a frame, without labels."""
+        X = self.training_columns(X)
         shape = X.shape if hasattr(X, "shape") else to_array(X, "X").shape
         return self.ranking_data(X, np.zeros(shape[:1]), qid, scaled=self._scaled)
 
@@ -392,6 +399,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._check_missing(X)
             names, matrix = X.feature_names, None
         else:
+            X = self.training_columns(X)
             names, matrix = (
                 column_names(X),
                 np.ascontiguousarray(to_dense(X, None, MAX_DENSE_BYTES)),

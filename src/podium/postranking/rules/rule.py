@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache, cached_property
-from typing import Annotated, ClassVar, NamedTuple, NoReturn, get_args, get_type_hints
+from typing import Annotated, ClassVar, NamedTuple, NoReturn, Self, get_args, get_type_hints
 
 from podium.errors import UsageError
 from podium.postranking.methods.preferences import Preferences
@@ -23,6 +23,9 @@ MAX_WEIGHT = 1e9
 """The largest weight; make a rule hard if it must count more."""
 MAX_PATTERN_LENGTH, MAX_QUERY_LENGTH = 1_000, 10_000
 """The maximum number of characters of a rule's pattern and of its query."""
+
+FILE_SELECTORS = {"each": "Each({!r})", "where": "Where({!r})", "docs": "{!r}", "doc": "{!r}"}
+"""Words of rule files that choose documents, and how Python writes them."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,17 @@ class Rule(ABC):
     starts: datetime.date | None = None
     ends: datetime.date | None = None
     priority: int = 0
+
+    def __new__(cls, *args: object, **parameters: object) -> Self:
+        """Raise for a field of rule files that Python writes as a selector, and say how."""
+        for word in FILE_SELECTORS:
+            if word in parameters and word not in cls.__dataclass_fields__:
+                written = FILE_SELECTORS[word].format(parameters[word])
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {word!r}; expected the documents as "
+                    f"{' and '.join(cls.roles)}, as in {cls.roles[0]}={written}"
+                )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for own in fields(self):
