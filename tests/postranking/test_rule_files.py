@@ -230,7 +230,7 @@ HEAD = "version: 1\nrules:\n"
     [
         ("", 1, "the file is empty; expected YAML"),
         ("# nothing\n", 1, "the file is empty"),
-        ("- a\n", 1, "expected version: 1 and a list under rules:"),
+        ("- a\n", 1, "it is a list alone; put it below the lines version: 1"),
         ("rules: []\n", None, "expected version: 1, got none"),
         ("version: 2\nrules: []\n", 1, "expected version: 1, got '2'"),
         ("version: 1\n", None, "expected a list of rules, got none"),

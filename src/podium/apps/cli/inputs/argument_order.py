@@ -14,7 +14,8 @@ def advice_on_order(advice: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        is_kind = isinstance(error, CorruptFileError) or "something else" in error.args[0]
+        words = ("something else", "not a rule file")
+        is_kind = isinstance(error, CorruptFileError) or any(w in error.args[0] for w in words)
         is_first_line = isinstance(error, MalformedLineError) and error.line == 1
         if is_kind or is_first_line:
             error.advise(python=error.python_advice, command_line=advice)
