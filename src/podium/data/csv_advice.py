@@ -17,6 +17,19 @@ EMPTY_FIELD_ADVICE = (
 """What to do about an empty field, on the command line."""
 
 
+def plain_spelling(text: str) -> str:
+    """Return a number without thousands marks and with a decimal point; empty if text is none.
+
+    Examples
+    --------
+    >>> plain_spelling("1,788.30"), plain_spelling("12,99"), plain_spelling("sold out")
+    ('1788.30', '12.99', '')
+    """
+    if marked := _THOUSANDS.fullmatch(text):
+        return text.replace(marked[1], "").replace(",", ".")
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else ""
+
+
 def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]:
     """Return what to do about a field that is not a number, for Python and for the command line."""
     if kind == "missing" and is_label:

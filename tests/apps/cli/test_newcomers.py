@@ -20,7 +20,9 @@ from typer.testing import CliRunner
 import podium
 from podium.apps.cli.command_help import AdvisingCommand, literal
 from podium.apps.cli.command_table import COMMANDS
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.samples import read_samples
+from podium.apps.serving.settings import ServingSettings
 from podium.data import Columns, read_table
 from podium.data.csv_text import check_utf8
 from podium.errors import MalformedLineError
@@ -145,6 +147,27 @@ def test_rank_checks_rules_against_the_fields(write):
     assert result.stderr.strip().removeprefix("podium: ").split(": ", 1)[1] in checked.replace(
         "error: ", ""
     )
+
+
+def test_thousands_marks_in_documents_are_warned_of_before_a_hard_rule_misses_them(write):
+    write("docs.csv", 'sku,price\na,"1,788.30"\nb,295.59\nc,"2,000"\n')
+    write("rules.yaml", "version: 1\nrules:\n  - {rule: hide, where: price > 1000, hard: true}\n")
+    write("test.run", "1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    note = (
+        'price is text in 2 of 3 documents, for example "1,788.30", and the rule compares it with a number; '
+        "write 1788.30 there, without thousands marks and with a decimal point"
+    )
+    checked = run("rules", "check", "rules.yaml", "--docs", "docs.csv").stdout
+    assert "rules.yaml:3: warning: " in checked
+    assert note in checked
+    warned = run("postrank", "test.run", "--rules", "rules.yaml", "--docs", "docs.csv").stderr
+    assert warned.startswith("podium: warning: rules.yaml:3: ")
+    assert note in warned
+    served = ServedFiles(ServingSettings((), rules="rules.yaml", docs="docs.csv")).state.warning
+    assert served.startswith("rules.yaml:3: ")
+    assert note in served
+    write("plain.csv", "sku,price\na,1788.30\nb,295.59\nc,2000\n")
+    assert not run("postrank", "test.run", "--rules", "rules.yaml", "--docs", "plain.csv").stderr
 
 
 def test_predict_makes_samples_of_a_table(write):
@@ -338,7 +361,7 @@ SCORES_ORDER = "the labelled data comes first, then scores: podium evaluate DATA
          f"scores; {SCORES_ORDER}"),
         ("evaluate data.csv data.csv", 1, SCORES_ORDER),
         ("evaluate data.csv m.podium", 1, f"m.podium: expected data, got a podium model; {SCORES_ORDER}"),
-        ("postrank rules.yaml --rules a.run", 1, "a.run:1: expected version: 1 and a list of rules"),
+        ("postrank rules.yaml --rules a.run", 1, "a.run:1: this is not a rule file; expected version: 1"),
         ("postrank a.run --rules a.run", 1, "the run comes first, as in: podium postrank RUN --rules RULES"),
         ("postrank rules.yaml --rules rules.yaml", 1, "podium predict MODEL DATA -o name.run writes one"),
     ],
@@ -413,10 +436,14 @@ def rules_of(entry):
         (
             "train listnet data.csv --query docid -o x.podium",
             1,
-            "got one document only in each of 3 queries; is the column of queries right? "
+            "listnet needs at least one query with different labels; is the column of queries right? "
             "--query names another one",
         ),
-        ("train listnet same.csv -o x.podium", 1, "got one label only in each of 1 queries"),
+        (
+            "train listnet same.csv -o x.podium",
+            1,
+            "all documents have the same label; listnet needs",
+        ),
         (
             "train listnet data.csv --ignore price -o x.podium",
             1,
@@ -453,12 +480,12 @@ def rules_of(entry):
         (
             "postrank a.run --rules fields.yaml",
             2,
-            "got ids alone; give a file with the fields of documents: --docs FILE",
+            "the documents are ids without fields; give a file with the fields of documents: --docs FILE",
         ),
         (
             "rules check list.yaml",
             1,
-            "list.yaml:1: error: expected version: 1 and a list of rules, got a list alone; "
+            "list.yaml:1: error: this is not a rule file; it is a list alone; "
             "put it below the lines version: 1 and rules:",
         ),
         ("rules check unequal.yaml", 1, "unequal.yaml:3: error: expected a condition such as"),
