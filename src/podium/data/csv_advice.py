@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from podium.data.columns import Columns
+
 _LABEL_ADVICE = "every row needs a label: fill it in, or leave the row out"
 _QUOTE_ADVICE = "close the quote; a quote inside of a field is written twice"
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -30,10 +32,19 @@ def plain_spelling(text: str) -> str:
     return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else ""
 
 
-def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]:
-    """Return what to do about a field that is not a number, for Python and for the command line."""
-    if kind == "missing" and is_label:
+def label_advice(name: str, columns: Columns) -> tuple[str, str]:
+    """Return what to do about an empty label, for Python and for the command line."""
+    if ("label", name) not in columns.guesses:
         return _LABEL_ADVICE, _LABEL_ADVICE
+    guess = f"{_LABEL_ADVICE}; {name} is only guessed to be the label"
+    return f"{guess}, label= names another column", f"{guess}, --label names another column"
+
+
+def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
+    """Return what to do about a field that is not a number, for Python and for the command line."""
+    is_label = name == columns.label
+    if kind == "missing" and is_label:
+        return label_advice(name, columns)
     if kind == "missing":
         return "missing='nan' keeps it as NaN", EMPTY_FIELD_ADVICE
     if kind == "nonfinite":

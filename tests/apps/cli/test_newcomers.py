@@ -71,6 +71,53 @@ def test_a_rating_may_be_a_feature(write):
     assert "label as rating (or is it a feature?)" in run("data", "info", "shop.csv").stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "regression", "shop.csv", "-o", "m.podium"],
+        ["tune", "regression", "shop.csv", "--valid", "shop.csv", "--grid", "l2=1,2", "-o", "m.podium"],
+        ["compare", "shop.csv", "--rankers", "regression", "--folds", "2", "--out", "report"],
+    ],
+)  # fmt: skip
+def test_nothing_is_learned_from_a_rating_that_is_only_guessed_to_be_the_label(write, command):
+    rows = "".join(f"{q},{d},{s},{s + q}\n" for q in range(8) for d, s in (("a", 3), ("b", 2)))
+    write("shop.csv", f"search_id,sku,rating,price\n{rows}")
+    assert error_of(*command, code=2) == (
+        "podium: shop.csv: expected a column named label, grade or relevance, got only rating, which may "
+        "be a feature; give --label rating if it is the label, or name the column of labels with "
+        "--label COLUMN"
+    )
+    assert not Path("m.podium").exists()
+    run(*command, "--label", "rating")
+
+
+def test_an_empty_rating_says_that_it_was_guessed_to_be_the_label(write):
+    write("shop.csv", "search_id,sku,rating,price\n1,a,3,2\n1,b,,1\n")
+    for missing in ("nan", "error"):
+        assert error_of("data", "info", "shop.csv", "--missing", missing, code=1).endswith(
+            "leave the row out; rating is only guessed to be the label, --label names another column"
+        )
+
+
+def test_missing_values_name_the_ranker_that_does_not_take_them(write):
+    write("gaps.csv", "qid,docid,label,price,brand\n1,a,1,,x\n1,b,0,1,y\n")
+    assert "which ranksvm does not take; train with --impute median" in error_of(
+        "train", "ranksvm", "gaps.csv", "--missing", "nan", "--categories", "brand", "-o", "m.podium",
+        code=1,
+    )  # fmt: skip
+    run(
+        "train",
+        "ranksvm",
+        "gaps.csv",
+        "--impute",
+        "median",
+        "--categories",
+        "brand",
+        "-o",
+        "m.podium",
+    )
+
+
 # --- text that is not UTF-8
 
 
@@ -454,7 +501,7 @@ def rules_of(entry):
             "train listnet empty.csv -o x.podium",
             1,
             "empty.csv:2: column 'price': expected a number, got an empty field; "
-            "--missing nan keeps it as a missing value; podium train --impute median fills it in",
+            "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes",
         ),
         (
             "train listnet words.csv --grades good=1 -o x.podium",
