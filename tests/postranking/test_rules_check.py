@@ -164,6 +164,14 @@ def test_strangers_have_near_names():
         ('tags == "x"', None),
         ('"Ac" in brand', None),
         ("mixed == 3", None),
+        ("mixed > 3", 'mixed is text in 1 of 2 documents, for example "x", and the rule compares it with a '
+         "number; write a number there, or leave the field out"),
+        ("cost > 1000", 'cost is text in 1 of 2 documents, for example "1,788.30", and the rule compares it '
+         "with a number; write 1788.30 there, without thousands marks and with a decimal point"),
+        ("cost == 1788.3", 'cost is text in 1 of 2 documents, for example "1,788.30", and the rule compares '
+         "it with a number; write 1788.30 there, without thousands marks and with a decimal point"),
+        ("width > 3", 'width is text in 2 documents, for example "12,5", and the rule compares it with a '
+         "number; write 12.5 there, without thousands marks and with a decimal point"),
     ],
 )  # fmt: skip
 def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, message):
@@ -175,9 +183,12 @@ def test_fields_of_another_type_are_warnings_that_say_what_to_write(condition, m
             "size": "S",
             "tags": [1],
             "mixed": 1,
+            "cost": 295.59,
+            "width": "wide",
         },
-        "b": {"brand": "Bolt", "price": 30, "in_stock": False, "tags": [2], "mixed": "x"},
-    }
+        "b": {"brand": "Bolt", "price": 30, "in_stock": False, "tags": [2], "mixed": "x",
+              "cost": "1,788.30", "width": "12,5"},
+    }  # fmt: skip
     findings = examine_rules([Hide(Where(condition), hard=True)], fields=fields)
     assert [(f.level, f.message) for f in findings] == ([("warning", message)] if message else [])
     (outcome,) = postrank(["a", "b"], [Hide(Where(condition), hard=True)], fields=fields).rules

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from podium.data.columns import Columns
+
 _LABEL_ADVICE = "every row needs a label: fill it in, or leave the row out"
 _QUOTE_ADVICE = "close the quote; a quote inside of a field is written twice"
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -17,10 +19,32 @@ EMPTY_FIELD_ADVICE = (
 """What to do about an empty field, on the command line."""
 
 
-def advice(kind: str, got: str, name: str, *, is_label: bool) -> tuple[str, str]:
-    """Return what to do about a field that is not a number, for Python and for the command line."""
-    if kind == "missing" and is_label:
+def plain_spelling(text: str) -> str:
+    """Return a number without thousands marks and with a decimal point; empty if text is none.
+
+    Examples
+    --------
+    >>> plain_spelling("1,788.30"), plain_spelling("12,99"), plain_spelling("sold out")
+    ('1788.30', '12.99', '')
+    """
+    if marked := _THOUSANDS.fullmatch(text):
+        return text.replace(marked[1], "").replace(",", ".")
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else ""
+
+
+def label_advice(name: str, columns: Columns) -> tuple[str, str]:
+    """Return what to do about an empty label, for Python and for the command line."""
+    if ("label", name) not in columns.guesses:
         return _LABEL_ADVICE, _LABEL_ADVICE
+    guess = f"{_LABEL_ADVICE}; {name} is only guessed to be the label"
+    return f"{guess}, label= names another column", f"{guess}, --label names another column"
+
+
+def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
+    """Return what to do about a field that is not a number, for Python and for the command line."""
+    is_label = name == columns.label
+    if kind == "missing" and is_label:
+        return label_advice(name, columns)
     if kind == "missing":
         return "missing='nan' keeps it as NaN", EMPTY_FIELD_ADVICE
     if kind == "nonfinite":

@@ -376,5 +376,5 @@ def _problem_error(
     name = names[block.column]
     field = repr(got) if got else "an empty field"
     error = _ERRORS[kind](f"expected {expected}, got {field}", path=path, line=line, column=name)
-    python, command_line = advice(kind, got, name, is_label=name == columns.label)
+    python, command_line = advice(kind, got, name, columns)
     return error.advise(python=python, command_line=command_line) if python else error

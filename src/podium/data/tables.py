@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium.data.categories import Category, check_forms, read_category
 from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
+from podium.data.csv_advice import label_advice
 from podium.data.csv_text import CsvTable, read_csv
 from podium.data.data_frames import read_frame, type_form
 from podium.data.duplicate_documents import warn_of_duplicates
@@ -222,10 +223,11 @@ def _csv_labels(table: CsvTable) -> Floats:
         labels = table.numbers[name]
         if np.isnan(labels).any():
             row = int(np.flatnonzero(np.isnan(labels))[0])
+            python, command_line = label_advice(name, table.columns)
             raise DataError(
                 "expected a label, got an empty field",
                 path=table.path, line=table.line_of(row), column=name,
-            )  # fmt: skip
+            ).advise(python=python, command_line=command_line)  # fmt: skip
         if (labels < 0).any():
             row = int(np.flatnonzero(labels < 0)[0])
             raise NegativeLabelError(

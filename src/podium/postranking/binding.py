@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from podium.data.csv_advice import plain_spelling
 from podium.data.number_parsing import decimal_of
 from podium.postranking.listing import Listing
 from podium.postranking.rules.field_conditions import Fields, cut_text, read_condition
@@ -32,6 +33,7 @@ class FieldTypes:
 
     fields: Collection[Fields]
     counts: dict[str, Counter[type]] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
 
     def count(self, name: str) -> Counter[type]:
         """Return how many documents have a value of each type in a field."""
@@ -41,16 +43,55 @@ class FieldTypes:
             self.counts[name] = Counter(type(value) for value in values if value is not None)
         return self.counts[name]
 
+    def example_text(self, name: str) -> str:
+        """Return a text that a document has in a field: the first that spells a number, else the first."""
+        if name not in self.examples:
+            check_time()
+            texts = [own[name] for own in self.fields if isinstance(own.get(name), str)]
+            self.examples[name] = next((text for text in texts if plain_spelling(text)), texts[0])
+        return self.examples[name]
+
 
 def type_notes(rule: Rule, types: FieldTypes) -> list[str]:
     """Return notes on fields that a rule compares with another type than the documents have."""
     wheres = [selector for selector in rule.selectors if isinstance(selector, Where)]
     constants: dict[str, list[Any]] = {}
+    ordered: set[str] = set()
     for where in wheres:
-        for name, values in read_condition(where.condition).constants.items():
+        condition = read_condition(where.condition)
+        ordered |= condition.ordered
+        for name, values in condition.constants.items():
             constants.setdefault(name, []).extend(values)
-    notes = (_type_note(name, constants[name], types.count(name)) for name in sorted(constants))
+    notes: list[str] = []
+    for name in sorted(constants):
+        note = _mixed_note(name, constants[name], types, is_ordered=name in ordered)
+        notes.append(note or _type_note(name, constants[name], types.count(name)))
     return [note for note in notes if note]
+
+
+def _mixed_note(name: str, constants: Sequence[Any], types: FieldTypes, *, is_ordered: bool) -> str:
+    """Return how many documents have text where a rule expects numbers; else empty.
+
+    A field such as a size may be a number or a word: == is a mistake only if the word spells a number.
+    """
+    counts, compared = types.count(name), [value for value in constants if value is not None]
+    if not compared or not counts[str] or any(isinstance(value, str) for value in compared):
+        return ""
+    text = types.example_text(name)
+    spelling, is_mixed = plain_spelling(text), counts.total() > counts[str]
+    if not spelling and not (is_mixed and is_ordered):
+        return ""
+    documents = "1 document" if counts.total() == 1 else f"{counts.total():,} documents"
+    share = f"{counts[str]:,} of {documents}" if is_mixed else documents
+    remedy = (
+        f"write {spelling} there, without thousands marks and with a decimal point"
+        if spelling
+        else "write a number there, or leave the field out"
+    )
+    return (
+        f'{name} is text in {share}, for example "{cut_text(text)}", and the rule compares it with a '
+        f"number; {remedy}"
+    )
 
 
 def _type_note(name: str, constants: Sequence[Any], types: Counter[type]) -> str:

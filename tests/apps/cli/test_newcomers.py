@@ -20,7 +20,9 @@ from typer.testing import CliRunner
 import podium
 from podium.apps.cli.command_help import AdvisingCommand, literal
 from podium.apps.cli.command_table import COMMANDS
+from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.samples import read_samples
+from podium.apps.serving.settings import ServingSettings
 from podium.data import Columns, read_table
 from podium.data.csv_text import check_utf8
 from podium.errors import MalformedLineError
@@ -67,6 +69,53 @@ def test_split_keeps_names_words_and_marks_so_that_columns_fit(write):
 def test_a_rating_may_be_a_feature(write):
     write("shop.csv", "search_id,sku,rating,price\n1,a,3,2\n1,b,2,1\n")
     assert "label as rating (or is it a feature?)" in run("data", "info", "shop.csv").stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "regression", "shop.csv", "-o", "m.podium"],
+        ["tune", "regression", "shop.csv", "--valid", "shop.csv", "--grid", "l2=1,2", "-o", "m.podium"],
+        ["compare", "shop.csv", "--rankers", "regression", "--folds", "2", "--out", "report"],
+    ],
+)  # fmt: skip
+def test_nothing_is_learned_from_a_rating_that_is_only_guessed_to_be_the_label(write, command):
+    rows = "".join(f"{q},{d},{s},{s + q}\n" for q in range(8) for d, s in (("a", 3), ("b", 2)))
+    write("shop.csv", f"search_id,sku,rating,price\n{rows}")
+    assert error_of(*command, code=2) == (
+        "podium: shop.csv: expected a column named label, grade or relevance, got only rating, which may "
+        "be a feature; give --label rating if it is the label, or name the column of labels with "
+        "--label COLUMN"
+    )
+    assert not Path("m.podium").exists()
+    run(*command, "--label", "rating")
+
+
+def test_an_empty_rating_says_that_it_was_guessed_to_be_the_label(write):
+    write("shop.csv", "search_id,sku,rating,price\n1,a,3,2\n1,b,,1\n")
+    for missing in ("nan", "error"):
+        assert error_of("data", "info", "shop.csv", "--missing", missing, code=1).endswith(
+            "leave the row out; rating is only guessed to be the label, --label names another column"
+        )
+
+
+def test_missing_values_name_the_ranker_that_does_not_take_them(write):
+    write("gaps.csv", "qid,docid,label,price,brand\n1,a,1,,x\n1,b,0,1,y\n")
+    assert "which ranksvm does not take; train with --impute median" in error_of(
+        "train", "ranksvm", "gaps.csv", "--missing", "nan", "--categories", "brand", "-o", "m.podium",
+        code=1,
+    )  # fmt: skip
+    run(
+        "train",
+        "ranksvm",
+        "gaps.csv",
+        "--impute",
+        "median",
+        "--categories",
+        "brand",
+        "-o",
+        "m.podium",
+    )
 
 
 # --- text that is not UTF-8
@@ -145,6 +194,27 @@ def test_rank_checks_rules_against_the_fields(write):
     assert result.stderr.strip().removeprefix("podium: ").split(": ", 1)[1] in checked.replace(
         "error: ", ""
     )
+
+
+def test_thousands_marks_in_documents_are_warned_of_before_a_hard_rule_misses_them(write):
+    write("docs.csv", 'sku,price\na,"1,788.30"\nb,295.59\nc,"2,000"\n')
+    write("rules.yaml", "version: 1\nrules:\n  - {rule: hide, where: price > 1000, hard: true}\n")
+    write("test.run", "1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
+    note = (
+        'price is text in 2 of 3 documents, for example "1,788.30", and the rule compares it with a number; '
+        "write 1788.30 there, without thousands marks and with a decimal point"
+    )
+    checked = run("rules", "check", "rules.yaml", "--docs", "docs.csv").stdout
+    assert "rules.yaml:3: warning: " in checked
+    assert note in checked
+    warned = run("postrank", "test.run", "--rules", "rules.yaml", "--docs", "docs.csv").stderr
+    assert warned.startswith("podium: warning: rules.yaml:3: ")
+    assert note in warned
+    served = ServedFiles(ServingSettings((), rules="rules.yaml", docs="docs.csv")).state.warning
+    assert served.startswith("rules.yaml:3: ")
+    assert note in served
+    write("plain.csv", "sku,price\na,1788.30\nb,295.59\nc,2000\n")
+    assert not run("postrank", "test.run", "--rules", "rules.yaml", "--docs", "plain.csv").stderr
 
 
 def test_predict_makes_samples_of_a_table(write):
@@ -432,7 +502,7 @@ def rules_of(entry):
             "train listnet empty.csv -o x.podium",
             1,
             "empty.csv:2: column 'price': expected a number, got an empty field; "
-            "--missing nan keeps it as a missing value; podium train --impute median fills it in",
+            "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes",
         ),
         (
             "train listnet words.csv --grades good=1 -o x.podium",

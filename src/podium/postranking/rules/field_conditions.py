@@ -59,6 +59,8 @@ class Condition:
     """The number of comparisons and connectives."""
     constants: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """The constants that each field is compared with."""
+    ordered: frozenset[str] = frozenset()
+    """Fields that are compared by < <= > >=."""
 
 
 @lru_cache(maxsize=4096)
@@ -83,6 +85,7 @@ class _ConditionParser:
         self.quoted: list[str] = []
         self.compared: set[str] = set()
         self.constants: dict[str, tuple[Any, ...]] = {}
+        self.ordered: set[str] = set()
         self.size = 0
 
     def condition(self) -> Condition:
@@ -94,8 +97,9 @@ class _ConditionParser:
         if not self.names:
             self.refuse("a field", "none")
         return Condition(
-            tuple(self.names), meets, frozenset(self.compared), self.size, self.constants
-        )
+            tuple(self.names), meets, frozenset(self.compared), self.size, self.constants,
+            frozenset(self.ordered),
+        )  # fmt: skip
 
     def word(self, match: re.Match[str]) -> str:
         """Replace a field in backquotes by a Python name, and several spaces by one."""
@@ -147,6 +151,9 @@ class _ConditionParser:
         compare, a, b = _COMPARE[type(op)], self.term(left, depth), self.term(right, depth)
         if isinstance(left, ast.Name) and isinstance(right, ast.Name):
             self.compared.add(self.name(right.id))
+        if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            names = (part.id for part in (left, right) if isinstance(part, ast.Name))
+            self.ordered.update(map(self.name, names))
         if isinstance(left, ast.Name) and not isinstance(right, ast.Name):
             self.note_constants(left.id, right)
         elif isinstance(right, ast.Name) and not isinstance(op, ast.In | ast.NotIn):

@@ -158,7 +158,7 @@ def _check_jobs_and_baseline(
 
 def _read(options: CompareOptions) -> RankingData | list[Fold]:
     paths = options.data
-    reader = InputFiles(missing_in_training(options), options, is_quiet=options.json)
+    reader = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
     if not any(path.is_dir() for path in paths):
         return reader.read(paths)
     if len(paths) > 1:
@@ -167,7 +167,7 @@ def _read(options: CompareOptions) -> RankingData | list[Fold]:
         f for part in fold_files(paths[0]) for f in (part if isinstance(part, tuple) else (part,))
     ]
     read = read_folds if options.folds is None else read_folder
-    with reading_bar(files) as progress, warnings_in_one_line():
+    with reading_bar(files) as progress, warnings_in_one_line(), reader.advice_on_missing():
         return read(
             paths[0], missing=reader.missing, columns=reader.named_columns,
             tell_columns=reader.note_columns, progress=progress,

@@ -53,6 +53,7 @@ def run_postrank(options: PostrankOptions) -> None:
         check_not_replaced([options.out], options.force)
     rules = read_rules_with_lines(options.rules)
     texts, fields = read_lookups(options.queries, options.docs)
+    rules.warn_of_types(fields)
     lists = read_run_file(options.run)
     query = None if options.explain is None else find_query(lists, options.explain, texts)
     if query is not None:

@@ -81,7 +81,7 @@ def run_train(options: TrainOptions) -> None:
 
 def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
-    files = InputFiles(missing_in_training(options), options, is_quiet=options.json)
+    files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
     data = files.read(options.inputs)
     if data.categories and (options.feedback or options.alpha is not None):
         raise UsageError("expected feedback or --categories, got both; leave the categories out")

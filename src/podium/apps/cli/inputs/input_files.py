@@ -14,7 +14,7 @@ import numpy as np
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.table_columns import columns_of, guesses_text
+from podium.apps.cli.inputs.table_columns import columns_of, guesses_text, is_doubtful_label
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_notes, stderr_console
@@ -23,8 +23,13 @@ from podium.data.categories import Category
 from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import DataError, UnknownNameError, UsageError
 from podium.typing import Matrix
+
+IMPUTE_ADVICE = (
+    "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes"
+)
+"""What to do about a missing value in the data of a ranker that learns."""
 
 
 @contextmanager
@@ -61,6 +66,8 @@ class InputFiles:
         The options about the columns of tables.
     is_quiet
         Whether notes about guessed columns are left out, as with --json.
+    learns
+        Whether a ranker learns from the data: a doubtful guess of the label is an error then.
     """
 
     def __init__(
@@ -69,8 +76,9 @@ class InputFiles:
         options: TableOptions | None = None,
         *,
         is_quiet: bool = False,
+        learns: bool = False,
     ) -> None:
-        self.missing, self.is_quiet = missing, is_quiet
+        self.missing, self.is_quiet, self.learns = missing, is_quiet, learns
         self.named_columns = None if options is None else columns_of(options)
         self.resolved_columns: Columns | None = None
         self._query_option = (options or TableOptions).query_option
@@ -93,7 +101,7 @@ class InputFiles:
         if features is not None and all(is_table(path) for path in paths):
             columns = self._with_features(paths, features, categories or {})
         try:
-            with reading_bar(paths) as progress, warnings_in_one_line():
+            with reading_bar(paths) as progress, warnings_in_one_line(), self.advice_on_missing():
                 data = read_data(
                     paths, missing=self.missing, labelled=labelled, columns=columns,
                     tell_columns=self.note_columns, progress=progress,
@@ -103,6 +111,16 @@ class InputFiles:
                 raise
             raise _lacking_features(error, paths) from None
         return data if features is None else _pick_features(data, features)
+
+    @contextmanager
+    def advice_on_missing(self) -> Iterator[None]:
+        """Advise to fill missing values in, if a ranker is to learn: most rankers do not take them."""
+        try:
+            yield
+        except DataError as error:
+            if self.learns and error.command_line_advice.startswith("--missing nan"):
+                error.advise(python=error.python_advice, command_line=IMPUTE_ADVICE)
+            raise
 
     def read_judgments(self, path: Path) -> RankingData | Qrels:
         """Read labels to evaluate scores with: ranking data or TREC qrels."""
@@ -126,8 +144,14 @@ class InputFiles:
         return columns if columns.features else replace(columns, features=tuple(features))
 
     def note_columns(self, path: str, columns: Columns) -> None:
-        """Print what the columns of a table were taken as, once."""
+        """Print what the columns of a table were taken as, once; raise if the label is in doubt."""
         self.resolved_columns = columns
+        if self.learns and is_doubtful_label(columns):
+            raise UsageError(
+                f"{path}: expected a column named label, grade or relevance, got only {columns.label}, "
+                f"which may be a feature; give --label {columns.label} if it is the label, or name the "
+                "column of labels with --label COLUMN"
+            )
         note = guesses_text(path, columns, self._query_option)
         if note is not None and note not in self._notes and not self.is_quiet:
             self._notes.add(note)

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import typer
+
 from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import reading_bar
+from podium.apps.cli.outputs.printing import printable
 from podium.data import Run, read_queries, read_run
 from podium.errors import ConflictError, UnknownNameError
 from podium.postranking import Rule, read_fields
+from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_index import field_names
 from podium.postranking.rules.files import read_rule_file
@@ -54,6 +58,14 @@ class LocatedRules:
         rules = zip(self.rules, self.lines, strict=True)
         line = next((f":{line}" for rule, line in rules if error.name in field_names(rule)), "")
         return f"{self.path}{line}: {error.on_command_line()}"
+
+    def warn_of_types(self, fields: Catalogue | None) -> None:
+        """Warn of fields that a rule compares with another type than documents have."""
+        types = FieldTypes(() if fields is None else fields.values())
+        for rule, line in zip(self.rules, self.lines, strict=True):
+            for note in type_notes(rule, types):
+                place = f"{self.path}:{line}: {rule.label}"
+                typer.echo(f"podium: warning: {printable(f'{place}: {note}')}", err=True)
 
 
 def read_rules_with_lines(path: Path) -> LocatedRules:

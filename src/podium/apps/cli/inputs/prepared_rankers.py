@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.preparation import PreparationOptions
 from podium.data import RankingData
 from podium.data.categories import Category
-from podium.errors import UsageError
+from podium.errors import DataError, UsageError
 from podium.rankers import Prepared, Ranker
 from podium.rankers.importance import feature_names_of
 from podium.rankers.imported_ranker import ImportedRanker
@@ -33,7 +35,15 @@ def prepare_ranker(ranker: Ranker, options: PreparationOptions) -> Ranker:
 
 
 def take_categories(ranker: Ranker, data: RankingData) -> Ranker:
-    """Return a ranker whose model makes numbers of the data's categories, if it has any."""
+    """Return a ranker whose model makes numbers of the data's categories, if it has any.
+
+    Raises if the data has missing values, which neither the ranker takes nor its preparation fills in.
+    """
+    if data.missing == "nan" and not ranker.accepts_missing and np.isnan(data.X).any():
+        raise DataError(
+            f"the features have missing values (NaN), which {inner_ranker(ranker).name} does not take; "
+            "train with --impute median, or use lambdamart, which takes missing values"
+        )
     if not data.categories or isinstance(ranker, Prepared | ImportedRanker):
         return ranker
     return Prepared(ranker, impute="none", scale="none")

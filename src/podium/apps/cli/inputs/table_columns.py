@@ -110,15 +110,19 @@ def guesses_text(path: str, columns: Columns, query_option: str) -> str | None:
         if role == "ignore":
             parts.append(f"{column} left out (words)")
         else:
-            doubt = (
-                " (or is it a feature?)" if (role, column.lower()) == ("label", "rating") else ""
-            )
+            is_doubtful = role == "label" and is_doubtful_label(columns)
+            doubt = " (or is it a feature?)" if is_doubtful else ""
             verb = "as" if parts else "taken as"
             parts.append(f"{words} {verb} {column}{doubt}")
         options += [query_option] if role == "query" else option.split()
     if columns.features:
         parts.append(f"features: {_listed(columns.features)}")
     return f"{path}: {', '.join(parts)}; name others with {' '.join(dict.fromkeys(options))}"
+
+
+def is_doubtful_label(columns: Columns) -> bool:
+    """Whether the label was guessed by a name that features have, too: the stars of a product."""
+    return any((role, name.lower()) == ("label", "rating") for role, name in columns.guesses)
 
 
 def _listed(names: Sequence[str]) -> str:
