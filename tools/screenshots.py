@@ -54,14 +54,14 @@ def photograph_judging(browser: Any, folder: Path) -> dict[str, bytes]:
     with _server("judge", "demo", "--json", "--port", "0", cwd=folder) as started:
         page = _new_page(browser, height=480)
         _sign_in(page, started, role="assessor")
-        page.locator("a.button[href^='/judge/']").first.click()
+        _open_first_task(page)
         for key in ("ArrowRight", "ArrowLeft", "t", "ArrowLeft", "ArrowRight", "ArrowLeft"):
             _wait_for_question(page)
             page.keyboard.press(key)
         _wait_for_question(page)
         phone = browser.new_context(**PHONE).new_page()
         _sign_in(phone, started, role="assessor")
-        phone.locator("a.button[href^='/judge/']").first.click()
+        _open_first_task(phone)
         _wait_for_question(phone)
         return {"judging": bytes(page.screenshot()), "judging-phone": bytes(phone.screenshot())}
 
@@ -120,6 +120,12 @@ def _make_campaign(path: Path) -> None:
         store.add_members(map(StoreMember, assessors))
         store.add_tasks(make_tasks(plan, pool, k=5, strategy="tournament"))
         make_judgments(store, seed=1)
+
+
+def _open_first_task(page: Any) -> None:
+    """Open the first task, and close the guidelines that the first visit shows."""
+    page.locator("a.button[href^='/judge/']").first.click()
+    page.locator("dialog[open] [data-close]").click()
 
 
 def _sign_in(page: Any, started: dict[str, Any], role: str) -> None:

@@ -85,7 +85,7 @@ def lbfgs(
         value=float(result.fun),
         iterations=int(result.nit),
         converged=slope <= limit,
-        reason=f"the largest gradient component is {slope:.1e}, above the limit {limit:.1e}",
+        reason=f"the largest gradient component is {slope:.1e}; the limit is {limit:.1e}",
         gradient_norm=slope,
     )
 

@@ -92,7 +92,7 @@ def newton_cg(
         # step == 0: no lower point, because of the limit of double precision or a failed search.
         converged=stop(gradient_norm)
         or (step == 0 and gradient_norm <= ROUNDING_SLOPE * stop.first),
-        reason=f"the gradient norm is {gradient_norm:.1e}, above the limit "
+        reason=f"the gradient norm is {gradient_norm:.1e}; the limit is "
         f"{stop.tol * stop.first:.1e}",
         gradient_norm=gradient_norm,
     )
