@@ -183,8 +183,8 @@ def test_stochastic_steps_come_near_the_minimum():
     assert not np.array_equal(other.W, near.W)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
-def test_what_is_not_done_says_so(solver):
+@pytest.mark.parametrize(("solver", "limit"), [("lbfgs", "the limit is "), ("sgd", "above the ")])
+def test_what_is_not_done_says_so(solver, limit):
     data, orders, index = halves()
     seen = []
     found = fit_tasks(
@@ -192,7 +192,7 @@ def test_what_is_not_done_says_so(solver):
         each=lambda i, W, value: seen.append((i, W.shape, value)),
     )  # fmt: skip
     assert not found.converged
-    assert "above the " in found.reason
+    assert limit in found.reason
     assert seen == [(i + 1, (3, 5), value) for i, value in enumerate(found.history)]
     assert len(seen) == 2
 
