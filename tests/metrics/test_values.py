@@ -16,7 +16,8 @@ from podium.errors import (
     NonFiniteError,
     UsageError,
 )
-from podium.metrics import ERR, RBP, Hit, P, evaluate, mean_over_queries
+from podium.metrics import ERR, NDCG, RBP, Hit, P, evaluate, mean_over_queries
+from podium.metrics.ranked_lists import RankedLists
 
 
 def ranked(*lists, **options):
@@ -614,3 +615,15 @@ def test_a_run_without_any_judged_query_is_an_error():
     run = judged([("Q", "a", 1)], Run)
     with pytest.raises(DataError, match="no query in common"):
         evaluate(qrels, run, "NDCG")
+
+
+def test_a_subclass_has_an_ideal_of_its_own():
+    class HalfNDCG(NDCG):
+        def ideal(self, lists):
+            return 2 * super().ideal(lists)
+
+    data = RankingData.from_arrays(np.zeros((3, 1)), [0, 2, 1], qid=[1, 1, 1])
+    lists = RankedLists.of_scores(data, [3.0, 2.0, 1.0])
+    whole, half = NDCG(k=2).values(lists), HalfNDCG(k=2).values(lists)
+    assert half.tolist() == [whole[0] / 2]
+    assert whole[0] > 0

@@ -336,6 +336,14 @@ def test_a_hard_rule_that_asks_for_what_is_not_there_cannot_hold():
     assert (outcome.satisfied, outcome.slack, outcome.acted) == (False, 1, False)
 
 
+@pytest.mark.parametrize(("docs", "k"), [("ab", 3), ("abc", 1)])
+def test_a_rule_without_enough_documents_is_judged_by_the_places_that_are_shown(docs, k):
+    rules = [AtLeast("b", 2, k, hard=True), Hide("a", hard=True)]
+    result = postrank(list(docs), rules, missing="report")
+    assert result[0] == "b"
+    assert result.rules[0].slack == 2 - 1  # two are asked for, b is one
+
+
 def test_a_hidden_document_is_out_of_the_list_and_last_among_the_moves():
     rule = Hide("b", hard=True)
     result = postrank(list("abcd"), [rule, TopK("d", 1, weight=100)])

@@ -13,7 +13,12 @@ from podium import compare
 from podium.data import RankingData, make_synthetic, split
 from podium.errors import DataError
 from podium.rankers import LambdaMART, Prepared, tune
-from podium.rankers.binned_features import shared_bins, tiny_features
+from podium.rankers.binned_features import (
+    TrainingColumns,
+    bin_training_rows,
+    shared_bins,
+    tiny_features,
+)
 
 TRAIN, VALID = split(make_synthetic(n_queries=60, n_features=5, seed=3), [0.7, 0.3])
 RANKER = LambdaMART(trees=6, min_leaf=5, learning_rate=0.3)
@@ -87,6 +92,22 @@ def test_other_labels_weights_and_queries_of_the_same_features():
     assert len(set(alone)) == 4
     with shared_bins():
         assert [text(fitted({}, train)) for train in others] == alone
+
+
+def test_a_reused_data_set_has_the_labels_and_weights_of_its_fit():
+    parameters = {"seed": 0, "min_data_in_leaf": 5, "num_threads": 1, "verbosity": -1}
+    sizes, weight = TRAIN.groups.sizes, np.linspace(0.1, 2, len(TRAIN))
+
+    def bin_rows(labels, weights):
+        return bin_training_rows(TRAIN, TrainingColumns(labels, sizes, weights), parameters)
+
+    with shared_bins():
+        weighted = bin_rows(TRAIN.y, weight)
+        again = bin_rows(TRAIN.y[::-1], np.ones(len(TRAIN)))
+        assert again is weighted
+        np.testing.assert_array_equal(again.get_field("label"), TRAIN.y[::-1].astype(np.float32))
+        assert set(again.get_field("weight").tolist()) == {1.0}
+        assert bin_rows(TRAIN.y, None).get_field("weight") is None
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"min_leaf": 9}])

@@ -73,7 +73,7 @@ class NDCG(DCG):
 
     def _divisor_and_blank(self, lists: RankedLists) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the ideal DCG, with 1 in place of 0, and which queries have 0."""
-        key = "NDCG", self.gain, self.discount, self.depth(lists)
+        key = "NDCG divisor", self  # a subclass may have an ideal of its own
         values: tuple[Floats, NDArray[np.bool_]] = lists.compute_once(
             key, lambda: self._compute_divisor(lists)
         )

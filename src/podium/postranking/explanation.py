@@ -79,7 +79,7 @@ def _rule_outcomes(prepared: PreparedList, place: NDArray[np.int64]) -> Iterator
     """Yield the outcome of each rule if row i stands at place[i]; hidden rows come last."""
     places = place[prepared.shown_rows].tolist()
     slack, absent = [0] * len(prepared.rules), {}
-    for number, bound_rule in chain(prepared.rules_on_shown, prepared.unmatched_rules):
+    for number, bound_rule in chain(prepared.rules_on_shown, prepared.unmatched_on_shown):
         slack[number] = max(slack[number], bound_rule.slack(places))
         if bound_rule.absent:
             absent[number] = bound_rule.absent

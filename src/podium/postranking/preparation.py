@@ -113,14 +113,22 @@ class PreparedList:
         """The bound rules restricted to the documents that are shown."""
         return self.rules_on(self.shown_rows)
 
+    @property
+    def unmatched_on_shown(self) -> tuple[NumberedRule, ...]:
+        """The unmatched rules restricted to the documents that are shown."""
+        return self._restrict(self.unmatched_rules, self.shown_rows)
+
     def rules_on(self, rows: NDArray[np.int64]) -> tuple[NumberedRule, ...]:
         """Return the bound rules restricted to these rows; rows get new numbers, rules keep theirs."""
+        return self._restrict(self.bound_rules, rows)
+
+    def _restrict(
+        self, rules: tuple[NumberedRule, ...], rows: NDArray[np.int64]
+    ) -> tuple[NumberedRule, ...]:
         if len(rows) == len(self.listing.docs):  # nothing is left out
-            return self.bound_rules
+            return rules
         new_row = {row: at for at, row in enumerate(rows.tolist())}
-        return tuple(
-            (number, bound_rule.restrict(new_row)) for number, bound_rule in self.bound_rules
-        )
+        return tuple((number, bound_rule.restrict(new_row)) for number, bound_rule in rules)
 
     def constraints(self, numbers: Collection[int]) -> tuple[int, list[Constraint]]:
         """Return the number of visible documents under these hard rules, and the constraints on them."""

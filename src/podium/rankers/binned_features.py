@@ -92,14 +92,18 @@ def bin_training_rows(
     train: RankingData, columns: TrainingColumns, parameters: dict[str, Any]
 ) -> Any:
     """Return LightGBM's data set of the training rows, that of the last fit if it has the same bins."""
-    # LightGBM cannot take queries back from a data set.
-    has_queries = columns.sizes is not None
-    settings = (has_queries, *(parameters[name] for name in BINNING_PARAMETERS))
+    # LightGBM cannot take queries or weights back from a data set.
+    has_queries, has_weights = columns.sizes is not None, columns.weight is not None
+    settings = (has_queries, has_weights, *(parameters[name] for name in BINNING_PARAMETERS))
     shared, rows = _shared_bins.get(), _BinnedRows(train, settings)
     dataset = None if shared is None else shared.take("train", rows)
     if dataset is not None:
-        dataset.set_label(columns.labels).set_weight(columns.weight)
+        dataset.set_label(columns.labels)
+        if has_weights:
+            dataset.set_field("weight", columns.weight)  # set_weight takes weights of 1 for none
         return dataset.set_group(columns.sizes) if has_queries else dataset
+    if shared is not None:
+        shared.entries.clear()  # the old data sets must not stand beside the new one
     dataset = lightgbm().Dataset(
         _features(train), columns.labels, group=columns.sizes, weight=columns.weight,
         params=parameters, free_raw_data=True,

@@ -90,9 +90,8 @@ class TrainingObjective:
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
         """Return the Hessian times a direction."""
-        out = self.bound.product(scores, direction)
-        out *= self.row_weight
-        return out
+        # Not in place: a loss may return the direction itself.
+        return np.asarray(self.bound.product(scores, direction) * self.row_weight)
 
     def products(self, scores: Floats, directions: Floats) -> Floats:
         """Return the Hessian times each column of a matrix."""
