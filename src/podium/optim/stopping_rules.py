@@ -1,4 +1,4 @@
-"""Stopping rules: a small gradient, and patience."""
+"""Stopping rules: a small gradient, and patience, which is early stopping on validation queries."""
 
 from __future__ import annotations
 

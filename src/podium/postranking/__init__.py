@@ -24,7 +24,8 @@ from podium.postranking.rule_check import examine_rules
 from podium.postranking.rule_index import RuleUsage
 from podium.postranking.rule_trial import Finding
 from podium.postranking.rules.files import read_rules, rules_from, write_rules
-from podium.postranking.rules.kinds import (
+from podium.postranking.rules.rule import BoundRule, Rule
+from podium.postranking.rules.rule_kinds import (
     RULES,
     Apart,
     AtLeast,
@@ -36,7 +37,6 @@ from podium.postranking.rules.kinds import (
     Together,
     TopK,
 )
-from podium.postranking.rules.rule import BoundRule, Rule
 from podium.postranking.rules.schema import schema
 from podium.postranking.rules.selectors import Each, Where
 from podium.postranking.settings import Settings

@@ -12,8 +12,8 @@ from podium.errors import UndecidedError
 from podium.postranking.conflicts import CONFLICT_SEARCH_PARTS, minimal_conflict, rule_sort_key
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
-from podium.postranking.rules.kinds import Hide, Pin
 from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule_kinds import Hide, Pin
 from podium.postranking.settings import Settings
 
 YieldReason = Literal["priority", "pin", "name"]

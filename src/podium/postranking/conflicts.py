@@ -10,8 +10,8 @@ import numpy as np
 from podium.errors import ConflictError, UndecidedError
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
-from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import Settings
 
 T = TypeVar("T")

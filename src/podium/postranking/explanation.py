@@ -13,7 +13,7 @@ from podium.postranking.move_reasons import MoveReasons
 from podium.postranking.ordering import PlacedList
 from podium.postranking.preparation import PreparedList
 from podium.postranking.result import PostRanking, RuleOutcome
-from podium.postranking.rules.kinds import Hide
+from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import Settings
 from podium.work_budget import check_time
 

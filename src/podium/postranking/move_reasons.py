@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import kernels
-from podium.postranking.rules.kinds import Pin
 from podium.postranking.rules.rule import NumberedRule, Rule
+from podium.postranking.rules.rule_kinds import Pin
 
 Places = NDArray[np.int64]
 Reasons = tuple[Rule, ...]

@@ -17,8 +17,8 @@ from podium.postranking.list_input import Catalogue, read_list
 from podium.postranking.listing import Listing
 from podium.postranking.methods.problem import PostRankingProblem
 from podium.postranking.places.constraints import Constraint
-from podium.postranking.rules.kinds import Hide
 from podium.postranking.rules.rule import BoundRule, NumberedRule, Rule
+from podium.postranking.rules.rule_kinds import Hide
 from podium.postranking.settings import MissingDocuments, Settings
 from podium.rankers.ranked_lists import RankedList
 from podium.typing import Floats

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from podium.data.trec import Run
 from podium.postranking.binding import FieldTypes, type_notes
-from podium.postranking.hidden_documents import hidden_findings
+from podium.postranking.hidden_pins import hidden_findings
 from podium.postranking.list_input import Catalogue
 from podium.postranking.listing import unknown_field
 from podium.postranking.places.placement import SEARCH_LIMIT

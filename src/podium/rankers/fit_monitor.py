@@ -1,4 +1,4 @@
-"""The monitor of a fit: it records each iteration, validates, and keeps the best model or the last one."""
+"""The monitor of a fit: it validates each iteration and keeps the best model (early stopping) or the last."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 
 from podium.errors import UnknownNameError, UsageError
 from podium.postranking.methods.problem import Method, PostRankingProblem, Solution, descending
-from podium.postranking.rules.kinds import NotTopK, TopK
 from podium.postranking.rules.rule import BoundRule, Rule
+from podium.postranking.rules.rule_kinds import NotTopK, TopK
 
 When = Literal["always", "violated"]
 WHEN_CHOICES: tuple[When, ...] = ("always", "violated")

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from podium.errors import PodiumError, UnknownNameError, UsageError
 from podium.postranking.rules.field_conditions import cut_text, short_repr
-from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.plain_yaml import UnquotedScalar, YamlMapping
 from podium.postranking.rules.rule import Rule, counts
+from podium.postranking.rules.rule_kinds import RULES
 from podium.postranking.rules.selectors import Each, Selector, Where
 from podium.typing import Document
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from podium.postranking.rules.entries import DATES, PARTS, choosers_of
 from podium.postranking.rules.files import VERSION
-from podium.postranking.rules.kinds import RULES
 from podium.postranking.rules.rule import MAX_NUMBER, MAX_WEIGHT, Rule, counts
+from podium.postranking.rules.rule_kinds import RULES
 
 RuleSchema = dict[str, Any]
 

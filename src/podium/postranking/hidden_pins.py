@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_trial import MAX_WORK, Finding
 from podium.postranking.rules.field_conditions import read_condition
-from podium.postranking.rules.kinds import Hide, Pin, TopK
 from podium.postranking.rules.rule import Rule
+from podium.postranking.rules.rule_kinds import Hide, Pin, TopK
 from podium.postranking.rules.selectors import Where
 from podium.typing import Document
 from podium.work_budget import check_time
