@@ -1,38 +1,38 @@
-"""The error tree: every message says what was expected, what was there instead, and where.
+"""The error tree. Every message says what was expected, what podium got instead, and where.
 
 PodiumError
 ├── DataError (ValueError)            the data is wrong; with file and line if it came from a file
 │   ├── MalformedLineError            a line that cannot be read
-│   ├── NonFiniteError                NaN or infinity where a finite number must be
+│   ├── NonFiniteError                NaN or infinity in place of a finite number
 │   ├── NegativeLabelError            a label below 0 in training data
-│   ├── DuplicateFeatureError         one feature id twice on a line
+│   ├── DuplicateFeatureError         a feature id that occurs twice on a line
 │   ├── FeatureIdError                a feature id outside 1..n_features
 │   ├── MissingValueError             NULL where missing values are not allowed
-│   ├── EmptyDataError                no document in it
+│   ├── EmptyDataError                data without documents
 │   ├── TruncatedFileError            a compressed file that ends before its data does
-│   ├── CorruptFileError              a file that is not what its name says
-│   ├── LengthMismatchError           arrays that should be equally long are not
+│   ├── CorruptFileError              a file whose content does not fit its name
+│   ├── LengthMismatchError           arrays that differ in length and should not
 │   ├── MemoryLimitError              a dense matrix larger than the stated limit
 │   ├── MissingTruthError             a top-k measure on data without top-k truth
-│   ├── MissingDocidsError            document ids are needed and there are none
-│   ├── ScalingError                  features scaled otherwise than in training
+│   ├── MissingDocidsError            data without the document ids that are needed
+│   ├── ScalingError                  features scaled in another way than in training
 │   ├── GainOverflowError             2^label does not fit a double
 │   └── EventError                    an event of a judging session that cannot be accepted
-│       ├── ReusedIdError             an event id that stands for another event already
+│       ├── ReusedIdError             an event id that another event already has
 │       └── NotAskedError             a judgment for a question that was not asked
 ├── UsageError (ValueError)           the request is wrong: a name, a parameter, a combination
 │   ├── UnknownNameError              no such metric, rule, ... (with the nearest names)
-│   ├── ConversionError               no exact way from one convention to the other
-│   ├── CannotExpressError            an engine that has no form for a model
-│   ├── ConflictError                 hard rules that cannot hold together
+│   ├── ConversionError               two conventions without an exact conversion
+│   ├── CannotExpressError            an engine that cannot express a model
+│   ├── ConflictError                 hard rules that contradict each other
 │   └── WorkLimitError                a request that needs more steps than it may take
 ├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep data
-├── UndecidedError (RuntimeError)     a search reached its limit and knows no answer
-├── DeadlineError (TimeoutError)      a call that ended because its time was over
+├── UndecidedError (RuntimeError)     a search that reached its limit without an answer
+├── DeadlineError (TimeoutError)      a call that exceeded its time limit
 ├── ModelFileError (ValueError)       a model file that cannot be read
-├── DivergedError (ArithmeticError)   training left the numbers
-├── ContractError (AssertionError)    a ranker, loss, ... of your own breaks its contract
-├── MissingExtraError (ImportError)   an optional dependency is not installed
+├── DivergedError (ArithmeticError)   training reached NaN or infinity
+├── ContractError (AssertionError)    a ranker, loss, ... of yours that breaks its contract
+├── MissingExtraError (ImportError)   an optional dependency that is not installed
 └── BackendError (ImportError)        PODIUM_BACKEND names kernels that are not installed
 """
 
@@ -62,16 +62,16 @@ class PodiumError(Exception):
     python_advice = command_line_advice = ""
 
     def advise(self, *, python: str, command_line: str) -> Self:
-        """Add what to do, in the words of Python and of the command line; return the error."""
+        """Add advice for Python and for the command line; return the error."""
         self.python_advice, self.command_line_advice = python, command_line
         return self
 
     def keep_advice(self, other: PodiumError) -> Self:
-        """Take over the advice of another error; return the error."""
+        """Copy the advice of another error; return the error."""
         return self.advise(python=other.python_advice, command_line=other.command_line_advice)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled in memory (for joblib) by message and fields: constructors differ."""
+        """Pickle the message and the fields (for joblib), because constructors differ."""
         return _remake_error, (type(self), self.args, self.__dict__)
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ def _remake_error(
 
 
 class DataError(PodiumError, ValueError):
-    """The data is wrong; names the file, the line and the column if there are any."""
+    """The data is wrong; the message names the file, the line and the column if they are known."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class MalformedLineError(DataError):
 
 
 class NonFiniteError(DataError):
-    """NaN or infinity where a finite number must be."""
+    """NaN or infinity in place of a finite number."""
 
 
 class NegativeLabelError(DataError):
@@ -121,7 +121,7 @@ class NegativeLabelError(DataError):
 
 
 class DuplicateFeatureError(DataError):
-    """One feature id twice on a line."""
+    """A feature id that occurs twice on a line."""
 
 
 class FeatureIdError(DataError):
@@ -141,11 +141,11 @@ class TruncatedFileError(DataError):
 
 
 class CorruptFileError(DataError):
-    """A file that is not what its name says."""
+    """A file whose content does not fit its name."""
 
 
 class LengthMismatchError(DataError):
-    """Arrays that should be equally long are not."""
+    """Arrays differ in length and should not."""
 
 
 class MemoryLimitError(DataError):
@@ -161,7 +161,7 @@ class MissingDocidsError(DataError):
 
 
 class ScalingError(DataError):
-    """The features are scaled by query in another way than those a ranker was trained on."""
+    """The features are scaled by query in another way than the training data of the ranker."""
 
 
 class GainOverflowError(DataError):
@@ -169,15 +169,15 @@ class GainOverflowError(DataError):
 
 
 class EventError(DataError):
-    """An event of a judging session that cannot be accepted: malformed, or of no session."""
+    """An event that a judging session cannot accept: it is malformed, or belongs to no session."""
 
 
 class ReusedIdError(EventError):
-    """An event id that stands for another event already."""
+    """An event id that another event already has."""
 
 
 class NotAskedError(EventError):
-    """A judgment for a question that was not asked, or an undo of what was not judged."""
+    """A judgment for a question that was not asked, or an undo without a judgment."""
 
 
 class WithdrawnTaskError(EventError):
@@ -189,7 +189,7 @@ class UsageError(PodiumError, ValueError):
 
 
 class UnknownNameError(UsageError):
-    """No such name; the message suggests the nearest names, and with `holder` lists all of them.
+    """The name is unknown; the message suggests the nearest names, and with `holder` lists all names.
 
     Examples
     --------
@@ -222,11 +222,11 @@ class ConversionError(UsageError):
 
 
 class CannotExpressError(UsageError):
-    """An engine has no form for a model; the message says why, and what is nearest."""
+    """An engine cannot express a model; the message says why, and names the nearest model."""
 
 
 class ConflictError(UsageError):
-    """Hard rules that cannot hold together; `rules` is a minimal set of them."""
+    """Hard rules contradict each other; `rules` is a minimal set of them."""
 
     def __init__(self, message: str, rules: Iterable[object] = ()) -> None:
         self.rules = tuple(rules)
@@ -234,11 +234,11 @@ class ConflictError(UsageError):
 
 
 StoreReason = Literal["full", "locked", "failed"]
-"""Why a store failed: its disk is full, another program locks it, or another reason."""
+"""The reason why a store failed: a full disk, a lock of another program, or anything else."""
 
 
 class ChangeConflictError(UsageError):
-    """A change by an admin that does not fit what the store has by now."""
+    """A change by an admin that no longer fits the contents of the store."""
 
 
 class StoreError(PodiumError, RuntimeError):
@@ -254,35 +254,35 @@ class WorkLimitError(UsageError):
 
 
 class DeadlineError(PodiumError, TimeoutError):
-    """A call ended because its time was over."""
+    """A call exceeded its time limit."""
 
 
 class UndecidedError(PodiumError, RuntimeError):
-    """A search reached its limit before it found an answer or the proof that there is none."""
+    """A search reached its limit before it found an answer or proved that no answer exists."""
 
 
 class ModelFileError(PodiumError, ValueError):
-    """A model file that is truncated, changed, too new, or none at all."""
+    """A model file is truncated, changed or too new, or it is not a model file."""
 
 
 class DivergedError(PodiumError, ArithmeticError):
-    """Training left the numbers: the objective became NaN or infinite."""
+    """Training diverged: the objective became NaN or infinite."""
 
 
 class ContractError(PodiumError, AssertionError):
-    """A part of your own breaks the contract of its kind (`podium.testing`)."""
+    """A ranker, loss or other part of yours breaks its contract (`podium.testing`)."""
 
 
 class NotConvergedWarning(UserWarning):
-    """A ranker stopped before its optimiser was done; the ranker is marked ``converged_ = False``."""
+    """A ranker stopped before its optimiser converged; it has ``converged_ = False``."""
 
 
 class SlowWarning(UserWarning):
-    """A setting is slow, and another one would be fast."""
+    """A setting is slow; another one would be faster."""
 
 
 class UnknownClassWarning(UserWarning):
-    """A class of users has no ranking of its own, or too little feedback; all users' ranking is used."""
+    """A class of users has no ranking, or too little feedback; the ranking of all users is used."""
 
 
 class NothingLearnedWarning(UserWarning):
@@ -294,15 +294,15 @@ class PluginWarning(UserWarning):
 
 
 class DuplicateDocumentWarning(UserWarning):
-    """A query has a document twice: each row counts as a document of its own."""
+    """A query has a document twice: each row counts as a separate document."""
 
 
 class LeftOutColumnsWarning(UserWarning):
-    """Columns of words are left out of the features, because nothing says what they are."""
+    """Columns of words are left out of the features, because no option says what they mean."""
 
 
 class TruncationWarning(UserWarning):
-    """A file was read, but has less data than it states: it may be cut off."""
+    """A file was read, but has less data than it states; it may be truncated."""
 
 
 class MissingExtraError(PodiumError, ImportError):

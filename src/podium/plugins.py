@@ -1,4 +1,4 @@
-"""Plug-ins: registries that installed packages extend by entry points."""
+"""Plug-ins: registries that installed packages can extend through entry points."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from podium.errors import PluginWarning
 
 T = TypeVar("T")
 Check = Callable[[str, object], str]
-"""The name and object of a plug-in -> what is wrong with it; empty if it can be used."""
+"""Maps the name and the object of a plug-in to an error message, which is empty if it can be used."""
 
 
 class Registry(Mapping[str, T]):
     """Objects by name: podium's own, and plug-ins of installed packages.
 
-    A package adds to a registry by an entry point of the registry's group. Entry points are read once:
-    at the first look-up of a name that podium does not have, or of all names. A plug-in that cannot be
-    loaded, or is of the wrong kind, is named in a `PluginWarning` and left out.
+    A package adds an object with an entry point in the registry's group. Entry points are read once: at
+    the first look-up of all names, or of a name that podium does not have. A plug-in that cannot be
+    loaded, or has the wrong kind, is left out with a `PluginWarning`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Registry(Mapping[str, T]):
     own
         Podium's own entries; a plug-in cannot take one of their names.
     check
-        Returns what is wrong with a plug-in.
+        Returns an error message about a plug-in, which is empty if it can be used.
     reserved
         Further names that no plug-in can take.
 
@@ -66,12 +66,12 @@ class Registry(Mapping[str, T]):
     @property
     def plugins(self) -> Mapping[str, T]:
         """The plug-ins of installed packages by name."""
-        # No lock: an import may wait for another thread's import, which may look up these names.
+        # A lock could deadlock: an import may wait for another thread's import, which may look up names here.
         # Two threads that load at the same time import the same objects.
         if self._plugins is not None:
             return self._plugins
         if getattr(self._thread, "is_loading", False):
-            return {}  # a plug-in that looks up names while it is loaded sees podium's own
+            return {}  # a plug-in that looks up names while it loads gets podium's own
         self._thread.is_loading = True
         try:
             plugins, problems = self._load()
@@ -83,7 +83,7 @@ class Registry(Mapping[str, T]):
         return plugins
 
     def _load(self) -> tuple[dict[str, T], list[str]]:
-        """Load every plug-in; return those that can be used, and what is wrong with the others."""
+        """Load every plug-in; return the usable ones, and an error message for each of the others."""
         plugins: dict[str, T] = {}
         problems = []
         for entry_point in sorted(entry_points(group=self.group), key=lambda point: point.name):
@@ -92,7 +92,7 @@ class Registry(Mapping[str, T]):
                 value = entry_point.load()
                 is_taken = name in self.own or name in plugins or name in self.reserved
                 problem = "the name is taken" if is_taken else self._check(name, value)
-            except (Exception, SystemExit) as error:  # another package must not break podium
+            except (Exception, SystemExit) as error:  # a broken package must not break podium
                 problem = f"{type(error).__name__}: {error}"
             if problem:
                 problems.append(self._describe(entry_point, problem))
@@ -107,7 +107,7 @@ class Registry(Mapping[str, T]):
 
 
 def subclasses_of(base: type, attribute: str = "name") -> Check:
-    """Return a check that a plug-in is such a class, and that its attribute has the entry point's name.
+    """Return a check for subclasses of a class whose attribute is equal to the name of the entry point.
 
     Examples
     --------

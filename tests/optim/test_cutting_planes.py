@@ -321,11 +321,13 @@ def test_weights_of_zero_do_not_read_the_features(monkeypatch):
 
 def test_not_converging_is_marked():
     X, y = classes(100, 10, seed=3)
-    found = cutting_planes(LinearProblem(X, hinge(y), l2=0.01), eps=1e-9, max_iter=3)
-    assert (found.converged, found.iterations) == (False, 3)
-    assert "after 3 iterations, above eps=1e-09" in found.reason
+    cut_short = cutting_planes(LinearProblem(X, hinge(y), l2=0.01), eps=1e-9, max_iter=3)
+    assert (cut_short.converged, cut_short.iterations) == (False, 3)
+    assert "after 3 iterations, above eps=1e-09" in cut_short.reason
     exact = cutting_planes(LinearProblem(X, hinge(y), l2=0.01), eps=1e-9)
-    assert found.value - found.gap <= exact.value < found.value
+    assert exact.converged
+    assert exact.reason.endswith("within eps=1e-09")
+    assert cut_short.value - cut_short.gap <= exact.value < cut_short.value
 
 
 def test_idle_planes_are_forgotten(monkeypatch):

@@ -14,7 +14,7 @@ from podium.errors import (
 )
 from podium.postranking import METHODS, MMR, Hide, TopK, XQuAD, postrank
 from podium.postranking.listing import Listing
-from podium.postranking.methods.diversity import relevance
+from podium.postranking.methods.mmr_xquad import relevance
 from podium.postranking.methods.problem import PostRankingProblem
 
 SHOES = [

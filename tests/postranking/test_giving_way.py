@@ -19,7 +19,7 @@ from podium.postranking import (
     Where,
     postrank,
 )
-from podium.postranking.methods.diversity import MMR
+from podium.postranking.methods.mmr_xquad import MMR
 from tests.support.hard_rules import AsGiven, any_rule, can_hold
 
 

@@ -1,4 +1,7 @@
-"""Supervised Kemeny: local Kemenisation of an initial order by weighted majorities."""
+"""Supervised Kemeny: local Kemenisation of an initial order by weighted majorities.
+
+The majority table and the sorts are kernels (``kernels/reference/majority_votes.py``).
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from podium.data.columns import Columns, read_columns, write_columns
 from podium.data.concatenation import concatenate
 from podium.data.csv_writer import write_csv
 from podium.data.document_records import read_fields, read_queries
+from podium.data.duplicate_documents import keep_first_documents
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.file_formats import detect_format, read_data, read_judgments
 from podium.data.groups import Groups
@@ -54,6 +55,7 @@ __all__ = [
     "detect_format",
     "draw_order",
     "draw_truth",
+    "keep_first_documents",
     "kfold",
     "make_folder",
     "make_opposed",

@@ -20,6 +20,7 @@ MAX_WORDS = 1_000
 CategoryForm = str | tuple[str, ...]
 """What is said about a category: "onehot", or its words in order."""
 LineOf = Callable[[int], int | None]
+"""Returns the line of a row, or None if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def read_category(
     wrong = (codes < 0) if keep_missing else ~(codes >= 0)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise _wrong_word(words[row], category, name, path, line_of(row), row)
+        raise wrong_word(words[row], category.words, name, path, line_of(row), row)
     return category, codes
 
 
@@ -189,9 +190,15 @@ def _check_count(n_words: int, name: str, path: str | None) -> None:
         )  # fmt: skip
 
 
-def _wrong_word(
-    word: str | None, category: Category, name: str, path: str | None, line: int | None, row: int
+def wrong_word(
+    word: str | None,
+    order: Sequence[str],
+    name: str,
+    path: str | None,
+    line: int | None,
+    row: int,
 ) -> DataError:
+    """Return the error for a word that is not in the order of a category, or for an empty field."""
     place = "" if line is not None else f" in row {row}"
     if word is None:
         return MissingValueError(
@@ -200,7 +207,7 @@ def _wrong_word(
             python="missing='nan' keeps it as a missing value",
             command_line="--missing nan keeps it as a missing value",
         )
-    listed = listed_words(category.words)
+    listed = listed_words(order)
     advice = f"correct the word, or add it to the order of {name}"
     return DataError(
         f"expected one of {listed}, got {word!r:.80}{place}", path=path, line=line, column=name

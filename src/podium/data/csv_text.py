@@ -35,7 +35,7 @@ from podium.errors import (
 )
 from podium.typing import Floats, Ints, Matrix
 
-_IN_QUOTES = 2
+IN_QUOTES = 2
 """The state of `kernels.csv_end` within quotes."""
 SAMPLE_RECORDS = 200
 """Records that decide whether a column holds numbers."""
@@ -72,7 +72,7 @@ class CsvTable:
         return int(first_lines[block] + row - first_rows[block]) if is_regular[block] else None
 
 
-class _Head(NamedTuple):
+class CsvHead(NamedTuple):
     """The first line of a file, and a sample of what follows."""
 
     names: list[str]
@@ -95,21 +95,14 @@ def read_csv(
     """Read a CSV file; `columns` says what its columns are, as far as it is not clear by their names."""
     head = read_head(path, columns)
     columns = resolve_columns(head, columns, labelled, path)
-    names = head.names
-    features = list(columns.features or ())
-    numbers = [n for n in (columns.label, columns.weight) if n and not _is_text(n, columns)]
-    texts = [n for n in names if _is_text(n, columns)]
-    # A category is text first: its place among the features is filled in when all words are there.
-    place = {name: i for i, name in enumerate([*features, *numbers])}
-    place |= {name: len(features) + len(numbers) + i for i, name in enumerate(texts)}
-    roles = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    options = _CsvOptions(roles, len(numbers), len(texts), _dialect(columns, missing))
+    layout = csv_layout(head, columns, missing)
+    features, numbers, texts = layout.features, layout.numbers, layout.texts
     allocator = RowAllocator(path, np.dtype(dtype), max_bytes, len(features))
     blocks = []
     line, n_rows = head.n_lines, 0
-    for block in _parse_blocks(path, head, options, allocator):
+    for block in _parse_blocks(path, head, layout, allocator):
         if block.problem is not None:
-            raise _problem_error(block, path, line, columns, names)
+            raise problem_error(block.problem, block.column, path, line, columns, head.names)
         blocks.append(block._replace(first_line=line + 1))
         line, n_rows = line + block.n_lines, n_rows + len(block.X)
         check_memory(n_rows, len(features), np.dtype(dtype).itemsize, max_bytes, path)
@@ -127,7 +120,7 @@ def read_csv(
     )
 
 
-def read_head(path: str, columns: Columns) -> _Head:
+def read_head(path: str, columns: Columns) -> CsvHead:
     """Read the column names of a file and a sample of its records."""
     text = next(read_blocks(path), None)
     if text is None:
@@ -149,7 +142,7 @@ def read_head(path: str, columns: Columns) -> _Head:
     rest = io.StringIO(block[n_bytes:].decode("utf-8", "surrogateescape"), newline="")
     records = _first_records(csv.reader(rest, delimiter=separator))
     sample = [record for record in records if len(record) == len(names)]
-    return _Head(names, block.count(b"\n", 0, n_bytes), n_bytes, separator, sample)
+    return CsvHead(names, block.count(b"\n", 0, n_bytes), n_bytes, separator, sample)
 
 
 def _header_text(block: bytes, separator: str, path: str) -> tuple[str, int]:
@@ -159,9 +152,9 @@ def _header_text(block: bytes, separator: str, path: str) -> tuple[str, int]:
     for line in block[start:].splitlines(keepends=True):
         end += len(line)
         _, state = kernels.csv_end(np.frombuffer(line, dtype=np.uint8), ord(separator), state)
-        if line.endswith(b"\r") and state != _IN_QUOTES:
+        if line.endswith(b"\r") and state != IN_QUOTES:
             raise _wrong_line_ends(b"\r\r\n" in block[end - 1 : end + 2], path)
-        if line.endswith(b"\n") and state != _IN_QUOTES:
+        if line.endswith(b"\n") and state != IN_QUOTES:
             break
     return block[start:end].decode("utf-8", "surrogateescape"), end
 
@@ -210,7 +203,7 @@ def _first_records(reader: Iterator[list[str]]) -> list[list[str]]:
     return records
 
 
-def resolve_columns(head: _Head, columns: Columns, labelled: bool, path: str) -> Columns:
+def resolve_columns(head: CsvHead, columns: Columns, labelled: bool, path: str) -> Columns:
     """Return what each column of a file is; raises if that is not clear."""
     columns = replace(columns, separator=head.separator)
 
@@ -220,7 +213,7 @@ def resolve_columns(head: _Head, columns: Columns, labelled: bool, path: str) ->
     return columns.resolve(head.names, is_number, labelled=labelled, path=path)
 
 
-def _holds_numbers(head: _Head, name: str) -> bool:
+def _holds_numbers(head: CsvHead, name: str) -> bool:
     """Whether the first value of a column is a number.
 
     What looks like a number, and is none, is an error later, with its line and what to do.
@@ -253,11 +246,30 @@ def _is_text(name: str, columns: Columns) -> bool:
     return name in texts or (name == columns.label and bool(columns.grades))
 
 
-class _CsvOptions(NamedTuple):
+CsvProblem = tuple[str, int, str, str]
+"""What is wrong with a record: its kind, the line within the block, what was expected, what was there."""
+
+
+class CsvLayout(NamedTuple):
+    """Where the columns of a file go: features, other numbers and texts; and how fields are written."""
+
+    features: list[str]
+    numbers: list[str]
+    texts: list[str]
     roles: Ints
-    n_numbers: int
-    n_texts: int
     dialect: tuple[int, int, int, bool]
+
+
+def csv_layout(head: CsvHead, columns: Columns, missing: Missing) -> CsvLayout:
+    """Return where each column of a file goes."""
+    features = list(columns.features or ())
+    numbers = [n for n in (columns.label, columns.weight) if n and not _is_text(n, columns)]
+    texts = [n for n in head.names if _is_text(n, columns)]
+    # A category is text first: its place among the features is filled in when all words are there.
+    place = {name: i for i, name in enumerate([*features, *numbers])}
+    place |= {name: len(features) + len(numbers) + i for i, name in enumerate(texts)}
+    roles = np.array([place.get(name, -1) for name in head.names], dtype=np.int64)
+    return CsvLayout(features, numbers, texts, roles, _dialect(columns, missing))
 
 
 class _CsvBlock(NamedTuple):
@@ -269,7 +281,7 @@ class _CsvBlock(NamedTuple):
     n_lines: int
     n_bytes: int
     column: int
-    problem: tuple[str, int, str, str] | None
+    problem: CsvProblem | None
     first_line: int = 0
 
 
@@ -278,31 +290,29 @@ def _dialect(columns: Columns, missing: Missing) -> tuple[int, int, int, bool]:
     return ord(columns.separator or ","), ord(columns.decimal), thousands, missing == "nan"
 
 
-def _parse_text(text: NDArray[np.uint8], rows: Matrix, options: _CsvOptions) -> tuple[Any, ...]:
-    numbers = np.empty((len(rows), options.n_numbers))
+def _parse_text(text: NDArray[np.uint8], rows: Matrix, layout: CsvLayout) -> tuple[Any, ...]:
+    numbers = np.empty((len(rows), len(layout.numbers)))
     return numbers, *kernels.parse_csv(
-        text, rows, numbers, options.roles, options.n_texts, *options.dialect
+        text, rows, numbers, layout.roles, len(layout.texts), *layout.dialect
     )
 
 
 def _parse_blocks(
-    path: str, head: _Head, options: _CsvOptions, allocator: RowAllocator
+    path: str, head: CsvHead, layout: CsvLayout, allocator: RowAllocator
 ) -> Iterator[_CsvBlock]:
     def parse(job: tuple[NDArray[np.uint8], Matrix]) -> _CsvBlock:
         text, rows = job
-        numbers, n, texts, n_lines, column, problem = _parse_text(text, rows, options)
+        numbers, n, texts, n_lines, column, problem = _parse_text(text, rows, layout)
         packed = [Strings(*columns) for columns in texts]
-        problem = problem and _recounted(problem, bytes(text), options)
+        problem = problem and recount_fields(problem, bytes(text), layout)
         return _CsvBlock(rows[:n], numbers[:n], packed, n_lines, len(text), column, problem)
 
-    texts = _whole_records(path, head)
+    texts = whole_records(path, head)
     jobs = ((text, allocator.rows(kernels.count_lines(text), len(text))) for text in texts)
     return map_in_parallel(parse, jobs)
 
 
-def _recounted(
-    problem: tuple[str, int, str, str], text: bytes, options: _CsvOptions
-) -> tuple[str, int, str, str]:
+def recount_fields(problem: CsvProblem, text: bytes, layout: CsvLayout) -> CsvProblem:
     """Return the problem of a record; with too few or too many fields, that is its problem.
 
     Such fields stand under the names of others: what is wrong with their values says nothing.
@@ -312,13 +322,13 @@ def _recounted(
     if kind == "columns" or any(b.count(b'"') % 2 for b in (b"".join(before), record)):
         return problem
     words = record.decode("utf-8", "replace").rstrip("\r")
-    records = _first_records(csv.reader([words], delimiter=chr(options.dialect[0])))
-    if not records or len(records[0]) == len(options.roles):
+    records = _first_records(csv.reader([words], delimiter=chr(layout.dialect[0])))
+    if not records or len(records[0]) == len(layout.roles):
         return problem
-    return "columns", line, str(len(options.roles)), str(len(records[0]))
+    return "columns", line, str(len(layout.roles)), str(len(records[0]))
 
 
-def _whole_records(path: str, head: _Head) -> Iterator[NDArray[np.uint8]]:
+def whole_records(path: str, head: CsvHead) -> Iterator[NDArray[np.uint8]]:
     """The text after the column names, in blocks of whole records.
 
     A field in quotes may hold line ends. A block that ends inside of one is joined with the next.
@@ -359,12 +369,17 @@ def _block_lines(blocks: Sequence[_CsvBlock]) -> Ints:
     )
 
 
-def _problem_error(
-    block: _CsvBlock, path: str, line: int, columns: Columns, names: Sequence[str]
+def problem_error(
+    problem: CsvProblem,
+    column: int,
+    path: str,
+    n_lines: int,
+    columns: Columns,
+    names: Sequence[str],
 ) -> DataError:
-    assert block.problem is not None
-    kind, line_in_block, expected, got = block.problem
-    line += line_in_block + 1
+    """Return the error for a problem of a block that follows so many lines."""
+    kind, line_in_block, expected, got = problem
+    line = n_lines + line_in_block + 1
     if kind == "columns":
         return MalformedLineError(
             f"expected {expected} columns, as in the first line, got {got}", path=path, line=line
@@ -373,7 +388,7 @@ def _problem_error(
             command_line="a field that holds the separator belongs in quotes; "
             "--separator names another one",
         )
-    name = names[block.column]
+    name = names[column]
     field = repr(got) if got else "an empty field"
     error = _ERRORS[kind](f"expected {expected}, got {field}", path=path, line=line, column=name)
     python, command_line = advice(kind, got, name, columns)

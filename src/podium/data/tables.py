@@ -15,21 +15,21 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium.data.categories import Category, check_forms, read_category
 from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
-from podium.data.csv_advice import label_advice
-from podium.data.csv_text import CsvTable, read_csv
+from podium.data.csv_text import CsvTable, read_csv, read_head, resolve_columns
 from podium.data.data_frames import read_frame, type_form
 from podium.data.duplicate_documents import warn_of_duplicates
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.json_lines import read_json_lines
 from podium.data.ranking_columns import Missing
 from podium.data.ranking_data import RankingData
+from podium.data.table_checks import TableValues, unknown_grade, wrong_labels, wrong_query_ids
 from podium.data.text_files import Progress, stem
 from podium.errors import (
     CorruptFileError,
     DataError,
     EmptyDataError,
     LeftOutColumnsWarning,
-    NegativeLabelError,
+    MissingValueError,
     UsageError,
     require,
 )
@@ -44,6 +44,11 @@ TABLE_ENDINGS = {
 def is_table(path: Path_) -> bool:
     """Whether a file is a table, by its ending."""
     return Path(stem(path)).suffix.lower() in TABLE_ENDINGS
+
+
+def is_csv(path: Path_) -> bool:
+    """Whether a file is CSV or TSV, by its ending."""
+    return TABLE_ENDINGS.get(Path(stem(path)).suffix.lower()) == "csv"
 
 
 def read_table(
@@ -154,11 +159,23 @@ def read_table_as(
     path = os.fspath(source)
     kind = TABLE_ENDINGS.get(Path(stem(path)).suffix.lower())
     if kind == "csv":
-        table = read_csv(
-            path, columns, labelled=labelled, missing=missing, dtype=dtype or np.float64,
-            max_bytes=max_bytes, progress=progress,
+        try:
+            table = read_csv(
+                path, columns, labelled=labelled, missing=missing, dtype=dtype or np.float64,
+                max_bytes=max_bytes, progress=progress,
+            )  # fmt: skip
+            return _from_csv(table, missing), table.columns
+        except MissingValueError as error:
+            label = columns.label or error.column
+            is_label = resolve_columns(read_head(path, columns), columns, labelled, path).label
+            if labelled or label is None or error.column != is_label:
+                raise
+        # Documents to be scored need no labels: a column with empty labels is left out.
+        unlabelled = replace(columns, label=None, ignore=(*columns.ignore, label))
+        return read_table_as(
+            path, unlabelled, labelled=False, missing=missing, dtype=dtype, max_bytes=max_bytes,
+            progress=progress,
         )  # fmt: skip
-        return _from_csv(table, missing), table.columns
     if kind is None:
         raise UsageError(
             f"expected a file that ends in {', '.join(TABLE_ENDINGS)}, got {os.path.basename(path)}"
@@ -176,18 +193,14 @@ def _names(names: Sequence[str]) -> tuple[str, ...]:
 def _from_csv(table: CsvTable, missing: Missing) -> RankingData:
     columns, texts = table.columns, table.texts
     assert columns.query is not None
-    qid = texts[columns.query]
-    if not qid.lengths.all():
-        row = int(np.flatnonzero(qid.lengths == 0)[0])
-        raise DataError(
-            "expected a query id, got an empty field",
-            path=table.path, line=table.line_of(row), column=columns.query,
-        )  # fmt: skip
+    values = TableValues(columns, table.numbers, texts, table.path, keeps_missing=missing == "nan")
+    for error in wrong_query_ids(values, len(table.X), table.line_of):
+        raise error
     categories = _fill_categories(table, missing)
     data = RankingData.from_arrays(
         table.X,
-        _csv_labels(table),
-        qid=qid,
+        _csv_labels(values, table),
+        qid=texts[columns.query],
         docid=None if columns.doc is None else texts[columns.doc],
         query_weight=None if columns.weight is None else table.numbers[columns.weight],
         query_text=None if columns.query_text is None else texts[columns.query_text],
@@ -214,40 +227,14 @@ def _fill_categories(table: CsvTable, missing: Missing) -> dict[str, Category]:
     return categories
 
 
-def _csv_labels(table: CsvTable) -> Floats:
+def _csv_labels(values: TableValues, table: CsvTable) -> Floats:
     """The labels of a table, words by their numbers; 0 where there are none."""
-    name = table.columns.label
+    name, grades = table.columns.label, table.columns.grades
     if name is None:
         return np.zeros(len(table.X))
-    if not table.columns.grades:
-        labels = table.numbers[name]
-        if np.isnan(labels).any():
-            row = int(np.flatnonzero(np.isnan(labels))[0])
-            python, command_line = label_advice(name, table.columns)
-            raise DataError(
-                "expected a label, got an empty field",
-                path=table.path, line=table.line_of(row), column=name,
-            ).advise(python=python, command_line=command_line)  # fmt: skip
-        if (labels < 0).any():
-            row = int(np.flatnonzero(labels < 0)[0])
-            raise NegativeLabelError(
-                f"expected labels of 0 or more, got {labels[row]:g}",
-                path=table.path, line=table.line_of(row), column=name,
-            )  # fmt: skip
-        return labels
-    words = list(table.texts[name])
-    unknown = next((i for i, word in enumerate(words) if word not in table.columns.grades), None)
-    if unknown is not None:
-        raise _unknown_grade(words[unknown], table.columns, table.path, table.line_of(unknown))
-    return np.array([table.columns.grades[word] for word in words])
-
-
-def _unknown_grade(word: str, columns: Columns, path: str | None, line: int | None) -> DataError:
-    grades = ", ".join(f"{grade}={number:g}" for grade, number in columns.grades.items())
-    return DataError(
-        f"expected one of the grades {grades}, got {word!r:.80}",
-        path=path, line=line, column=columns.label,
-    ).advise(python="add it to grades=", command_line="add it to --grades")  # fmt: skip
+    for error in wrong_labels(values, len(table.X), table.line_of):
+        raise error
+    return np.array([grades[word] for word in table.texts[name]]) if grades else table.numbers[name]
 
 
 def _from_frame(
@@ -311,7 +298,7 @@ def _frame_labels(table: Any, columns: Columns, path: str | None) -> NDArray[Any
         words = [str(word) for word in labels.to_list()]
         unknown = next((word for word in words if word not in columns.grades), None)
         if unknown is not None:
-            raise _unknown_grade(unknown, columns, path, None)
+            raise unknown_grade(unknown, columns, path, None)
         return np.array([columns.grades[word] for word in words])
     if not (labels.dtype.is_numeric() or labels.dtype == nw.Boolean):
         got = next((str(word) for word in labels.to_list()), "")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import kernels
 from podium.data.atomic_files import atomic_writer
+from podium.data.duplicate_documents import KEEP_FIRST_IN_PYTHON, KEEP_FIRST_ON_COMMAND_LINE
 from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
@@ -188,11 +189,14 @@ def _check_once(groups: Groups, docids: Strings, qids: list[str], path: str | No
     repeats = np.flatnonzero(kernels.match_strings(*column, *column) < np.arange(len(docids)))
     if len(repeats):
         row = int(repeats[0])
-        raise DataError(
+        error = DataError(
             f"expected each document once per query, got {docids[row]!r} twice "
             f"for query {qids[groups.codes[row]]!r}",
             path=path,
         )
+        if path is None:
+            error.advise(python=KEEP_FIRST_IN_PYTHON, command_line=KEEP_FIRST_ON_COMMAND_LINE)
+        raise error
 
 
 def _check_words(table: DocumentValues) -> None:

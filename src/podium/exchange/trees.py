@@ -1,4 +1,4 @@
-"""Trees as arrays: the form of every tree model that is exported or imported."""
+"""Trees as arrays with LightGBM's decision bits: the form of every exported or imported tree model."""
 
 from __future__ import annotations
 

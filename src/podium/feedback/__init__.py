@@ -1,7 +1,7 @@
 """User feedback on ranked lists: UBI events -> eight factors -> alpha."""
 
 from podium.feedback.actions import ACTIONS
-from podium.feedback.alpha import Phi
+from podium.feedback.alpha import Phi, split_alpha
 from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.factors import FACTORS, N_POSITIVE
 from podium.feedback.feedback import Feedback, FeedbackSummary
@@ -13,7 +13,6 @@ from podium.feedback.simulated_feedback import (
     FeedbackSource,
     SimulatedFeedback,
     UniformFeedback,
-    split_alpha,
 )
 from podium.feedback.ubi_logs import parse_ubi, read_ubi
 from podium.feedback.ubi_reader import WINDOW_EVENTS, UbiReader

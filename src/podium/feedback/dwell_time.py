@@ -1,4 +1,4 @@
-"""Dwell time: the seconds that a document was open, from clicks, views and exits."""
+"""Dwell time: the seconds that a document was open, and when it counts as closed at once (mu_8)."""
 
 from __future__ import annotations
 

@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium.data import Groups, RankingData, Strings
 from podium.data.trec import match_documents
 from podium.errors import DataError, EmptyDataError, UsageError
-from podium.feedback.alpha import Phi, PhiFunction, apply_phi
+from podium.feedback.alpha import Phi, PhiFunction, apply_phi, check_sizes
 from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS
 from podium.feedback.factor_figures import draw_alphas, draw_factor
 from podium.feedback.factors import FACTORS, carried_factors, document_reactions, list_factors
 from podium.feedback.list_sums import ListSums, combine
 from podium.feedback.log_counts import LogCounts
-from podium.feedback.simulated_feedback import check_sizes
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.typing import Floats

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.data import check_seed
 from podium.errors import UsageError
+from podium.feedback.alpha import check_sizes
 from podium.typing import Floats
 
 
@@ -21,28 +22,6 @@ class FeedbackSource(Protocol):
     def alpha(self, sizes: Sequence[int] | ArrayLike) -> float:
         """Return alpha in [0, 1] of the composition with blocks of these sizes."""
         ...
-
-
-def check_sizes(sizes: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
-    """Return the sizes of a composition's blocks as an array; raise for wrong sizes."""
-    values = np.asarray(sizes)
-    if values.ndim != 1 or len(values) == 0 or values.dtype.kind not in "iu" or (values < 1).any():
-        raise UsageError(f"expected the sizes of a composition's blocks, 1 or more, got {sizes!r}")
-    return values.astype(np.int64)
-
-
-def split_alpha(alpha: float, sizes: Sequence[int] | ArrayLike) -> Floats:
-    """Divide the feedback on a composition among its blocks: alpha n_k / N (CFBRS).
-
-    Examples
-    --------
-    >>> split_alpha(0.5, [1, 3, 4]).tolist()
-    [0.0625, 0.1875, 0.25]
-    """
-    n = check_sizes(sizes)
-    if not 0 <= alpha <= 1:
-        raise UsageError(f"expected alpha in [0, 1], got {alpha}")
-    return np.asarray(alpha * n / n.sum())
 
 
 @dataclass(frozen=True)

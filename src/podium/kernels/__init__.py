@@ -1,8 +1,8 @@
-"""Kernels: the hot loops on bare arrays, in C++ and in NumPy.
+"""Kernels: the inner loops on bare arrays, in C++ and in NumPy.
 
 ``BACKEND`` names the implementation that runs: ``"native"`` (C++) or ``"reference"`` (NumPy, the
-same functions, slow and obvious). The environment variable ``PODIUM_BACKEND`` chooses; by default it
-is native if that is installed.
+same functions, slow and obvious). The environment variable ``PODIUM_BACKEND`` chooses one; the default
+is native if it is installed.
 
 Examples
 --------
@@ -44,6 +44,6 @@ def _choose_backend() -> tuple[str, ModuleType]:
 
 BACKEND, _backend = _choose_backend()
 KERNELS = sorted(name for name, kernel in vars(reference).items() if isfunction(kernel))
-"""The names of the kernels, each the same function in both backends."""
+"""The names of the kernels; both backends have all of them."""
 
 globals().update({name: getattr(_backend, name) for name in KERNELS})

@@ -1,5 +1,5 @@
 """
-Native kernels: see podium.kernels.reference for what each one computes.
+Native kernels. podium.kernels.reference describes what each of them computes.
 """
 
 from typing import Annotated, overload

@@ -1,4 +1,7 @@
-"""Active time of a judgment, from the segments that a browser's clock measured."""
+"""Active time of a judgment, from the segments that a browser's clock measured.
+
+The browser leaves out idle time (``apps/judging/static/idle_detection.js``).
+"""
 
 from __future__ import annotations
 

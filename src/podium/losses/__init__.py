@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
+from podium.losses.ap_and_order_hinge import APHinge, OrderHinge
 from podium.losses.focused_loss import FocusedLoss
 from podium.losses.head_hinge import HeadHinge
 from podium.losses.labelled_lists import LabelledLists, LabelledPairs
@@ -23,7 +24,6 @@ from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
 from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
-from podium.losses.structural_hinge import APHinge, OrderHinge
 from podium.plugins import Registry, subclasses_of
 
 LOSSES: Registry[type[Loss]] = Registry(

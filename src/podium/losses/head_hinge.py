@@ -1,4 +1,4 @@
-"""HeadHinge: the slack and margin losses of TopSlack and TopMargin, on the head of a list.
+"""HeadHinge: the losses and the joint feature map Psi of TopSlack and TopMargin, on the head of a list.
 
 Delta(z) = 1 - M(z) / M(ideal) with M = NDCG@n or P@n, and Psi(z) = sum_j l(place of j) x_j with the
 discount l of the measure, 0 after place n, so that sorting by w.x maximises w.Psi. Margin scaling

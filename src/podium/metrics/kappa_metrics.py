@@ -1,4 +1,4 @@
-"""kappa-NDCG and kappa-ERR: NDCG and ERR on top-k truth, where labels are positions."""
+"""kappa-NDCG and kappa-ERR: NDCG and ERR on top-k truth, whose labels are positions (data/topk_truth.py)."""
 
 from __future__ import annotations
 

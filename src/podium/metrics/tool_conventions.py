@@ -29,7 +29,10 @@ RULES: dict[str, dict[str, dict[str, Any]]] = {
         "ERR": {"r_max": 4},
     },
 }
-"""Rule -> metric -> parameters that differ from those of the bare name."""
+"""Rule -> metric -> parameters that differ from those of the bare name.
+
+Only LightGBM differs for a query without a relevant document: it counts 1, the others 0 (`empty`).
+"""
 
 # The metrics that a tool computes only with a cutoff, or only over the whole list.
 _RULE_CUTOFFS = {

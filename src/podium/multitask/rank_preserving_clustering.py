@@ -1,7 +1,8 @@
 """Rank-preserving clustering, pLocalsearch: clusters of objects whose index never falls along a list.
 
 Wu, You, Mao, Xia, Yuan, Hu: Listwise learning to rank by exploring structure of objects, IEEE TKDE
-2016, section 2.1.2.
+2016, section 2.1.2. The search is the kernel `rank_clusters`
+(``kernels/reference/rank_preserving_clusters.py``).
 """
 
 from __future__ import annotations

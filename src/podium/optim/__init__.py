@@ -4,10 +4,11 @@ from podium.optim.adam import Adam
 from podium.optim.block_cutting_planes import BlockPlanes, BlockProblem, block_cutting_planes
 from podium.optim.coordinate_search import CoordinateSearch, LinearCoordinateSearch
 from podium.optim.cutting_planes import cutting_planes
+from podium.optim.early_stopping import Patience
 from podium.optim.lbfgs import lbfgs
 from podium.optim.linear_problem import BlockLosses, IterationCallback, LinearProblem, Minimum
 from podium.optim.newton import newton_cg
-from podium.optim.stopping_rules import Patience, SmallGradient
+from podium.optim.small_gradient import SmallGradient
 from podium.optim.threads import is_forked_child, one_blas_thread, openmp_after_fork
 
 __all__ = [

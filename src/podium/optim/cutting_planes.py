@@ -1,4 +1,4 @@
-"""Cutting planes: minimise l2/2 |w|^2 + R(w) with R convex and not smooth.
+"""Cutting planes for all queries together: minimise l2/2 |w|^2 + R(w) with R convex and not smooth.
 
 R lies above each of its tangent planes, R(w) >= a.w + b, with a = X' g and b = R - a.w at the point
 of contact. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its
@@ -113,7 +113,8 @@ def cutting_planes(
     value = objective.point(best.w, problem.scores(best.w), iteration).value
     gap = max(0.0, value - lower)
     share = gap / abs(value) if value else 0.0
-    reason = f"the gap is {share:.3g} of the value after {iteration} iterations, above eps={eps:g}"
+    side = "within" if converged else "above"
+    reason = f"the gap is {share:.3g} of the value after {iteration} iterations, {side} eps={eps:g}"
     return Minimum(best.w, value, iteration, converged, reason, gap=gap)
 
 

@@ -13,7 +13,7 @@ from podium.optim.linear_problem import (
     check_finite,
     norm2,
 )
-from podium.optim.stopping_rules import SmallGradient
+from podium.optim.small_gradient import SmallGradient
 from podium.optim.threads import one_blas_thread
 from podium.typing import Floats
 

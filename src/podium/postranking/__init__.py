@@ -7,7 +7,7 @@ from podium.postranking.batch import PostRankedRun, postrank_batch
 from podium.postranking.listing import Listing
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
-from podium.postranking.methods.diversity import MMR, XQuAD
+from podium.postranking.methods.mmr_xquad import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.methods.problem import SCORE_DIGITS, PostRankingProblem, by_score

@@ -13,7 +13,7 @@ from podium.postranking.explanation import make_result
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
-from podium.postranking.methods.diversity import MMR, XQuAD
+from podium.postranking.methods.mmr_xquad import MMR, XQuAD
 from podium.postranking.methods.paper_descent import PaperDescent
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method

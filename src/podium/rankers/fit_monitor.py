@@ -1,4 +1,4 @@
-"""The monitor of a fit: it validates each iteration and keeps the best model (early stopping) or the last."""
+"""The monitor of a fit: it validates each iteration and keeps the best model or the last."""
 
 from __future__ import annotations
 

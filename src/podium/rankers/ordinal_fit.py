@@ -1,4 +1,4 @@
-"""Ordinal fit: the score and the thresholds of ordinal regression, by L-BFGS."""
+"""Ordinal fit (f_odr of RPC-MTL): the score and the thresholds of ordinal regression, by L-BFGS."""
 
 from __future__ import annotations
 

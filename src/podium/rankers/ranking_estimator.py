@@ -94,7 +94,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     history_: History
     converged_: bool
     stopped_: str
-    """Why the fit ended before it was done; may be empty."""
+    """Why the fit ended; may be empty."""
     certificate_: Certificate | None
     """Where the optimiser stopped, and its proved distance from the optimum, if there is one."""
 

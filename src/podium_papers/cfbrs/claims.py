@@ -34,7 +34,7 @@ from podium_papers.curve_figures import LineFigure
 PAPER_DATA = "MQ2008"
 """The paper's data set."""
 TARGET_NDCG_GAIN = 0.15
-"""Lead over the shared model that class rankings aim at, on their own class's grades."""
+"""The lead over the shared model that class rankings should have, on the grades of their class."""
 POPULATION_NOTE = (
     f"on a generated population: {len(CLASS_FEATURES)} classes, each grading by features of its own"
 )

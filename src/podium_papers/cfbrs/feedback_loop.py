@@ -72,7 +72,7 @@ def run_loop(
     test_values: list[float] = []
 
     def stream(ranker: CFBRS) -> Iterator[FeedbackBatch]:
-        """Yield the batches; test before each what the ranker has learned so far."""
+        """Yield the batches; measure the ranker on the test queries before each batch."""
         for clicks in batches_of_clicks:
             test_values.append(_test_ranker(ranker, test, class_features))
             yield FeedbackBatch(later.data, clicks)

@@ -28,7 +28,7 @@ class DrawSetting:
     """How an ensemble is drawn and weighted; all knobs but one are those of the plain setting.
 
     `decay` makes the chance of k blocks proportional to decay^k (stratified draws). `feedback` is the
-    variance of simulated feedback; None mean_gains uniform feedback.
+    variance of simulated feedback; None means uniform feedback.
     """
 
     knob: str

@@ -49,7 +49,7 @@ REPORTED_CASES = (RuleCase(3, 5), RuleCase(3, 10), RuleCase(5, 10))
 """Combinations that the paper shows."""
 WEIGHT_GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 WIDE_WEIGHT_GRID = (1.0, 10.0, 100.0, 1000.0, 3000.0)
-"""Weights for the printed forms. They need larger ones: only weights hold a rule against the start."""
+"""Weights for the printed forms, which need larger ones to keep a rule against the original order."""
 STUDY_CASE = RuleCase(3, 5)
 """Case in which wrong rules and weights are studied."""
 WRONG_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -322,7 +322,7 @@ def _band_variants() -> list[Variant]:
 
 
 def _band_tests(rankers: Sequence[RankerScores], seed: int) -> tuple[PairedComparison, ...]:
-    """Test every equal-band variant against ListMLE, apart from other tests, whose correction stays."""
+    """Test every equal-band variant against ListMLE, with a correction separate from the other tests."""
     pairs = [(str(variant), "listmle") for variant in _band_variants()]
     return compare(rankers, pairs, [CHOICE_MEASURE], method="t", seed=seed)
 

@@ -189,7 +189,7 @@ def mix_name(n_clusters: int, c: float) -> str:
 def _fit_path(
     train: RankingData, n_clusters: int, metric: bool, grid: RpcMtlGrid, seed: int, search: bool
 ) -> Iterator[RPCMTL]:
-    """Yield a fit for each setting; all have the clusters of the first and start where the last ended."""
+    """Yield a fit for each setting; all use the clusters of the first, and start from the previous fit."""
     start = None
     for l2 in grid.l2:
         for lam in grid.lambdas:

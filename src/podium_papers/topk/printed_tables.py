@@ -43,7 +43,7 @@ MEASURES: dict[TableKind, dict[str, str]] = {
 
 TABLE_NUMBERS = {"MQ2007": 4, "TD2003": 5}
 PAPER_GRADES = {"MQ2007": 3, "TD2003": 5}
-"""Numbers of grades of the paper's own data sets. LETOR's TD2003 has two: the paper judged it anew."""
+"""Numbers of grades of the paper's own data sets. LETOR's TD2003 has two; the paper's own has more."""
 PAPER_TRUTHS = {"MQ2007": "list", "TD2003": "judged"}
 """Names of their top-k truth: the orders of MQ2007-list, and those of the paper's assessors."""
 

@@ -125,7 +125,7 @@ class TopRankReproduction:
     """TopSlack with ``ideal="cut"`` and the paper's vote over it; empty without the paper's set-up."""
 
     def weak_tests(self) -> tuple[PairedComparison, ...]:
-        """Test the vote against its weak base, apart from Figure 3, which keeps its p-values."""
+        """Test the vote against its weak base, separately from Figure 3, so its p-values do not change."""
         pairs = [(vote, base) for base, (_, vote) in WEAK_BASES.items()]
         return compare(self.weak, pairs, FIGURE_MEASURES, seed=self.seed)
 

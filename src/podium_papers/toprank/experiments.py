@@ -96,7 +96,7 @@ def reproduce(
     if not calls:
         raise UsageError("expected at least one data set, got none")
     store: CheckpointStore[TopRankCheckpoint] = CheckpointStore(keep, TopRankCheckpoint)
-    # Each data set has a key of its own, so that another one beside it changes none of its pieces.
+    # Each data set has its own key, so that adding another one does not invalidate its pieces.
     keys = {
         name: cache_key([content, unique_modes, quick, seed])
         for name, content in data_fingerprint(folds).items()

@@ -18,8 +18,8 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 import podium
-from podium.apps.cli.command_help import AdvisingCommand, literal
 from podium.apps.cli.command_table import COMMANDS
+from podium.apps.cli.usage_advice import AdvisingCommand, literal
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.samples import read_samples
 from podium.apps.serving.settings import ServingSettings

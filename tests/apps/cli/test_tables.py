@@ -1,14 +1,18 @@
 """Tables on the command line: columns by any names, guesses that are told, and 30 mistakes."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import podium
-from podium.data import Columns, read_columns
+from podium.data import Columns, keep_first_documents, read_columns
+from podium.data.csv_problems import find_csv_problems
+from podium.errors import DuplicateDocumentWarning
 from tests.support.cli import answer, run
 
 SHOP = (
@@ -31,8 +35,11 @@ def write(tmp_path, monkeypatch):
 
 
 def error_of(*arguments, code):
-    """The last line on stderr of a command that fails."""
-    return run(*arguments, code=code).stderr.strip().splitlines()[-1]
+    """The last line on stderr of a command that fails; before "and N more", where problems are listed."""
+    lines = run(*arguments, code=code).stderr.strip().splitlines()
+    listed = [line for line in lines if not re.search(r": and [0-9,]+ more$", line)]
+    first_problem = [line for line in listed if re.search(r":2: column", line)]
+    return (first_problem or listed)[0 if first_problem else -1]
 
 
 # --- what works
@@ -359,3 +366,135 @@ def test_without_an_extra_a_command_names_it_in_one_line(write, arguments, extra
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert f"pip install 'podium-ltr[{extra}]'" in done.stderr
+
+
+# --- all problems of a file
+
+
+def test_data_info_lists_the_problems_of_a_table(write):
+    """Each with its file, line, column and remedy; lines are counted also after blank ones."""
+    write(
+        "bad.csv",
+        'search_id,product_id,grade,price\n1,a,2,"12,99"\n1,b,good,cheap\n\n,c,1,1\n2,"d\ne",-1,5\n'
+        "2,f,1\n2,g,,7\n2,h,0,1\n",
+    )
+    lines = run("data", "info", "bad.csv", code=1).stderr.splitlines()
+    starts = [
+        "podium: bad.csv:2: column 'price': expected a number, got '12,99'; numbers with a decimal comma",
+        "podium: bad.csv:3: column 'grade': expected a number, got 'good'; grades as words",
+        "podium: bad.csv:3: column 'price': expected a number, got 'cheap'",
+        "podium: bad.csv:5: column 'search_id': expected a query id, got an empty field",
+        "podium: bad.csv:6: column 'grade': expected labels of 0 or more, got -1",
+        "podium: bad.csv:8: expected 4 columns, as in the first line, got 3",
+        "podium: bad.csv:9: column 'grade': expected a label, got an empty field",
+    ]
+    assert len(lines) == len(starts)
+    assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True)), lines
+
+
+def test_data_info_counts_the_problems_that_it_does_not_list(write):
+    """A column that is wrong in every row does not hide another problem."""
+    rows = [f'{i},1,"1{i % 10},5",1' for i in range(100)] + ["7,-1,2,1"]
+    write("bad.csv", "qid,label,price,ctr\n" + "\n".join(rows) + "\n")
+    lines = run("data", "info", "bad.csv", code=1).stderr.splitlines()
+    assert [line.split(":")[2] for line in lines[:-1]] == ["2", "3", "4", "102"]
+    assert lines[-1] == "podium: bad.csv: and 97 more"
+
+
+@pytest.mark.parametrize(
+    ("rows", "places"),
+    [
+        ('1,2,5\n1,"2"x,4\n1,x,4\n', [(3, "label"), (4, "label")]),
+        ('1,2,5\n1,x,"4\n1,y,4\n', [(3, "label"), (3, "price")]),
+        ('1,2,"4\n\n5"\n1,1,4\n1,x,4', [(2, "price"), (6, "label")]),
+        ("1,2,inf\n1,x,4\n\n\n1,1,4\n1,x,y\n", [(2, "price"), (3, "label"), (7, "label"), (7, "price")]),
+    ],
+)  # fmt: skip
+def test_problems_around_quotes_and_blank_lines(write, rows, places):
+    path = write("bad.csv", "qid,label,price\n" + rows)
+    listed = find_csv_problems(path, Columns()).listed
+    assert [(error.line, error.column) for error in listed] == places
+
+
+def test_problems_of_grades_and_categories(write):
+    path = write("bad.csv", "qid,label,size\n1,good,S\n1,fair,XXL\n1,bad,\n")
+    columns = Columns(grades={"good": 2, "bad": 0}, categories={"size": ("S", "M")})
+    listed = find_csv_problems(path, columns).listed
+    assert [(error.line, error.column) for error in listed] == [
+        (3, "label"), (3, "size"), (4, "size"),
+    ]  # fmt: skip
+    kept = find_csv_problems(path, columns, missing="nan").listed
+    assert [(error.line, error.column) for error in kept] == [(3, "label"), (3, "size")]
+
+
+def test_the_problems_of_several_files_and_the_first_of_other_kinds(write):
+    write("a.csv", "qid,label,price\n1,x,5\n")
+    write("b.csv", "qid,label,price\n1,1,5\n1,y,5\n")
+    lines = run("data", "info", "a.csv", "b.csv", code=1).stderr.splitlines()
+    assert [line.split()[1] for line in lines] == ["a.csv:2:", "b.csv:3:"]
+    write("c.csv", "qid,label\n1,x\n")
+    assert "c.csv: unknown column 'price'" in run("data", "info", "a.csv", "c.csv", code=1).stderr
+    write("bad.jsonl", '{"qid": 1, "label": 1, "price": 2}\n{"qid"\n')
+    assert "bad.jsonl:2: expected JSON" in run("data", "info", "bad.jsonl", code=1).stderr
+
+
+def test_counting_ends_at_a_limit(write, monkeypatch):
+    monkeypatch.setattr("podium.data.csv_problems.MAX_COUNTED_PROBLEMS", 10)
+    write("bad.csv", "qid,label,price\n" + '1,1,"1,5"\n' * 50)
+    assert "bad.csv: and at least 7 more" in run("data", "info", "bad.csv", code=1).stderr
+
+
+# --- repeated documents and missing values
+
+
+def test_repeated_rows_can_be_left_out_everywhere(write):
+    """The warning and the refusal of a run name the option; scores are those of the rows that stay."""
+    write("twice.csv", SHOP + "1,a,0,1,0.9\n2,c,1,2,0.7\n1,a,0,1,0.9\n")
+    warning = run("train", "regression", "twice.csv", "-o", "all.podium").stderr
+    assert "--repeated first keeps the first row of each" in warning
+    error = error_of("predict", "all.podium", "twice.csv", "-o", "x.run", code=1)
+    assert error.endswith("--repeated first keeps the first row of each")
+    error = error_of("predict", "all.podium", "twice.csv", "-o", "x.jsonl", code=1)
+    assert error.endswith("--repeated first keeps the first row of each")
+    for name, table in (("first", "twice.csv"), ("plain", "shop.csv")):
+        command = ["train", "regression", table, "-o", f"{name}.podium", "--repeated", "first"]
+        notes = run(*command).stderr
+        assert ("3 of 9 rows repeat a document and are left out" in notes) == (name == "first")
+        assert "warning" not in notes
+        run("predict", f"{name}.podium", table, "--repeated", "first", "-o", f"{name}.run")
+    assert (kept := Path("first.run").read_text()) == Path("plain.run").read_text()
+    assert len(kept.splitlines()) == 6
+    error = error_of("data", "info", "twice.csv", "--repeated", "error", code=1)
+    assert "got 'a' twice in query '1', and 3 repeated rows in all" in error
+
+
+def test_the_first_row_is_that_of_the_input(write):
+    rows = "1,a,2,1\n2,a,0,2\n1,b,1,3\n1,a,0,4\n2,b,1,5\n1,,1,6\n1,,1,7\n"
+    path = write("mixed.csv", "qid,docid,label,x\n" + rows)
+    with pytest.warns(DuplicateDocumentWarning, match="1 row repeats"):
+        data = keep_first_documents(podium.read_table(path))
+    assert data.restore(data.X[:, 0]).tolist() == [1, 2, 3, 5, 6, 7]
+    assert data.groups.sizes.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".parquet"])
+def test_a_split_passes_missing_values_through(write, ending):
+    write("gaps.csv", SHOP.replace("9.5", ""))
+    run("data", "split", "gaps.csv", "parts", "--fractions", "0.67,0.33", "--ending", ending)
+    facts = [
+        answer("data", "info", f"parts/{part}{ending}", "--json") for part in ("train", "test")
+    ]
+    assert sum(f["missing_values"] for f in facts) == 1
+    assert "empty field" in error_of(
+        "data", "split", "gaps.csv", "p2", "--folds", "2", "--missing", "error", code=1
+    )
+
+
+@pytest.mark.parametrize("missing", ["error", "nan"])
+def test_documents_to_be_scored_may_have_empty_labels(write, missing):
+    run("train", "regression", "shop.csv", "-o", "m.podium")
+    write("new.csv", SHOP.replace("a,2,", "a,,"))
+    scores = run("predict", "m.podium", "new.csv", "--missing", missing).stdout
+    assert scores == run("predict", "m.podium", "shop.csv").stdout
+    explained = answer("explain", "m.podium", "new.csv", "--query", "1", "--json")
+    assert [document["label"] for document in explained["documents"]] == [None, None]

@@ -146,8 +146,8 @@ def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is
         ({"documents": IDS, "rules": [{}]}, "bad_request", "expected rule:"),
         (
             {"documents": IDS, "rules": [], "base": "margin"},
-            "bad_request",
-            "needs the model's scores",
+            "missing_score",
+            '"base": "uniform" needs no scores',
         ),
         ({"documents": IDS, "rules": "x"}, "wrong_type", "expected a list or null, got text"),
         ({"documents": [""]}, "wrong_type", "length"),

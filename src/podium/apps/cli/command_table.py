@@ -12,7 +12,7 @@ podium judge stats judgments.db
 
 podium judge export judgments.db --features features.txt -o train.txt
 
-podium judge demo needs nothing at all; docs/judging.md has the whole way, and the formats of pools."""
+podium judge demo needs no files; docs/judging.md explains each step, and the formats of pools."""
 
 COMMANDS: Entries = {
     "evaluate": CommandEntry(
@@ -79,7 +79,7 @@ COMMANDS: Entries = {
         },
     ),
     "features": GroupEntry(
-        "Documents and queries in words: an index, search, LETOR's features.",
+        "Index text, search it, and compute LETOR's features.",
         {
             "build": CommandEntry(
                 "features",

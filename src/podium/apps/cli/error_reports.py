@@ -70,8 +70,11 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 @contextmanager
-def warnings_in_one_line() -> Iterator[None]:
-    """Print each warning of the library once, as one line on stderr."""
+def warnings_in_one_line(advice_on_repeats: str = "") -> Iterator[None]:
+    """Print each warning of the library once, as one line on stderr.
+
+    `advice_on_repeats` follows a warning of documents that a query has twice.
+    """
     with warnings.catch_warnings(record=True) as caught:
         for category in (
             DuplicateDocumentWarning, NotConvergedWarning, NothingLearnedWarning, TruncationWarning,
@@ -81,5 +84,10 @@ def warnings_in_one_line() -> Iterator[None]:
         try:
             yield
         finally:
-            for message in dict.fromkeys(str(warning.message) for warning in caught):
+            advice: dict[type[Warning], str] = {DuplicateDocumentWarning: advice_on_repeats}
+            messages = [
+                "; ".join(filter(None, [str(warning.message), advice.get(warning.category, "")]))
+                for warning in caught
+            ]
+            for message in dict.fromkeys(messages):
                 typer.echo(f"podium: warning: {' '.join(message.split())}", err=True)

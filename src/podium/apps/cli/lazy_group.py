@@ -11,8 +11,8 @@ from typing import Any
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from podium.apps.cli.command_help import AdvisingCommand, literal, show_literally
 from podium.apps.cli.error_reports import reports_errors
+from podium.apps.cli.usage_advice import AdvisingCommand, literal, show_literally
 
 OPTIONS_PACKAGE = "podium.apps.cli.options"
 COMMANDS_PACKAGE = "podium.apps.cli.commands"

@@ -1,4 +1,4 @@
-"""The gate before both web apps: each request passes its checks of rate, headers and host."""
+"""The gate of both web apps: it checks the rate, the headers and the host of each request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.apps.http.refusals import Refusal
 from podium.apps.http.settings import AccessSettings
 
 MAX_HEADERS = 100
-"""Headers of a request; browsers send about 20."""
+"""The largest number of headers in a request; browsers send about 20."""
 
 SINGLE_HEADERS = frozenset(
     {
@@ -19,18 +19,18 @@ SINGLE_HEADERS = frozenset(
         b"origin", b"sec-fetch-site", b"transfer-encoding", b"x-podium-token",
     }
 )  # fmt: skip
-"""Headers that a request has once at most: of two, a proxy may have checked the other one."""
+"""Headers that may occur only once: with two of them, a proxy may have checked the other one."""
 
 
 class Gate:
-    """Checks how often a client asks, by which host name, and that no header comes twice.
+    """Checks how often a client sends requests, under which host name, and that no header is repeated.
 
     Parameters
     ----------
     settings
         See AccessSettings.
     own_hosts
-        Names that the server is known by.
+        Host names of the server.
     """
 
     def __init__(self, settings: AccessSettings, own_hosts: tuple[str, ...] = ()) -> None:
@@ -38,7 +38,7 @@ class Gate:
         self._hosts = AllowedHosts(settings.allowed_hosts, own_hosts)
 
     def check(self, scope: Mapping[str, Any]) -> None:
-        """Raise the refusal of a request: 429, 431, 400 or 421."""
+        """Raise a Refusal if a check fails: 429, 431, 400 or 421."""
         wait = self._requests.take(client_of(scope))
         if wait:
             raise too_many_requests(wait)
@@ -59,7 +59,7 @@ class Gate:
 
 
 def client_of(scope: Mapping[str, Any]) -> str:
-    """Return the name of the client that asks; all clients of a socket of the file system are one."""
+    """Return the name of the client; all clients of a Unix socket count as one."""
     client = scope.get("client")
     return client_name(client[0][:64]) if client else ""
 

@@ -12,10 +12,10 @@ from functools import lru_cache
 from podium.apps.http.refusals import Refusal
 
 MAX_CLIENTS = 10_000
-"""Clients that are remembered; one more, and the one that was away for longest is forgotten."""
+"""The largest number of remembered clients; beyond it, the least recent client is forgotten."""
 
 BURST_SECONDS = 10
-"""Requests of so many seconds may come at once: browsers load pages with all their files in bursts."""
+"""A burst may have the requests of this many seconds: browsers load a page with all its files at once."""
 
 
 @lru_cache(4096)
@@ -39,7 +39,7 @@ def client_name(address: str) -> str:
 
 
 def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address; that of an IPv4 client of an IPv6 socket (``::ffff:192.0.2.7``) as IPv4."""
+    """Return an address; an IPv4 address that is mapped to IPv6 (``::ffff:192.0.2.7``) becomes IPv4."""
     parsed = ipaddress.ip_address(address)
     mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
     return parsed if mapped is None else mapped
@@ -63,8 +63,8 @@ class ProxyAddresses:
 class Allowance:
     """How often each client may do something: `burst` times at once, `per_second` times in the long run.
 
-    One number per client is kept: the time at which all that it did is paid for (the generic cell rate
-    algorithm). A client that waits long enough has its whole burst again.
+    The allowance keeps one number per client: the time at which its allowance is full again (the generic
+    cell rate algorithm). A client that waits long enough can use its whole burst again.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Allowance:
     max_clients
         Clients that are remembered.
     clock
-        Seconds; another one in tests.
+        Returns the time in seconds; tests replace it.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Allowance:
         self._paid_at: OrderedDict[str, float] = OrderedDict()
 
     def take(self, client: str) -> float:
-        """Return how many seconds a client must wait; if 0, it may go on, and this time counts."""
+        """Return how many seconds a client must wait; 0 means that the request is allowed and counted."""
         if not self._interval:
             return 0.0
         now = self._clock()
@@ -120,7 +120,7 @@ def request_allowance(per_second: float) -> Allowance:
 
 
 def wrong_try_allowance(per_minute: int) -> Allowance:
-    """Return the allowance for wrong tokens or links: a minute's worth at once, then one after the other."""
+    """Return the allowance for wrong tokens or links: those of a minute at once, then one by one."""
     return Allowance(per_minute / 60, per_minute)
 
 

@@ -30,21 +30,21 @@ KEEP_ALIVE_SECONDS = 75
 """How long a connection stays open between requests: a judgment takes seconds."""
 
 MAX_HEADER_BYTES = 64 << 10
-"""How large the headers of a request may be, beyond what comes with its first bytes."""
+"""The largest size of a request's headers, not counting those in the first received bytes."""
 
 MAX_CONNECTIONS = 10_000
 BACKLOG = 2048
-"""Connections that wait to be taken."""
-_RESERVED_FILES = 256  # of databases, models, logs and pages, and of Python itself
+"""The largest number of connections that wait to be accepted."""
+_RESERVED_FILES = 256  # for databases, models, logs and pages, and for Python itself
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 _Protocol: Any = AutoHTTPProtocol
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any that is free."""
+    """Return a listening socket; port 0 means any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # By its protocol asyncio knows connections on which small answers must not wait (TCP_NODELAY).
+    # asyncio sets TCP_NODELAY, so that small answers do not wait, only if the socket names its protocol.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -65,9 +65,9 @@ def uvicorn_config(
 ) -> uvicorn.Config:
     """Return the settings under which uvicorn serves an app.
 
-    There is no log of requests, for links are secrets. Once there are as many connections as this process
-    may have, new ones are closed: clients that are there are served. A connection on which no whole header
-    arrives in time is closed.
+    Requests are not logged, because links are secrets. If the process has its maximum number of
+    connections, new ones are closed, so that connected clients are still served. A connection is also
+    closed if the headers do not arrive in time.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def uvicorn_config(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         limit_concurrency=max_connections,
         http=http_protocol(header_seconds, access, max_connections),
-        # By default uvicorn would believe any program on loopback.
+        # By default uvicorn would trust every program on loopback as a proxy.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
         **options,
@@ -100,7 +100,7 @@ def uvicorn_config(
 
 
 def connection_limit() -> int:
-    """Return how many connections this process can have; raise its limit of open files as far as it goes."""
+    """Raise the limit of open files as far as possible; return how many connections the process can have."""
     if resource is None:
         return MAX_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -116,7 +116,7 @@ def connection_limit() -> int:
 
 
 class ConnectionCounter:
-    """Counts the connections of each client; those of trusted proxies are everybody's and not counted.
+    """Counts the connections of each client, except those of trusted proxies, which many clients share.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class ConnectionCounter:
         return self._open[name] <= self._max_per_client
 
     def remove(self, address: str) -> None:
-        """Count a connection no more."""
+        """Stop counting a connection."""
         if self._proxies.has(address):
             return
         name = client_name(address)
@@ -151,10 +151,10 @@ class ConnectionCounter:
 
 
 class LimitedConnection(_Protocol):  # type: ignore[misc]
-    """One connection of uvicorn, with limits: by itself uvicorn waits for ever, and for any number of bytes.
+    """A connection of uvicorn with limits; uvicorn alone waits forever and for any number of bytes.
 
-    Headers have a time and a size. An answer that nobody reads does not keep its connection. One client
-    cannot have all connections.
+    Headers have a time limit and a size limit. An answer that nobody reads does not keep its connection
+    open. One client cannot have all connections.
     """
 
     header_seconds: ClassVar[float]
@@ -162,7 +162,7 @@ class LimitedConnection(_Protocol):  # type: ignore[misc]
 
     _deadline: asyncio.TimerHandle | None = None
     _header_bytes: int | None = None
-    """Bytes of headers that are not complete; None elsewhere, and with h11, which counts itself."""
+    """Bytes of incomplete headers; None between headers, and with h11, which counts them itself."""
     _begins_request = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -176,7 +176,7 @@ class LimitedConnection(_Protocol):  # type: ignore[misc]
             self._watch_headers()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came; 431 if headers grow too large."""
+        """Parse received bytes; answer 431 if the headers grow too large."""
         self._begins_request = False
         super().data_received(data)
         self._watch_headers()
@@ -187,30 +187,30 @@ class LimitedConnection(_Protocol):  # type: ignore[misc]
                 self.transport.close()
 
     def on_message_begin(self) -> None:
-        """Begin to count the bytes of headers."""
+        """Start counting the bytes of headers."""
         self._header_bytes, self._begins_request = 0, True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """End to count the bytes of headers."""
+        """Stop counting the bytes of headers."""
         self._header_bytes = None
         super().on_headers_complete()
 
     def timeout_keep_alive_handler(self) -> None:
-        """End an idle connection, with what its client has not read by now."""
+        """Close an idle connection; drop what its client has not read yet."""
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             super().timeout_keep_alive_handler()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count the connection no more."""
+        """Stop counting the connection."""
         self._cancel_deadline()
         self.clients.remove(self._address)
         super().connection_lost(exc)
 
     def _watch_headers(self) -> None:
-        """Begin to wait for headers, or end it: more bytes of them give no more time."""
+        """Start or stop waiting for headers; more bytes do not extend the time limit."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._cancel_deadline()
         elif self._deadline is None:
@@ -225,7 +225,7 @@ class LimitedConnection(_Protocol):  # type: ignore[misc]
 def http_protocol(
     seconds: float, access: AccessSettings, max_connections: int
 ) -> type[LimitedConnection]:
-    """Return the protocol of one server; all of its connections are counted together."""
+    """Return the protocol class of one server, which counts all its connections together."""
 
     class ServerConnection(LimitedConnection):
         header_seconds = seconds

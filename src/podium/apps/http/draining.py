@@ -1,4 +1,4 @@
-"""Draining: how a server ends without dropping a request."""
+"""Draining: how a server stops without dropping a request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from podium.apps.http.connections import BACKLOG
 
 HANDSHAKE_SECONDS = 0.2
-"""Connections that are being made are made by then, except over very slow lines."""
+"""By then, pending connections are established, except over very slow lines."""
 
 _SO_ATTACH_FILTER = 26  # Linux; Python has no name for it
 # As (code, jump if true, jump if false, argument), over the bytes from TCP's header on.
@@ -29,12 +29,12 @@ _NO_SYN_FILTER = (
 
 
 def stop_new_connections(sock: socket.socket) -> bool:
-    """Let no new connection begin on a listening socket; return False if the system cannot do that.
+    """Block new connections on a listening socket; return False if the system cannot do that.
 
-    When a socket is closed, Linux resets the connections that wait on it. A connection that is made after
-    the last was taken and before the close would be dropped. With this filter none is made: a client that
-    asks gets no answer, asks again after a second, and then is refused or reaches the next server on this
-    port. All processes that share the socket share the filter, so only the one that ends all sets it.
+    When a socket is closed, Linux resets the connections that wait on it. A connection that is
+    established between the last accept and the close would be dropped. This filter prevents that: the
+    client gets no answer, tries again after a second, and then is refused or reaches the next server on
+    this port. All processes that share the socket share the filter, so only the one that stops all sets it.
     """
     if sys.platform != "linux":
         return False
@@ -49,7 +49,7 @@ def stop_new_connections(sock: socket.socket) -> bool:
 
 
 class ClosingConnections:
-    """Closes each connection with its next answer, once the server ends.
+    """Closes each connection with its next answer after the server begins to stop.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ClosingConnections:
         self._app, self._is_draining = app, False
 
     def drain(self) -> None:
-        """Begin to close connections."""
+        """Start closing connections."""
         self._is_draining = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,18 +77,18 @@ class ClosingConnections:
 
 
 class DrainingServer(uvicorn.Server):
-    """Uvicorn that ends without dropping a request.
+    """Uvicorn that stops without dropping a request.
 
-    At the end it lets no new connection begin, takes those that wait, and closes idle connections last.
+    To stop, it blocks new connections, accepts those that wait, and closes idle connections last.
 
     Parameters
     ----------
     config
         See `podium.apps.http.connections.uvicorn_config`.
     drain_seconds
-        How long connections stay open at the end, for requests that are on their way.
+        How long connections stay open after the signal to stop, for requests that are on their way.
     on_start, on_drain
-        Called once the server listens, and when it begins to end.
+        Called when the server listens, and when it begins to stop.
     is_alone
         Whether no other process serves on its sockets.
     """
@@ -109,11 +109,11 @@ class DrainingServer(uvicorn.Server):
         """Listen."""
         await super().startup(sockets)
         for sock in sockets or ():
-            sock.listen(BACKLOG)  # the backlog of the configuration is how many are taken at a time
+            sock.listen(BACKLOG)  # uvicorn's own backlog setting is how many it accepts at a time
         self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End without dropping a request."""
+        """Stop without dropping a request."""
         self._on_drain()
         for sock in sockets or ():
             if self._is_alone:
@@ -131,7 +131,7 @@ class DrainingServer(uvicorn.Server):
         await super().shutdown(None)
 
     async def _take_waiting_connections(self, sock: socket.socket) -> None:
-        """Take connections that are made and wait: the close would reset them."""
+        """Accept established connections that wait: closing the socket would reset them."""
         loop = asyncio.get_running_loop()
         while True:
             try:

@@ -1,4 +1,4 @@
-"""HEAD answered as GET is, without the body: what HTTP asks of every page."""
+"""Answers to HEAD: those of GET without the body, as HTTP requires."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Host names that a server answers to.
 
-A page of another site can let its own name lead to 127.0.0.1 (DNS rebinding). A browser then takes this
-server for that site and lets the page read all answers. The header Host still has the name of that site.
+Another site can point its own name to 127.0.0.1 (DNS rebinding). The browser then believes that this
+server is that site and lets its page read all answers. But the header Host still has the site's name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _IN_BRACKETS = re.compile(r"\[[^\]]*\](:\d*)?")
 
 
 class AllowedHosts:
-    """The host names by which a server may be asked, with any port.
+    """The host names that requests to a server may use, with any port.
 
     Requests that arrive at a loopback address must name this machine (localhost, 127.0.0.1, [::1], its own
     name), or a host from either list. Requests at other addresses are checked only if `names` has some.
@@ -29,7 +29,7 @@ class AllowedHosts:
     names
         Names from the settings; ``*`` allows all.
     own
-        Names that the server is known by, such as that of its base URL.
+        Names of the server itself, such as that of its base URL.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class AllowedHosts:
     """
 
     def __init__(self, names: tuple[str, ...] = (), own: tuple[str, ...] = ()) -> None:
-        own = (*own, "localhost", socket.gethostname())  # no other site can have these
+        own = (*own, "localhost", socket.gethostname())  # no other site can have these names
         self._names = {host_name(name) for name in (*names, *own)}
         self._checks_all, self._allows_all = bool(names), ANY_HOST in names
         self.allows = lru_cache(1024)(self._allows)
@@ -64,7 +64,7 @@ def host_name(host: str) -> str | None:
     """
     text = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
     if text.startswith("[") and not _IN_BRACKETS.fullmatch(text):
-        return None  # urlsplit would leave out what follows the brackets
+        return None  # urlsplit would ignore text after the brackets
     try:
         parts = urlsplit(f"//{text}")
         _ = parts.port  # raises if it is no number
@@ -75,7 +75,7 @@ def host_name(host: str) -> str | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is one of this machine alone."""
+    """Return whether only this machine can reach an address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -27,7 +27,7 @@ def load_json(body: bytes) -> Any:
     {'events': []}
     """
     try:
-        # As text: of bytes Python would also read UTF-16 and UTF-32.
+        # As text: from bytes, Python would also read UTF-16 and UTF-32.
         return json.loads(body.decode(), object_pairs_hook=unique_object)
     except RepeatedKeyError as error:
         raise repeated_key(error) from None
@@ -36,7 +36,7 @@ def load_json(body: bytes) -> Any:
 
 
 def repeated_key(error: RepeatedKeyError) -> Refusal:
-    """Return 400 for an object with a key twice."""
+    """Return 400 for an object with a repeated key."""
     return Refusal(400, "repeated_key", str(error))
 
 
@@ -46,7 +46,7 @@ def check_depth(body: bytes) -> None:
     Only brackets outside of texts count: closing brackets in a text would hide the depth of what follows.
     """
     marks = body.translate(None, _NO_BRACKETS_OR_QUOTES)
-    # So few opening brackets cannot be too deep, also if some stand in texts.
+    # So few opening brackets cannot be too deep, even if some of them are in texts.
     if marks.count(b"[") + marks.count(b"{") <= MAX_DEPTH:
         return
     # A text without brackets leaves two quotes side by side. Another quote marks a text with brackets.
@@ -61,7 +61,7 @@ def check_depth(body: bytes) -> None:
 
 
 def _without_texts(body: bytes) -> bytes:
-    """Return a body without its texts, in time that grows with its length alone."""
+    """Return a body without its texts, in linear time."""
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     letters = np.frombuffer(plain, dtype=np.uint8)
     is_text = np.bitwise_xor.accumulate(letters == ord('"'))

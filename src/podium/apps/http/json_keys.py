@@ -65,7 +65,7 @@ class JsonDecoder:
         try:
             value = self._decoder.decode(body)
         except msgspec.ValidationError:
-            check_json_keys(body)  # the second of two values may be the wrong one
+            check_json_keys(body)  # the error may be about the second value of a repeated key
             raise
         if _may_escape_colons(body) or body.count(b":") != self._count_pairs(value):
             check_json_keys(body)
@@ -73,7 +73,7 @@ class JsonDecoder:
 
 
 def check_json_keys(body: bytes) -> None:
-    """Raise RepeatedKeyError if any object of a JSON text has a key twice; other faults are ignored here.
+    """Raise RepeatedKeyError if an object of a JSON text has a key twice; ignore all other errors.
 
     A text that is decoded and encoded again has as many colons as before, unless the decoder dropped a
     repeated key or a colon was escaped.
@@ -89,11 +89,11 @@ def check_json_keys(body: bytes) -> None:
     except RepeatedKeyError:
         raise
     except (ValueError, RecursionError):
-        return  # no JSON: whoever decodes it says what is wrong
+        return  # not JSON: the decoder reports what is wrong
 
 
 def _may_escape_colons(body: bytes) -> bool:
-    return b"\\" in body and b"\\u003" in body  # the first search is the quick one
+    return b"\\" in body and b"\\u003" in body  # the first search is faster
 
 
 def _keeps_its_colons(body: bytes) -> bool:

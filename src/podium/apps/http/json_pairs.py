@@ -1,4 +1,4 @@
-"""Count the pairs of keys and values in a decoded body, without a look at its numbers."""
+"""Count the pairs of keys and values in a decoded body, without visiting its numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _encode = msgspec.json.Encoder().encode
 def pair_counter(kind: Any) -> PairCounter:
     """Return a function that counts the pairs in a value of this type, and the colons in its strings.
 
-    Fields that have their default are not counted, nor some colons in keys: a body that has either has
-    more colons than the count says, never fewer.
+    Fields with their default value and some colons in keys are not counted. So a body can have more colons
+    than the count, but never fewer.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def _counter(kind: inspect.Type) -> PairCounter | None:
     kind = _without_metadata(kind)
     if isinstance(kind, inspect.UnionType) and not any(map(_counter, kind.types)):
         return None
-    if _is_encodable(kind):  # to encode a value counts fastest
+    if _is_encodable(kind):  # encoding the value is the fastest way to count
         return (
             None
             if isinstance(kind, (*_NUMBERS, inspect.BoolType, inspect.NoneType))
@@ -88,7 +88,7 @@ def _struct_counter(kind: inspect.StructType) -> PairCounter:
         (field.name, field.default, _counter(field.type))
         for field in kind.fields
         if field.default_factory
-        is msgspec.NODEFAULT  # else nobody knows whether it was in the body
+        is msgspec.NODEFAULT  # otherwise it is unknown whether the body had it
     ]
 
     def count(value: msgspec.Struct) -> int:

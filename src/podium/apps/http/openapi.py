@@ -1,4 +1,4 @@
-"""OpenAPI: how both web apps describe their paths, and the page to read the description."""
+"""OpenAPI: the description of the paths of both web apps, and a page that shows it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 GATE_STATUSES = (400, 421, 429, 431)
-"""Refusals of the gate, which every path has."""
+"""Statuses of the gate, which every path can return."""
 
 STATUS_TEXTS = {
     400: "The body is not JSON, an object in it has a key twice, or a header comes twice.",
@@ -22,7 +22,7 @@ STATUS_TEXTS = {
     431: "The request has too many headers.",
     503: "Busy, or the answer took too long: try again as Retry-After says.",
 }
-"""What refusals mean that both apps have."""
+"""The meanings of the statuses that both apps use."""
 
 
 def describe_api(
@@ -79,7 +79,7 @@ def schema_reference(name: str) -> Schema:
 
 
 def openapi_page(description: Mapping[str, Any]) -> str:
-    """Return a page of HTML to read a description: it needs no script and loads nothing from elsewhere."""
+    """Return a description as an HTML page, which needs no script and loads nothing from other servers."""
     info, components = description["info"], description["components"]
     operations = [
         _operation(path, method, operation, components["securitySchemes"])
@@ -133,7 +133,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], schemes: An
 
 
 def _security(security: Sequence[Mapping[str, Any]], schemes: Mapping[str, Any]) -> str:
-    """Return what a request needs; an empty choice means that it may also need nothing."""
+    """Return the credentials that a request needs; an empty choice means that they are optional."""
     texts = [schemes[name]["description"] for choice in security for name in choice]
     return f"<p>Needs: {_text(' or '.join(texts))}</p>\n" if texts else ""
 

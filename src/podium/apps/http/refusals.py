@@ -1,4 +1,4 @@
-"""Refusals: answers of both web apps that say why a request is not done."""
+"""Refusals: answers of both web apps that say why a request was refused."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
     Parameters
     ----------
     status, code, message
-        Of the answer.
+        The status, the code and the message of the answer.
     headers
-        Headers of this answer alone.
+        Headers of this answer only.
     retry_seconds
         For the header Retry-After, with 429 and 503.
     details
@@ -47,5 +47,5 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a mistake
         self.headers = dict(headers or {})
         if status in (429, 503):
             self.headers["Retry-After"] = str(retry_seconds)
-        if status == 408:  # the rest of the request would be taken for the next one
+        if status == 408:  # the server would take the rest of this request as the next one
             self.headers["Connection"] = "close"

@@ -11,10 +11,10 @@ from podium.apps.http.refusals import Refusal
 JSON_TYPE = "application/json"
 
 DISCARD_SECONDS, DISCARD_BYTES = 10.0, 1 << 28
-"""How much of a body that is too large is read and thrown away, so that its sender reads the answer."""
+"""How many bytes of a body that is too large are read and dropped, so that the client reads the answer."""
 
 
-class ClientGone(Exception):  # noqa: N818 - nobody is there any more
+class ClientGone(Exception):  # noqa: N818 - an event, not an error
     """The client went away before its request was complete."""
 
 
@@ -61,9 +61,9 @@ def body_too_large(max_bytes: int) -> Refusal:
 
 
 async def discard_body(receive: Receive) -> None:
-    """Read the rest of a body and throw it away.
+    """Read the rest of a body and drop it.
 
-    If the connection were closed on a client that still sends, the client would lose the answer.
+    If the connection were closed while the client still sends, the client would lose the answer.
     """
     size = 0
     try:

@@ -1,4 +1,4 @@
-"""Security headers on every answer of both web apps: what a browser must not do with it."""
+"""Security headers of every answer of both web apps, which restrict what a browser may do."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HEADERS = {
     "X-Robots-Tag": "noindex",
     "Cache-Control": "no-store",
 }
-"""On every answer. An answer that has one of them already keeps its own."""
+"""Headers of every answer. An answer that already has one of them keeps its own."""
 
 HTTPS_HEADERS = HEADERS | {"Strict-Transport-Security": "max-age=31536000"}
-"""On every answer to a browser that speaks https."""
+"""The headers of every answer over https."""
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
@@ -47,7 +47,7 @@ _RAW_HEADERS, _RAW_HTTPS_HEADERS = encode_headers(HEADERS), encode_headers(HTTPS
 def security_headers(scope: Scope, is_https: bool = False) -> RawHeaders:
     """Return the headers for the answer to a request.
 
-    A request is of https if the app says so, or the proxy that it trusts.
+    A request uses https if the app's settings or a trusted proxy say so.
     """
     return _RAW_HTTPS_HEADERS if is_https or scope.get("scheme") == "https" else _RAW_HEADERS
 

@@ -1,4 +1,4 @@
-"""Access settings of both web apps: trusted hosts and proxies, and how often a client may ask."""
+"""Access settings of both web apps: trusted hosts and proxies, and how often a client may send requests."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class AccessSettings:
     Parameters
     ----------
     allowed_hosts
-        Host names by which the server may be asked, beside localhost; ``*`` allows all. Without any, names
-        are checked only on loopback.
+        Host names that requests may use, besides localhost; ``*`` allows all. Without any, names are
+        checked only on loopback.
     trusted_proxies
         Addresses or networks of proxies; their headers X-Forwarded-For and X-Forwarded-Proto are believed.
     client_connections

@@ -1,4 +1,4 @@
-"""What the admin does: assessors, tasks, priorities, guidelines, settlements, exports; all audited."""
+"""Actions of the admin: assessors, tasks, priorities, guidelines, settlements, exports; all audited."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MEDIA_TYPES = {
 
 
 class AdminDesk:
-    """Checks a request of an admin, runs it, and turns what is wrong with it into a refusal."""
+    """Checks a request of an admin, runs it, and turns errors into refusals."""
 
     def __init__(self, store: Store, checks: SignInChecks, settings: JudgingSettings) -> None:
         self.store, self.checks, self.settings = store, checks, settings
@@ -68,7 +68,7 @@ class AdminDesk:
             self.checks.forget_members()
 
     def member_record(self, member: StoreMember, request: Request, linked: bool) -> dict[str, Any]:
-        """Return a member as JSON; with a new personal link if `linked`, which nobody sees again."""
+        """Return a member as JSON; if `linked`, with a new personal link, which is shown only once."""
         record: dict[str, Any] = {"assessor": member.id, "disabled": member.disabled}
         if not linked:
             return record

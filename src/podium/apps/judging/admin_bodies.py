@@ -37,7 +37,7 @@ class AssessorBody(AdminBody, frozen=True):
 
 
 class AssignmentBody(AdminBody, frozen=True):
-    """A query for an assessor; without a query all of them."""
+    """A query for an assessor; without a query, all queries."""
 
     assessor: Name
     tool: Tool
@@ -101,7 +101,7 @@ def decode_body(body: Any, kind: type[Body]) -> Body:
 
 
 def _check_text(body: Any) -> None:
-    """Raise 400 for a NUL or half of a surrogate pair, which no database stores."""
+    """Raise 400 for a NUL or half of a surrogate pair, which a database cannot store."""
     text = json.dumps(body, ensure_ascii=False)
     if "\\u0000" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise Refusal(

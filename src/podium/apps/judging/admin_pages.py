@@ -1,4 +1,4 @@
-"""The admin's pages beside the progress: assessors and tasks, disagreements, guidelines, the audit log."""
+"""The admin's pages besides the progress: assessors and tasks, disagreements, guidelines, the audit log."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def _task_row(state: SessionState, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _place(text: str, last: int) -> int:
-    """Return a place from 1 to the last one, as an address names it; 1 for anything else."""
+    """Return the place in an address if it is from 1 to the last one; otherwise 1."""
     is_number = text.isascii() and text.isdecimal() and len(text) < 8
     return min(max(int(text), 1), max(last, 1)) if is_number else 1
 
 
 def _disagreements(service: JudgingService, query: str, place: str) -> dict[str, Any]:
-    """Return how many disagreements each query has, and one of a query side by side."""
+    """Return the number of disagreements of each query, and one disagreement side by side."""
     store = service.store
     by_query: dict[str, list[Disagreement]] = {}
     for disagreement in find_disagreements(store):
@@ -143,7 +143,7 @@ def _disagreements(service: JudgingService, query: str, place: str) -> dict[str,
 
 
 def _first_open(by_query: Mapping[str, Sequence[Disagreement]]) -> str:
-    """Return the first query with a disagreement that is not settled, or just the first."""
+    """Return the first query with an open disagreement, or else the first query."""
     is_open = (q for q, group in by_query.items() if any(d.settlement is None for d in group))
     return next(is_open, next(iter(by_query), ""))
 

@@ -26,7 +26,7 @@ MAX_COMMENTS = 50
 """Comments on the admin's page, the latest first."""
 
 MAX_AGE_PER_COST = 20
-"""Statistics that take a second to compute are kept for up to 20 seconds, if they may be so old."""
+"""Statistics that take 1 s to compute are kept for up to 20 s, if the settings allow that age."""
 
 
 class DatedStatistics(NamedTuple):
@@ -50,7 +50,7 @@ class RecentStatistics:
         self._valid_until = 0.0
 
     def get(self) -> DatedStatistics:
-        """Return the statistics, computed now or a short while ago."""
+        """Return the statistics, computed now or shortly before."""
         with self._lock:
             start = monotonic()
             if self._latest is None or start > self._valid_until:

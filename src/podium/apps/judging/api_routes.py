@@ -45,7 +45,7 @@ def make_api_routes(
 
 
 def read_events(body: Any, task_id: str, max_events: int) -> list[JudgingEvent]:
-    """Return the events of a request; one malformed event refuses them all, before any is stored."""
+    """Return the events of a request; if one is malformed, all are refused before any is stored."""
     records = body.get("events") if isinstance(body, Mapping) else None
     if not isinstance(records, list):
         raise Refusal(400, "bad_request", 'Expected {"events": [...]}.')

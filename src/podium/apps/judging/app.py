@@ -34,7 +34,7 @@ from podium.labelling.store import Store
 
 
 class _StaticFiles(StaticFiles):
-    """Scripts and styles; browsers ask for them each time, so that no page has old ones after an update."""
+    """Scripts and styles. Browsers check them each time, so that no page uses old ones after an update."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

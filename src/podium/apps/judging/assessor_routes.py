@@ -18,7 +18,7 @@ from podium.apps.judging.rendering import Pages
 from podium.apps.judging.sign_in_checks import SignInChecks
 from podium.labelling.store import SessionState
 
-# A browser that opens an SVG image by itself treats it as a page: this page may do nothing.
+# A browser that opens an SVG image directly treats it as a page, so its scripts must be blocked.
 _IMAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     "Cache-Control": "private, max-age=3600",
@@ -126,7 +126,7 @@ async def _guidelines_page(
 
 
 def _next_task(states: Sequence[SessionState], task_id: str) -> str | None:
-    """Return the next unfinished task after this one; after the last one the first follows."""
+    """Return the next unfinished task after this one; the first task follows the last one."""
     ids = [state.task.id for state in states]
     following = ids.index(task_id) + 1
     others = (*states[following:], *states[: following - 1])

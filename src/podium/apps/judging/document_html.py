@@ -14,7 +14,7 @@ from podium.apps.judging.images import ImageAddress, image_address
 from podium.labelling.pools import PoolDocument
 
 IMAGE_CHARACTERS = 150
-"""How many characters of reading an image counts as."""
+"""The number of characters that an image counts as for the reading time."""
 
 _TAG_NAMES = """
 a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em

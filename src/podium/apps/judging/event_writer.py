@@ -20,7 +20,7 @@ from podium.labelling.store import EventBatch, Store
 Answer = TypeVar("Answer")
 
 MAX_REQUESTS_PER_TRANSACTION = 64
-"""Requests whose events are written together."""
+"""The largest number of requests whose events are written together."""
 
 
 @dataclass(frozen=True)

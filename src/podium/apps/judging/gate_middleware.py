@@ -11,7 +11,7 @@ from podium.apps.judging.refusals import Refuser
 
 
 class GateMiddleware:
-    """Passes requests on that the gate lets through, and answers the others."""
+    """Passes on the requests that the gate accepts, and refuses the others."""
 
     def __init__(self, app: ASGIApp, gate: Gate, refuser: Refuser) -> None:
         self._app, self._gate, self._refuser = app, gate, refuser

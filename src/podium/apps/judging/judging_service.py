@@ -83,7 +83,7 @@ class JudgingService:
         return task
 
     def open_task(self, member: str, task_id: str) -> Task:
-        """Return a task as `task` does; one that an admin took away is refused, too."""
+        """Return a task as `task` does; also refuse a task that an admin took away."""
         task = self.task(member, task_id)
         if self.store.is_withdrawn(task_id):
             raise not_yours()

@@ -119,7 +119,7 @@ class Links:
         return self._read("cookie", value)
 
     def csrf_token(self, holder: Credential) -> str:
-        """Return what a page must send with every change, and other sites cannot know.
+        """Return the token that a page must send with every change, and that other sites cannot know.
 
         It is the same for every cookie of a member: a page that was open before the link was opened again
         can still send its events.
@@ -134,7 +134,7 @@ class Links:
         )
 
     def form_token(self, visit: str, token: str) -> str:
-        """Return what the form of the sign-in page must send, for this link and this browser's visit."""
+        """Return the token of the sign-in form, for this link and this visit of the browser."""
         return hmac.new(self.key("form"), f"{visit}:{token}".encode(), "sha256").hexdigest()
 
     def is_form_token(self, visit: str, token: str, form_token: str) -> bool:

@@ -39,7 +39,7 @@ from podium.apps.judging.refusals import JSON, is_json_path
 from podium.labelling.events import KINDS
 
 INTERFACE_VERSION = "1"
-"""Of the description: it does not say to strangers which podium serves."""
+"""The version of the description; it does not reveal the version of podium to strangers."""
 
 _SIGN_IN_PATHS: dict[str, Any] = {
     "/enter/{token}": {

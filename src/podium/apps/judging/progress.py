@@ -12,7 +12,7 @@ from podium.labelling.tasks import Task
 
 @dataclass(frozen=True)
 class ProgressRow:
-    """The work on some tasks together: those of a query, or of an assessor.
+    """The total work on the tasks of a query, or of an assessor.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ PAGE_ANSWERS: dict[str, Answer] = {"left": ">", "tie": "~", "right": "<", "bad":
 """Answers of a page -> answers of a judgment with the left document first."""
 
 _SERVER_FIELDS = frozenset(("a", "b", "document", "left", "repeat", "answer"))
-"""The server fills these fields in and drops what a browser sent; it translates `answer`."""
+"""Fields that the server fills in; it ignores the values of the browser, and translates `answer`."""
 
 
 class QuestionTokens:

@@ -46,7 +46,7 @@ _UNAVAILABLE: dict[StoreReason, tuple[str, str]] = {
 
 
 def unavailable(error: StoreError) -> Refusal:
-    """Return 503: the store cannot be used. To send events again is safe; the log has the details."""
+    """Return 503: the store cannot be used. Events may be sent again; the log has the details."""
     log.error("%s", error)
     code, why = _UNAVAILABLE[error.reason]
     message = f"Nothing is lost: {why}, and your judgments are sent again until they are stored."
@@ -60,7 +60,7 @@ def busy() -> Refusal:
 
 
 def not_yours() -> Refusal:
-    """Return 403, the same for a task of somebody else and for no task at all."""
+    """Return 403, whether the task belongs to somebody else or does not exist."""
     return Refusal(403, "not_yours", "This task is not one of yours.")
 
 
@@ -129,7 +129,7 @@ class Refuser:
         return await self.refuse(request, unavailable(error))
 
     async def http(self, request: Request, error: HTTPException) -> Response:
-        """Answer that there is no such page, or not this method."""
+        """Answer that the page does not exist, or does not accept the method."""
         code, message = {
             404: ("not_found", "This page does not exist."),
             405: ("method_not_allowed", "This address does not accept this method."),
@@ -139,11 +139,11 @@ class Refuser:
         return answer
 
     async def gone(self, request: Request, _: ClientDisconnect | ClientGone) -> Response:
-        """Answer a client that went away: nobody reads this."""
+        """Answer a client that has disconnected; nobody reads this answer."""
         return await self.refuse(request, Refusal(400, "disconnected", "The request ended early."))
 
     async def failed(self, request: Request, error: Exception) -> Response:
-        """Answer after a mistake of ours: the log has the details, the answer has none."""
+        """Answer after an internal error: the log has the details, the answer does not."""
         log.error("%s failed", request.scope["path"], exc_info=error)
         message = "Something went wrong on the server; what you judged is not lost."
         answer = await self.refuse(request, Refusal(500, "failed", message))

@@ -22,7 +22,7 @@ class JudgingSettings:
     images
         The folder of images: documents that are images, and images in HTML.
     link_days
-        How long a personal link works that the admin's page makes.
+        How long a personal link from the admin's page works.
     title
         The title of the pages.
     repeats
@@ -33,7 +33,7 @@ class JudgingSettings:
     idle_seconds
         After how many seconds without a key or a movement the clock stops, for documents without text.
     characters_per_second
-        How fast the slowest readers read: the clock waits longer by the time that the text takes.
+        How fast the slowest readers read: the clock waits longer by the time that reading the text takes.
     longest_idle_seconds
         The longest wait, for any length of text.
     busy_seconds

@@ -13,7 +13,7 @@ from podium.labelling.judging_statistics.agreement import PREFERENCES, AssessorA
 from podium.labelling.judging_statistics.judgment_times import TIME_BINS, JudgmentTimes
 from podium.labelling.judging_statistics.summary import Statistics, count_text
 
-# Okabe and Ito's colours, which people with any kind of colour vision tell apart.
+# Okabe and Ito's colours, which people with any kind of colour vision can distinguish.
 _COLOURS = {"preference": "#0072B2", "grade": "#D55E00"}
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 _MAX_ASSESSORS = 30

@@ -1,1 +1,1 @@
-"""The ranking service: models and rules over HTTP, or as a filter, which needs no web server."""
+"""The ranking service: models and rules over HTTP, or as a filter without a web server."""

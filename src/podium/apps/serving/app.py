@@ -1,4 +1,4 @@
-"""The ranking service as an ASGI app, without a framework: a request costs little."""
+"""The ranking service as an ASGI app, without a framework, so that requests are fast."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger("podium.serving")
 JSON = b"application/json"
 HTML = b"text/html; charset=utf-8"
 DISK_THREADS = 32
-"""Threads that wait for the disk: as many requests as may share one sync of the event log."""
+"""Threads that wait for the disk: the number of requests that may share one sync of the event log."""
 _DECODERS = {
     path: BodyDecoder(operation.body)
     for path, operation in OPERATIONS.items()
@@ -50,7 +50,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RankingService:
-    """Answers requests from models, rules and documents; changed files replace them while it runs.
+    """Answers requests with models, rules and documents, and reloads their files when they change.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class RankingService:
         self._gate = Gate(settings.access)
         self._token = TokenCheck(settings.token, settings.access.wrong_tries)
         self._threads = ThreadLimiter(settings.seconds)
-        # Threads of their own, so that a slow disk holds up no ranking.
+        # These have their own threads, so that a slow disk does not delay rankings.
         self._disk_threads = ThreadLimiter(settings.seconds, DISK_THREADS)
         self._pages = read_pages()
         description = openapi(__version__)
@@ -107,7 +107,7 @@ class RankingService:
             refusal = Refusal(500, "failed", message)
         if refusal is not None:
             status, body = refusal.status, error_body(refusal)
-        # Counted first: what a client has seen is in the figures, even if its worker dies with the last byte.
+        # Count first: the metrics then include every answer, even if the worker dies after it.
         self.metrics.count_request(_counted_path(path), status, time.perf_counter() - start)
         headers = [
             (b"content-type", content_type),
@@ -117,7 +117,7 @@ class RankingService:
         await self._send(receive, send, status, headers, body, refusal)
 
     async def _dispatch(self, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
-        """Check who asks, and return the content type and the bytes of a page or of an operation's answer."""
+        """Check the client; return the content type and the bytes of a page or of an operation's answer."""
         self._gate.check(scope)
         path, method = scope["path"], scope["method"]
         operation = OPERATIONS.get(path)
@@ -202,15 +202,15 @@ class RankingService:
         return self._threads.is_busy or self._disk_threads.is_busy
 
     def drain(self) -> None:
-        """Close each connection with its next answer: the service ends."""
+        """Close each connection with its next answer, because the service stops."""
         self.is_draining = True
 
     # --- files that change ---
 
     def start_refresh(self) -> None:
-        """Begin to read all files again, in the event loop that runs."""
+        """Start reading all files again, in the running event loop."""
         task = asyncio.ensure_future(self.refresh(always=True))
-        self._refreshing.add(task)  # the loop alone would not keep it
+        self._refreshing.add(task)  # the event loop keeps only a weak reference
         task.add_done_callback(self._refreshing.discard)
 
     async def refresh(self, always: bool = False) -> None:
@@ -275,5 +275,5 @@ def _check_method(got: str, expected: str) -> None:
 
 
 def _counted_path(path: str) -> str:
-    """Return the path that a request is counted under: unknown paths are one."""
+    """Return the path for the metrics; all unknown paths count as one."""
     return path if path in OPERATIONS or path in ("/", "/metrics", "/openapi.json") else "other"

@@ -25,14 +25,14 @@ Durability = Literal["event", "batch", "off"]
 """When events are synced to the disk: before they are acknowledged, soon after, or when the system does."""
 
 BATCH_EVENTS, BATCH_SECONDS = 1_000, 0.1
-"""With "batch", a loss of power may take so many events, of so many seconds."""
+"""With "batch", a power failure may lose up to this many events, or those of this many seconds."""
 
 LOCK_SECONDS = 5.0
 """How long the log waits while another process has locked the file."""
 APPEND_SECONDS, APPEND_SHARE = 30.0, 0.9
-"""How long an append waits, and its share of the time that its request has left."""
+"""How long an append waits, and the share of its request's remaining time that it may use."""
 CLOSE_SECONDS = 10.0
-"""How long the end of the service waits for the log."""
+"""How long the service waits for the log when it stops."""
 
 
 @dataclass(eq=False)
@@ -46,21 +46,21 @@ class _Append:
     _claimed: threading.Lock = field(default_factory=threading.Lock)
 
     def claim(self) -> bool:
-        """Return whether nobody claimed it before: the writer then writes it, the sender withdraws it."""
+        """Return True for the first claim: a writer then writes the lines, a sender withdraws them."""
         return self._claimed.acquire(blocking=False)
 
 
 class EventLog:
     """An NDJSON file that several threads and processes may append to.
 
-    With the policy "event", a loss of power takes no acknowledged event. One thread of each process writes.
+    With the policy "event", a power failure loses no acknowledged event. One thread of each process writes.
     Requests that wait while it syncs are written and synced together (group commit): many requests cost
     one sync.
 
     Parameters
     ----------
     path
-        The file; it is made if there is none.
+        The file; it is created if it does not exist.
     max_bytes
         A file that would grow larger is renamed with the time, and a new one is begun; 0: never.
     durability
@@ -85,27 +85,27 @@ class EventLog:
         self._queue: SimpleQueue[_Append | None] = SimpleQueue()
         self._starting = threading.Lock()
         self._writer: threading.Thread | None = None
-        # The writer alone uses what follows.
+        # Only the writer uses the following fields.
         self._n_unsynced, self._sync_by = 0, 0.0
         self._is_failing = False
         self._synced_name: tuple[int, int] | None = None  # device and inode of the file
-        # A log that cannot be written is an error now, not with the first event.
+        # Report a log that cannot be written now, not at the first event.
         os.close(self._open())
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append records, all or none; 503 if that fails, or takes longer than the request may."""
+        """Append all records or none; raise 503 if that fails, or exceeds the time of the request."""
         if not records:
             return
         append = _Append(msgspec.json.Encoder().encode_lines(records), len(records))
-        with self._starting:  # so that nothing is queued behind the end
+        with self._starting:  # so that nothing is queued after the stop signal
             self._start()
             self._queue.put(append)
         if not append.finished.wait(APPEND_SHARE * min(seconds_left(), APPEND_SECONDS)):
-            if append.claim():  # so that events that are refused here are not written later
+            if append.claim():  # so that events refused here are not written later
                 raise Refusal(
                     503, "log_failed", "events cannot be stored at the moment: the log is busy"
                 )
-            append.finished.wait()  # the writer is at it
+            append.finished.wait()  # the writer is writing it
         if append.error is not None:
             reason = getattr(append.error, "strerror", None) or type(append.error).__name__
             raise Refusal(
@@ -113,7 +113,7 @@ class EventLog:
             ) from append.error
 
     def close(self) -> None:
-        """Write what waits and sync it, unless that takes too long."""
+        """Write and sync the waiting lines, unless that takes too long."""
         with self._starting:
             if self._writer is None:
                 return
@@ -144,7 +144,7 @@ class EventLog:
                 self._sync_batch()
 
     def _take_waiting(self) -> list[_Append | None]:
-        """Return all that waits; nothing if a batch has to be synced first."""
+        """Return all waiting appends; an empty list if a batch must be synced first."""
         appends: list[_Append | None] = []
         is_batch = self._durability == "batch" and self._n_unsynced > 0
         left = max(0.0, self._sync_by - time.monotonic()) if is_batch else None
@@ -168,10 +168,10 @@ class EventLog:
                 append.finished.set()
 
     def _write_to(self, file: int, left: deque[_Append]) -> None:
-        """Write what the file has room for, at least one, and sync it if that is due."""
+        """Write as many appends as the file has room for, at least one; sync them if that is due."""
         size, written = os.fstat(file).st_size, list[_Append]()
         if not size:
-            self._synced_name = None  # a new file, whose name is to be synced as well
+            self._synced_name = None  # a new file: its name must be synced, too
         while left and self._has_room(file, len(left[0].lines)):
             append = left.popleft()
             if not append.claim():
@@ -190,7 +190,7 @@ class EventLog:
             self._sync(file)
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.ftruncate(file, size)  # what is refused will be sent again
+                os.ftruncate(file, size)  # refused events will be sent again
             for append in written:
                 append.error = error
 
@@ -208,7 +208,7 @@ class EventLog:
             file = self._open()
             try:
                 lock_within(file, self._lock_seconds)
-                if not has_name(file, self.path):  # put aside by another process in between
+                if not has_name(file, self.path):  # another process renamed it in between
                     continue
                 if n_bytes and not self._has_room(file, n_bytes):
                     self._put_aside(file)
@@ -216,7 +216,7 @@ class EventLog:
                 yield file
                 return
             finally:
-                os.close(file)  # and with it the lock
+                os.close(file)  # this also releases the lock
 
     def _put_aside(self, file: int) -> None:
         """Rename a full log; its new name is synced before another file takes the old one."""
@@ -258,7 +258,7 @@ class EventLog:
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
 
     def _sync_batch(self) -> None:
-        """Sync what was acknowledged; while that fails, no more is acknowledged."""
+        """Sync acknowledged events; while that fails, no more events are acknowledged."""
         if self._durability != "batch" or not self._n_unsynced:
             return
         was_failing = self._is_failing
@@ -267,7 +267,7 @@ class EventLog:
                 self._sync(file)
         except OSError as error:
             self._is_failing = True
-            self._sync_by = time.monotonic() + self._batch_seconds  # it is tried again
+            self._sync_by = time.monotonic() + self._batch_seconds  # try again then
             if not was_failing:
                 log.error("events that were acknowledged cannot be synced: %s", error.strerror)
 
@@ -275,7 +275,7 @@ class EventLog:
 def _write(file: int, data: bytes) -> None:
     """Append whole lines; if there is no room for all of them, the file stays as it was."""
     size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash cut short
+    if size and os.pread(file, 1, size - 1) != b"\n":  # a crash cut the last line short
         data = b"\n" + data
     try:
         rest = memoryview(data)

@@ -24,11 +24,11 @@ from podium.postranking.rules.field_conditions import Fields
 from podium.work_budget import bounded_steps
 
 MAX_RULE_DOCUMENT_PAIRS = 5_000_000
-"""Documents of a list times its rules: more would keep a thread busy for long."""
+"""The largest product of documents and rules; a larger one would block a thread for long."""
 MAX_DOCUMENTS = 100_000
 """Documents of a list under rules."""
 MAX_FIELD_VALUES = 1_000
-"""Values of a field that is a list, with those of lists in it."""
+"""The largest number of values in a field, nested lists included."""
 MAX_STEPS = 20_000_000
 """Steps of work that rules may take on a list; five million take about a second."""
 
@@ -212,9 +212,11 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
     fields = [None if isinstance(doc, str) else doc.fields for doc in documents]
     check_documents(fields)
     records = served_rules.records(ids, fields)
-    ruled = apply_rules(
-        records, rules, request, _scores(documents), base=request.base, prior=request.prior
-    )
+    scores = _scores(documents)
+    if request.base == "margin" and scores is None:
+        message = 'expected a "score" for every document with "base": "margin", got none; "base": '
+        raise Refusal(422, "missing_score", message + '"uniform" needs no scores', at="documents")
+    ruled = apply_rules(records, rules, request, scores, base=request.base, prior=request.prior)
     row = {id_: at for at, id_ in enumerate(ids)}
     order = ruled.ids[: request.k]
     return PostrankAnswer(

@@ -48,7 +48,7 @@ class ServingMetrics:
             "podium_degraded", "1 if a file cannot be read and its last good contents serve on.",
             registry=registry, multiprocess_mode="livemax",
         )  # fmt: skip
-        # To look up a child by its labels takes longer than to count.
+        # Looking up a child by its labels takes longer than counting.
         self._requests: Any = cache(lambda path, status: requests.labels(path, str(status)))
         self._seconds: Any = cache(seconds.labels)
         self.documents: Any = cache(documents.labels)
@@ -74,5 +74,5 @@ class ServingMetrics:
         MultiProcessCollector(all_processes)  # type: ignore[no-untyped-call]
         try:
             return generate_latest(all_processes)
-        except struct.error:  # a worker that starts has made its file, and not filled it yet
+        except struct.error:  # a starting worker has created its file, but not filled it yet
             return generate_latest(all_processes)

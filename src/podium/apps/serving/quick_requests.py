@@ -1,4 +1,4 @@
-"""Quick requests: those answered in no time, on the event loop; all others take a thread."""
+"""Quick requests are answered on the event loop; all others run in a thread."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from podium.rankers.models import Stumps
 from podium.rankers.tree_model import Trees
 
 INLINE_BODY_BYTES = 1 << 18
-"""Size of a body that is decoded in no time."""
+"""The largest body that counts as quick to decode."""
 MAX_QUICK_QUERY_LENGTH = 200
-"""Characters of a query that patterns are compared with in no time."""
+"""The longest query, in characters, that is quick to compare with patterns."""
 MAX_QUICK_RULES = 50
-"""Rules that are applied, or written as a file, in no time."""
+"""The largest number of rules that are quick to apply, or to write as a file."""
 MAX_QUICK_DOCUMENTS = 200
-"""Documents of a list that soft rules order in no time."""
+"""The largest number of documents that soft rules order quickly."""
 MAX_QUICK_FIELD_VALUES = 20_000
-"""Values of lists and characters of texts that rules read in no time."""
+"""The largest number of list values and text characters that rules read quickly."""
 MAX_QUICK_STUMPS = 10_000
-"""Stumps of a model that scores documents in no time."""
+"""The largest number of stumps of a quick model."""
 MAX_QUICK_TREE_STEPS = 1_000_000
-"""Steps down trees, of all documents together: about a millisecond."""
+"""The largest number of steps down trees, over all documents: about a millisecond."""
 QUICK_MODEL_KINDS = ("linear", "stumps")
-"""Kinds of models, beside small trees, that score any list in no time."""
+"""Kinds of models, besides small trees, that score any list quickly."""
 
 
 def is_quick_rank(request: RankRequest, state: ServedState) -> bool:
-    """Return whether documents are ranked in no time."""
+    """Return whether a request to rank is quick."""
     model = state.models.get(request.model)
     if model is None:
-        return True  # to refuse it takes no time
+        return True  # refusing it is quick
     if request.user_class is not None:
         return False
     if not is_quick_model(model, request.n_documents, request.explain):
@@ -49,19 +49,19 @@ def is_quick_rank(request: RankRequest, state: ServedState) -> bool:
 
 
 def is_quick_postrank(request: PostrankRequest, state: ServedState) -> bool:
-    """Return whether rules are applied to a list in no time."""
+    """Return whether a request to apply rules is quick."""
     return _has_quick_rules(request, state.rules, len(request.documents)) and has_small_fields(
         request.documents
     )
 
 
 def is_quick_rules_answer(served_rules: ServedRules) -> bool:
-    """Return whether the service's rules are few, or written before."""
+    """Return whether the service has few rules, or has already written them as a file."""
     return len(served_rules.rules or ()) <= MAX_QUICK_RULES or has_answer(served_rules)
 
 
 def is_quick_model(model: LoadedModel, n_documents: int, explain: bool = False) -> bool:
-    """Return whether a model scores so many documents in no time."""
+    """Return whether a model scores this number of documents quickly."""
     scoring_model = model.scoring_model
     if isinstance(scoring_model, Trees):
         n_steps = n_documents * int(scoring_model.arrays.depths.sum())
@@ -74,19 +74,19 @@ def is_quick_model(model: LoadedModel, n_documents: int, explain: bool = False) 
 def _has_quick_rules(
     request: RankRequest | PostrankRequest, served_rules: ServedRules, n_documents: int
 ) -> bool:
-    """Return whether rules take no time: rules of a request must be read, hard rules need a search."""
+    """Return whether rules are quick; those of a request must be read, and hard rules need a search."""
     if isinstance(request.rules, list) or len(request.query or "") > MAX_QUICK_QUERY_LENGTH:
         return False
     rules = served_rules.rules
     if rules is None:
-        return True  # to refuse the request takes no time
+        return True  # refusing the request is quick
     if len(rules) > MAX_QUICK_RULES or n_documents > MAX_QUICK_DOCUMENTS:
         return False
     return not any(rule.hard and not isinstance(rule, Hide) for rule in rules)
 
 
 def has_small_fields(documents: Sequence[Any]) -> bool:
-    """Return whether rules read a request's fields in no time: short texts, and lists of plain values."""
+    """Return whether rules read a request's fields quickly: short texts, and lists of plain values."""
     size = 0.0
     for document in documents:
         fields = None if isinstance(document, str) else document.fields
@@ -100,7 +100,7 @@ def has_small_fields(documents: Sequence[Any]) -> bool:
 
 
 def _container_size(value: Any) -> float:
-    """Return the values and characters of a list or mapping; infinity if it has others in it."""
+    """Count the values and characters of a list or mapping; infinity if it is nested."""
     parts = value.values() if isinstance(value, dict) else value
     if any(isinstance(part, CONTAINERS) for part in parts):
         return math.inf

@@ -51,7 +51,7 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         moves=ruled.moves if ruled else None,
         rules=ruled.rules if ruled else None,
         contributions=contributions,
-        # What the contributions leave of a score is the same for every row, so the first row tells it.
+        # The score minus its contributions is the same for every row, so the first row is enough.
         base=top_scores[0] - sum(contributions[0].values()) if contributions else None,
     )
 

@@ -30,13 +30,13 @@ _READ_ERRORS = (PodiumError, OSError, MemoryError)
 
 @dataclass(frozen=True, eq=False)
 class ServedState:
-    """All that requests are answered from; replaced as a whole, so that each request sees one of them."""
+    """The data that answers requests. It is replaced as a whole, so that each request sees one state."""
 
     models: ServedModels
     rules: ServedRules
     samples: Samples
     reasons: tuple[str, ...] = ()
-    """Why files as they are now cannot be used."""
+    """Why the current files cannot be used."""
     warning: str = ""
     """The rules that clash, or name documents or fields that --docs does not have, in one line."""
 
@@ -49,11 +49,11 @@ class ServedFile:
     title
         What people call it, such as ``model shop``.
     path
-        Of the file.
+        The path of the file.
     read
         Returns the contents of a file.
     copies_folder
-        A folder for a copy of what was read last: a worker that starts while the file is broken reads it.
+        A folder for a copy of the last valid file; a worker that starts while the file is broken reads it.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class ServedFile:
             new_copy.unlink(missing_ok=True)
 
     def refresh(self, always: bool) -> bool | None:
-        """Read a changed file; return whether that went well, or None if it was not tried."""
+        """Read a changed file; return whether it is valid, or None if it was not read."""
         if not always and signature(self.path) == self._signature:
             return None
         last_reason = self.reason
@@ -113,7 +113,7 @@ class ServedFile:
             self.reason = self._explain(error)
         except (OSError, MemoryError) as error:
             self.reason = self._explain(error)
-            self._signature = None  # trouble of the system may pass without a change of the file
+            self._signature = None  # a system error may go away without a change of the file
             if self.reason == last_reason:
                 return None
         return self.reason is None
@@ -151,7 +151,7 @@ class ServedFiles:
         return [*self._models, *(file for file in others if file is not None)]
 
     def refresh(self, always: bool = False) -> dict[str, bool]:
-        """Read changed files, or all; return of each file that was read whether it is valid."""
+        """Read changed files, or all files; return for each file that was read whether it is valid."""
         with self._lock:
             results = {file.title: file.refresh(always) for file in self.files}
             reloads = {
@@ -236,7 +236,7 @@ def _optional_file(
 
 
 def signature(path: str) -> Signature | None:
-    """Return what changes when a file does; None if there is no file."""
+    """Return values that differ if a file changes; None if the file does not exist."""
     try:
         status = os.stat(path)
     except OSError:

@@ -44,7 +44,7 @@ from podium.work_budget import check_time
 
 @dataclass(frozen=True, eq=False)
 class RequestContext:
-    """What a request is answered from, all of one moment."""
+    """The data that answers a request, all from the same moment."""
 
     state: ServedState
     metrics: ServingMetrics
@@ -64,13 +64,13 @@ class Operation:
     body
         The type of its body; with a body it is a POST.
     is_quick
-        Whether a request is answered in no time, so that no thread is needed (`quick_requests`).
+        Whether a request is so quick that it needs no thread (`quick_requests`).
     waits_for_disk
         Whether it mostly waits for the disk; it then runs in threads that are kept for this.
     is_open
         Whether it needs no token.
     statuses
-        Its statuses beside 200 and those that every path with a body has.
+        Its statuses besides 200 and those of every path with a body.
     """
 
     path: str

@@ -27,10 +27,10 @@ def run_server(
 ) -> None:
     """Serve until SIGTERM or SIGINT, alone on the socket or as one of several."""
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises them again once it is done
+        signal.signal(number, lambda *_: None)  # uvicorn raises these signals again when it is done
     make_server(service, ready, is_alone).run(sockets=[sock])
     if service.is_busy:
-        # Threads cannot be stopped, and Python would wait for what nobody waits for any more.
+        # Threads cannot be stopped, and Python would wait for threads whose result nobody needs.
         logging.shutdown()
         sys.stdout.flush()
         os._exit(0)
@@ -45,7 +45,7 @@ def make_server(
         if hasattr(signal, "SIGHUP"):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, service.start_refresh)
-        gc.freeze()  # nothing of what is there now is ever garbage
+        gc.freeze()  # the objects that exist now are never garbage
         ready()
 
     return DrainingServer(
@@ -61,7 +61,7 @@ def _config(service: RankingService) -> uvicorn.Config:
         log_config=None,
         lifespan="on",
         loop="asyncio",
-        # One at a time: if workers share a socket, the first would take all that wait.
+        # Accept one at a time: if workers share a socket, the first would take all waiting connections.
         backlog=1,
         timeout_graceful_shutdown=math.ceil(settings.drain_seconds + settings.seconds),
     )

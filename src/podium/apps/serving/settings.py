@@ -10,7 +10,7 @@ from podium.errors import UsageError
 
 MIB = 1 << 20
 SERVICE_ACCESS = AccessSettings(client_requests=5_000.0)
-"""The usual client is one application with all requests of a shop: more than a worker answers."""
+"""One application usually sends all requests of a shop, so the limit is above one worker's rate."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Threads for long work: so many at a time, and each with a deadline."""
+"""Threads for long work: a limited number at a time, each with a deadline."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ThreadLimiter:
 
         def run_in_time() -> Result:
             if time.monotonic() > start + self._seconds:
-                raise too_slow(self._seconds)  # it has been answered: nobody waits for it
+                raise too_slow(self._seconds)  # the deadline is over: nobody waits for the result
             with bounded_time(self._seconds, start):
                 return work()
 
@@ -66,7 +66,7 @@ class ThreadLimiter:
     def _free_place(self, future: asyncio.Future[Any]) -> None:
         self._n_free += 1
         if not future.cancelled():
-            future.exception()  # asyncio would log one that nobody looks at
+            future.exception()  # asyncio would log an exception that nobody reads
 
     @property
     def is_busy(self) -> bool:

@@ -25,10 +25,10 @@ class TokenCheck:
         self._wrong_tokens = wrong_try_allowance(wrong_tries)
 
     def check(self, headers: dict[bytes, bytes], client: str) -> None:
-        """Raise 401 without the right token; how long that takes says nothing about it.
+        """Raise 401 without the right token, in a time that does not depend on the token.
 
-        The right token always lets in, and a wrong one answers 429 after too many: nobody is locked out by
-        others behind the same address. A token has 16 characters or more, which nobody guesses.
+        The right token is always accepted; after too many wrong ones the answer is 429. So nobody is
+        locked out by others behind the same address. A token has 16 or more characters: no guess works.
         """
         if self._digest is None:
             return
@@ -36,7 +36,7 @@ class TokenCheck:
         is_right = hmac.compare_digest(_digest(token.strip()), self._digest)
         if is_right and scheme.lower() == b"bearer":
             return
-        # A browser asks without a token first: that is no try.
+        # A browser first sends a request without a token, which does not count as a wrong try.
         if token and (wait := self._wrong_tokens.take(client)):
             raise _too_many_wrong_tokens(wait)
         raise Refusal(

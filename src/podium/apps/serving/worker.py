@@ -35,8 +35,8 @@ def main() -> None:
 
 
 def _end_with_parent(sock: socket.socket) -> None:
-    os.read(sys.stdin.fileno(), 1)  # not the file: its lock would be held at the end
-    stop_new_connections(sock)  # all others end as well
+    os.read(sys.stdin.fileno(), 1)  # not through sys.stdin: its lock would be held at exit
+    stop_new_connections(sock)  # all other workers stop, too
     os.kill(os.getpid(), signal.SIGTERM)
 
 

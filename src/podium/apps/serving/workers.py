@@ -71,7 +71,7 @@ class Workers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, SHARED_FOLDER_VARIABLE: str(self._folder)},
-            start_new_session=True,  # a terminal's signals come from here, once
+            start_new_session=True,  # so that a terminal's signals reach workers only once, from here
             preexec_fn=_ignore_hangups,
         )
         assert worker.stdin is not None
@@ -91,7 +91,7 @@ class Workers:
                         worker.returncode,
                     )
                     mark_process_dead(worker.pid, str(self._folder))  # type: ignore[no-untyped-call]
-                    time.sleep(0.5)  # one that always dies is not started all the time
+                    time.sleep(0.5)  # so that a worker that always dies does not restart constantly
                     self._running[at] = self._start()
 
     def _begin_end(self, *_: object) -> None:
@@ -103,7 +103,7 @@ class Workers:
                 worker.send_signal(signal.SIGHUP)
 
     def _stop(self) -> None:
-        """Let all workers finish their requests; the socket first, so that the last takes what waits."""
+        """Block new connections, then let all workers finish; the last one takes the waiting connections."""
         stop_new_connections(self._sock)
         self._sock.close()
         for worker in self._running:
@@ -122,7 +122,7 @@ class Workers:
 
 
 def _ignore_hangups() -> None:
-    """Ignore SIGHUP: a worker would die of it until it handles it."""
+    """Ignore SIGHUP, which would kill a worker before it installs its handler."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""Composition feedback: alpha of compositions, divided among their blocks and summed over compositions."""
+"""Composition feedback: alpha divided among blocks, and the factor N / (alpha n) on a block's loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The pairs of the original order, all of them: one by one in short lists, by smooth sums in long ones.
+// All pairs of the original order: computed one by one in short lists, and by smooth sums in long ones.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace podium {
 
-// The pairs of the original order: i is to win against every j > i with w_ij = floor + slope (b_i - b_j).
+// The pairs of the original order: i should win against every j > i with w_ij = floor + slope (b_i - b_j).
 // Half of each pair's loss is linear, l(x) = log(2 cosh(x/2)) - x/2: sum_{i<j} w_ij (s_i - s_j) / 2 =
 // drift.s.
 struct Base {
@@ -35,8 +35,8 @@ struct Base {
     }
 };
 
-// Rows of the base's Hessian, its diagonal left out, and their sums: of w (sigma - 1/2) to the gradient, of
-// w sigma (1 - sigma) to the diagonal. c_i q_j = e^(s_j - s_i); where `inverse`, c_i = 1 / q_i.
+// Rows of the base's Hessian without its diagonal. Adds the sums of w (sigma - 1/2) to the gradient, and those of
+// w sigma (1 - sigma) to the diagonal. c_i q_j = e^(s_j - s_i); if `inverse`, c_i = 1 / q_i.
 PODIUM_ANY_WIDTH
 inline void base_rows(const double* q, bool inverse, double floor, double slope, const double* b, Row from,
                       Row to, Row n, double* curve, double* gradient, double* diagonal) {
@@ -59,7 +59,7 @@ inline void base_rows(const double* q, bool inverse, double floor, double slope,
     }
 }
 
-// Its sums alone.
+// The sums without the rows.
 PODIUM_ANY_WIDTH
 inline Pull base_pull(const double* q, double c, double floor, double slope, double b_i, const double* b,
                       Row n) {
@@ -100,7 +100,7 @@ inline double base_loss(const double* q, double c, double s_i, const double* s, 
     return sum_of(sum);
 }
 
-// Pairs of the base within leaves of neighbours, each pair by itself, their Hessian as matrices.
+// Pairs of the base within leaves of neighbours, computed pair by pair; their Hessian is stored as matrices.
 class Leaves {
   public:
     Leaves(const Base& base, double floor, Row leaf)
@@ -160,8 +160,8 @@ class Leaves {
 
 constexpr Row kDense = 32, kDenseMargin = 128, kLeaf = 32;
 
-// All pairs of the base: those of short lists one by one; of long ones by smooth sums, margins of
-// neighbours, whose |b_i - b_j| is not smooth, one by one.
+// All pairs of the base. Short lists are computed pair by pair. Long lists use smooth sums, except the margins of
+// neighbours: their |b_i - b_j| is not smooth, so they are computed pair by pair.
 class Pairs {
   public:
     explicit Pairs(const Base& base) : base_(base) {
@@ -211,11 +211,11 @@ class Pairs {
         return total;
     }
 
-    // What pulls one document, were its score x.
+    // The forces on one document if its score were x.
     Pull at(Row i, double x, double scale, Points& points) const {
         const auto [q, c] = points.against(x, scale, 0, base_.n);
         Pull pull = base_pull(q, c, base_.floor, base_.slope, base_.b[room(i)], base_.b.data(), base_.n);
-        const double own = 1 / (1 + q[i] * c) - 0.5;  // the pair of it and itself
+        const double own = 1 / (1 + q[i] * c) - 0.5;  // the pair of the document with itself
         pull.gradient -= base_.drift[room(i)] + base_.floor * own;
         pull.curvature -= base_.floor * (0.25 - own * own);
         return pull;

@@ -1,4 +1,4 @@
-// What every binding file shares: NumPy arrays in, NumPy arrays out. Nothing is validated here.
+// Helpers of all binding files: NumPy arrays in, NumPy arrays out. Nothing is validated here.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,5 @@
-// Block ascent: minimise 1/2 |w|^2 + sum_i total_i max_k (offset_ik + slope_ik.w): the dual has weights a_ik >= 0 that sum
-// to total_i in each block i, with w = -sum a slope, and block ascent climbs it block by block.
+// Block ascent: minimise 1/2 |w|^2 + sum_i total_i max_k (offset_ik + slope_ik.w). The dual has weights a_ik >= 0
+// that sum to total_i in each block i, with w = -sum a slope. Block ascent maximises it block by block.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Planes {
     const double* slope(Row i, Row k) const { return slopes + (i * places + k) * d; }
 };
 
-// Moves weight within block i from the lowest plane that has any to the highest, as far as the dual rises,
-// up to `steps` times. Returns the duality gap of the block before the moves.
+// Moves weight within block i from the lowest plane with a positive weight to the highest, as long as the
+// dual rises, up to `steps` times. Returns the duality gap of the block before the moves.
 PODIUM_ANY_WIDTH
 inline double climb_block(const Planes& planes, Row i, Row steps, double* a, double* w, double* values,
                           double* way, double* along) {

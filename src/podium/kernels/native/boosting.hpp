@@ -18,7 +18,7 @@ namespace podium {
 constexpr Row kBins = 256;
 
 // The number of thresholds below each value. Every value takes the same number of steps, so the processor has
-// no branch to predict; `padded` has thresholds up to a power of two less one, the last of them infinite.
+// no branch to predict; `padded` has 2^k - 1 thresholds, the last of them infinite.
 template <class T>
 void count_below(const T* x, Row stride, Row n, const double* padded, std::int32_t half, std::uint8_t* out) {
     constexpr Row kWide = 16;
@@ -80,7 +80,7 @@ struct LogSum {
 };
 
 // The pairs of one query: out[x] = sum_v D(x, v) - sum_u D(u, x), with D(u, v) prop. to exp(F_v - F_u) over
-// labels u > v and of sum 1 in the query. Returns the log of the sum it was divided by, -inf without pairs.
+// labels u > v, with sum 1 in the query. Returns the log of the normalising sum; -inf without pairs.
 // `order` holds the query's rows by label, descending, so D(u, v) splits into a factor of u and one of all
 // documents below its level: two sweeps, O(n).
 inline double query_potentials(const double* scores, const double* labels, const Row* order, Row n,
@@ -116,8 +116,8 @@ inline double query_potentials(const double* scores, const double* labels, const
     return log_total;
 }
 
-// The potentials of all queries, D(u, v) prop. to weight_q exp(F_v - F_u) and of sum 1 over all of them;
-// returns the log of the sum of weight_q exp(F_v - F_u).
+// The potentials of all queries, D(u, v) prop. to weight_q exp(F_v - F_u), with sum 1 over all queries. Returns
+// the log of the sum of weight_q exp(F_v - F_u).
 inline double rankboost_potentials(const double* scores, const double* labels, const Row* order,
                                    const double* weight, const Row* offsets, Row n_queries, double* out) {
     std::vector<double> share(static_cast<std::size_t>(n_queries));
@@ -170,8 +170,9 @@ void stump_sums(const std::uint8_t* codes, const double* weights, const double* 
     }
 }
 
-// DCG of documents in two classes, a of n above with this sum of gains, ties averaged, less that of a random
-// order: with delta the mean gain above less that of all, delta (n D_a - a D_n) / (n - a), D = sums of discounts.
+// DCG of documents in two classes, minus that of a random order; ties are averaged. The upper class has a of n
+// documents and this sum of gains. Formula: delta (n D_a - a D_n) / (n - a), where delta is the mean gain of the
+// upper class minus the mean gain of all, and D are sums of discounts.
 inline double dcg_of_two(double gain_above, Row a, double gain_all, Row n, const double* discounts) {
     if (a == 0 || a == n) return 0;
     const auto above = static_cast<double>(a), all = static_cast<double>(n);
@@ -180,9 +181,9 @@ inline double dcg_of_two(double gain_above, Row a, double gain_all, Row n, const
 }
 
 // For each query the DCG of the order by the stump [code > t], as a function of t, is a step function that
-// jumps at the codes of its documents only. out_above[f, i] is the jump at code i, all of it given to the first
-// document of that code (the others have 0), so its sums by bin, added up over t, are the DCGs of all stumps,
-// less that of a random order. out_below is the same for [code <= t].
+// jumps only at the codes of its documents. out_above[f, i] is the jump at the code of i; the first document of a
+// code has all of it, the others have 0. So its sums by bin, added up over t, are the DCGs of all stumps, minus
+// that of a random order. out_below is the same for [code <= t].
 inline void stump_dcg(const std::uint8_t* codes, const double* gains, const Row* offsets, Row n_queries,
                       const double* discount, Row depth, Row d, double* out_above, double* out_below) {
     const Row n_rows = offsets[n_queries];

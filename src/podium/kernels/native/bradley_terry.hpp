@@ -2,8 +2,8 @@
 //
 //   f(s) = sum_{i<j} w_ij l(s_i - s_j) + stars + springs + (tau/2) |s|^2,   l(x) = log(1 + e^-x),
 //
-// by Newton's method with conjugate gradients. A pair of weight w that i is to win pulls i up and j down
-// by w sigma(s_j - s_i), and couples the two by w sigma (1 - sigma), whoever is to win.
+// by Newton's method with conjugate gradients. A pair of weight w that i should win pulls i up and j
+// down by w sigma(s_j - s_i). It couples the two by w sigma (1 - sigma), whichever of them should win.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Minimum {
     Row steps;
 };
 
-// When to stop, finished or not.
+// Limits that stop the iteration, whether it has converged or not.
 class Deadline {
   public:
     explicit Deadline(double seconds) : is_set_(std::isfinite(seconds)) {
@@ -38,7 +38,7 @@ class Deadline {
     Clock::time_point end_;
 };
 
-// A step that shrinks |gradient| must end at a slope along it below this part of the first.
+// A step that shrinks |gradient| must end at a slope below this share of the slope at its start.
 constexpr double kSlope = 0.1;
 
 class Newton {
@@ -62,7 +62,7 @@ class Newton {
             search(before);
             ++steps;
             const double now = largest(gradient_);
-            // Where a step no longer helps, what is left is rounding.
+            // If a step no longer helps, only rounding error is left.
             stalls = now > 0.5 * norm && now < 1e-9 * (scale + first) ? stalls + 1 : 0;
             norm = now;
             if (norm < least) {
@@ -79,7 +79,7 @@ class Newton {
     }
 
   private:
-    // The documents that rules move go to where they would settle if all others stayed.
+    // Moves the documents that rules concern to where they would settle if all others stayed.
     void settle_stars() {
         points_.update();
         const std::vector<Star>& stars = rules_.stars();
@@ -128,8 +128,8 @@ class Newton {
         }
     }
 
-    // Along the step f is convex: back to where its slope is not much above zero. (f itself would not
-    // do: near the minimum it moves less than its rounding.)
+    // Along the step f is convex: go back to where its slope is not much above zero. (f itself would not
+    // do: near the minimum it changes by less than its rounding error.)
     void search(const Doubles& from) {
         const double start = dot(gradient_, step_);
         double t = 1, low = 0, low_slope = start;

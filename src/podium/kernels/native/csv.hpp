@@ -1,4 +1,4 @@
-// CSV text (RFC 4180): fields between separators, in quotes where they hold separators, quotes or line ends.
+// CSV text (RFC 4180): fields between separators, quoted if they contain separators, quotes or line ends.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ struct CsvBlock {
     std::vector<Packed> texts;  // one for each column of text
     std::int64_t rows = 0;
     std::int64_t lines = 0;
-    std::int64_t column = -1;  // of the problem
+    std::int64_t column = -1;  // the column of the problem
     Problem problem;
 };
 
@@ -24,12 +24,12 @@ struct CsvDialect {
     bool missing_is_nan;
 };
 
-// Where a text stands between two bytes. A quote opens a field only at its start; in quotes, a quote that is
-// followed by another stands for one.
+// The state of the reader between two bytes. A quote opens a field only at its start; in quotes, two quotes in a
+// row mean one.
 enum class CsvState : int { kFieldStart, kPlain, kQuoted, kQuoteClosed };
 
-// Reads on from a state; returns the number of bytes up to the end of the last whole record (0: none ends here)
-// and the state after the last byte. A line end in quotes ends no record.
+// Continues from a state. Returns the number of bytes up to the end of the last whole record (0 if no record ends
+// here) and the state after the last byte. A line end in quotes does not end a record.
 inline std::int64_t csv_end(const char* begin, const char* end, char separator, CsvState& state) {
     const char* last = begin;
     const std::size_t size = static_cast<std::size_t>(end - begin);
@@ -59,8 +59,8 @@ inline bool is_missing_word(const char* begin, const char* end) {
            same_word(begin, end, "nan") || same_word(begin, end, "null") || same_word(begin, end, "none");
 }
 
-// Fills x and numbers, a row for each record, and packs the texts. roles[c] says what column c is: less than
-// 0, ignored; then the columns of x, of numbers, and of the texts, counted on.
+// Fills x and numbers, one row per record, and packs the texts. roles[c] says what column c is. Below 0 it is
+// ignored. From 0 on, the numbers count the columns of x, then those of numbers, then the texts.
 template <class T>
 class CsvParser {
   public:
@@ -92,7 +92,7 @@ class CsvParser {
     }
 
   private:
-    // The contents of a field, in the text or, where quotes stood for quotes, in a buffer.
+    // The contents of a field: in the text, or in a buffer if the field has doubled quotes.
     struct Field {
         const char *begin = nullptr, *end = nullptr;
     };
@@ -144,7 +144,7 @@ class CsvParser {
         return p == end || *p == dialect_.separator || *p == '\n';
     }
 
-    // The usual field is a plain number: read on the way, without a look for its end.
+    // Most fields are plain numbers, which are read without a search for the end of the field.
     bool parse_value(const char*& p, const char* end, bool is_feature, double& value) {
         if (plain_) {
             const char* q = p;
@@ -189,7 +189,7 @@ class CsvParser {
         return fail("malformed", "a number", field.begin, field.end);
     }
 
-    // The number with a decimal point and without thousands separators; a point that is neither spoils it.
+    // The number with a decimal point and without thousands separators; any other point makes it invalid.
     Field plain_digits(Field field) {
         digits_.clear();
         for (const char* p = field.begin; p < field.end; ++p) {

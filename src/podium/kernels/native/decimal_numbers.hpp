@@ -17,7 +17,7 @@ inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Bytes that are no digits, as bits that are set in them (only the lowest such byte is sure).
+// Marks the bytes that are not digits by set bits (only the lowest such byte is reliable).
 inline std::uint64_t not_digits(std::uint64_t word) {
     constexpr std::uint64_t high = 0xF0F0F0F0F0F0F0F0, zeros = 0x3030303030303030;
     return ((word & high) ^ zeros) | (((word + 0x0606060606060606) & high) ^ zeros);
@@ -32,8 +32,8 @@ inline std::uint64_t add_up(std::uint64_t word) {
 
 inline constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 
-// Eight digits at a time: find where they end, line them up at the top of a word, add them up. Appends
-// them to the mantissa and moves p past them.
+// Reads eight digits at a time: finds their end, aligns them at the top of a word and adds them up. Appends them
+// to the mantissa and moves p past them.
 inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantissa) {
     static constexpr std::uint64_t kPowers[] = {1,       10,        100,        1'000,      10'000,
                                                 100'000, 1'000'000, 10'000'000, 100'000'000};
@@ -50,7 +50,7 @@ inline void parse_digits(const char*& p, const char* end, std::uint64_t& mantiss
     for (; p < end && is_digit(*p); ++p) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p - '0');
 }
 
-// d.dddddd and a space, LETOR's own layout, in one load; false where something else stands there.
+// Reads d.dddddd and a space, LETOR's own layout, in one load; returns false if the text is different.
 inline bool parse_six_decimals(const char*& p, const char* end, double& out) {
     if (!kLittleEndian || end - p <= 8 || p[1] != '.' || p[8] != ' ') return false;
     std::uint64_t word;
@@ -59,14 +59,14 @@ inline bool parse_six_decimals(const char*& p, const char* end, double& out) {
     word = (word & ~point) | zero;  // d0dddddd
     if (not_digits(word)) return false;
     const std::uint64_t first = word & 0xF;
-    // Worth first * 10^7 there, and first * 10^6 here.
+    // The first digit counts 10^7 there, and 10^6 here.
     out = static_cast<double>(static_cast<std::int64_t>(add_up(word) - first * 9'000'000)) / 1e6;
     p += 8;
     return true;
 }
 
-// from_chars refuses what lies outside the range of a double: decide between 0 and infinity by the
-// decimal exponent of the leading digit.
+// from_chars refuses numbers outside the range of a double. The decimal exponent of the leading digit decides
+// between 0 and infinity.
 inline double out_of_range(const char* begin, const char* end) {
     long magnitude = 0;
     bool seen_point = false, seen_nonzero = false;
@@ -90,10 +90,10 @@ inline double out_of_range(const char* begin, const char* end) {
     return magnitude + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
 }
 
-// What stood there: nothing that is a number; at most 15 digits, so certainly finite; or anything else.
+// What was read: no number; a number of at most 15 digits, which is certainly finite; or any other number.
 enum class Number { kNone, kShort, kLong };
 
-// A number whose mantissa is long or that has an exponent: [begin, p) is its mantissa without the sign.
+// A number with a long mantissa or an exponent: [begin, p) is its mantissa without the sign.
 [[gnu::noinline]] inline Number parse_long_number(const char* begin, const char*& p, const char* end,
                                                   bool negative, double& out) {
     if (p < end && (*p == 'e' || *p == 'E')) {
@@ -110,7 +110,7 @@ enum class Number { kNone, kShort, kLong };
 }
 
 // [+-] digits [. digits] [e [+-] digits], at least one digit in the mantissa. Moves p past the number;
-// p stands anywhere where there is none. Overflow gives infinity.
+// without a number, p is undefined. Overflow gives infinity.
 [[gnu::always_inline]] inline Number parse_number(const char*& p, const char* end, double& out) {
     if (parse_six_decimals(p, end, out)) return Number::kShort;
     bool negative = false;

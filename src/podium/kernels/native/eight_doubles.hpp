@@ -1,6 +1,5 @@
-// Eight doubles at a time, exp and log of them without branches. The compiler makes of them what the
-// machine has; every width gives the same bits, because each lane goes its own way and lanes are added in
-// one order.
+// Vectors of eight doubles, with exp and log without branches. The compiler maps them to the vectors of the
+// machine. Every width gives the same bits, because lanes are independent and are added in a fixed order.
 #pragma once
 
 #include <bit>
@@ -10,7 +9,7 @@
 #include "vector_width.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"  // all of these are inlined: none is ever passed
+#pragma GCC diagnostic ignored "-Wpsabi"  // all functions are inlined, so no vector is passed
 #endif
 
 #if defined(__GNUC__)
@@ -45,7 +44,7 @@ PODIUM_INLINE Eight clamped(const Eight& x, double size) {
     return low < size ? low : all(size);
 }
 
-// The first n lanes of eight, and all from 8 on.
+// Selects the first n lanes; all eight if n >= 8.
 PODIUM_INLINE Eight first(Row n) {
     alignas(64) static constexpr double ones[2 * kLanes] = {1, 1, 1, 1, 1, 1, 1, 1};
     return load(ones + (n < kLanes ? kLanes - n : 0));

@@ -1,5 +1,5 @@
-// RankSVM's loss of pairs of documents (u, v) of one query, u better than v, without building a pair.
-// Per query the sum over its pairs, per document the gradient and the diagonal of the Hessian.
+// RankSVM's loss of pairs of documents (u, v) of one query, u better than v, without building the pairs.
+// It has one sum per query, and per document the gradient and the diagonal of the Hessian.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace podium {
 
-// Documents counted, and the sum of what they carry.
+// A number of documents, and the sum of their values.
 struct Tally {
     double count = 0, sum = 0;
 };
@@ -18,7 +18,7 @@ struct Tally {
 // A Fenwick tree over the levels of a query: adding and counting below a level cost O(log levels).
 class LevelTree {
   public:
-    // Counts below levels up to `top`: what stands there itself is below none of them, and is not kept.
+    // Counts documents below levels up to `top`. Documents at `top` are below none of them and are not kept.
     explicit LevelTree(Row top) : nodes_(room(top + 1)) {}
 
     void add(Row level, double carried) {
@@ -44,8 +44,8 @@ class LevelTree {
 };
 
 // The documents of one query by score, best first, and their pairs inside the margin: level_u > level_v and
-// s_u - s_v < 1. Down the list the documents that come within a margin of u only grow in number, up the
-// list those of v: two sweeps, each document entering once.
+// s_u - s_v < 1. Down the list, the documents within a margin of u only grow in number; up the list, those of
+// v. So two sweeps suffice, and each document enters once per sweep.
 class MarginPairs {
   public:
     struct Document {
@@ -62,7 +62,7 @@ class MarginPairs {
 
     Row top() const { return top_; }
 
-    // visit(u) for each document, after enter(v) for those that it may be ahead of by less than a margin.
+    // Calls visit(u) for each document, after enter(v) for all v that it may lead by less than a margin.
     template <class Enter, class Visit>
     void down(Enter enter, Visit visit) const {
         if (top_ == 0) return;  // there is no pair
@@ -73,7 +73,7 @@ class MarginPairs {
         }
     }
 
-    // visit(v) for each document, after enter(u) for those that may be ahead of it by less than a margin.
+    // Calls visit(v) for each document, after enter(u) for all u that may lead it by less than a margin.
     template <class Enter, class Visit>
     void up(Enter enter, Visit visit) const {
         if (top_ == 0) return;
@@ -84,8 +84,8 @@ class MarginPairs {
         }
     }
 
-    // worse(u, tally of its partners below), better(v, tally of its partners above), where document x
-    // counts carried(x).
+    // Calls worse(u, tally of its partners below) and better(v, tally of its partners above); document x has the
+    // value carried(x).
     template <class Carried, class Worse, class Better>
     void tally(Carried carried, Worse worse, Better better) const {
         LevelTree below(top_), above(top_);
@@ -107,10 +107,10 @@ inline void hinge_pairs(const double* scores, const Row* levels, const Row* orde
         const Row first = offsets[q], n = offsets[q + 1] - first;
         std::fill_n(gradient + first, n, 0.0);
         std::fill_n(curvature + first, n, 0.0);
-        const double middle = n == 0 ? 0 : scores[order[first + n / 2]];  // a common offset must not cancel
+        const double middle = n == 0 ? 0 : scores[order[first + n / 2]];  // a common offset must not cost digits
         const auto s = [=](Row row) { return scores[row] - middle; };
         double value = 0;
-        // What is missing to the margin, summed over the pairs a document wins, then over those it loses.
+        // The distance to the margin, summed over the pairs that a document wins, then over those it loses.
         // sum of h^2 = sum of h (1 - s_u + s_v): no squares of scores are summed.
         const auto wins = [&](Row u, Tally worse) {
             const double missing = worse.count * (1 - s(u)) + worse.sum;
@@ -146,7 +146,7 @@ inline void hinge_pairs_product(const double* scores, const Row* levels, const R
     });
 }
 
-// sum += row; and out += 2 (count own - sum): what `count` documents that add up to sum do to one of them.
+// sum += row; and out += 2 (count own - sum), the effect on one document of `count` others with this sum.
 PODIUM_ANY_WIDTH
 inline void add_row(double* __restrict sum, const double* __restrict row, Row width) {
     for (Row j = 0; j < width; ++j) sum[j] += row[j];
@@ -158,7 +158,7 @@ inline void add_apart(double* __restrict out, const double* __restrict own, doub
     for (Row j = 0; j < width; ++j) out[j] += 2 * (count * own[j] - sum[j]);
 }
 
-// A LevelTree of whole rows.
+// A LevelTree whose values are whole rows.
 class RowTree {
   public:
     RowTree(Row top, Row width) : width_(width), counts_(room(top + 1)), sums_(room((top + 1) * width)) {}
@@ -181,7 +181,7 @@ class RowTree {
     Doubles counts_, sums_;
 };
 
-// The product with many directions in one go: the columns of a matrix.
+// The product with many directions at once: the columns of a matrix.
 inline void hinge_pairs_products(const double* scores, const Row* levels, const Row* order,
                                  const Row* offsets, Row n_queries, const double* directions, Row width,
                                  double* out) {

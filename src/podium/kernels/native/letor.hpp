@@ -1,4 +1,4 @@
-// LETOR / SVMlight text: `label qid:token id:value ... # comment`, one document a line.
+// LETOR / SVMlight text: `label qid:token id:value ... # comment`, one document per line.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct LetorBlock {
     Problem problem;
 };
 
-// `docid = TOKEN` wherever it stands as a word; else a comment that is one single token; else nothing.
+// The document id: from `docid = TOKEN` anywhere in the comment, else the comment if it is a single token.
 inline void append_docid(Packed& docids, const char* begin, const char* end) {
     const char* last = end;
     while (last > begin && is_space(last[-1])) --last;
@@ -37,8 +37,8 @@ inline void append_docid(Packed& docids, const char* begin, const char* end) {
     docids.append(first, first);
 }
 
-// Fills x (a row for each line of the text, width columns). Features beyond the width are read but not
-// kept: max_id > width asks the caller for a wider x and another go.
+// Fills x (one row per line of the text, width columns). Features beyond the width are read but not kept. If
+// max_id > width, the caller must call again with a wider x.
 template <class T>
 class LetorParser {
   public:
@@ -131,7 +131,7 @@ class LetorParser {
             if (id > max_id) block_.max_id = max_id = id;
             if (id > width) continue;  // the caller asks again with a wider x
             if (seen[id - 1] == row)
-                return fail("duplicate", "each feature id once a line", token, p);
+                return fail("duplicate", "each feature id once per line", token, p);
             seen[id - 1] = row;
             x[id - 1] = static_cast<T>(value);
         }
@@ -156,7 +156,7 @@ class LetorParser {
     T* x_;
     std::int64_t width_, max_feature_;
     bool null_is_nan_;
-    std::vector<std::int64_t> seen_;  // the last row in which each feature stood
+    std::vector<std::int64_t> seen_;  // the last row that has each feature
     std::pair<const char*, const char*> last_qid_{nullptr, nullptr};
     LetorBlock block_;
 };

@@ -18,8 +18,8 @@ void append_number(std::vector<char>& out, T value) {
     out.insert(out.end(), digits, format_number(value, digits, digits + sizeof digits));
 }
 
-// Rows [first, last) of x (width columns). qids are one per query, tails one per row: what follows the
-// features, "#" and all, or nothing.
+// Rows [first, last) of x (width columns). There is one qid per query and one tail per row: the
+// text after the features, with its "#", or nothing.
 template <class T>
 std::vector<char> format_letor(const T* x, std::int64_t width, const double* y,
                                const std::int64_t* offsets, std::int64_t first_query,

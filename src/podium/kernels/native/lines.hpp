@@ -19,7 +19,7 @@ struct Packed {
     }
 };
 
-// The first line that could not be read; `kind` is empty while all is well.
+// The first line that could not be read; `kind` is empty if there is no problem.
 struct Problem {
     std::string kind, expected, got;
     std::int64_t line = 0;
@@ -46,7 +46,7 @@ inline const char* line_end(const char* p, const char* end) {
 // A last line needs no newline.
 inline std::int64_t count_lines(const char* begin, const char* end) {
     std::int64_t lines = begin < end && end[-1] != '\n';
-    while (begin < end) {  // 255 at a time fit a byte, which lets the compiler count many bytes at once
+    while (begin < end) {  // counts up to 255 fit a byte, so the compiler can count many bytes at once
         const char* stop = end - begin > 255 ? begin + 255 : end;
         std::uint8_t found = 0;
         for (; begin < stop; ++begin) found = static_cast<std::uint8_t>(found + (*begin == '\n'));
@@ -55,7 +55,7 @@ inline std::int64_t count_lines(const char* begin, const char* end) {
     return lines;
 }
 
-// At most 40 bytes of what stood where something else was expected.
+// At most 40 bytes of the unexpected text.
 inline std::string excerpt(const char* begin, const char* end) {
     if (begin >= end) return "the end of the line";
     std::string token(begin, end - begin > 40 ? begin + 40 : end);
@@ -66,7 +66,7 @@ inline bool same_text(const char* begin, const char* end, std::string_view text)
     return std::string_view(begin, static_cast<std::size_t>(end - begin)) == text;
 }
 
-// Letters of either case.
+// Compares letters in either case.
 inline bool same_word(const char* begin, const char* end, std::string_view word) {
     if (static_cast<std::size_t>(end - begin) != word.size()) return false;
     for (std::size_t i = 0; i < word.size(); ++i)
@@ -74,7 +74,7 @@ inline bool same_word(const char* begin, const char* end, std::string_view word)
     return true;
 }
 
-// nan, inf and infinity, signed or not: well formed elsewhere, never wanted here.
+// Accepts nan, inf and infinity, signed or not: valid numbers elsewhere, but errors here.
 inline bool is_nonfinite_word(const char* begin, const char* end) {
     if (begin < end && (*begin == '+' || *begin == '-')) ++begin;
     return same_word(begin, end, "nan") || same_word(begin, end, "inf") ||

@@ -1,5 +1,5 @@
 // Losses of whole lists: cross entropies of choices, and the likelihood of an order (Plackett-Luce).
-// Per query the value, per document the gradient and the diagonal of the Hessian.
+// They have one value per query, and per document the gradient and the diagonal of the Hessian.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline double softmax(const double* scores, Row n, double* q) {
     return top + std::log(sum);
 }
 
-// -sum_j target_j log softmax_j(s): target is any weights, so zeros are a query that says nothing.
+// -sum_j target_j log softmax_j(s). The target may have any weights; a query of zeros adds nothing.
 inline void softmax_cross_entropy(const double* scores, const double* target, const Row* offsets,
                                   Row n_queries, double* values, double* gradient, double* curvature) {
     for_each_query(n_queries, 20 * offsets[n_queries], [=](Row q) {
@@ -74,7 +74,7 @@ class Choices {
         for (Row j = 0; j < n; ++j) e_[room(j)] = std::exp(scores[j] - top_);
     }
 
-    // Softmax over what is left, 0 elsewhere. Returns the log of the sum.
+    // Softmax over the remaining documents, 0 elsewhere. Returns the log of the sum.
     double softmax(const std::vector<char>& left, double* q) const {
         double top = near_ ? top_ : -std::numeric_limits<double>::infinity();
         for (Row j = 0; j < n_ && !near_; ++j)
@@ -96,15 +96,15 @@ class Choices {
     bool near_;
 };
 
-// ListNet's top-j: the cross entropy of ordered prefixes of `depth` documents is, over all shorter ones,
-// the sum of P_y(prefix) times the cross entropy of the next choice. see(weight, p, q, log_sum) for each.
+// ListNet's top-j: the cross entropy of ordered prefixes of `depth` documents. It is the sum, over all shorter
+// prefixes, of P_y(prefix) times the cross entropy of the next choice. Calls see(weight, p, q, log_sum) for each.
 template <class See>
 class Prefixes {
   public:
     Prefixes(const double* labels, const double* scores, Row n, See see)
         : labels_(labels, n), scores_(scores, n), n_(n), q_(room(n)), left_(room(n), 1), see_(see) {}
 
-    // What `depth` more choices add, after a prefix of this probability.
+    // Adds `depth` more choices after a prefix of this probability.
     void visit(Row depth, double weight) {
         Doubles p(room(n_));
         labels_.softmax(left_, p.data());
@@ -126,7 +126,7 @@ class Prefixes {
     See see_;
 };
 
-// mass is the weight of each query; 0: it says nothing.
+// mass is the weight of each query; a query of weight 0 adds nothing.
 inline void top_cross_entropy(const double* scores, const double* labels, const double* mass,
                               const Row* offsets, Row n_queries, Row depth, double* values,
                               double* gradient, double* curvature) {
@@ -162,8 +162,8 @@ inline void top_cross_entropy_product(const double* scores, const double* labels
     });
 }
 
-// A sum of m exp(x), and of the squares of its terms, in units of the largest exp(x): no scores are so
-// far apart that it overflows, or loses a digit of what counts.
+// A sum of m exp(x), and of the squares of its terms, in units of the largest exp(x). So it neither overflows nor
+// loses relevant digits, however far apart the scores are.
 struct ScaledSum {
     double exponent = -std::numeric_limits<double>::infinity(), sum = 0, squares = 0;
 
@@ -181,8 +181,8 @@ struct ScaledSum {
 };
 
 // Plackett-Luce, stage by stage: stage i chooses the document at place i among those from i on. tail[i] is
-// the sum of their exp(s), and chances that of 1 / tail over the stages so far: the document at place j
-// stands for choice in every stage up to j, with probabilities exp(s_j) / tail[i].
+// the sum of their exp(s), and chances is the sum of 1 / tail over the stages so far. The document at place j can
+// be chosen in every stage up to j, with probabilities exp(s_j) / tail[i].
 struct Stages {
     Row n, stages;
     Doubles s;
@@ -226,8 +226,9 @@ inline void plackett_luce(const double* scores, const Row* order, const Row* sta
     });
 }
 
-// Its Hessian times a direction. A stage gives q_j (d_j - mean_i), mean_i its mean of d under q; over the
-// stages, the sum of q_j times (d_j - the mean of mean_i by 1 / tail). Means are updated as they run.
+// The Hessian of ListMLE times a direction. A stage gives q_j (d_j - mean_i), where mean_i is the mean of d under
+// q. All stages together give the sum of q_j times (d_j - the mean of mean_i weighted by 1 / tail). The means are
+// updated from stage to stage.
 inline void plackett_luce_product(const double* scores, const Row* order, const Row* stages,
                                   const Row* offsets, Row n_queries, const double* direction,
                                   double* out) {

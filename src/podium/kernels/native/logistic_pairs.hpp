@@ -1,5 +1,5 @@
-// RankNet's loss of pairs of documents (u, v) of one query, u better than v, and LambdaRank's weighted one.
-// Per query the sum over its pairs, per document the gradient and the diagonal of the Hessian.
+// RankNet's loss of pairs of documents (u, v) of one query, u better than v, and LambdaRank's weighted loss.
+// They have one sum per query, and per document the gradient and the diagonal of the Hessian.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace podium {
 
-// Scores no further apart than this have exponentials whose quotients and their squares are doubles.
+// If scores are no further apart, the quotients of their exponentials, and the squares of these, fit doubles.
 constexpr double kNear = 300;
 
 // log(1 + exp(-x)), and sigma(-x) = 1 / (1 + exp(x)), for any x.
@@ -23,7 +23,7 @@ struct Logistic {
     }
 };
 
-// sum of logs = log of a product, as long as the product is a double: each factor is at most
+// A sum of logs is the log of a product, as long as the product fits a double: each factor is at most
 // 1 + exp(range).
 class LogOfProduct {
   public:
@@ -31,7 +31,7 @@ class LogOfProduct {
 
     Row capacity() const { return capacity_; }
 
-    // The lanes, with room for these many more factors each.
+    // Returns the lanes, each with room for this many more factors.
     double* lanes(Row factors) {
         if (used_ + factors > capacity_) flush();
         used_ += factors;
@@ -57,9 +57,9 @@ class LogOfProduct {
     Row capacity_, used_ = 0;
 };
 
-// One u against n documents v (a multiple of kLanes; a zero in e is no document). With r = e_v / e_u:
-// sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r): one division a pair.
-// (A loop for each sum: in one loop GCC does not see that they are independent.)
+// One u against n documents v (n is a multiple of kLanes; a zero in e means no document). With r = e_v / e_u:
+// sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r): one division per pair.
+// (Each sum has its own loop: in one loop GCC does not see that they are independent.)
 PODIUM_ANY_WIDTH
 inline void logistic_row(double inverse_u, const double* __restrict e, Row n, double* __restrict gradient,
                          double* __restrict curvature, double* __restrict product,
@@ -108,7 +108,7 @@ struct Leveled {
     Row n;
     const Row* rows;
     Doubles score, e;
-    std::vector<Row> next;  // where the levels below each document's begin
+    std::vector<Row> next;  // where the next lower level of each document begins
     double range = 0;
 
     Leveled(const double* scores, const Row* levels, const Row* by_level, Row size)
@@ -181,7 +181,7 @@ inline void logistic_pairs(const double* scores, const Row* levels, const Row* b
     });
 }
 
-// Its Hessian times a direction: sum over a document's pairs of sigma (1 - sigma) times the difference
+// The Hessian times a direction: the sum over a document's pairs of sigma (1 - sigma) times the difference
 // of directions.
 inline void logistic_pairs_product(const double* scores, const Row* levels, const Row* by_level,
                                    const Row* offsets, Row n_queries, const double* direction,
@@ -212,8 +212,8 @@ inline void logistic_pairs_product(const double* scores, const Row* levels, cons
     });
 }
 
-// LambdaRank: logistic losses of pairs with gain_u > gain_v, at least one of them among the first
-// `truncation` of the order by score, each weighted by what exchanging the two would change:
+// LambdaRank: logistic losses of pairs with gain_u > gain_v, at least one of them among the first `truncation` of
+// the order by score. Each pair is weighted by the change of DCG if the two were exchanged:
 // (gain_u - gain_v) |discount(pos_u) - discount(pos_v)|.
 inline void lambda_pairs(const double* scores, const double* gains, const Row* order, const Row* offsets,
                          Row n_queries, const double* discount, Row truncation, double* values,

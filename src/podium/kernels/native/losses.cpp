@@ -8,7 +8,7 @@ namespace {
 
 using Derivatives = std::tuple<Out<double>, Out<double>, Out<double>>;
 
-// One value a query, gradient and curvature one a row, made by fill(n_queries, values, gradient, curvature).
+// One value per query, and one gradient and curvature per row, from fill(n_queries, values, gradient, curvature).
 template <class Fill>
 Derivatives derivatives(const In<double>& scores, const In<Row>& offsets, Fill fill) {
     const std::size_t q = offsets.shape(0) - 1, n = scores.shape(0);
@@ -20,7 +20,7 @@ Derivatives derivatives(const In<double>& scores, const In<Row>& offsets, Fill f
     return {give(std::move(values), {q}), give(std::move(gradient), {n}), give(std::move(curvature), {n})};
 }
 
-// One number a row, made by fill(n_queries, out).
+// One number per row, from fill(n_queries, out).
 template <class Fill>
 Out<double> per_row(const In<double>& scores, const In<Row>& offsets, Fill fill) {
     std::unique_ptr<double[]> out(new double[scores.shape(0)]);

@@ -1,5 +1,5 @@
-// Products with a matrix of features in rows, X w and X' g: sums run in a fixed order, so the result is the
-// same to the bit with any number of threads (threaded BLAS adds in another order).
+// Products with a matrix of features in rows, X w and X' g. Sums run in a fixed order, so any number of threads
+// gives the same bits (threaded BLAS changes the order).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline __attribute__((always_inline)) void load(const T* x, Eight& out) {
     for (Row l = 0; l < kLanes; ++l) out[l] = static_cast<double>(x[l]);
 }
 
-// The rows of a matrix one after the other, from a first one on.
+// Consecutive rows of a matrix, from a first one on.
 template <class T>
 struct Rows {
     const T* x;
@@ -27,7 +27,7 @@ struct Rows {
     const T* at(Row i) const { return x + (first + i) * d; }
 };
 
-// Some rows in an order of their own.
+// Some rows of a matrix, in any order.
 template <class T>
 struct ChosenRows {
     const T* x;
@@ -86,14 +86,14 @@ PODIUM_PRODUCTS_OF(ChosenRows<double>)
 PODIUM_PRODUCTS_OF(ChosenRows<float>)
 #undef PODIUM_PRODUCTS_OF
 
-// Rows handed to a thread at a time; a constant, so that sums do not depend on the number of threads.
+// The number of rows that a thread gets at a time; a constant, so that sums do not depend on the number of threads.
 constexpr Row kBlock = 1024;
 
 // Bytes that stay in the second-level cache until they are used.
 constexpr Row kWindowBytes = 1 << 18;
 
-// A run of chosen rows, from `begin` to `end`, that lie near each other in memory, from row `low` to row `high`:
-// the documents of a query.
+// A run of chosen rows, from `begin` to `end`, that are near each other in memory, from row `low` to row `high`.
+// Usually they are the documents of a query.
 struct Window {
     Row begin, end, low, high;
 
@@ -114,7 +114,7 @@ inline Window window_at(const T*, Row d, const Row* rows, Row i, Row n) {
     return window;
 }
 
-// Calls for the rows of a window one after the other: in their own order each would come late from memory.
+// Prefetches the rows of a window in the order of memory: in the chosen order, each row would arrive late.
 template <class T>
 inline void fetch(const T* x, Row d, const Window& window) {
     const char* last = reinterpret_cast<const char*>(x + (window.high + 1) * d);
@@ -122,7 +122,7 @@ inline void fetch(const T* x, Row d, const Window& window) {
         __builtin_prefetch(line, 0, 2);
 }
 
-// out[i] = the product of row rows[i]: of whole windows one row after the other, then put into their order.
+// out[i] = the product of row rows[i]. A window is computed in the order of memory, then put into the chosen order.
 template <class T>
 inline void dot_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* w, double* out) {
     std::vector<double> products;
@@ -140,7 +140,7 @@ inline void dot_chosen_rows(const T* x, Row d, const Row* rows, Row n, const dou
     }
 }
 
-// out += X[rows]' g, four rows at a time; while a window is in use, the next one is called for.
+// out += X[rows]' g, four rows at a time; while a window is in use, the next one is prefetched.
 template <class T>
 inline void add_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* g, double* out) {
     Window window = window_at(x, d, rows, 0, n);
@@ -154,7 +154,7 @@ inline void add_chosen_rows(const T* x, Row d, const Row* rows, Row n, const dou
     }
 }
 
-// multiply(b, first, n) for each block of n rows from `first` on.
+// Calls multiply(b, first, n) for each block of n rows from `first` on.
 template <class Multiply>
 void for_each_block(Row n, Row d, Multiply multiply) {
     const Row blocks = (n + kBlock - 1) / kBlock;
@@ -162,7 +162,7 @@ void for_each_block(Row n, Row d, Multiply multiply) {
     for (Row b = 0; b < blocks; ++b) multiply(b, b * kBlock, std::min(kBlock, n - b * kBlock));
 }
 
-// out = X w; of the n rows X[rows], if there are any.
+// out = X w, or X[rows] w for n rows.
 template <class T>
 void matvec(const T* x, Row n, Row d, const double* w, const Row* rows, double* out) {
     for_each_block(n, d, [=](Row, Row first, Row size) {
@@ -171,7 +171,7 @@ void matvec(const T* x, Row n, Row d, const double* w, const Row* rows, double* 
     });
 }
 
-// out = X' g, or of the n rows X[rows]: each block of rows by itself, then the blocks in order.
+// out = X' g, or X[rows]' g for n rows. Each block of rows is summed separately, then the blocks in order.
 template <class T>
 void rmatvec(const T* x, Row n, Row d, const double* g, const Row* rows, double* out) {
     const Row blocks = (n + kBlock - 1) / kBlock;

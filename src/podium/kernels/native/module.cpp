@@ -9,7 +9,7 @@ NB_MODULE(_native, m) {
 #ifdef __unix__
     pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
 #endif
-    m.doc() = "Native kernels: see podium.kernels.reference for what each one computes.";
+    m.doc() = "Native kernels. podium.kernels.reference describes what each of them computes.";
     bind_aggregation(m);
     bind_boosting(m);
     bind_bradley_terry(m);

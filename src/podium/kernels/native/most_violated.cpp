@@ -6,7 +6,7 @@
 #include "most_violated_head.hpp"
 #include "simplex_qp.hpp"
 
-// A value for each query and its gradient for each row, made by fill(n_queries, values, gradient).
+// One value per query and one gradient per row, from fill(n_queries, values, gradient).
 template <class Fill>
 static std::tuple<Out<double>, Out<double>> values_and_gradient(const In<double>& scores,
                                                                 const In<Row>& offsets, Fill fill) {

@@ -1,7 +1,7 @@
 // The slack search of TopSlack and TopMargin: the most violated ranking if only the head counts.
 // Delta(z) = 1 - sum_j l(place of j) worth_j and
-// Psi(z) = sum_j l(place of j) x_j with the same discount l, 0 from the cut on; worth_j is the gain of j
-// over the ideal sum of gains, so Delta(ideal) = 0. With s = w.x and the ideal's own places in `ideal`,
+// Psi(z) = sum_j l(place of j) x_j with the same discount l, which is 0 from the cut on. worth_j is the gain of
+// j divided by the ideal sum of gains, so Delta(ideal) = 0. With s = w.x and l of the ideal's places in `ideal`,
 // lead(z) = 1 - w.(Psi(ideal) - Psi(z)) = 1 + sum_j (l(place of j) - ideal_j) s_j.
 #pragma once
 
@@ -45,7 +45,7 @@ struct HeadQuery {
             order_short(keys.data(), 0, n, packed.data(), spare.data(), z.order.data());
         else
             order_long(keys.data(), nullptr, 0, n, items, z.order.data());
-        // Psi(z) - Psi(ideal) sums to 0, so scores count from the first row's.
+        // Psi(z) - Psi(ideal) sums to 0, so the first row's score is subtracted.
         double won = 0, along = 0;
         for (Row i = 0; i < cut; ++i) {
             const Row j = z.order[room(i)];
@@ -72,8 +72,8 @@ inline double most_by_margin(HeadQuery& query, double* gradient) {
     return std::max(0.0, z.loss + z.lead - 1);
 }
 
-// What a mixture of two rankings violates: (loss_a + t (loss_b - loss_a)) (lead_a + t (lead_b - lead_a)),
-// largest at this t of 0 to 1; b has the larger loss, a the larger lead.
+// The violation by a mixture of two rankings: (loss_a + t (loss_b - loss_a)) (lead_a + t (lead_b - lead_a)),
+// is largest at this t from 0 to 1; b has the larger loss, a the larger lead.
 inline double best_mixture(const Head& a, const Head& b) {
     const double loss = b.loss - a.loss, lead = b.lead - a.lead;
     if (!(loss > 0 && lead < 0)) return b.violation() > a.violation() ? 1.0 : 0.0;
@@ -95,14 +95,14 @@ inline void hull_edge(HeadQuery& query, Head& a, Head& b) {
         const double slope = (a.lead - b.lead) / (b.loss - a.loss);
         query.sort(slope, c);
         const double above = (c.lead - a.lead) + slope * (c.loss - a.loss);
-        if (!(above > 1e-12 * (1 + std::abs(a.lead) + slope))) return;  // nothing above the chord: an edge
-        // The hull lies below the line of this slope through c, so the best is where that line says.
+        if (!(above > 1e-12 * (1 + std::abs(a.lead) + slope))) return;  // nothing is above the chord: it is an edge
+        // The hull is below the line of this slope through c, so the line shows on which side the maximum is.
         std::swap(c, c.lead > slope * c.loss ? a : b);
     }
 }
 
-// Slack scaling, relaxed to the hull: max of loss * lead over mixtures of rankings. Convex in s, never
-// below the maximum over rankings; `vertex` gets the most a single ranking of the edge violates.
+// Slack scaling, relaxed to the hull: max of loss * lead over mixtures of rankings. It is convex in s
+// and never below the maximum over rankings. `vertex` gets the larger violation by a single end of the edge.
 inline double most_on_hull(HeadQuery& query, double* gradient, double& vertex) {
     Head a, b;
     hull_edge(query, a, b);
@@ -125,7 +125,7 @@ inline double most_by_golden_section(HeadQuery& query, double xi, double* gradie
         if (best.order.empty() || z.violation() > best.violation()) best = z;
         return z.lead + lambda * z.loss - 2 * std::sqrt(xi * lambda);
     };
-    // F rises with the slope Delta - sqrt(xi / lambda): from here on for good.
+    // F has the slope Delta - sqrt(xi / lambda), so it rises from here on.
     double high = 1;
     for (look(high); z.loss * z.loss * high < xi && high < 1e300;) look(high *= 4);
     double low = kLow, left = high - kGolden * (high - low), right = low + kGolden * (high - low);

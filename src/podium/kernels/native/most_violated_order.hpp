@@ -1,5 +1,6 @@
-// Most violated rankings of SVM-MAP and FocusedSVM: max over rankings z of Delta(z) + s.Psi(z) - s.Psi(ideal), and its subgradient
-// Psi(z) - Psi(ideal), where s are the scores (w.x) of a query's documents and Psi counts places.
+// Most violated rankings of SVM-MAP and FocusedSVM: max over rankings z of
+// Delta(z) + s.Psi(z) - s.Psi(ideal), and its subgradient Psi(z) - Psi(ideal). Here s are the
+// scores (w.x) of a query's documents, and Psi counts places.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +14,21 @@
 
 namespace podium {
 
-// sum of gradient * score over these rows. Gradients of a query sum to 0, so scores count from the first
-// row's: a constant added to them all changes nothing.
+// sum of gradient * score over these rows. Gradients of a query sum to 0, so a constant added to
+// all scores changes nothing, and the first row's score is subtracted.
 inline double along_scores(const double* gradient, const double* scores, const std::vector<Row>& rows) {
     double sum = 0;
     for (const Row row : rows) sum += gradient[row] * (scores[row] - scores[rows.front()]);
     return sum;
 }
 
-// One query of SVM-MAP. Both kinds keep their order by score, so a ranking says above which relevant
-// document each non-relevant one goes: place[j] in 0..R.
+// One query of SVM-MAP. Both kinds keep their order by score, so a ranking is determined by the relevant
+// document above which each non-relevant one goes: place[j] in 0..R.
 struct Interleaving {
     std::vector<double> relevant, other;  // scores, best first
     std::vector<Row> place;
 
-    // R times what is won by lifting non-relevant j over relevant i (both counted from 0):
+    // R times the gain of lifting non-relevant j over relevant i (both counted from 0):
     // i' / ((i' + j')(i' + j' - 1)) - 2/N (s_i - s_j), counted from 1.
     double lift(Row i, Row j) const {
         const auto last = static_cast<double>(i + j + 2);
@@ -36,7 +37,7 @@ struct Interleaving {
                    (relevant[static_cast<std::size_t>(i)] - other[static_cast<std::size_t>(j)]);
     }
 
-    // lift falls with j for every i, so the best places rise with j: the middle one splits the search,
+    // lift falls with j for every i, so the best places rise with j: the middle document splits the search,
     // R log N + N steps in all instead of R N.
     void search(Row first, Row last, Row highest, Row lowest) {
         if (first == last) return;
@@ -83,7 +84,7 @@ inline void violated_ap(const double* scores, const bool* relevant, const Row* o
     });
 }
 
-// The members of a query in their ideal order: by label, then by row. None if their labels are all
+// The members of a query in their ideal order: by label, then by row. Empty if all labels are
 // equal: such a query has no order.
 inline std::vector<Row> ideal_order(const double* labels, const bool* member, Row first, Row last) {
     std::vector<Row> rows;
@@ -120,7 +121,7 @@ inline void violated_order(const double* scores, const double* labels, const boo
     });
 }
 
-// An estimate of the steps for the sets of all queries' members.
+// Estimates the number of steps over the sets of all queries' members.
 inline Row count_sets(const bool* member, const Row* offsets, Row n_queries) {
     Row steps = 0;
     for (Row q = 0; q < n_queries; ++q) {
@@ -131,9 +132,10 @@ inline Row count_sets(const bool* member, const Row* offsets, Row n_queries) {
 }
 
 // Delta = 1 - mean over cuts c < k of AP with the c best members relevant; Psi the pair map over all pairs
-// of members, sum_j (k + 1 - 2 place_j) x_j / (k (k - 1) / 2). What the last document d of a head adds
-// depends on the head's set alone: over the cuts c > d, (1 - precision) / c with 1 - precision the share of
-// the set outside the c best; and its own way from its ideal place. So dynamic programming over the 2^k sets.
+// of members, sum_j (k + 1 - 2 place_j) x_j / (k (k - 1) / 2). The part of the last document d of a
+// head depends only on the set of the head: for each cut c > d, (1 - precision) / c, where 1 - precision is the
+// share of the set outside the c best; and its distance from its ideal place. So dynamic programming over the 2^k
+// sets finds the maximum.
 inline void violated_cuts(const double* scores, const double* labels, const bool* member,
                           const Row* offsets, Row n_queries, double* values, double* gradient) {
     for_each_query(n_queries, count_sets(member, offsets, n_queries), [=](Row q) {

@@ -1,4 +1,4 @@
-// Who moved a document, as Python sees it.
+// Reasons why a document moved, as Python sees them.
 #include "move_reasons.hpp"
 
 #include "bindings.hpp"

@@ -1,11 +1,11 @@
-// Movers of a document: the document itself, or those that passed it.
+// Reasons why a document moved: its own, or those of the documents that passed it.
 #pragma once
 
 #include "queries.hpp"
 
 namespace podium {
 
-// sets[x] = the union of own[i] over the movers rows[i] that passed row x the other way; a mover has its own.
+// sets[x] = the union of own[i] over the movers rows[i] that passed row x the other way; a mover has its own set.
 // Two rows passed each other if their order changed and they went opposite ways.
 inline void sets_of_movers(const Row* before, const Row* after, Row n, const Row* rows, const Row* own, Row m,
                            Row* sets) {

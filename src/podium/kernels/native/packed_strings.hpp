@@ -27,8 +27,8 @@ inline std::uint64_t load_bytes(const char* from, std::size_t n) {
     return word;
 }
 
-// Eight bytes at a time. Whole words overlap at the end of a string: one load instead of a loop. A product moves
-// bits up only: they are spread at the end, else the last bytes of a string would hardly reach the slot.
+// Hashes eight bytes at a time. Whole words overlap at the end of a string: one load instead of a loop. A product
+// only moves bits up, so bits are spread at the end; otherwise the last bytes would hardly change the slot.
 inline std::uint64_t table_hash(std::string_view text) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
     std::uint64_t h = text.size() * kOdd;
@@ -47,7 +47,7 @@ inline std::uint64_t table_hash(std::string_view text) {
     return spread_bits((h ^ load_bytes(p + n - 8, 8)) * kOdd);
 }
 
-// The rows of one query by their strings: open addressing, at most half full.
+// A hash table of the rows of one query by their strings: open addressing, at most half full.
 class StringTable {
   public:
     StringTable(const PackedStrings& strings, Row first, Row last) : strings_(strings), first_(first) {
@@ -90,7 +90,7 @@ class StringTable {
     std::vector<Slot> slots_;
 };
 
-// For each row, the first row with the same string in the same query of other strings, or -1.
+// For each row, the first row of the same query of the other strings with an equal string, or -1.
 inline void match_strings(const PackedStrings& strings, const Row* offsets, const PackedStrings& others,
                           const Row* other_offsets, Row n_queries, Row* out) {
     const Row steps = 20 * (offsets[n_queries] + other_offsets[n_queries]);

@@ -16,7 +16,7 @@
 namespace podium {
 
 constexpr double kPanel = 2;
-constexpr Row kFine = 20, kCoarse = 12;  // terms for f and its gradient, to rounding; for products, 1e-9
+constexpr Row kFine = 20, kCoarse = 12;  // terms for f and its gradient (exact to rounding), and for products (to 1e-9)
 constexpr Row kApart = 19;               // panels further apart: e^-36 or less from the asymptotes
 
 inline double log_cosh(double x) { return std::abs(x) / 2 + std::log1p(std::exp(-std::abs(x))); }
@@ -89,7 +89,7 @@ inline void translate_coarse(const double* c, const double* from, double* to) {
     translate<kCoarse>(c, from, to);
 }
 
-// What a kernel is to the sums: its expansion nearby, its asymptote a |x| + b sign(x) far off.
+// A kernel as the sums use it: its expansion nearby, and its asymptote a |x| + b sign(x) far away.
 struct Kernel {
     Expansion near;
     double slope, sign;
@@ -184,8 +184,8 @@ inline void in_panels(const double* s, double start, Row n, double* out) {
     for (Row i = 0; i < n; i += kLanes) store((load(s + i) - start) * (1 / kPanel), out + i);
 }
 
-// Documents in leaves of neighbours in the list, those of a leaf by panel: a group is the slots of one leaf
-// and one panel, a multiple of eight, empty ones at its end.
+// Documents are in leaves of neighbours in the list, and within a leaf by panel. A group has the slots of one leaf
+// and one panel. Their number is a multiple of eight; empty slots are at the end.
 class Panels {
   public:
     Panels(Row n, Row leaf) : n_(n), leaf_(leaf), at_(room(n + kLanes)), number_(room(n)) {}
@@ -353,9 +353,9 @@ class Panels {
         else evaluate_coarse(t, a, group.blocks, out);
     }
 
-    // |b_i - b_j| = (b_i - b_j) for the leaves behind a document's, and less for those before.
+    // |b_i - b_j| = (b_i - b_j) for the leaves behind a document's leaf, and its negative for those before.
     void add_margins(const Kernel& kernel, double slope, const Doubles& b, Doubles& out) {
-        Doubles &behind = total_, &behind_b = total_b_;  // less those before
+        Doubles &behind = total_, &behind_b = total_b_;  // minus those before
         alignas(64) double a[kWide], a_b[kWide];
         for (std::size_t first = 0, last = 0; first < groups_.size(); first = last) {
             while (last < groups_.size() && groups_[last].leaf == groups_[first].leaf) ++last;

@@ -1,4 +1,4 @@
-// Documents to places within windows, as Python sees it.
+// Place windows, as Python sees them.
 #include "place_windows.hpp"
 
 #include "bindings.hpp"

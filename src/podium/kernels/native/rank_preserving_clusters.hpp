@@ -10,13 +10,13 @@
 
 namespace podium {
 
-// A move must save more than rounding could: x - centre is off by at most this share of the length of both.
+// A move must save more than the rounding error: that of x - centre is at most this share of the length of both.
 constexpr double kRounding = 1e-13;
-// By this share bounds of a cost are looser than they need be: their own rounding stays far within it.
+// Bounds of a cost are looser than necessary by this share, which is far more than their own rounding error.
 constexpr double kSafely = 1e-9;
 // The number of lists per block of a sum; a constant, so that sums do not depend on the number of threads.
 constexpr Row kListsAtOnce = 64;
-// Objects are prefetched so many lists before they are needed.
+// The number of lists by which objects are prefetched before they are needed.
 constexpr Row kListsAhead = 8;
 
 // The last d % 8 numbers of a row, in the last lanes.
@@ -65,7 +65,7 @@ struct Candidate {
     Row row, from, to;
 };
 
-// A candidate with what its change adds to the objective, and how far it is from both centres.
+// A candidate with the change of the objective, and its distances from both centres.
 struct Move {
     double cost = 0;
     Candidate object = {-1, 0, 0};
@@ -76,10 +76,10 @@ struct Move {
 struct Cluster {
     Row count = 0;
     double join = 0, leave = 0;  // n / (n + 1) and n / (n - 1): the factors of squared distances in a cost
-    double path = 0;             // how far the centre has come since the start
+    double path = 0;             // how far the centre has moved since the start
     Doubles sum, centre;
 
-    // The centre and the factors from sum and count. An object that is alone saves nothing by leaving.
+    // Computes the centre and the factors from sum and count. A lone object saves nothing if it leaves.
     void settle() {
         const auto n = static_cast<double>(count);
         const double share = n > 0 ? 1 / n : 0;
@@ -88,8 +88,8 @@ struct Cluster {
         leave = n > 1 ? n / (n - 1) : 0;
     }
 
-    // One object more (sign = 1) or less (-1), so far from the centre. total is sum |x|^2 over all objects: no
-    // centre is longer than sqrt(total / n), which bounds its rounding.
+    // Adds (sign = 1) or removes (-1) one object at this distance from the centre. total is sum |x|^2 over all
+    // objects: no centre is longer than sqrt(total / n), which bounds its rounding.
     void change(const double* x, int sign, double distance, double total) {
         for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += sign * x[j];
         count += sign;
@@ -111,7 +111,7 @@ struct Clusters {
     Cluster& operator[](Row c) { return all[room(c)]; }
 };
 
-// Bounds on a candidate since its last visit: its distances then, less and plus the paths of the centres.
+// Bounds on a candidate since its last visit: its distances then, minus and plus the paths of the centres.
 struct Known {
     Row key = -1;
     double near = 0, far = 0;
@@ -121,8 +121,8 @@ struct Known {
     }
 };
 
-// A lower bound of the cost of a candidate that was visited before, as no centre has moved farther than its path;
-// others have no bound. (Hamerly, Making k-means even faster, SDM 2010, bounds k-means so.)
+// A lower bound of the cost of a candidate that was visited before: no centre has moved farther than its path.
+// Other candidates have no bound. (Hamerly, Making k-means even faster, SDM 2010, has such bounds for k-means.)
 PODIUM_INLINE double least_cost(const Lists& lists, const Clusters& now, const Candidate& one, const Known& known) {
     if (known.key != Known::key_of(lists, one)) return -std::numeric_limits<double>::infinity();
     const Cluster &from = now[one.from], &to = now[one.to];
@@ -130,7 +130,7 @@ PODIUM_INLINE double least_cost(const Lists& lists, const Clusters& now, const C
     return (1 - kSafely) * to.join * go * go - (1 + kSafely) * from.leave * stay * stay;
 }
 
-// visit(candidate, number) for the objects with a neighbour in another cluster, along the list.
+// Calls visit(candidate, number) for the objects with a neighbour in another cluster, along the list.
 template <class Visit>
 PODIUM_INLINE void for_each_candidate(const Lists& lists, Row list, Visit visit) {
     Row before = -1;  // the last cluster with objects of this list
@@ -145,7 +145,7 @@ PODIUM_INLINE void for_each_candidate(const Lists& lists, Row list, Visit visit)
     }
 }
 
-// The cheapest move of a list, if any saves something; of equal ones the first along the list.
+// The cheapest move of a list, if one saves something; among equal moves the first along the list.
 PODIUM_ANY_WIDTH
 inline Move best_move(const Lists& lists, const Clusters& now, Row list, Known* all_known) {
     Move best;
@@ -171,7 +171,7 @@ inline void fetch(const Lists& lists, const Clusters& now, Row list, const Known
     });
 }
 
-// Borders follow their object; those of clusters that are empty in this list lie at the same place and go along.
+// Borders follow their object. Borders of clusters that are empty in this list are at the same place and move too.
 PODIUM_ANY_WIDTH
 inline void apply(const Move& move, const Lists& lists, Row list, Clusters& now) {
     const auto [row, from, to] = move.object;
@@ -237,8 +237,8 @@ inline void set_norms(const Lists& lists, double objective, Clusters& now) {
     now.length = std::sqrt(now.total / static_cast<double>(std::max(lists.n_objects(), Row{1})));
 }
 
-// Sweeps over the lists until none of them has a move that saves something; each makes its best move at once.
-// lists.bounds are changed; gives the objective before the first and after every sweep, and the moves of each.
+// Sweeps over the lists until no list has a move that saves something; each list makes its best move at once.
+// Changes lists.bounds. Returns the objective before the first and after every sweep, and the moves of each sweep.
 inline Clusters rank_clusters(const Lists& lists, Row max_sweeps, Doubles& objective, std::vector<Row>& moves) {
     Clusters now = clusters_of(lists);
     double value = objective_of(lists, now);

@@ -1,4 +1,4 @@
-// Orders and the sums of ranking measures, as Python sees them.
+// Orders and sums for ranking measures, as Python sees them.
 #include "ranking.hpp"
 
 #include "bindings.hpp"

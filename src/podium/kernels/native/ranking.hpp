@@ -1,4 +1,4 @@
-// Lists of documents, one per query: their order by score, and the sums every ranking measure is made of.
+// Lists of documents, one per query: their order by score, and the sums that ranking measures consist of.
 // A query is the rows [offsets[q], offsets[q + 1]); `order` holds row numbers, best first, query by query.
 #pragma once
 
@@ -17,10 +17,10 @@
 
 namespace podium {
 
-// Passes over all documents count as long as the sort that precedes them: its threads are still awake.
+// A pass over all documents counts as many steps as the sort before it, whose threads are still awake.
 inline Row evaluation_steps(const Row* offsets, Row n_queries) { return 20 * offsets[n_queries]; }
 
-// Order-preserving map of doubles to integers, largest double first; -0 and +0 are one number.
+// Order-preserving map of doubles to integers, largest double first; -0 and +0 are equal.
 inline std::int64_t descending_key(double score) {
     const auto bits = std::bit_cast<std::int64_t>(score + 0.0);
     return ~(bits ^ ((bits >> 63) & std::numeric_limits<std::int64_t>::max()));
@@ -36,7 +36,7 @@ struct Keyed {
     Row row;
 };
 
-// Each value goes where the number of smaller ones says: n^2 comparisons, but eight at a time.
+// The number of smaller values gives the place of each value: n^2 comparisons, but eight at a time.
 PODIUM_ANY_WIDTH
 inline void sort_by_counting(const std::int64_t* values, Row n, std::int64_t* out) {
     for (Row i = 0; i < n; ++i) {
@@ -46,7 +46,7 @@ inline void sort_by_counting(const std::int64_t* values, Row n, std::int64_t* ou
     }
 }
 
-// How many values are sorted faster by counting than by merging.
+// Up to this many values are sorted faster by counting than by merging.
 inline Row counting_block() {
 #ifdef PODIUM_WIDE
     static const Row block = __builtin_cpu_supports("avx2") ? 64 : 8;
@@ -56,8 +56,8 @@ inline Row counting_block() {
 #endif
 }
 
-// Sorts distinct values without branches that depend on them, which is what sorting short random lists
-// costs most: blocks by counting, then merges. Returns where the values ended: in a or in spare.
+// Sorts distinct values without branches that depend on them: such branches are the main cost of sorting short
+// random lists. Sorts blocks by counting, then merges them. Returns the array with the values: a or spare.
 inline std::int64_t* merge_sort(std::int64_t* a, std::int64_t* spare, Row n) {
     const Row block = counting_block();
     for (Row first = 0; first < n; first += block)
@@ -85,7 +85,7 @@ inline std::int64_t* merge_sort(std::int64_t* a, std::int64_t* spare, Row n) {
 constexpr Row kShort = 4096;
 
 // A list of at most kShort documents, sorted as integers: the upper 52 bits of the key, then the place.
-// Scores that differ in the lower 12 bits only are put right afterwards.
+// Scores that differ only in the lower 12 bits are corrected afterwards.
 inline void order_short(const double* scores, Row first, Row n, std::int64_t* packed,
                         std::int64_t* spare, Row* out) {
     constexpr std::int64_t kPlace = 0xFFF;
@@ -94,13 +94,13 @@ inline void order_short(const double* scores, Row first, Row n, std::int64_t* pa
     for (Row i = 0; i < n; ++i) out[i] = first + (sorted[i] & kPlace);
     for (Row i = 1; i < n; ++i) {
         if (((sorted[i - 1] ^ sorted[i]) & ~kPlace) != 0) continue;
-        // Scores above this run compare right, so the place is found within it.
+        // Scores above this run are already in order, so the place is within it.
         for (Row j = i; j > 0 && scores[out[j] - first] > scores[out[j - 1] - first]; --j)
             std::swap(out[j], out[j - 1]);
     }
 }
 
-// A list of any length, ties by key where given.
+// A list of any length; ties are ordered by key if there are keys.
 inline void order_long(const double* scores, const double* tie_keys, Row first, Row n,
                        std::vector<Keyed>& items, Row* out) {
     items.resize(static_cast<std::size_t>(n));
@@ -114,7 +114,7 @@ inline void order_long(const double* scores, const double* tie_keys, Row first, 
     for (Row i = 0; i < n; ++i) out[i] = items[static_cast<std::size_t>(i)].row;
 }
 
-// Rows by score descending, then by tie key ascending (where given), then by row.
+// Rows by score descending, then by tie key ascending (if given), then by row.
 inline void order(const double* scores, const double* tie_keys, const Row* offsets, Row n_queries,
                   Row* out) {
 #pragma omp parallel if (is_long(evaluation_steps(offsets, n_queries)))
@@ -156,8 +156,8 @@ inline void trec_order(const float* scores, const PackedStrings& docids, const R
     }
 }
 
-// The place (from 0) of each row among those of its query by packed string, largest first; bytes compare
-// as strcmp does, equal strings by row.
+// The place (from 0) of each row in its query if packed strings sort in descending order. Bytes compare as in
+// strcmp; equal strings are ordered by row.
 inline void string_places(const PackedStrings& strings, const Row* offsets, Row n_queries, double* out) {
     for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
         std::vector<Row> rows(room(offsets[q + 1] - offsets[q]));
@@ -179,7 +179,7 @@ void discounted_sum(const T* values, const Row* order, const Row* offsets, Row n
     });
 }
 
-// The largest value that is not as large as the bound; with a bound of NaN, the largest of all.
+// The largest value below the bound; if the bound is NaN, the largest of all.
 PODIUM_ANY_WIDTH
 inline double largest_below(const double* values, Row n, double bound) {
     constexpr double kLowest = -std::numeric_limits<double>::infinity();
@@ -228,12 +228,12 @@ inline std::pair<Row, Row> count_above_and_equal(const double* scores, Row n, do
     return {above, equal};
 }
 
-// The sum of one query, and the memory that it takes, which the next query uses again. Values are divided before they
-// are added, because the sum of the largest may overflow.
+// The sum of one query, and its memory, which the next query uses again. Values are divided before they are added,
+// because the sum of the largest values may overflow.
 struct TiedSum {
-    std::vector<Row> rows;      // those whose value is not 0
-    std::vector<double> means;  // of the group that begins at each place
-    std::vector<Row> sizes;     // of that group, 0 where none begins
+    std::vector<Row> rows;      // the rows whose value is not 0
+    std::vector<double> means;  // the mean of the group that begins at each place
+    std::vector<Row> sizes;     // the size of that group; 0 if no group begins there
     std::vector<std::int64_t> packed, spare;
     std::vector<Keyed> items;
 
@@ -249,7 +249,7 @@ struct TiedSum {
         return n_gathered;
     }
 
-    // Few rows count: each finds its place by a count of the scores above it.
+    // If few rows have values, each finds its place by a count of the scores above it.
     template <class T>
     double by_counting(Row n_gathered, const T* values, const double* scores, Row n, const double* discount,
                        Row n_places) {
@@ -269,7 +269,7 @@ struct TiedSum {
         return sum;
     }
 
-    // Many rows count: all are sorted.
+    // If many rows have values, all rows are sorted.
     template <class T>
     double by_sorting(const T* values, const double* scores, Row n, const double* discount, Row n_places) {
         if (n <= kShort) {
@@ -291,8 +291,8 @@ struct TiedSum {
     }
 };
 
-// discounted_sum by descending score, in the mean over all orders of documents with equal scores: each has the mean of
-// its tied group. Both ways add the same numbers in the same order, but for zeros.
+// discounted_sum by descending score, averaged over all orders of documents with equal scores: each has the mean
+// of its tied group. Both ways add the same numbers in the same order, except zeros.
 template <class T>
 void tied_discounted_sum(const T* values, const double* scores, const Row* offsets, Row n_queries,
                          const double* discount, Row depth, double* out) {
@@ -340,7 +340,7 @@ inline void find_relevant(const double* labels, double threshold, const Row* off
 }
 
 // sum over relevant places i <= depth of (relevant among the first i) / i. The relevant places of a block are
-// gathered first: nobody can guess which they are, and a wrong guess costs more than the sum.
+// gathered first: the processor cannot predict them, and a wrong prediction costs more than the sum.
 inline void precision_sum(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                           Row depth, double* out) {
     for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
@@ -361,7 +361,7 @@ inline void precision_sum(const bool* relevant, const Row* order, const Row* off
     });
 }
 
-// precision_sum in the mean over all orders of documents with equal scores (McSherry and Najork, ECIR 2008): in
+// precision_sum averaged over all orders of documents with equal scores (McSherry and Najork, ECIR 2008): in
 // a tied group of m with r relevant, behind s places with h hits, place s + j is relevant with probability
 // r / m, and then (j - 1) (r - 1) / (m - 1) of the places before it in the group are.
 inline void tied_precision_sum(const bool* relevant, const Row* order, const double* scores, const Row* offsets,
@@ -385,7 +385,7 @@ inline void tied_precision_sum(const bool* relevant, const Row* order, const dou
     });
 }
 
-// The 1-based place of the first relevant document within depth, 0 where there is none.
+// The 1-based place of the first relevant document within depth; 0 if there is none.
 inline void first_place(const bool* relevant, const Row* order, const Row* offsets, Row n_queries,
                         Row depth, Row* out) {
     for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
@@ -396,7 +396,7 @@ inline void first_place(const bool* relevant, const Row* order, const Row* offse
     });
 }
 
-// sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user who reads down and stops with probability stop.
+// sum_i (1 / i) stop_i prod_{j < i} (1 - stop_j): a user reads down the list and stops with probability stop.
 inline void cascade(const double* stop, const Row* order, const Row* offsets, Row n_queries, Row depth,
                     double* out) {
     for_each_query(n_queries, evaluation_steps(offsets, n_queries), [=](Row q) {
@@ -443,7 +443,7 @@ std::int64_t tied_pairs(Row n, Equal equal) {
 }
 
 // Knight's method, O(n log n). Per query: pairs in the same order by both, in opposite order, tied in a
-// alone, tied in b alone (pairs tied in both are what is left).
+// alone, tied in b alone (the remaining pairs are tied in both).
 inline void pair_counts(const double* a, const double* b, const Row* offsets, Row n_queries,
                         std::int64_t* out) {
     for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
@@ -467,7 +467,7 @@ inline void pair_counts(const double* a, const double* b, const Row* offsets, Ro
     });
 }
 
-// 2^label - 1; whole labels below 53 by shift, which is exact.
+// 2^label - 1; whole labels below 53 are computed by a shift, which is exact.
 inline void exp2_gain(const double* labels, Row n, double* out) {
 #pragma omp parallel for schedule(static) if (is_long(20 * n))
     for (Row i = 0; i < n; ++i) {

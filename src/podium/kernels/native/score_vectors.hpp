@@ -42,7 +42,7 @@ struct Quotients {
     double c;
 };
 
-// Scores, and e^s for quotients where all of them are doubles.
+// Scores, and e^s for quotients if all of these fit doubles.
 class Points {
   public:
     Points(const Doubles& scores, Row n) : s(scores), n_(n), e_(list_of(n)), buffer_(list_of(n)) {}
@@ -54,19 +54,19 @@ class Points {
         if (near_) exp_all(s.data(), shift_, n_, e_.data());
     }
 
-    // Those of document i to the documents lo..hi-1.
+    // The quotients of document i to the documents lo..hi-1.
     Quotients against(Row i, Row lo, Row hi) {
         return near_ ? Quotients{&e_[room(lo)], 1 / e_[room(i)]} : exact(s[room(i)], lo, hi);
     }
 
-    // e^(shift - x), by which e^s gives the quotients to a score x, or 0 if that is not possible.
+    // The factor e^(shift - x) that turns e^s into quotients to a score x; 0 if that is not possible.
     double scale(double x) const { return near_ && std::abs(x - shift_) <= 300 ? std::exp(shift_ - x) : 0; }
 
     Quotients against(double x, double scale, Row lo, Row hi) {
         return scale > 0 ? Quotients{&e_[room(lo)], scale} : exact(x, lo, hi);
     }
 
-    // Whether quotients are those of numbers q_j, e^(s_j - s_i) = q_j / q_i.
+    // Whether quotients come from numbers q_j: e^(s_j - s_i) = q_j / q_i.
     bool near() const { return near_; }
     double low() const { return low_; }
     double high() const { return high_; }
@@ -121,14 +121,14 @@ inline void times(const double* a, const double* b, Row n, double* out) {
     for (Row i = 0; i < n; i += kLanes) store(load(a + i) * load(b + i), out + i);
 }
 
-// The largest |x_i|, or NaN if there is one.
+// The largest |x_i|, or NaN if any x_i is NaN.
 PODIUM_ANY_WIDTH
 inline double largest(const double* x, Row n) {
     Eight most{}, sum{};
     for (Row i = 0; i < n; i += kLanes) {
         const Eight size = size_of(load(x + i));
         most = size > most ? size : most;
-        sum += size * 0;  // a NaN, or an infinity, leaves one
+        sum += size * 0;  // NaN and infinity make the sum NaN
     }
     double out = 0, odd = 0;
     for (Row k = 0; k < kLanes; ++k) {
@@ -163,7 +163,7 @@ inline void shifted(const double* a, double t, const double* b, Row n, double* o
     for (Row i = 0; i < n; i += kLanes) store(load(a + i) + t * load(b + i), out + i);
 }
 
-// Sums over a document's pairs: what pulls its score down, and the curvature there.
+// Sums over a document's pairs: the force that pulls its score down, and the curvature there.
 struct Pull {
     double gradient = 0, curvature = 0;
 };

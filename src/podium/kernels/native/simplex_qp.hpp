@@ -10,7 +10,7 @@
 
 namespace podium {
 
-// a.b in four sums side by side: always the same ones, so always the same roundings.
+// a.b in four parallel sums, always the same ones, so rounding is always the same.
 inline double dot(const double* a, const double* b, std::size_t n) {
     double sums[4] = {};
     std::size_t i = 0;
@@ -22,13 +22,13 @@ inline double dot(const double* a, const double* b, std::size_t n) {
 
 // Rows of a Cholesky factor of K = H + sigma 11' + ridge I over a growing and shrinking list of indices.
 // Steps within the simplex sum to 0, so 11' changes nothing for them and makes K definite whenever the
-// indices are affinely independent; the ridge serves where they are not.
+// indices are affinely independent; the ridge helps if they are not.
 struct Factor {
     const double* H;
     Row n;
     double sigma, ridge;
     std::vector<Row> indices;
-    std::vector<std::vector<double>> rows;  // of the first indices; the others wait for extend()
+    std::vector<std::vector<double>> rows;  // rows of the first indices; extend() computes the others
 
     void remove(std::size_t place) {
         indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(place));
@@ -97,8 +97,8 @@ inline std::ptrdiff_t walk(const std::vector<Row>& support, const std::vector<do
     return stopped;
 }
 
-// a >= 0 with sum `total`: the start scaled. All on one index if the start is 0, or if H is 0, since the
-// minimum is a corner then.
+// a >= 0 with sum `total`: the scaled start. If the start is 0, or H is 0, one index has all of it, because the
+// minimum is then a corner.
 inline void feasible_start(const double* H, const double* b, Row n, double total, const double* start,
                            double* a) {
     double sum = 0, curvature = 0;
@@ -118,8 +118,8 @@ inline void feasible_start(const double* H, const double* b, Row n, double total
     a[best] = total;
 }
 
-// minimise 1/2 a'Ha - b'a over a >= 0, sum a = total. On the support (a > 0) walk to the minimum of its
-// affine hull, dropping the index that stops the walk; there, admit the index of the steepest descent.
+// Minimises 1/2 a'Ha - b'a over a >= 0, sum a = total. On the support (a > 0) it walks to the minimum of the affine
+// hull and drops the index that stops the walk. At the minimum it admits the index of the steepest descent.
 inline void simplex_qp(const double* H, const double* b, Row n, double total, const double* start,
                        double* a) {
     if (n == 0) return;
@@ -137,10 +137,10 @@ inline void simplex_qp(const double* H, const double* b, Row n, double total, co
         if (a[i] > 0) support.push_back(i);
     std::vector<double> gradient(static_cast<std::size_t>(n));
     Row admitted = -1;
-    int full_steps = 0;  // since the support changed: a second one takes away what rounding left
+    int full_steps = 0;  // since the support changed: a second step removes rounding errors
     for (Row step = 0; step < 100 + 50 * n && !support.empty(); ++step) {
         qp_gradient(H, b, n, support, a, gradient.data());
-        double terms = 0;  // the largest that Ha is summed from, |H_ij|^2 <= H_ii H_jj
+        double terms = 0;  // the largest term in the sums of Ha, |H_ij|^2 <= H_ii H_jj
         for (const Row i : support) terms += a[i] * std::sqrt(H[i * n + i] * sigma);
         const double small = kRounding * (terms + largest);
         double low = gradient[static_cast<std::size_t>(support[0])], high = low;
@@ -162,7 +162,7 @@ inline void simplex_qp(const double* H, const double* b, Row n, double total, co
         if (stopped >= 0) {
             const Row dropped = support[static_cast<std::size_t>(stopped)];
             factor.remove(static_cast<std::size_t>(stopped));
-            if (dropped == admitted) break;  // at once: nothing left to win but rounding
+            if (dropped == admitted) break;  // dropped at once: the rest is rounding
         }
         admitted = -1;
     }

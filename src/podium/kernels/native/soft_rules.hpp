@@ -11,7 +11,7 @@
 
 namespace podium {
 
-// A document against n others: `up` and `down` are the weights of winning and of losing, a pair.
+// A document against n others: `up` and `down` are the weights per pair of winning and of losing.
 PODIUM_ANY_WIDTH
 inline Pull star_pull(const double* q, double c, double up, double down, Row n) {
     Eight g{}, h{};
@@ -24,7 +24,7 @@ inline Pull star_pull(const double* q, double c, double up, double down, Row n) 
     return {sum_of(g), (up + down) * sum_of(h)};
 }
 
-// The same for the others as well; `curve` keeps the second derivatives.
+// Also updates the others; `curve` keeps the second derivatives.
 PODIUM_ANY_WIDTH
 inline Pull star_expand(const double* q, double c, double up, double down, Row n, double* gradient,
                         double* diagonal, double* curve) {
@@ -41,7 +41,7 @@ inline Pull star_expand(const double* q, double c, double up, double down, Row n
     return {sum_of(g), sum_of(h)};
 }
 
-// out_j -= h_j v; the sum of h_j v_j.
+// out_j -= h_j v; returns the sum of h_j v_j.
 PODIUM_ANY_WIDTH
 inline double star_product(const double* curve, const double* direction, double v, Row n, double* out) {
     Eight sum{};
@@ -70,8 +70,8 @@ struct Star {
     double up, down;
 };
 
-// Stars of one document as disjoint runs, weights added where they overlap and the document left out,
-// so that however many rules there are, each pair of documents is visited at most twice.
+// Stars of one document as disjoint runs without the document itself; weights are added where stars overlap. So
+// each pair of documents is visited at most twice, whatever the number of rules.
 inline std::vector<Star> merged_stars(const Row* doc, const Row* lo, const Row* hi, const double* weight,
                                       Row n_stars, Row n) {
     std::vector<Star> out;
@@ -108,10 +108,10 @@ struct Spring {
     const Row *first, *last;
     double kappa;
 
-    // The diagonal of its Hessian.
+    // The diagonal of the spring's Hessian.
     double own() const { return kappa * (1 - 1 / static_cast<double>(last - first)); }
 
-    // out += kappa (v_i - mean v) on the rows of the spring; the sum of (v_i - mean v)^2.
+    // out += kappa (v_i - mean v) on the rows of the spring; returns the sum of (v_i - mean v)^2.
     double add(const Doubles& v, Doubles& out) const {
         double mean = 0, squares = 0;
         for (const Row* i = first; i < last; ++i) mean += v[room(*i)];
@@ -125,7 +125,7 @@ struct Spring {
     }
 };
 
-// What soft rules add to f.
+// The terms of soft rules in f.
 class Rules {
   public:
     Rules(std::vector<Star> stars, std::vector<Spring> springs)
@@ -170,7 +170,7 @@ class Rules {
         }
     }
 
-    // What pulls one document by its stars first..last-1, were its score x.
+    // The forces of the stars first..last-1 on one document if its score were x.
     Pull at(std::size_t first, std::size_t last, double x, double scale, Points& points) const {
         Pull sum;
         for (std::size_t r = first; r < last; ++r) {

@@ -1,4 +1,4 @@
-// Numbers that depend on content alone: the same document gets the same number wherever it stands.
+// Numbers that depend only on content: the same document gets the same number in every list.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ inline std::uint64_t add_bytes(std::uint64_t h, const unsigned char* p, const un
     return h;
 }
 
-// The seed is spread over all bits: xored as it is, it would only rename first bytes.
+// The seed is spread over all bits: a plain xor would only permute the first bytes.
 inline std::uint64_t first_state(std::uint64_t seed) {
     return 0xcbf29ce484222325ULL ^ (seed * 0x9e3779b97f4a7c15ULL);
 }
@@ -31,8 +31,8 @@ inline std::uint64_t spread_bits(std::uint64_t h) {
     return h ^ (h >> 31);
 }
 
-// Strings hashed side by side: each byte waits for the product of the last, so one string alone leaves the
-// processor idle.
+// The number of strings that are hashed in parallel. Each byte waits for the product of the last one, so a single
+// string would leave the processor idle.
 constexpr Row kTogether = 32;
 
 // The first 8 * words bytes of strings that start at begin + offsets[i].
@@ -49,7 +49,7 @@ inline void add_words_together(const unsigned char* begin, const Row* offsets, R
     }
 }
 
-// Eight bytes are one number, lowest byte first.
+// Reads eight bytes as one number, lowest byte first.
 inline bool are_alike(const Row* offsets) {
     if constexpr (std::endian::native != std::endian::little) return false;
     for (Row i = 1; i < kTogether; ++i)
@@ -64,7 +64,7 @@ inline void hash_strings(const unsigned char* bytes, const Row* offsets, Row n, 
 #pragma omp parallel for schedule(static) if (is_long(offsets[n] / 8))
     for (Row b = 0; b < bunches; ++b) {
         const Row first = b * kTogether, last = std::min(first + kTogether, n);
-        Row done = 0;  // bytes of each string
+        Row done = 0;  // bytes of each string that are hashed so far
         std::uint64_t h[kTogether];
         std::fill(h, h + kTogether, first_state(seed));
         if (last - first == kTogether && are_alike(offsets + first)) {

@@ -1,4 +1,4 @@
-// Sums of step functions, one for each feature: what a sum of stumps [x > threshold] amounts to.
+// Sums of step functions, one per feature, which are equal to a sum of stumps [x > threshold].
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace podium {
 
 // Feature features[i] has the thresholds[bounds[i] .. bounds[i + 1]), ascending. heights has one entry more per
-// feature: the value below the first threshold, then that above each of them.
+// feature: the value below the first threshold, then the value above each threshold.
 struct StepFunctions {
     const Row* features;
     const Row* bounds;
@@ -18,7 +18,7 @@ struct StepFunctions {
     Row n;
 };
 
-// The number of thresholds below x. The search takes the same steps for every x, so that the processor guesses none.
+// The number of thresholds below x. The search takes the same steps for every x, so no branch is to be predicted.
 inline Row count_below(const double* thresholds, Row n, double x) {
     const double* base = thresholds;
     while (n > 1) {

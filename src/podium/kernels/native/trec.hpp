@@ -8,7 +8,7 @@
 
 namespace podium {
 
-// One qrels or run line, reduced to what matters: query, document, number (label or score).
+// The lines of qrels or a run, reduced to query, document and number (label or score).
 struct TrecBlock {
     std::vector<std::int64_t> run_starts;  // the row at which each run of one query begins
     Packed run_ids, docids;

@@ -13,7 +13,7 @@
 namespace podium {
 
 // x[feature] <= threshold goes to node `left`, else to `left + 1`. A leaf is its own left child with an
-// infinite threshold: who arrives stays.
+// infinite threshold, so a row that reaches it stays.
 struct TreeNode {
     double threshold;
     std::int32_t feature;
@@ -29,13 +29,13 @@ enum TreeFlag : std::uint8_t {
 struct Forest {
     const TreeNode* nodes;
     const std::uint8_t* flags;   // one for each node
-    const double* values;        // one for each node; those of leaves count
+    const double* values;        // one for each node; only leaves use theirs
     const std::int32_t* roots;   // one for each tree
     const std::int32_t* depths;  // steps from the root to the deepest leaf
     Row n_trees;
 };
 
-// What a row may hold: numbers only; NaN as well; or zeros that mean "missing".
+// What a row may contain: only numbers; also NaN; or zeros that mean "missing".
 enum class RowKind { kNumbers, kNan, kZero };
 
 inline constexpr double kNearlyZero = 1e-35f;  // LightGBM's kZeroThreshold, a float there
@@ -56,8 +56,8 @@ template <RowKind kind, class T>
     return node.left + right;
 }
 
-// One tree for sixteen rows. All of them take as many steps as the deepest leaf needs: to look who has arrived
-// costs more than the steps it saves.
+// One tree for sixteen rows. All rows take as many steps as the deepest leaf needs: a test of which rows have
+// arrived would cost more than it saves.
 template <RowKind kind, class T>
 void add_tree(const Forest& forest, Row tree, const T* x, Row width, double* out) {
     std::int32_t at[kLanes];
@@ -94,7 +94,7 @@ void predict_rows(const Forest& forest, const T* x, Row n_rows, Row width, doubl
     for (; row < n_rows; ++row) out[row] = sum_trees<kind>(forest, x + row * width);
 }
 
-// LightGBM takes values as close to 0 as kNearlyZero for 0.
+// LightGBM treats values within kNearlyZero of 0 as 0.
 template <class T>
 bool is_nearly_zero(T x) {
     return x != 0 && std::fabs(static_cast<double>(x)) <= kNearlyZero;

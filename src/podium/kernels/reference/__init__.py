@@ -1,13 +1,13 @@
-"""The kernels in plain NumPy: slow and obvious, and the measure of the native ones.
+"""The kernels in plain NumPy: slow and obvious, and the reference for the native ones.
 
-Conventions shared by all of them: a query is the rows ``offsets[q]:offsets[q + 1]``;
+All kernels share these conventions: a query is the rows ``offsets[q]:offsets[q + 1]``;
 ``order`` holds row numbers, best first, query by query; strings are *packed*, a
 pair (bytes, offsets) with string i in ``bytes[offsets[i]:offsets[i + 1]]``.
 
-This is the one list of kernels: `podium.kernels` and the tests of twins take their names from it.
+This package has the only list of kernels. `podium.kernels` and the tests of the twins read it.
 """
 
-from podium.kernels.reference.aggregation import (
+from podium.kernels.reference.majority_votes import (
     best_order as best_order,
     disagreements as disagreements,
     kemeny_search as kemeny_search,

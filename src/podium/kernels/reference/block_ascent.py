@@ -1,4 +1,4 @@
-"""Block ascent: the dual of block cutting planes, climbed block by block."""
+"""Block ascent: maximise the dual of block cutting planes, block by block."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def block_ascent(
     """Minimise 1/2 |w|^2 + sum_i total_i max_k (offset_ik + slope_ik.w) through its dual.
 
     The weights a_ik >= 0 of block i sum to total_i and w = -sum a slope. A step moves weight within
-    a block from the lowest plane that has any to the highest, as far as the dual rises. A sweep
-    takes up to `steps` in each block. Sweeps end if the gaps of all blocks sum to at most `enough`.
-    Returns weights, w, and the sum of gaps of the last sweep.
+    a block from the lowest plane with a positive weight to the highest, as long as the dual rises. A
+    sweep takes up to `steps` steps in each block. Sweeps end if the gaps of all blocks sum
+    to at most `enough`. Returns weights, w, and the sum of gaps of the last sweep.
     """
     a, w, gap = weights.copy(), w.copy(), 0.0
     for _ in range(sweeps):

@@ -64,10 +64,10 @@ def stump_sums(codes: Codes, weights: Floats, values: Floats | None) -> Floats:
 def stump_dcg(
     codes: Codes, gains: Floats, offsets: Rows, discount: Floats
 ) -> tuple[Floats, Floats]:
-    """Return how the DCG of a query's order by [code > t], and by [code <= t], jumps at t = code.
+    """Return the jumps at t = code of the DCG of a query's order by [code > t] and by [code <= t].
 
     Ties are averaged, and the DCG of a random order is subtracted. The first document of a code has
-    the whole jump, the others 0: sums by bin, cumulated over t, are the DCGs of all stumps.
+    the whole jump, the others 0. So sums by bin, cumulated over t, are the DCGs of all stumps.
     """
     jumps, complement_jumps = np.zeros(codes.shape), np.zeros(codes.shape)
     for a, b in itertools.pairwise(offsets.tolist()):

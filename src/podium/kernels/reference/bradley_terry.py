@@ -33,9 +33,9 @@ def bradley_terry(
 
     f(s) = sum_{i<j} w_ij log(1 + e^-(s_i - s_j)) + rules + (tau/2) |s|^2, with base pairs
     w_ij = floor + slope (b_i - b_j) on the rows of a list, best first. Star r pairs row doc[r] with rows
-    lo[r]..hi[r]-1 but itself, each with |weight[r]|; the row wins if the weight is positive. Spring g adds
+    lo[r]..hi[r]-1 except itself, each with |weight[r]|; the row wins if the weight is positive. Spring g adds
     (kappa[g]/2) sum (s_i - mean)^2 over spring_rows[spring_starts[g]:spring_starts[g+1]].
-    After so many seconds it returns the scores so far.
+    When the time limit is over, it returns the scores so far.
     """
     end = monotonic() + seconds
     n_lists = len(offsets) - 1
@@ -76,7 +76,7 @@ def _newton(
         slope, t = float(gradient @ step), 1.0
         while t > 1e-12:
             expansion = _expand(ahead, quadratic, s + t * step)
-            # Close to the minimum f changes less than its rounding: the gradient decides there.
+            # Close to the minimum f changes by less than its rounding error, so the gradient decides there.
             if expansion[0] <= value + 1e-4 * t * slope or np.abs(expansion[1]).max() < 0.5 * norm:
                 break
             t /= 2

@@ -1,4 +1,4 @@
-"""CSV text (RFC 4180): fields between separators, in quotes where they hold separators or line ends."""
+"""CSV text (RFC 4180): fields between separators, quoted if they contain separators or line ends."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Field(NamedTuple):
 
 
 FIELD_START, IN_PLAIN_FIELD, IN_QUOTES, QUOTE_CLOSED = range(4)
-"""Where a text stands between two bytes."""
+"""The state of the reader between two bytes."""
 
 
 def csv_end(text: NDArray[np.uint8], separator: int, state: int) -> tuple[int, int]:
-    """Read on from a state; return the end of the last whole record and the state after the text.
+    """Continue from a state; return the end of the last whole record and the state after the text.
 
-    A line end in quotes ends no record. A quote opens a field only at its start; in quotes, a quote
-    that is followed by another stands for one.
+    A line end in quotes does not end a record. A quote opens a field only at its start. In quotes, two
+    quotes in a row mean one.
     """
     end = 0
     for position, byte in enumerate(text.tobytes()):
@@ -81,8 +81,9 @@ def parse_csv(
 ) -> CsvBlock:
     """Fill x and numbers, one row per record, and return rows, texts, lines, column, problem.
 
-    roles[c] says what column c is: less than 0, ignored; then the columns of x, of numbers and of
-    the texts, counted on. `column` and `problem` name the first problem: -1 and None without one.
+    roles[c] says what column c is. Below 0 it is ignored. From 0 on, the numbers count the columns of x,
+    then those of numbers, then the texts. `column` and `problem` describe the first problem; without a
+    problem they are -1 and None.
     """
     dialect = Dialect(
         bytes([separator]), bytes([decimal]), bytes([thousands] if thousands else []), missing_is_nan
@@ -102,13 +103,13 @@ def parse_csv(
 
 
 Target = tuple[Matrix, int] | list[bytes] | None
-"""Where the value of a column goes: a place in an array, a list of texts, or nowhere."""
+"""The target of a column's value: a place in an array, a list of texts, or nothing."""
 
 
 def _targets(
     features: Matrix, numbers: Floats, texts: list[list[bytes]], roles: Ints
 ) -> list[Target]:
-    """Return where each column of a record goes."""
+    """Return the target of each column of a record."""
     places: list[Target] = [
         *((features, j) for j in range(len(features))),
         *((numbers, j) for j in range(len(numbers))),
@@ -145,7 +146,7 @@ def _read_record(
 
 
 def read_field(data: bytes, start: int, separator: bytes) -> Field:
-    """Read the field at `start`; raise ProblemError where its quotes do not fit."""
+    """Read the field at `start`; raise ProblemError if its quotes are wrong."""
     if data[start : start + 1] != b'"':
         line_end = data.find(b"\n", start)
         line_end = len(data) if line_end < 0 else line_end
@@ -166,7 +167,7 @@ def read_field(data: bytes, start: int, separator: bytes) -> Field:
 
 
 def read_value(content: bytes, dialect: Dialect, dtype: np.dtype[Any]) -> float:
-    """Read the number of a field; raise ProblemError if there is none."""
+    """Read the number of a field; raise ProblemError if the field is not a number."""
     word = content.strip(b" ")
     if word.lower() in MISSING_WORDS:
         if not dialect.missing_is_nan:

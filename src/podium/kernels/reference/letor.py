@@ -86,7 +86,7 @@ def _fill_row(
         if feature > len(row):
             continue  # the caller calls again with a wider x
         if feature in earlier_ids:
-            raise ProblemError("duplicate", "each feature id once a line", field)
+            raise ProblemError("duplicate", "each feature id once per line", field)
         earlier_ids.add(feature)
         row[feature - 1] = value
 

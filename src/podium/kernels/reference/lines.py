@@ -31,7 +31,7 @@ class ProblemError(Exception):
 
 
 def pack(strings: Iterable[bytes]) -> Packed:
-    """Return strings end to end, with their bounds."""
+    """Return the concatenated strings, and their bounds."""
     parts = list(strings)
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(p) for p in parts], out=offsets[1:])

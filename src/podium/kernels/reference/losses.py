@@ -1,6 +1,6 @@
-"""Losses of scores: one value per query; gradient and diagonal of the Hessian, one per row.
+"""Losses of scores: one value per query, and per row the gradient and the diagonal of the Hessian.
 
-Each loss also has a product: its Hessian (hinge: a generalised one) times a direction.
+Each loss also has a product of its Hessian with a direction; the hinge has a generalised Hessian.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def hinge_pairs(
 ) -> Derivatives:
     """sum over pairs with level_u > level_v of max(0, 1 - (s_u - s_v))^power.
 
-    order holds the rows by score, best first (the native twin sweeps along it).
+    order holds the rows by score, best first (the native twin needs it).
     """
     values, gradient, curvature = _empty(scores, offsets)
     for q, u, lower in _pairs(levels, offsets):
@@ -78,7 +78,7 @@ def _logistic(x: Floats) -> tuple[Floats, Floats]:
 def logistic_pairs(scores: Floats, levels: Rows, by_level: Rows, offsets: Rows) -> Derivatives:
     """sum over pairs with level_u > level_v of log(1 + exp(-(s_u - s_v))).
 
-    by_level holds the rows by level, highest first (the native twin runs along it).
+    by_level holds the rows by level, highest first (the native twin needs it).
     """
     values, gradient, curvature = _empty(scores, offsets)
     for q, u, v in _pairs(levels, offsets):
@@ -142,7 +142,7 @@ def _softmax_product(q: Floats, direction: Floats) -> Floats:
 
 
 def softmax_cross_entropy(scores: Floats, target: Floats, offsets: Rows) -> Derivatives:
-    """-sum_j target_j log softmax_j(s). The target is any weights; zeros add nothing."""
+    """-sum_j target_j log softmax_j(s). The target may have any weights; zeros add nothing."""
     values, gradient, curvature = _empty(scores, offsets)
     for query, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         p, (q, log_q) = target[a:b], _softmax(scores[a:b])
@@ -172,7 +172,7 @@ def _each_choice(
 ) -> None:
     """Call visit(query, rows, left, P_y(prefix), p, q, log q) for each prefix shorter than depth.
 
-    p and q are the probabilities of the next choice, among the documents left, by labels and scores.
+    p and q are the probabilities of the next choice among the remaining documents, by labels and scores.
     """
     for query, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         rows = slice(a, b)
@@ -195,8 +195,8 @@ def top_cross_entropy(
 ) -> Derivatives:
     """-sum over ordered prefixes of `depth` documents of P_y(prefix) log P_s(prefix).
 
-    P is Plackett-Luce's; the sum decomposes into P_y(shorter prefix) times the cross entropy of the
-    next choice. mass is the weight of each query.
+    P is the Plackett-Luce probability; the sum decomposes into P_y(shorter prefix) times the cross
+    entropy of the next choice. mass is the weight of each query.
     """
     values, gradient, curvature = _empty(scores, offsets)
 

@@ -1,8 +1,8 @@
-"""The slack search of TopSlack and TopMargin: the most violated ranking if only the head counts.
+"""The slack search (golden section, hull) of TopSlack and TopMargin: the most violated ranking.
 
-Delta(z) = 1 - sum_j l(place of j) worth_j is the loss of ranking z, and Psi(z) = sum_j l(place of j) x_j
-has the same discount l. Sorting by score - trade * worth maximises lead + trade * loss, so each trade
-gives one ranking. The searches differ in the trades that they try.
+Only the head counts. Delta(z) = 1 - sum_j l(place of j) worth_j is the loss of ranking z, and
+Psi(z) = sum_j l(place of j) x_j has the same discount l. Sorting by score - trade * worth maximises
+lead + trade * loss, so each trade gives one ranking. The searches differ in the trades that they try.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def violated_head(
     """Return the violation of each query, its gradient, and the violation by a single ranking.
 
     The discount l is 0 from the cut on, and `ideal` has l of the ideal ranking's places. "margin":
-    the maximum of Delta(z) - w.dPsi(z). "hull": that of Delta (1 - w.dPsi) over mixtures of rankings.
+    the maximum of Delta(z) - w.dPsi(z). "hull": the maximum of Delta (1 - w.dPsi) over mixtures.
     "golden": the largest Delta(z) (1 - w.dPsi(z)) that the golden section search of the paper meets;
-    `lower_bounds` has one of it for each query. A query with cut 0 gets 0.
+    `lower_bounds` has a lower bound of it for each query. A query with cut 0 gets 0.
     """
     n_queries = len(offsets) - 1
     values, vertices, gradient = np.zeros(n_queries), np.zeros(n_queries), np.zeros(len(scores))
@@ -113,7 +113,7 @@ class _HeadQuery:
         return a, b
 
     def golden_section(self, xi: float) -> _HeadRanking:
-        """Return the ranking of largest loss * lead among those that the minimisation of F(trade) visits."""
+        """Minimise F(trade); return the ranking with the largest loss * lead that the search visits."""
         visited: list[_HeadRanking] = []
 
         def F(trade: float) -> float:  # noqa: N802

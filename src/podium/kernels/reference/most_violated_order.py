@@ -30,7 +30,7 @@ def violated_ap(scores: Floats, relevant: Bools, offsets: Rows) -> tuple[Floats,
         for j, row in enumerate(other.tolist(), start=1):
             lift = i / ((i + j) * (i + j - 1)) - 2 / N * (scores[good] - scores[row])
             won = np.append(lift[::-1].cumsum()[::-1], 0.0)
-            place = R - int(won[::-1].argmax())  # of equal gains, the lowest place
+            place = R - int(won[::-1].argmax())  # among equal gains, the lowest place
             n_ahead[place:] += 1
             gradient[row] = 2 * (R - place) / (R * N)
         gradient[good] = -2 * n_ahead / (R * N)
@@ -41,7 +41,7 @@ def violated_ap(scores: Floats, relevant: Bools, offsets: Rows) -> tuple[Floats,
 def violated_order(
     scores: Floats, labels: Floats, member: Bools, offsets: Rows, discount: Floats
 ) -> tuple[Floats, Floats]:
-    """Delta = 1 - DCG / M, M the ideal DCG, Psi = sum_j l(place of j) x_j, over the members.
+    """Delta = 1 - DCG / M with the ideal DCG M, Psi = sum_j l(place of j) x_j, over the members.
 
     l is the discount (never rising; 0 past its end). Delta is linear in the same l, so the
     maximum is a sort by s_j - y_j / M.
@@ -67,8 +67,8 @@ def violated_cuts(
     """Delta = 1 - mean over cuts c < k of AP with the c best of the k members relevant.
 
     Psi is the pair map over all pairs of members, sum_j (k + 1 - 2 place_j) x_j / (k (k - 1) / 2).
-    What a document adds depends only on the set above it: dynamic programming over the 2^k sets of
-    documents already placed.
+    A document's part of the sum depends only on the set above it. So dynamic programming over the 2^k
+    sets of placed documents finds the maximum.
     """
     values, gradient = np.zeros(len(offsets) - 1), np.zeros(len(scores))
     for q, ideal in enumerate(_ideal_orders(labels, member, offsets)):
@@ -96,7 +96,7 @@ def violated_cuts(
 
 
 def _ideal_orders(labels: Floats, member: Bools, offsets: Rows) -> list[Rows]:
-    """Return the members by label, then by row; none if their labels are all equal."""
+    """Return the members by label, then by row; an empty array if all labels are equal."""
     orders = []
     for first, last in itertools.pairwise(offsets.tolist()):
         rows = first + np.flatnonzero(member[first:last])
@@ -106,5 +106,5 @@ def _ideal_orders(labels: Floats, member: Bools, offsets: Rows) -> list[Rows]:
 
 
 def _score_difference(gradient: Floats, scores: Floats, rows: Rows) -> float:
-    """Return gradient.scores; gradients sum to 0, so scores count from the first row's."""
+    """Return gradient.scores; gradients sum to 0, so the first row's score is subtracted."""
     return float((gradient[rows] * (scores[rows] - scores[rows[0]])).sum())

@@ -1,4 +1,4 @@
-"""Movers of a document: the document itself, or those that passed it."""
+"""Reasons why a document moved: its own, or those of the documents that passed it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podium.typing import Rows
 
 
 def sets_of_movers(before: Rows, after: Rows, rows: Rows, own: Rows) -> Rows:
-    """Return for each row the reasons of those that passed it, as bits; a mover has its own.
+    """Return for each row the reasons of the movers that passed it, as bits; a mover has its own reasons.
 
     Row rows[i], a mover, went from place before[rows[i]] to after[rows[i]] for the reasons own[i], a set
     of up to 63 as bits. It passed the rows that went the other way and are now on its other side.

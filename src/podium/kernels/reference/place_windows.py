@@ -16,9 +16,9 @@ def fill_windows(
     Documents 0..n-1 are best first; `rows` (ascending) have windows first..last, the others may stand
     anywhere. A run of places p..d is tight if as many documents must stand in it as it has places: then
     the next document is one of them, otherwise the best of all (Hall's condition; Glover, Maximum
-    matching in a convex bipartite graph, 1967). If no window has a first place, or none a last place,
-    no order costs less. Returns the place of each of the rows, and sum_p p s(document at p). If there
-    is no room, the sum is infinity and all places are 0.
+    matching in a convex bipartite graph, 1967). The order is the cheapest one if no window limits the
+    first place, or no window limits the last place. Returns the place of each of the rows, and
+    sum_p p s(document at p). If there is no room, the sum is infinity and all places are 0.
     """
     n, m = len(scores), len(rows)
     free = np.setdiff1d(np.arange(n), rows).tolist()[::-1]

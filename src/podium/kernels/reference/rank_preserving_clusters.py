@@ -11,7 +11,7 @@ import numpy as np
 from podium.typing import Floats, Rows
 
 ROUNDING_SHARE = 1e-13
-"""A move must save more than rounding could: see _best_move."""
+"""A move must save more than the rounding error: see _best_move."""
 LISTS_PER_BLOCK = 64
 LANES = 8
 """The running sums of a squared distance, as in the native kernel."""
@@ -20,12 +20,12 @@ LANES = 8
 def rank_clusters(
     x: Floats, offsets: Rows, bounds: Rows, max_sweeps: int
 ) -> tuple[Rows, Floats, Rows, Floats, Rows]:
-    """Search clusters of a small sum of |x - centre|^2 whose index never falls along a list.
+    """Search clusters with a small sum of |x - centre|^2 whose index never falls along a list.
 
     Lists have their objects best first. In list i cluster c begins at row bounds[i, c - 1], and cluster
     0 with the list. A sweep visits all lists in turn. An object at a border may change to the cluster
     of its neighbour; the cheapest change of a list is made if its cost is below 0, and centres follow
-    at once. Of equal costs the first along the list counts.
+    at once. Among equal costs the first along the list wins.
 
     Returns bounds, centres (0 for an empty cluster), counts, the objective at the start and after each
     sweep, and the moves of each sweep: 0 in the last one, unless `max_sweeps` ended the search.
@@ -112,8 +112,8 @@ def _best_move(
 ) -> tuple[float, int, int, int]:
     """Return (cost, row, from, to); the cost is 0 if no move saves anything.
 
-    The rounding of x - centre is a share of the length of both. A move must save more, or objects
-    would change between equally good clusters for ever.
+    The rounding of x - centre is a share of the length of both. A move must save more; otherwise
+    objects would move between equally good clusters forever.
     """
     best = (0.0, -1, 0, 0)
     for row, start, to in _candidates(edge.tolist()):

@@ -1,4 +1,4 @@
-"""Rankings: the order by score, ties of scores, and the sums of which ranking metrics are made."""
+"""Rankings: the order by score, ties of scores, and the sums that ranking metrics consist of."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def order(scores: Floats, tie_keys: Floats | None, offsets: Rows) -> Rows:
 
 
 def string_places(bytes: NDArray[np.uint8], bounds: Rows, offsets: Rows) -> Floats:  # noqa: A002
-    """Return the place (from 0) of each row in its query by packed string, largest first."""
+    """Return the place (from 0) of each row in its query if packed strings sort in descending order."""
     text, cuts = bytes.tobytes(), bounds.tolist()
     out = np.empty(len(bounds) - 1)
     for a, b in _queries(offsets):
@@ -72,7 +72,7 @@ def discounted_sum(values: Floats | Bools, order: Rows, offsets: Rows, discount:
 def tied_discounted_sum(
     values: Floats | Bools, scores: Floats, offsets: Rows, discount: Floats
 ) -> Floats:
-    """Return discounted_sum averaged over all orders by score: each document has its tied group's mean."""
+    """Return discounted_sum averaged over all orders by score: ties share the mean of their group."""
     weights, rows, out = discount.tolist(), order(scores, None, offsets).tolist(), []
     for a, b in _queries(offsets):
         means: list[float] = []
@@ -90,7 +90,7 @@ def tied_discounted_sum(
 
 
 def ideal_sum(values: Floats, offsets: Rows, discount: Floats) -> Floats:
-    """Return the largest discounted_sum over all orders, that of the sorted values."""
+    """Return the largest discounted_sum over all orders, which the sorted values have."""
     return discounted_sum(values, order(values, None, offsets), offsets, discount)
 
 
@@ -159,7 +159,7 @@ def cascade(stop: Floats, order: Rows, offsets: Rows, depth: int) -> Floats:
 
 
 def pair_counts(a: Floats, b: Floats, offsets: Rows) -> Rows:
-    """Return per query: concordant pairs, discordant pairs, tied in a alone, tied in b alone."""
+    """Return per query: concordant pairs, discordant pairs, ties in a only, ties in b only."""
     out = np.zeros((len(offsets) - 1, 4), dtype=np.int64)
     for q, (first, last) in enumerate(_queries(offsets)):
         i, j = np.triu_indices(last - first, 1)
@@ -178,6 +178,6 @@ def _compare(x: Floats, y: Floats) -> Rows:
 
 
 def exp2_gain(labels: Floats) -> Floats:
-    """Return 2^label - 1, infinite if it fits no double."""
+    """Return 2^label - 1, or infinity if it exceeds a double."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp2(labels) - 1)

@@ -42,7 +42,7 @@ def simplex_qp(H: Floats, b: Floats, total: float, start: Floats) -> Floats:
         a[support] = np.maximum(a[support] + lengths.min() * p, 0.0)
         dropped = support.pop(stopped)
         a[dropped] = 0.0
-        if dropped == admitted:  # dropped at once: only rounding is left to gain
+        if dropped == admitted:  # dropped at once: the rest is rounding
             break
         admitted, full_steps = -1, 0
     return np.asarray(a * (total / a.sum()))

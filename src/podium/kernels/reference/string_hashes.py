@@ -1,4 +1,4 @@
-"""Hashes of strings, which depend on their content alone."""
+"""Hashes of strings, which depend only on their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TREC qrels (4 columns) and runs (6 columns): text in columns that white space separates."""
+"""TREC qrels (4 columns) and runs (6 columns): columns of text, separated by white space."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLUMNS = {
 
 
 def parse_trec(text: NDArray[np.uint8], n_columns: int) -> TrecBlock:
-    """Return what the lines hold.
+    """Return the contents of the lines.
 
-    That is: the row at which each run of one query starts, and its id; document and number of each row;
-    the number of lines read; the first problem or None.
+    These are the row at which each run of one query starts, and its id; the document and the number of
+    each row; the number of lines read; the first problem or None.
     """
     rows: list[tuple[bytes, bytes, float]] = []
     problem = None

@@ -15,7 +15,7 @@ ZERO_IS_MISSING = 2
 ZERO_GOES_RIGHT = 4
 
 NEARLY_ZERO = float(np.float32(1e-35))
-"""LightGBM takes values this close to 0 for 0."""
+"""LightGBM treats values this close to 0 as 0."""
 
 
 def predict_trees(
@@ -56,8 +56,8 @@ def predict_stumps(
 ) -> Floats:
     """Return one score per row: the sum over features of a step function of each.
 
-    Feature ``features[i]`` has the ascending ``thresholds[bounds[i]:bounds[i + 1]]``. Its heights, one
-    more, follow each other: below the first threshold, then above each of them. A missing value gives NaN.
+    Feature ``features[i]`` has the ascending ``thresholds[bounds[i]:bounds[i + 1]]``. It has one height
+    more: the value below the first threshold, then the value above each threshold. A missing value gives NaN.
     """
     out = np.zeros(len(x))
     for i, feature in enumerate(features.tolist()):

@@ -27,7 +27,7 @@ from podium.errors import UsageError
 
 
 def run_aggregate(options: AggregateOptions) -> None:
-    """Make one ranking of many."""
+    """Combine several rankings into one."""
     aggregator = _build_aggregator(options.method, parse_settings(options.setting))
     _check_options(options)
     file_format = _choose_file_format(options)

@@ -100,7 +100,7 @@ def _with_categories(
 
 
 def _ignore_scaling(contestants: dict[str, Ranker], data: RankingData | list[Fold]) -> None:
-    """Let the models of --fixed take the data as if it were scaled as their training data was."""
+    """Let the models of --fixed accept the data as if it were scaled like their training data."""
     scaled = data[0].test.scaled if isinstance(data, list) else data.scaled
     for model in contestants.values():
         if isinstance(model, ImportedRanker):
@@ -167,11 +167,14 @@ def _read(options: CompareOptions) -> RankingData | list[Fold]:
         f for part in fold_files(paths[0]) for f in (part if isinstance(part, tuple) else (part,))
     ]
     read = read_folds if options.folds is None else read_folder
-    with reading_bar(files) as progress, warnings_in_one_line(), reader.advice_on_missing():
-        return read(
+    with reading_bar(files) as progress, reader.warnings(), reader.advice_on_missing():
+        data = read(
             paths[0], missing=reader.missing, columns=reader.named_columns,
             tell_columns=reader.note_columns, progress=progress,
         )  # fmt: skip
+    if isinstance(data, RankingData):
+        return reader.settle_repeats(data)
+    return [Fold(*map(reader.settle_repeats, fold)) for fold in data]
 
 
 def _data_name(paths: list[Path]) -> str:

@@ -13,6 +13,7 @@ import typer
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.options.data import DataConvertOptions, DataInfoOptions, DataSplitOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
+from podium.apps.cli.outputs.problem_list import fail_with_problems
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import (
     check_not_replaced,
@@ -32,7 +33,7 @@ from podium.data import (
 from podium.data import split as split_data
 from podium.data.atomic_files import check_target, make_folder
 from podium.data.scaling import SCALERS
-from podium.errors import UnknownNameError, UsageError
+from podium.errors import DataError, UnknownNameError, UsageError
 
 
 def run_data_info(options: DataInfoOptions) -> None:
@@ -41,7 +42,11 @@ def run_data_info(options: DataInfoOptions) -> None:
     if options.write_columns is not None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
-    facts = _facts(files.read(options.inputs))
+    try:
+        data = files.read(options.inputs)
+    except DataError as error:
+        fail_with_problems(error, options.inputs, files)
+    facts = _facts(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
     if options.json:
@@ -140,7 +145,7 @@ def _describe_files(files: dict[Path, RankingData]) -> list[dict[str, Any]]:
 
 
 def _lost_in_csv(data: RankingData) -> list[str]:
-    """Return what CSV has no place for."""
+    """Return a warning about the parts of the data that CSV cannot hold."""
     lost = [
         words
         for words, value in (

@@ -1,4 +1,4 @@
-"""``podium features``: documents and queries in words -> an index, search, LETOR's features."""
+"""``podium features``: index text, search it, and compute LETOR's features."""
 
 from __future__ import annotations
 

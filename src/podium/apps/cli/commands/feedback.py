@@ -25,7 +25,7 @@ from podium.feedback import FACTORS, Feedback, FeedbackSummary, plot_feedback, s
 
 
 def run_feedback_summarise(options: FeedbackSummariseOptions) -> None:
-    """Say what users did: the eight factors and alpha by query and by user class."""
+    """Print what users did: the eight factors and alpha by query and by user class."""
     _check_plot(options.plot, options.events, options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     every_class = read_feedback(
@@ -55,7 +55,7 @@ def run_feedback_summarise(options: FeedbackSummariseOptions) -> None:
 
 
 def run_feedback_alpha(options: FeedbackAlphaOptions) -> None:
-    """Say what feedback without a log is: alpha by the size of a block, or of a composition."""
+    """Print feedback without a log: alpha by the size of a block, or of a composition."""
     feedback = make_alpha_source(options.source, options.seed, "SOURCE")
     if options.blocks is None:
         by_size = feedback.by_size(options.features).tolist()

@@ -14,7 +14,7 @@ from podium.exchange import import_model
 
 
 def run_import(options: ImportOptions) -> None:
-    """Make a model of another program a .podium file."""
+    """Convert a model of another program to a .podium file."""
     check_target(options.out, options.file)
     check_not_replaced([options.out], options.force)
     names = read_feature_names(options.feature_names)

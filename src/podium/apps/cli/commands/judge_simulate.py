@@ -13,7 +13,7 @@ from podium.labelling import Simulation
 
 
 def run_judge_simulate(options: JudgeSimulateOptions) -> None:
-    """Say how many judgments the top k takes: runs with simulated assessors."""
+    """Print how many judgments finding the top k takes, with simulated assessors."""
     names = list(dict.fromkeys(options.strategies or labelling.STRATEGIES))
     for name in names:
         labelling.strategy_named(name)

@@ -1,4 +1,4 @@
-"""``podium rank``: a filter, requests in and answers out, a line each."""
+"""``podium rank``: a filter that reads one request per line and writes one answer per line."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def run_reproduce(options: ReproduceOptions) -> None:
     reproduction = REPRODUCTIONS[options.paper](options.data, options.quick, options.seed)
     _check_writable(options.out)
     started = time.monotonic()
-    with spinner(f"reading_bar {', '.join(reproduction.source_names)}"):
+    with spinner(f"reading {', '.join(reproduction.source_names)}"):
         reproduction.read()
     steps = _run(
         reproduction, options.out, options.out / PIECES_FOLDER / options.paper, options.jobs
@@ -76,7 +76,7 @@ def _run(
 
 
 def _earlier_work(steps: list[RunProgress]) -> str:
-    """Say what an earlier run had done; the seconds are those of the rest."""
+    """Return a note on the work of an earlier run, which the seconds do not include."""
     if not steps:
         return " All of it had been done before."
     n_earlier, total = steps[0].done - 1, steps[0].total

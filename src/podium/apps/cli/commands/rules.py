@@ -17,11 +17,11 @@ from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
 AFTER_EVERY_LINE = 1 << 31
-"""Where findings sort that are about no rule in particular."""
+"""The sort key of findings that are about no particular rule."""
 
 
 def run_rules_list(options: RulesListOptions) -> None:
-    """List the kinds of rules and what can be said in each."""
+    """List the kinds of rules and the keys of each."""
     common = list(COMMON)
     kinds = {
         name: {

@@ -10,7 +10,7 @@ from podium.errors import CorruptFileError, DataError, MalformedLineError
 
 @contextmanager
 def advice_on_order(advice: str) -> Iterator[None]:
-    """Add to an error about the first line of a file, or its kind, in which order arguments stand."""
+    """Add the right order of arguments to an error about the first line of a file, or its kind."""
     try:
         yield
     except DataError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,10 +21,15 @@ from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_notes, stderr_console
 from podium.data import Columns, Qrels, RankingData, detect_format, read_data, read_judgments
 from podium.data.categories import Category
+from podium.data.duplicate_documents import (
+    KEEP_FIRST_ON_COMMAND_LINE,
+    keep_first_documents,
+    repeated_rows,
+)
 from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
-from podium.errors import DataError, UnknownNameError, UsageError
+from podium.errors import DataError, DuplicateDocumentWarning, UnknownNameError, UsageError
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
@@ -83,6 +89,7 @@ class InputFiles:
         self.resolved_columns: Columns | None = None
         self._query_option = (options or TableOptions).query_option
         self._notes: set[str] = set()
+        self.repeated = (options or TableOptions).repeated
 
     def read(
         self,
@@ -101,7 +108,7 @@ class InputFiles:
         if features is not None and all(is_table(path) for path in paths):
             columns = self._with_features(paths, features, categories or {})
         try:
-            with reading_bar(paths) as progress, warnings_in_one_line(), self.advice_on_missing():
+            with reading_bar(paths) as progress, self.warnings(), self.advice_on_missing():
                 data = read_data(
                     paths, missing=self.missing, labelled=labelled, columns=columns,
                     tell_columns=self.note_columns, progress=progress,
@@ -110,7 +117,34 @@ class InputFiles:
             if features is None or not {*error.name.split(", ")} <= {*features}:
                 raise
             raise _lacking_features(error, paths) from None
+        data = self.settle_repeats(data)
         return data if features is None else _pick_features(data, features)
+
+    @contextmanager
+    def warnings(self) -> Iterator[None]:
+        """Print warnings of reading; repeated documents are left to `settle_repeats`, unless they stay."""
+        with warnings_in_one_line(KEEP_FIRST_ON_COMMAND_LINE):
+            if self.repeated != "keep":
+                warnings.simplefilter("ignore", DuplicateDocumentWarning)
+            yield
+
+    def settle_repeats(self, data: RankingData) -> RankingData:
+        """Return the data without repeated documents, if --repeated says so; raise if it says error."""
+        if self.repeated == "keep":
+            return data
+        rows = repeated_rows(data)
+        if not len(rows):
+            return data
+        if self.repeated == "error":
+            docid = data.require_docids("--repeated")[rows[0]]
+            qid = data.qids[data.groups.codes[rows[0]]]
+            raise DataError(
+                f"expected each document once per query, got {docid!r} twice in query {qid!r}, and "
+                f"{len(rows):,} repeated rows in all; {KEEP_FIRST_ON_COMMAND_LINE}"
+            )
+        if not self.is_quiet:
+            print_notes([f"{len(rows):,} of {len(data):,} rows repeat a document and are left out"])
+        return keep_first_documents(data)
 
     @contextmanager
     def advice_on_missing(self) -> Iterator[None]:
@@ -124,11 +158,12 @@ class InputFiles:
 
     def read_judgments(self, path: Path) -> RankingData | Qrels:
         """Read labels to evaluate scores with: ranking data or TREC qrels."""
-        with reading_bar([path]) as progress, warnings_in_one_line():
-            return read_judgments(
+        with reading_bar([path]) as progress, self.warnings():
+            judgments = read_judgments(
                 path, missing=self.missing, columns=self.named_columns,
                 tell_columns=self.note_columns, progress=progress,
             )  # fmt: skip
+        return judgments if isinstance(judgments, Qrels) else self.settle_repeats(judgments)
 
     def _with_features(
         self, paths: Sequence[Path], features: Sequence[str], categories: Mapping[str, Category]

@@ -30,10 +30,10 @@ from podium.labelling.store import Store, StoreAdmin, StoreMember
 from podium.labelling.tasks import Task
 
 ADMIN = "admin"
-"""The name of the member who watches."""
+"""The name of the admin, who watches and does not judge."""
 
 COMMAND_LINE = "command line"
-"""Who changes the store by a command, in the audit log."""
+"""The name that the audit log has for changes by a command."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StoreContents:
 
     @classmethod
     def of(cls, store: str) -> StoreContents:
-        """Read a store; one that does not exist has nothing, and is not made."""
+        """Read a store; a store that does not exist is empty, and is not created."""
         if not store_exists(store):
             return cls()
         with open_store(store) as opened:

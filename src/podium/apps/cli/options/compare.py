@@ -52,7 +52,7 @@ class CompareOptions(PreparationOptions):
         typer.Option(
             min=2,
             help="The number of folds, 5 by default. A folder has its own; with this option its queries are "
-            "cut anew.",
+            "split again.",
         ),
     ] = None
     baseline: Annotated[

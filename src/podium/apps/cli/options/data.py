@@ -91,7 +91,7 @@ class DataSplitOptions(TableOptions):
     ending: Annotated[
         str, typer.Option(help="The ending of the files, which decides the format.")
     ] = ".txt"
-    missing: MissingOption = "error"
+    missing: MissingOption = "nan"
     seed: SeedOption = 0
     force: Force = False
     json: Json = False

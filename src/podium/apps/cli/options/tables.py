@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 TABLE_PANEL = "Columns of tables (CSV, TSV, JSON lines, Parquet, Arrow)"
+
+RepeatedChoice = Literal["keep", "first", "error"]
 
 
 def column_option(*names: str, metavar: str, help_text: str) -> Any:
@@ -126,4 +128,12 @@ class TableOptions:
             help_text="The mark between thousands: . in 1.299,50.",
         ),
     ] = None
+    repeated: Annotated[
+        RepeatedChoice,
+        typer.Option(
+            help="What to do with rows that repeat a document of a query: keep them, with a warning; keep "
+            "only the first row; or stop with an error.",
+            rich_help_panel=TABLE_PANEL,
+        ),
+    ] = "keep"
     columns_file: ColumnsFile = None

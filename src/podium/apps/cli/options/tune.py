@@ -42,7 +42,7 @@ class TuneOptions(PreparationOptions):
     warm: Annotated[
         bool,
         typer.Option(
-            help="Start each fit from the last one on its path; otherwise afresh, as podium train does."
+            help="Start each fit from the last one on its path; otherwise from scratch, as podium train does."
         ),
     ] = True
     force: Force = False

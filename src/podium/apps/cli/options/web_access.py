@@ -1,4 +1,4 @@
-"""Options of both web servers: who may ask, and how often."""
+"""Options of both web servers: who may send requests, and how often."""
 
 from typing import Annotated
 

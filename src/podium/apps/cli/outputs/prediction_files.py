@@ -15,6 +15,7 @@ from podium.apps.cli.options.predict import PredictionFormat
 from podium.data import RankingData, Run, write_columns_parquet, write_run, write_scores
 from podium.data.atomic_files import atomic_writer
 from podium.data.categories import Category
+from podium.data.duplicate_documents import KEEP_FIRST_IN_PYTHON, KEEP_FIRST_ON_COMMAND_LINE
 from podium.data.text_files import COMPRESSIONS, stem
 from podium.errors import DataError, UsageError
 from podium.typing import Floats
@@ -107,9 +108,8 @@ def _check_each_once(documents: Sequence[Mapping[str, Any]], qid: str) -> None:
     repeated = next((id_ for id_, count in ids.items() if count > 1), None)
     if repeated is not None:
         raise DataError(
-            f"expected each document once per query, got {repeated!r} twice in query {qid!r}; keep one of "
-            "its rows"
-        )
+            f"expected each document once per query, got {repeated!r} twice in query {qid!r}"
+        ).advise(python=KEEP_FIRST_IN_PYTHON, command_line=KEEP_FIRST_ON_COMMAND_LINE)
 
 
 def prediction_table(columns: Mapping[str, Floats]) -> Floats:

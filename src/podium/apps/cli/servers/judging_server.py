@@ -32,7 +32,7 @@ from podium.labelling.store import Store, StoreMember
 ASSESSOR = "assessor"
 """The name of the assessor if the command line names none."""
 STORE_TIMEOUT_SECONDS = 2.0
-"""How long a write waits for the store. A page asks again; a thread that waits long is missing elsewhere."""
+"""How long a write waits for the store. It is short: pages try again, and a waiting thread blocks others."""
 
 
 DRAIN_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""Who may ask the web servers, and how often: the settings that the options name."""
+"""Who may send requests to the web servers, and how often: the settings that the options name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-/* What the service says of rules: the list under them, and which of them clash. */
+/* Answers of the service about rules: the list under them, and which of them clash. */
 import { say, tidy } from "./rules.js";
 
-/** The list under its rules; a rule that is not one is set aside, and its card says why. */
+/** The list under its rules; an invalid rule is left out, and its card says why. */
 export async function postrank(service, documents, rules, signal) {
   const wrong = new Map();
   for (;;) {
@@ -25,18 +25,18 @@ function clashOf({ number, to = [], undecided = false }, sent) {
   return { rules: numbers.map((at) => sent[at]), loser: sent[number], isUndecided: undecided };
 }
 
-/** What rules say of each other. */
+/** Findings about pairs of rules. */
 export async function findings(service, rules, signal) {
   try {
     const answer = await service.ask("/v1/rules/check", { rules: rules.map(({ record }) => tidy(record)) }, signal);
     return { rules, found: answer.findings.filter((finding) => finding.rules.length > 1) };
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    return { rules: [], found: [] }; // the list's own answer says what is wrong
+    return { rules: [], found: [] }; // the answer about the list says what is wrong
   }
 }
 
-/** The clashes of a file: `refused` are those the service does not start with, the others are on the list, and it serves them. */
+/** The clashes of a file: the service does not start with those in `refused`; it serves the others. */
 export async function clashesIn(service, text, onList) {
   try {
     const { rules, findings: found = [] } = await service.ask("/v1/rules/check", { yaml: text });
@@ -47,10 +47,10 @@ export async function clashesIn(service, text, onList) {
       .filter(({ loser, records }) => loser && records.every((record) => written.has(ruleKey(record))) && !refusedOnes.has(ruleSetKey(records)));
     return { refused, served };
   } catch {
-    return { refused: [], served: [] }; // a text that is no rule file is told where it is used
+    return { refused: [], served: [] }; // an invalid rule file is reported where it is used
   }
 }
 
-/** What tells rules apart, however their records are written. */
+/** A text that is equal for equal rules, however their records are written. */
 const ruleKey = (record) => `${say(record, String)} ${record.query ?? ""} ${record.pattern ?? ""}`;
 const ruleSetKey = (records) => records.map(ruleKey).sort().join();

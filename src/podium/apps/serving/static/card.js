@@ -1,4 +1,4 @@
-/* A rule as a card: a sentence with controls in it, how much it counts, and what became of it. */
+/* A rule as a card: a sentence with controls in it, how much it counts, and its outcome. */
 import { readCondition } from "./conditions.js";
 import { make } from "./page.js";
 import { KINDS, USUAL, ofKind, rolesOf, scopeOf, targetOf, withTarget } from "./rules.js";
@@ -10,7 +10,7 @@ const SCOPES = { query: "only the query", "": "every query", pattern: "queries l
 const PRIORITY = "Where rules that must hold clash, the one of lower priority gives way. At equal priority a pin gives way to a hide, else the rule whose name sorts last.";
 const ROLES = { docs: "Documents", first: "First", second: "Then" };
 
-/** One rule on the page. `change(record, what)` and `remove()` hear of what people do. */
+/** One rule on the page. The card calls `change(record, what)` and `remove()`. */
 export class Card {
   constructor({ documents, query, change, remove }) {
     Object.assign(this, { documents, query, change, remove });
@@ -18,7 +18,7 @@ export class Card {
     this.isOpen = false;
   }
 
-  /** The rule as it is now; a field at work keeps its text and the focus. */
+  /** Show the current rule; a field in use keeps its text and the focus. */
   show(record, number) {
     const [active, shape] = [document.activeElement, shapeOf(record, this.documents.fields)];
     const isMine = this.element.contains(active);
@@ -100,7 +100,7 @@ export class Card {
       make("span", { className: "ends", textContent: "a hint" }), slider, make("span", { className: "ends", textContent: "strongly" }), number, must);
   }
 
-  /** Which rule gives way where several must hold and cannot. */
+  /** The priority, which decides which of several clashing rules gives way. */
   priority() {
     const input = this.bound("priority", { type: "number", step: 1, title: PRIORITY }, (record) => record.priority ?? 0, (text) => (text === "" ? undefined : Number(text)));
     return make("label", { className: "inline", title: PRIORITY }, "priority ", input);
@@ -120,7 +120,7 @@ export class Card {
     return make("div", { className: "part scope" }, make("label", { className: "inline" }, "for ", select), text);
   }
 
-  /** On which days it holds, and how it is called. */
+  /** The days on which the rule holds, and its name. */
   more() {
     const text = (name, options = {}) => this.bound(name, { type: "text", ...options }, (r) => r[name] ?? "", (value) => value || undefined);
     const day = (name) => text(name, { type: "date" });
@@ -156,7 +156,7 @@ export class Card {
     for (const { input, read } of this.syncs) if (input !== active) read();
   }
 
-  /** What became of it: {kind, text, actions}. */
+  /** Show the outcome: {kind, text, actions}. */
   tell({ kind, text, actions = [] }) {
     this.element.dataset.status = kind;
     const same = this.status.textContent === text && !actions.length;
@@ -167,7 +167,7 @@ export class Card {
 
 const rounded = (weight) => Number(weight.toPrecision(2));
 
-/** What a card's controls depend on. */
+/** The values that decide which controls a card has. */
 function shapeOf(record, fields) {
   const targets = rolesOf(record).map((role) => {
     const target = targetOf(record, role);

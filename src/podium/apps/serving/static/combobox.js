@@ -4,8 +4,8 @@ const MOST = 100;
 let number = 0;
 
 /**
- * A text field that finds one of many things: type, go up and down, Enter. `options()` gives what there
- * is, as {id, text, note}; `chosen(id)` hears what was taken.
+ * A text field that finds one of many options: type, press up or down, then Enter. `options()` returns
+ * {id, text, note} objects; `chosen(id)` is called with the choice.
  */
 export class Combobox {
   constructor({ id, label, placeholder, options, chosen }) {

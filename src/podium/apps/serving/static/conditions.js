@@ -12,7 +12,7 @@ const CONTAINED = new RegExp(`^\\s*${VALUE}\\s+in\\s+${NAME}\\s*$`);
 const NUMBER = new RegExp(`^${NUMERAL}$`);
 const WORD = /^(?!(?:and|or|not|in|is|if|else|for|class|from|import|as|with|def|del|pass|return|lambda|None|True|False|global|try|while|async|await|yield|raise|assert|break|continue|except|finally|elif|nonlocal)$)[A-Za-z_]\w*$/;
 
-/** Whether a condition can be about a field: nothing says a backquote within backquotes. */
+/** Whether a condition can name a field: a name in backquotes cannot contain a backquote. */
 export const isSayable = (field) => field !== "" && !field.includes("`");
 
 /** The parts of a simple condition, with the kind of its value; or null. */
@@ -30,7 +30,7 @@ function parts(name, comparison, literal) {
   try {
     return { field, comparison, value: JSON.parse(literal), kind: "string" };
   } catch {
-    return null; // Python knows more escapes
+    return null; // Python has more escapes than JSON
   }
 }
 

@@ -1,4 +1,4 @@
-/* The rules of a list as cards, each with what became of it. */
+/* The rules of a list as cards, each with its outcome. */
 import { Card } from "./card.js";
 import { ofClash, placeBeyond, sayOutcome, withOthers } from "./outcomes.js";
 import { make, ui } from "./page.js";
@@ -23,7 +23,7 @@ export class Editor {
     this.playground.add(kind);
   }
 
-  /** A rule that people work on stays in sight. */
+  /** Keep a rule that somebody edits visible. */
   meet(key) {
     this.met.add(key);
   }
@@ -97,7 +97,7 @@ export class Editor {
     list.replaceChildren(...others.slice(0, 200).map(({ record }) => make("li", { textContent: `${say(record, String)}${scopeOf(record) && `, ${sayScope(record)}`}` })));
   }
 
-  /** What became of each rule. */
+  /** Show the outcome of each rule. */
   tell({ sent, outcomes, clashes, wrong }) {
     const count = this.playground.documents.listed.length;
     const tell = ({ key, record }, { kind, text }) => this.cards.get(key)?.tell({ kind, text: text + placeBeyond(record, count) });

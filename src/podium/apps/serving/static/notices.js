@@ -28,7 +28,7 @@ export function tell(text, seconds = SECONDS) {
 /** Something was done that may not be what is wanted: it is said until something else is. */
 export const warn = (text) => show(text, true);
 
-/** What was warned of may be no longer so. */
+/** Remove the warning, which may no longer apply. */
 export function withdraw() {
   if (ui("told").classList.contains("is-warning")) show("", false);
 }

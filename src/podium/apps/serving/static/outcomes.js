@@ -1,4 +1,4 @@
-/* What became of rules, in words: for their cards, and for the documents they moved. */
+/* The outcomes of rules in words: for their cards, and for the documents that they moved. */
 import { listed, make, plural } from "./page.js";
 import { rolesOf, say, targetOf, sayTarget } from "./rules.js";
 
@@ -19,7 +19,7 @@ export function sayOutcome(record, outcome) {
   return { kind: "missed", text: `Not met: ${by}. “Must hold” makes sure of it.` };
 }
 
-/** What rules say of each other. */
+/** A finding about two rules, in words. */
 export function withOthers(finding, mine, number) {
   const others = finding.rules.filter((rule) => rule !== mine).map((rule) => number(rule));
   const which = rulesBy(others);
@@ -85,7 +85,7 @@ export function explainMove(move, rules, numberOf, title) {
     const named = rolesOf(record).flatMap((role) => targetOf(record, role).ids ?? []);
     const isOwn = !named.length || named.includes(move.id);
     const others = () => rolesOf(record).map((role) => sayTarget(targetOf(record, role), title)).join(" and ");
-    // Of several rules none has the whole move to itself: each is told as what it asks for.
+    // If several rules cause a move, none causes all of it, so each is described by what it asks for.
     const words = isOwn || move.because.length > 1 ? say(record, title) : `${move.to < move.from ? "moves up past" : "makes way for"} ${others()}`;
     return make("li", {}, make("span", { className: "number", textContent: numberOf(key) }), make("span", { textContent: words }));
   });

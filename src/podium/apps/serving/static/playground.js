@@ -1,5 +1,5 @@
 /*
- * The playground: a list, rules, and what they make of it. The service decides; the page shows it. Every
+ * The playground: a list, rules, and the list that results. The service decides; the page shows it. Every
  * change of a rule is sent, and only the last answer counts.
  */
 import { clashesIn, findings, postrank } from "./answers.js";
@@ -53,7 +53,7 @@ class Playground {
     });
   }
 
-  /** What fails is told on the page. */
+  /** Show errors on the page. */
   async guard(work) {
     try {
       await work();
@@ -173,7 +173,7 @@ class Playground {
     return (await this.service.ask("/v1/rules/check", { rules, findings: false })).yaml;
   }
 
-  /** What was done with a file; then, which of its rules clash. The text is taken in any case: work goes on elsewhere. */
+  /** Say what was done with a file; then, which of its rules clash. The text is taken in any case: work goes on elsewhere. */
   async review(text, done) {
     tell(`${done}${this.unfinished()}`);
     const { turn } = this;

@@ -1,7 +1,7 @@
 import { saveToTab, loadFromTab } from "./tab_storage.js";
 import { ui } from "./page.js";
 
-/** What the service said instead of an answer. */
+/** An error of the service. */
 export class Refused extends Error {
   constructor(status, told) {
     super(told.message);
@@ -10,7 +10,7 @@ export class Refused extends Error {
   }
 }
 
-/** The service: asks for a token where it wants one, and remembers it while the tab is open. */
+/** The service: asks the user for a token if it is needed, and keeps it while the tab is open. */
 export class Service {
   constructor() {
     this.token = loadFromTab("token") ?? "";
@@ -68,7 +68,7 @@ export class Service {
   }
 }
 
-/** A question of which only the last asking counts: those before it are given up, with `stop()` that one too. */
+/** A request of which only the last one counts: a new one cancels the one before, and `stop()` cancels the last. */
 export function lastOnly(ask) {
   let current = null;
   const last = async (...given) => {

@@ -1,5 +1,6 @@
-// Votes of several rankers on pairs of documents, and orders that agree with them. Places are rows by rankers,
-// 1 is best, NaN is not ranked. A ranker votes for i over j if it ranks i above j, or i and not j.
+// Votes of several rankers on pairs of documents, and orders that agree with them. Places have one
+// row per document and one column per ranker; 1 is best, NaN means not ranked. A ranker votes for i over j if it
+// ranks i above j, or ranks i and not j.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +15,12 @@
 
 namespace podium {
 
-// Weights add up to 1. A lead this small is the rounding of their sums, not a majority.
+// Weights add up to 1. A lead this small comes from rounding in their sums; it is not a majority.
 constexpr double kTie = 1e-12;
 
-// The weight of the rankers for i over j less that of those for j over i, of all rankers (a ranked document
-// beats one that is not) or of those that rank both. A loop without branches over the two rows of places;
-// sums run in kLanes lanes.
+// The weight of the rankers for i over j minus the weight of those for j over i. All rankers count (a ranked
+// document beats an unranked one), or only those that rank both. The loop over the two rows of places has no
+// branches; sums run in kLanes lanes.
 template <bool kBoth = false>
 inline double margin(const double* i, const double* j, const double* weights, Row n_rankers) {
     Lanes sums(0);
@@ -36,9 +37,9 @@ inline double margin(const double* i, const double* j, const double* weights, Ro
     return sums.sum();
 }
 
-// Local Kemenisation: the documents of `order` in turn, each climbs while a strict majority puts it above the
-// next. Each step up lowers the weighted distance to the rankings. Margins are counted when asked for: from a
-// good order few are, and no table is kept.
+// Local Kemenisation: each document of `order` in turn climbs while a strict majority puts it above its upper
+// neighbour. Each step up lowers the weighted distance to the rankings. Margins are computed when they
+// are needed: a good order needs few of them, and no table is kept.
 PODIUM_ANY_WIDTH
 inline void kemenise(const double* places, const double* weights, Row n_rankers, Row n, Row* order) {
     for (Row i = 1; i < n; ++i) {
@@ -51,7 +52,7 @@ inline void kemenise(const double* places, const double* weights, Row n_rankers,
 }
 
 // Quicksort by the majority of the rankers that rank both, which is not transitive. The pivot is the middle
-// document; those no majority tells from it stay on their side of it.
+// document; documents without a majority stay on their side of it.
 PODIUM_ANY_WIDTH
 inline void quicksort_majority(const double* places, const double* weights, Row n_rankers, Row n, Row* order) {
     std::vector<std::pair<Row, Row>> todo{{0, n}};
@@ -62,7 +63,7 @@ inline void quicksort_majority(const double* places, const double* weights, Row 
         if (last - first < 2) continue;
         const Row middle = first + (last - first) / 2, pivot = order[middle];
         below.clear();
-        Row end = first;  // of those above
+        Row end = first;  // the end of the documents above the pivot
         for (Row i = first; i < last; ++i) {
             const Row d = order[i];
             if (i == middle) continue;
@@ -79,7 +80,7 @@ inline void quicksort_majority(const double* places, const double* weights, Row 
     }
 }
 
-// The places of some rows, one ranker after the other; not ranked is behind all, or NaN where only rankers
+// The places of some rows, one ranker after the other. Unranked documents come last, or are NaN if only rankers
 // that rank both vote.
 inline Doubles by_ranker(const double* places, Row n_rankers, Row n, bool listed_only) {
     Doubles out(room(n * n_rankers));
@@ -114,9 +115,9 @@ inline void majority_tables(const double* places, const double* weights, Row n_r
     });
 }
 
-// The documents in turn, each to the place where it disagrees with the rankings least, until none moves. A
-// document at place p that goes up to q wins the sum of its leads over those it passes, one that goes down
-// loses it; of equal gains the nearest place, up before down.
+// Moves each document in turn to the place where it disagrees with the rankings least, until no document moves.
+// A document that goes up wins the sum of its leads over those it passes; one that goes down loses it. Among
+// equal gains the nearest place is taken, up before down.
 inline void insert_until_still(const double* leads, Row n, Row* order) {
     std::vector<Row> sweep(room(n));
     for (bool moved = true; moved;) {
@@ -154,7 +155,7 @@ inline void subtract_transposed(double* table, Row n) {
     }
 }
 
-// Rows of one query as numbers within it, given to body(order, n), and back.
+// Converts the rows of one query to numbers within it, calls body(order, n), and converts them back.
 template <class Body>
 void reorder(const Row* order, Row first, Row last, Row* out, Body body) {
     for (Row i = first; i < last; ++i) out[i] = order[i] - first;
@@ -210,7 +211,7 @@ inline std::pair<Row, Row> count_against(const double* p, Row n) {
     return {against, none};
 }
 
-// For each query and ranker: the pairs on which it votes against the order, and on which it has no vote.
+// For each query and ranker: the number of pairs with a vote against the order, and of pairs without a vote.
 inline void disagreements(const double* places, Row n_rankers, const Row* order, const Row* offsets,
                           Row n_queries, Row* out) {
     for_each_query(n_queries, pairs_in(offsets, n_queries) * n_rankers / 8, [=](Row q) {
@@ -228,11 +229,11 @@ inline void disagreements(const double* places, Row n_rankers, const Row* order,
     });
 }
 
-// The order that goes against the least weight of votes, by the best orders of all subsets: the best one of a
-// set ends with some v behind the best one of the others. 2^n n numbers: for a dozen documents.
+// The order with the least weight of votes against it, from the best orders of all subsets: the best order of a
+// set ends with some v behind the best order of the others. It stores 2^n n numbers: for a dozen documents.
 inline void best_order(const double* table, Row n, Row* out) {
     const Row n_sets = Row{1} << n;
-    // behind[S, v] = sum over u in S of table[v, u]: the votes that v behind S goes against.
+    // behind[S, v] = sum over u in S of table[v, u]: the weight of votes against v behind S.
     Doubles behind(room(n_sets * n), 0.0), best(room(n_sets), 0.0);
     for (Row u = 0; u < n; ++u)
         for (Row set = Row{1} << u; set < Row{2} << u; ++set)

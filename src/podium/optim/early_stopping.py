@@ -1,29 +1,8 @@
-"""Stopping rules: a small gradient, and patience, which is early stopping on validation queries."""
+"""Early stopping: end a fit when a value on validation queries has not risen for some steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True)
-class SmallGradient:
-    """Stop if the gradient is small relative to the first one: |g| <= tol |g_0|.
-
-    `first` is |g_0|, the norm of the gradient at w = 0.
-
-    Examples
-    --------
-    >>> stop = SmallGradient(1e-3, first=10.0)
-    >>> stop(0.1), stop(0.01)
-    (False, True)
-    """
-
-    tol: float
-    first: float
-
-    def __call__(self, gradient_norm: float) -> bool:
-        """Return whether to stop."""
-        return gradient_norm <= self.tol * self.first
 
 
 @dataclass

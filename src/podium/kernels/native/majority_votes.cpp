@@ -1,5 +1,5 @@
 // Votes on pairs and the orders made from them, as Python sees them.
-#include "aggregation.hpp"
+#include "majority_votes.hpp"
 
 #include "bindings.hpp"
 

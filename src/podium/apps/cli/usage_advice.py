@@ -1,4 +1,4 @@
-"""Commands whose help is shown as it is written, and whose usage errors say what to do."""
+"""Usage advice: did you mean, the right order of arguments, and help shown as it is written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Votes of several rankers on pairs of documents, and orders that agree with them.
+"""Majority votes of several rankers on pairs of documents (the table M), and orders that agree with them.
 
-Places are rows by rankers, 1 is best, NaN is not ranked. A ranker votes for i over j if it ranks i
-above j, or i and not j. Weights add up to 1; ``order`` holds row numbers, query by query.
+Places have one row per document and one column per ranker; 1 is best, NaN means not ranked. A ranker
+votes for i over j if it ranks i above j, or ranks i and not j. Weights add up to 1; ``order`` holds row
+numbers, query by query.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from podium.typing import Floats, Rows
 
 TIE_MARGIN = 1e-12
-"""A lead this small is rounding of sums of weights, not a majority."""
+"""A lead this small comes from rounding in the sums of weights; it is not a majority."""
 
 
 def majority_tables(places: Floats, weights: Floats, offsets: Rows, listed_only: bool) -> Floats:
-    """Return the weight of the rankers that vote for i over j; one n x n table after the other.
+    """Return the weight of the rankers that vote for i over j, as one n x n table per query.
 
     With `listed_only`, rankers that do not rank both have no vote.
     """
@@ -60,7 +61,7 @@ def _reorder(
 
 
 def local_kemenisation(places: Floats, weights: Floats, order: Rows, offsets: Rows) -> Rows:
-    """Let each document of `order` in turn climb while a strict majority ranks it above the next."""
+    """Move each document of `order` in turn up while a strict majority ranks it above the one before it."""
     return _reorder(places, weights, order, offsets, False, _climb)
 
 
@@ -84,7 +85,7 @@ def majority_quicksort(places: Floats, weights: Floats, order: Rows, offsets: Ro
 
 def _quicksort(documents: list[int], leads: Floats) -> list[int]:
     out: list[int] = []
-    todo = [documents]  # a stack: the part that comes next is last
+    todo = [documents]  # a stack: the next part is the last element
     while todo:
         part = todo.pop()
         if len(part) < 2:
@@ -106,7 +107,7 @@ def _quicksort(documents: list[int], leads: Floats) -> list[int]:
 
 
 def kemeny_search(places: Floats, weights: Floats, order: Rows, offsets: Rows) -> Rows:
-    """Move each document in turn to the place where it disagrees least, until none moves."""
+    """Move each document in turn to the place with the least disagreement, until no document moves."""
     return _reorder(places, weights, order, offsets, False, _insert_until_still)
 
 
@@ -124,9 +125,9 @@ def _insert_until_still(documents: list[int], leads: Floats) -> list[int]:
 
 
 def _best_place(order: list[int], p: int, lead: Floats) -> int:
-    """Return the best place: up gains the leads over passed documents, down loses them.
+    """Return the best place: a move up gains the leads over the passed documents, a move down loses them.
 
-    Of equal gains, the nearest place counts.
+    Among equal gains, the nearest place wins.
     """
     best, target = TIE_MARGIN, p
     for step, places in ((1.0, range(p - 1, -1, -1)), (-1.0, range(p + 1, len(order)))):
@@ -139,7 +140,7 @@ def _best_place(order: list[int], p: int, lead: Floats) -> int:
 
 
 def disagreements(places: Floats, order: Rows, offsets: Rows) -> Rows:
-    """Return for each query and ranker the pairs that it votes on against the order, and its ties."""
+    """Return for each query and ranker the number of pairs with a vote against the order, and of ties."""
     filled = np.where(np.isnan(places), np.inf, places)
     out = np.zeros((len(offsets) - 1, places.shape[1], 2), dtype=np.int64)
     for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
@@ -150,10 +151,10 @@ def disagreements(places: Floats, order: Rows, offsets: Rows) -> Rows:
 
 
 def best_order(table: Floats) -> Rows:
-    """Return the order against the least weight of votes: table[v, u] for each u above a v.
+    """Return the order with the least weight of votes against it: table[v, u] for each u above a v.
 
     Held and Karp's recurrence over all subsets: the best order of a set ends with some v behind the
-    best order of the others. It takes 2^n n numbers, so it is for a dozen documents.
+    best order of the others. It stores 2^n n numbers, which is feasible for about a dozen documents.
     """
     n = len(table)
     behind = np.zeros((n, 1))  # [v, S] = sum over u in S of table[v, u]
