@@ -17,8 +17,8 @@ from podium.feedback.alpha import PhiFunction
 from podium.feedback.duplicates import duplicate_key, first_id
 from podium.feedback.dwell_time import CLOSED_WITHIN_SECONDS, LONGEST_DWELL_SECONDS
 from podium.feedback.feedback import Feedback
-from podium.feedback.list_windows import OpenLists
 from podium.feedback.log_counts import MAX_ACTION_NAMES, OTHER_ACTIONS, LogCounts
+from podium.feedback.open_lists import OpenLists
 from podium.feedback.ubi_events import (
     DECODE_ERRORS,
     NO_ATTRIBUTES,

@@ -1,4 +1,4 @@
-"""Block cutting planes (Algorithm 1 of TopRank), with a working set per block (query), to a proved gap.
+"""Block cutting planes of TopSlack and TopMargin (Algorithm 1 of TopRank): one working set per query.
 
 The objective is 1/2 |w|^2 + sum_i total_i L_i(X_i w) with every L_i >= 0 convex. Each block has planes
 of its own (the n-slack structural SVM; Tsochantaridis, Joachims, Hofmann, Altun, JMLR 2005), so a pass

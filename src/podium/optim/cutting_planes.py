@@ -1,13 +1,13 @@
-"""Cutting planes for all queries together: minimise l2/2 |w|^2 + R(w) with R convex and not smooth.
+"""Cutting planes of RankSVM, SVM-MAP and FocusedSVM, for all queries together.
 
-R lies above each of its tangent planes, R(w) >= a.w + b, with a = X' g and b = R - a.w at the point
-of contact. The minimum of l2/2 |w|^2 + max over planes (a.w + b) is a lower bound, and its
-minimiser is the next point (Teo, Vishwanathan, Smola, Le: Bundle methods for regularized risk
-minimization, JMLR 2010; Joachims, Finley, Yu: Cutting-plane training of structural SVMs, 2009).
-Distant planes make the minimiser jump. So a line search goes from the best point through it (Franc,
-Sonnenburg: OCAS, ICML 2008). Scores are linear along the line, so no step of the search multiplies
-by X. Both ends of the last bracket get a plane; together they tell the model where the minimum of
-the line is.
+They minimise l2/2 |w|^2 + R(w) with R convex and not smooth. R lies above each of its tangent
+planes, R(w) >= a.w + b, with a = X' g and b = R - a.w at the point of contact. The minimum of l2/2
+|w|^2 + max over planes (a.w + b) is a lower bound, and its minimiser is the next point (Teo,
+Vishwanathan, Smola, Le: Bundle methods for regularized risk minimization, JMLR 2010; Joachims,
+Finley, Yu: Cutting-plane training of structural SVMs, 2009). Distant planes make the minimiser
+jump. So a line search goes from the best point through it (Franc, Sonnenburg: OCAS, ICML 2008).
+Scores are linear along the line, so no step of the search multiplies by X. Both ends of the last
+bracket get a plane; together they tell the model where the minimum of the line is.
 
 A loss that is a sum over blocks of rows may have planes for each block. The model is then much
 closer to the loss, and a tenth of the passes over X suffice. Its quadratic programme is larger, so

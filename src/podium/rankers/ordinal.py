@@ -1,4 +1,7 @@
-"""Ordinal regression: labels are ordered degrees, and thresholds cut one score into them."""
+"""Ordinal, the ranker: labels are ordered degrees, and thresholds cut one score into them.
+
+The fit (f_odr), which RPC-MTL shares, is in `ordinal_fit.py`.
+"""
 
 from __future__ import annotations
 

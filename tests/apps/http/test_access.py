@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 
 from podium.apps.http.access_gate import MAX_HEADERS, SINGLE_HEADERS
-from podium.apps.http.client_limits import Allowance, ProxyAddresses, client_name
 from podium.apps.http.connections import ConnectionCounter, uvicorn_config
 from podium.apps.http.hosts import AllowedHosts, host_name
+from podium.apps.http.rate_limits import Allowance, ProxyAddresses, client_name
 from podium.apps.http.settings import AccessSettings
 from podium.apps.judging import JudgingSettings, make_app
 from podium.errors import UsageError

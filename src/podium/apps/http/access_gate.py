@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.apps.http.client_limits import client_name, request_allowance, too_many_requests
 from podium.apps.http.hosts import AllowedHosts
+from podium.apps.http.rate_limits import client_name, request_allowance, too_many_requests
 from podium.apps.http.refusals import Refusal
 from podium.apps.http.settings import AccessSettings
 

@@ -9,7 +9,7 @@ import socket
 from collections import Counter
 from typing import Any, ClassVar
 
-from podium.apps.http.client_limits import ProxyAddresses, client_name
+from podium.apps.http.rate_limits import ProxyAddresses, client_name
 from podium.apps.http.settings import AccessSettings
 from podium.errors import require
 

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podium.apps.http.access_gate import client_of
-from podium.apps.http.client_limits import retry_seconds, wrong_try_allowance
 from podium.apps.http.json_bodies import load_json
+from podium.apps.http.rate_limits import retry_seconds, wrong_try_allowance
 from podium.apps.http.refusals import Refusal
 from podium.apps.http.request_bodies import check_content_type, read_body
 from podium.apps.judging.links import Credential, Links

@@ -31,9 +31,9 @@ from podium.apps.serving.prometheus_metrics import CONTENT_TYPE, ServingMetrics
 from podium.apps.serving.quick_requests import INLINE_BODY_BYTES
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.routes import OPERATIONS, Operation, RequestContext
+from podium.apps.serving.service_token import TokenCheck
 from podium.apps.serving.settings import ServingSettings
 from podium.apps.serving.thread_limiter import ThreadLimiter
-from podium.apps.serving.tokens import TokenCheck
 
 log = logging.getLogger("podium.serving")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from podium.apps.serving.model_trial import check_by_trial
+from podium.apps.serving.model_check import check_by_trial
 from podium.apps.serving.served_models import LoadedModel
 from podium.data.text_files import open_regular
 from podium.errors import ModelFileError, UsageError

@@ -1,4 +1,4 @@
-"""Voters of TopRank: the rankers to fit as members, and the weight of each vote."""
+"""Vote weights of TopRank, and the voters: the rankers to fit as members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trial of a model before it is served: it must score a small list in time."""
+"""The check of a model before it is served: it must score a small list in time."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from podium.apps.serving import model_arguments, model_trial, quick_requests
+from podium.apps.serving import model_arguments, model_check, quick_requests
 from podium.apps.serving.body_types import RankRequest
 from podium.apps.serving.model_arguments import ModelFile
 from podium.apps.serving.quick_requests import is_quick_model, is_quick_rank
@@ -66,7 +66,7 @@ def test_a_model_that_takes_too_long_is_refused(shop, tmp_path, monkeypatch):
     monkeypatch.setattr(
         model_arguments,
         "check_by_trial",
-        lambda model: model_trial.check_by_trial(model, seconds=0.05),
+        lambda model: model_check.check_by_trial(model, seconds=0.05),
     )
     other = tmp_path / "other.podium"
     with pytest.raises(
@@ -93,7 +93,7 @@ def test_a_model_that_fails_in_its_trial_is_refused(error, shop, monkeypatch):
 
 
 def test_a_model_of_too_many_features_is_not_served(shop, monkeypatch):
-    monkeypatch.setattr(model_trial, "MAX_SERVED_FEATURES", 3)
+    monkeypatch.setattr(model_check, "MAX_SERVED_FEATURES", 3)
     with pytest.raises(ModelFileError, match="at most 3 features to serve, got 4"):
         ModelFile.parse(str(shop)).load()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from podium.apps.http.client_limits import retry_seconds, wrong_try_allowance
+from podium.apps.http.rate_limits import retry_seconds, wrong_try_allowance
 from podium.apps.http.refusals import Refusal
 
 
