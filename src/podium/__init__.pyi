@@ -25,12 +25,15 @@ from .aggregation import (
     aggregate as aggregate,
 )
 from .data import (
+    Collection as Collection,
     Groups as Groups,
     Qrels as Qrels,
     RankingData as RankingData,
     Run as Run,
     make_opposed as make_opposed,
     make_synthetic as make_synthetic,
+    open_collection as open_collection,
+    partition as partition,
     read_letor as read_letor,
     read_parquet as read_parquet,
     read_qrels as read_qrels,

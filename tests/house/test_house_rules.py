@@ -36,7 +36,7 @@ def python(code, **environment):
 def test_public_names_are_pinned():
     assert podium.__all__ == [
         "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Before", "CFBRS",
-        "CoordinateAscent", "EXPORTERS", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM",
+        "Collection", "CoordinateAscent", "EXPORTERS", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM",
         "Groups", "Hide", "IMPORTERS", "LOSSES", "LambdaMART", "LeastSquares", "ListMLE",
         "ListNet", "METRICS", "MLP", "NotTopK", "Ordinal", "Pin", "PodiumError", "PostRanker",
         "PostRanking", "Prepared", "Qrels", "RANKERS", "RPCMTL", "RULES", "RankBoost", "RankNet", "RankSVM",
@@ -44,7 +44,8 @@ def test_public_names_are_pinned():
         "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "compare",
         "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "export_model",
         "features", "feedback", "import_model", "kernels", "labelling", "load", "losses",
-        "make_opposed", "make_synthetic", "metrics", "multitask", "optim", "postrank",
+        "make_opposed", "make_synthetic", "metrics", "multitask", "open_collection",
+        "optim", "partition", "postrank",
         "postrank_batch", "postranking", "rankers", "read_letor",
         "read_parquet", "read_qrels", "read_rules", "read_run", "read_table", "registry", "testing", "tune",
         "write_letor",

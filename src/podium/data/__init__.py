@@ -2,6 +2,8 @@
 
 from podium.data.argument_checks import check_seed
 from podium.data.atomic_files import atomic_path, atomic_writer, make_folder
+from podium.data.collections.collection import Collection, open_collection
+from podium.data.collections.partition import partition
 from podium.data.columns import Columns, read_columns, write_columns
 from podium.data.concatenation import concatenate
 from podium.data.csv_writer import write_csv
@@ -34,6 +36,7 @@ from podium.data.trec import (
 from podium.typing import Path_
 
 __all__ = [
+    "Collection",
     "Columns",
     "Fold",
     "Groups",
@@ -61,6 +64,8 @@ __all__ = [
     "make_opposed",
     "make_synthetic",
     "match_documents",
+    "open_collection",
+    "partition",
     "position_labels",
     "read_columns",
     "read_data",

@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -57,6 +58,18 @@ def make_folder(folder: Path_) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for path in missing:
         sync_folder(path.parent)
+
+
+def publish_folder(draft: Path_, target: Path_) -> None:
+    """Give a complete folder its name, in place of an older one, and wait until that is on the disk."""
+    sync_folder(draft)
+    older = Path(f"{os.fspath(draft)}.older")
+    shutil.rmtree(older, ignore_errors=True)
+    if os.path.exists(target):
+        os.rename(target, older)
+    os.rename(draft, target)
+    sync_folder(Path(target).parent)
+    shutil.rmtree(older, ignore_errors=True)
 
 
 def lock(descriptor: int, wait: bool = True) -> bool:

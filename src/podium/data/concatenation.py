@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,28 +31,85 @@ def concatenate(parts: Sequence[RankingData]) -> RankingData:
     first = parts[0]
     for part in parts[1:]:
         _check_alike(first, part)
-    categories = {name: _join_words(name, parts) for name in first.categories}
+    columns = _joined_columns(parts)
     return RankingData(
-        X=np.concatenate([_with_words(p, categories) for p in parts]),
-        categories=categories,
-        y=np.concatenate([p.y for p in parts]),
+        **columns,
         groups=Groups.from_sizes(np.concatenate([p.groups.sizes for p in parts])),
         qids=np.concatenate([p.qids for p in parts]),
-        docid_column=_concatenate_texts([p.docid_column for p in parts]),
-        comment_column=_concatenate_texts([p.comment_column for p in parts]),
         query_weight=_concatenate_weights(parts),
         query_text=_concatenate_texts([p.query_text for p in parts]),
-        doc_text={
+        source_rows=_concatenate_source_rows(parts),
+    )
+
+
+def merge_queries(parts: Sequence[RankingData]) -> RankingData:
+    """Return several data sets as one; the rows of a query may be in several of them.
+
+    Queries keep the order of their first row, rows their order within the query. The weight and the
+    text of a query are those of its first data set.
+
+    Examples
+    --------
+    >>> first = RankingData.from_arrays([[1.0], [2.0]], [0, 1], qid=["a", "b"])
+    >>> second = RankingData.from_arrays([[3.0]], [2], qid=["a"])
+    >>> data = merge_queries([first, second])
+    >>> data.qids.tolist(), data.y.tolist()
+    (['a', 'b'], [0.0, 2.0, 1.0])
+    """
+    for part in parts[1:]:
+        _check_alike(parts[0], part)
+    qids = np.concatenate([p.qids for p in parts]).tolist()
+    numbers = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
+    codes = np.array([numbers[qid] for qid in qids], dtype=np.int64)
+    _, first = np.unique(codes, return_index=True)
+    sizes = np.concatenate([p.groups.sizes for p in parts])
+    groups, rows = Groups.from_codes(np.repeat(codes, sizes), len(numbers))
+    columns = _joined_columns(parts)
+    weight, text = _concatenate_weights(parts), _concatenate_texts([p.query_text for p in parts])
+    if rows is not None:
+        columns = {name: _take(column, rows) for name, column in columns.items()}
+    return RankingData(
+        **columns,
+        groups=groups,
+        qids=np.array(list(numbers), dtype=object),
+        query_weight=None if weight is None else weight[first],
+        query_text=None if text is None else text.take(first),
+    )
+
+
+def _joined_columns(parts: Sequence[RankingData]) -> dict[str, Any]:
+    """Return the columns with one value per document, one data set after the other; and what all share."""
+    first = parts[0]
+    categories = {
+        name: join_words(name, [p.categories[name] for p in parts]) for name in first.categories
+    }
+    return {
+        "X": np.concatenate([_with_words(p, categories) for p in parts]),
+        "y": np.concatenate([p.y for p in parts]),
+        "docid_column": _concatenate_texts([p.docid_column for p in parts]),
+        "comment_column": _concatenate_texts([p.comment_column for p in parts]),
+        "doc_text": {
             name: Strings.concatenate([p.doc_text[name] for p in parts])
             for name in first.doc_text
             if all(name in p.doc_text for p in parts)
         },
-        feature_names=first.feature_names,
-        topk=first.topk,
-        scaled=first.scaled,
-        source_rows=_concatenate_source_rows(parts),
-        missing="nan" if any(p.missing == "nan" for p in parts) else "error",
-    )
+        "categories": categories,
+        "feature_names": first.feature_names,
+        "topk": first.topk,
+        "scaled": first.scaled,
+        "missing": "nan" if any(p.missing == "nan" for p in parts) else "error",
+    }
+
+
+def _take(column: Any, rows: NDArray[np.int64]) -> Any:
+    """Return a column of documents in this order; anything else as it is."""
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    if isinstance(column, Strings):
+        return column.take(rows)
+    if isinstance(column, dict):
+        return {name: _take(value, rows) for name, value in column.items()}
+    return column
 
 
 def _check_alike(first: RankingData, part: RankingData) -> None:
@@ -78,9 +136,8 @@ def _check_alike(first: RankingData, part: RankingData) -> None:
             )
 
 
-def _join_words(name: str, parts: Sequence[RankingData]) -> Category:
-    """Return the words of all parts; raise if their orders differ."""
-    categories = [part.categories[name] for part in parts]
+def join_words(name: str, categories: Sequence[Category]) -> Category:
+    """Return the words of all these categories of one name; raise if their orders differ."""
     if any(category.is_ordered for category in categories):
         if len(set(categories)) > 1:
             raise DataError(f"expected one order of the words of {name!r:.80}, got two")

@@ -93,28 +93,56 @@ def read_csv(
     progress: Progress | None = None,
 ) -> CsvTable:
     """Read a CSV file; `columns` says what its columns are, as far as it is not clear by their names."""
+    (table,) = stream_csv(
+        path, columns, None, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
+        progress=progress,
+    )  # fmt: skip
+    return table
+
+
+def stream_csv(
+    path: str,
+    columns: Columns,
+    rows: int | None,
+    *,
+    labelled: bool = True,
+    missing: Missing = "error",
+    dtype: DTypeLike = np.float64,
+    max_bytes: int = MAX_DENSE_BYTES,
+    progress: Progress | None = None,
+) -> Iterator[CsvTable]:
+    """Yield the records of a CSV file, about `rows` at a time (None: all at once)."""
     head = read_head(path, columns)
     columns = resolve_columns(head, columns, labelled, path)
     layout = csv_layout(head, columns, missing)
-    features, numbers, texts = layout.features, layout.numbers, layout.texts
-    allocator = RowAllocator(path, np.dtype(dtype), max_bytes, len(features))
-    blocks = []
-    line, n_rows = head.n_lines, 0
+    width, itemsize = len(layout.features), np.dtype(dtype).itemsize
+    allocator = RowAllocator(path, np.dtype(dtype), max_bytes, width, rows)
+    blocks: list[_CsvBlock] = []
+    line, n_rows, n_yielded = head.n_lines, 0, 0
     for block in _parse_blocks(path, head, layout, allocator):
         if block.problem is not None:
             raise problem_error(block.problem, block.column, path, line, columns, head.names)
         blocks.append(block._replace(first_line=line + 1))
         line, n_rows = line + block.n_lines, n_rows + len(block.X)
-        check_memory(n_rows, len(features), np.dtype(dtype).itemsize, max_bytes, path)
+        check_memory(n_rows - n_yielded, width, itemsize, max_bytes, path)
         if progress is not None:
             progress(block.n_bytes)
+        if rows is not None and n_rows - n_yielded >= rows:
+            yield _csv_table(blocks, columns, layout, path)
+            blocks, n_yielded = [], n_rows
     if n_rows == 0:
         raise EmptyDataError("expected at least one record after the column names", path=path)
+    if n_rows > n_yielded:
+        yield _csv_table(blocks, columns, layout, path)
+
+
+def _csv_table(blocks: list[_CsvBlock], columns: Columns, layout: CsvLayout, path: str) -> CsvTable:
+    numbers, texts = enumerate(layout.numbers), enumerate(layout.texts)
     return CsvTable(
         columns,
-        stack_rows([block.X for block in blocks], n_rows, len(features)),
-        {name: np.concatenate([b.numbers[:, j] for b in blocks]) for j, name in enumerate(numbers)},
-        {name: Strings.concatenate([b.texts[j] for b in blocks]) for j, name in enumerate(texts)},
+        stack_rows([b.X for b in blocks], sum(len(b.X) for b in blocks), len(layout.features)),
+        {name: np.concatenate([b.numbers[:, j] for b in blocks]) for j, name in numbers},
+        {name: Strings.concatenate([b.texts[j] for b in blocks]) for j, name in texts},
         path,
         _block_lines(blocks),
     )

@@ -153,7 +153,7 @@ def read_data(
     >>> read_data([path], columns=Columns(label="stars"))
     RankingData(1 query, 2 documents, 1 feature, labels 0..2)
     """
-    formats = [_data_format(os.fspath(path), columns) for path in paths]
+    formats = [data_format(os.fspath(path), columns) for path in paths]
     if set(formats) == {"letor"}:
         return read_letor(list(paths), missing=missing, progress=progress)
     parts: list[RankingData] = []
@@ -174,7 +174,7 @@ def read_data(
     return parts[0] if len(parts) == 1 else concatenate(parts)
 
 
-def _data_format(path: str, columns: Columns | None) -> FileFormat:
+def data_format(path: str, columns: Columns | None) -> FileFormat:
     """Return the kind of a file of ranking data; raises if it is something else.
 
     Parquet is a table like others, unless podium wrote it and no column is named.

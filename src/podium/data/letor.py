@@ -17,7 +17,7 @@ from podium.data.concatenation import concatenate
 from podium.data.duplicate_documents import warn_of_duplicates
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.groups import Groups
-from podium.data.letor_header import header_fields, header_line, read_header
+from podium.data.letor_header import PER_ROW_ENTRIES, header_fields, header_line, read_header
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel, thread_count
 from podium.data.ranking_columns import Missing
@@ -122,6 +122,49 @@ def read_letor(
     return data
 
 
+def stream_letor(
+    path: Path_,
+    rows: int,
+    *,
+    missing: Missing = "error",
+    dtype: DTypeLike | None = None,
+    progress: Progress | None = None,
+) -> Iterator[RankingData]:
+    """Yield the documents of LETOR text, about `rows` at a time, in bounded memory.
+
+    A query may go on in the next data set. A data set may have fewer features than a later one: those
+    beyond the last are 0. A header with ids, texts or weights is read whole, with its file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:7 1:0.5\\n0 qid:7 1:1\\n1 qid:8 1:2\\n")
+    >>> [len(data) for data in stream_letor(path, rows=100)]
+    [3]
+    """
+    name = os.fspath(path)
+    header = read_header(name)
+    if header.keys() & PER_ROW_ENTRIES:
+        yield read_letor(name, missing=missing, dtype=dtype, progress=progress)
+        return
+    missing = "nan" if header.pop("missing", missing) == "nan" else missing
+    options = _ParseOptions(
+        np.dtype(dtype or header.get("dtype") or np.float64), MAX_FEATURE_ID, missing == "nan",
+        max_rows=rows,
+    )  # fmt: skip
+    width = len(header.get("feature_names", ()))
+    blocks: list[_Block] = []
+    for block in _read_file(name, options, progress):
+        blocks.append(block)
+        width = max(width, block.max_id)
+        if sum(len(b.y) for b in blocks) >= rows:
+            yield _assemble(blocks, width, missing, header)
+            blocks = []
+    if blocks:
+        yield _assemble(blocks, width, missing, header)
+
+
 def write_letor(data: RankingData, path: Path_) -> None:
     """Write LETOR text, compressed by the path's ending; ``read_letor`` gives the same data back.
 
@@ -164,7 +207,8 @@ class _ParseOptions(NamedTuple):
     dtype: np.dtype[Any]
     max_feature: int
     null_is_nan: bool
-    max_bytes: int
+    max_bytes: int = MAX_DENSE_BYTES
+    max_rows: int | None = None
 
 
 class _Block(NamedTuple):
@@ -201,7 +245,7 @@ def _read_file(path: str, options: _ParseOptions, progress: Progress | None) -> 
 
 
 def _parse_blocks(path: str, options: _ParseOptions, progress: Progress | None) -> Iterator[_Block]:
-    allocator = RowAllocator(path, options.dtype, options.max_bytes)
+    allocator = RowAllocator(path, options.dtype, options.max_bytes, max_rows=options.max_rows)
     texts = read_blocks(path, in_flight=thread_count() + 1)
     jobs = ((text, _rows_for(text, allocator, options), path, options) for text in texts)
     for block in map_in_parallel(lambda job: _parse_block(*job), jobs):

@@ -15,6 +15,8 @@ from podium.data.text_files import read_first_line
 from podium.errors import CorruptFileError
 
 _HEADER_START = b"#podium "  # a comment for every other reader
+PER_ROW_ENTRIES = {"docids", "comments", "query_weight", "query_text", "doc_text"}
+"""Entries of a header with one value for each document or query of the file."""
 
 
 def header_line(data: RankingColumns, with_comments: bool) -> bytes:

@@ -104,6 +104,64 @@ def read_parquet(
         ) from error
 
 
+def row_group_count(path: Path_) -> int:
+    """Return the number of row groups of a Parquet file."""
+    return int(_open_parquet(path).num_row_groups)
+
+
+def read_row_group(path: Path_, number: int, *, with_features: bool = True) -> RankingData:
+    """Read one row group of a Parquet file that podium wrote; its queries are whole.
+
+    Without features, only queries, labels, ids and weights are read.
+    """
+    file = _open_parquet(path)
+    try:
+        metadata = read_json(file.schema_arrow.metadata[METADATA_KEY])
+        columns = None
+        if not with_features:
+            columns = ["qid", "label", "docid", "query_weight"]
+            metadata |= {"features": [], "categories": {}, "named": False, "doc_text": []}
+        table = file.read_row_group(number, columns=columns)
+        return _restore_data(table, metadata)
+    except DataError:
+        raise
+    except _UNREADABLE as error:
+        raise _unreadable_part(path, error) from error
+
+
+def query_ids_of(path: Path_) -> list[str]:
+    """Return the query ids of a Parquet file that podium wrote; one of two row groups comes twice."""
+    file = _open_parquet(path)
+    try:
+        qids: list[str] = []
+        for number in range(file.num_row_groups):
+            column = file.read_row_group(number, columns=["qid"])["qid"]
+            qids += column.unify_dictionaries().combine_chunks().unique().to_pylist()
+        return qids
+    except _UNREADABLE as error:
+        raise _unreadable_part(path, error) from error
+
+
+_UNREADABLE = (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError)
+"""Errors of pyarrow and of podium's own reading, depending on which byte of a file is wrong."""
+
+
+def _open_parquet(path: Path_) -> Any:
+    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
+    check_regular(path)
+    try:
+        return pq.ParquetFile(path)
+    except (ValueError, OSError) as error:  # pyarrow's own errors are among these
+        raise _unreadable_part(path, error) from error
+
+
+def _unreadable_part(path: Path_, error: Exception) -> CorruptFileError:
+    return CorruptFileError(
+        f"expected what podium writes into Parquet, got something else ({error!r:.200})",
+        path=os.fspath(path),
+    )
+
+
 def _read_table(pq: Any, path: Path_) -> Any:
     """Read and validate the table of a file or of a folder of files."""
     if os.path.exists(path) and not os.path.isdir(path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,37 @@ from podium.typing import Path_
 METADATA_KEY = b"podium"
 """The key of podium's metadata in the schema of a Parquet file."""
 
+MAX_GROUP_ROWS = 1 << 20
+"""The maximum number of rows of one row group."""
+
 _RESERVED_COLUMNS = ("qid", "label", "docid", "comment", "query_weight", "query_text")
 
 
 def write_parquet(data: RankingColumns, path: Path_) -> None:
     """Write a Parquet file that any tool can open; the file appears whole or not at all."""
-    pa = require("pyarrow", "arrow", "writing Parquet")
+    write_parquet_blocks([data], path)
+
+
+def write_parquet_blocks(blocks: Iterable[RankingColumns], path: Path_) -> None:
+    """Write a Parquet file with a row group for each block; the blocks have the same columns."""
     pq = require("pyarrow.parquet", "arrow", "writing Parquet")
+    with ExitStack() as stack:
+        temporary = stack.enter_context(atomic_path(path))
+        temporary_writer: Any = None
+        for block in blocks:
+            table = _arrow_table(block)
+            if temporary_writer is None:
+                temporary_writer = stack.enter_context(
+                    pq.ParquetWriter(temporary, table.schema, compression="lz4")
+                )
+            temporary_writer.write_table(
+                table, row_group_size=min(max(1, len(block)), MAX_GROUP_ROWS)
+            )
+
+
+def _arrow_table(data: RankingColumns) -> Any:
+    """Return the columns as an Arrow table, with what is not a column as its metadata."""
+    pa = require("pyarrow", "arrow", "writing Parquet")
     columns: dict[str, Any] = {
         "qid": _to_dictionary(pa, data, data.qids.tolist()),
         "label": pa.array(data.y),
@@ -59,9 +84,7 @@ def write_parquet(data: RankingColumns, path: Path_) -> None:
     }
     if data.categories:
         metadata["categories"] = {name: c.to_record() for name, c in data.categories.items()}
-    table = pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(metadata)})
-    with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="lz4")
+    return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(metadata)})
 
 
 def write_scores_parquet(data: RankingColumns, scores: ArrayLike, path: Path_) -> None:

@@ -27,10 +27,20 @@ class RowAllocator:
         The type of the numbers, and the bytes that the matrix may take.
     width
         Columns of the matrix; may grow between blocks.
+    max_rows
+        Rows of one array, for readers that do not keep all of them; None: all rows of the file.
     """
 
-    def __init__(self, path: str, dtype: np.dtype[Any], max_bytes: int, width: int = 0) -> None:
+    def __init__(
+        self,
+        path: str,
+        dtype: np.dtype[Any],
+        max_bytes: int,
+        width: int = 0,
+        max_rows: int | None = None,
+    ) -> None:
         self.path, self.dtype, self.max_bytes, self.width = path, dtype, max_bytes, width
+        self.max_rows = max_rows
         # Compressed text may be many times the size of its file.
         self._bytes_left = os.path.getsize(path) * (32 if path.endswith(COMPRESSIONS) else 1)
         self._array: Matrix = np.empty((0, 0), dtype=dtype)
@@ -49,6 +59,8 @@ class RowAllocator:
     def _allocate(self, n_needed: int, n_expected: int) -> Matrix:
         check_memory(n_needed, self.width, self.dtype.itemsize, self.max_bytes, self.path)
         affordable = self.max_bytes // max(1, self.width * self.dtype.itemsize)
+        if self.max_rows is not None:
+            affordable = min(affordable, self.max_rows)
         try:
             return np.empty((max(n_needed, min(n_expected, affordable)), self.width), self.dtype)
         except MemoryError:  # the system grants no more than it has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium.data.categories import Category, check_forms, read_category
 from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
-from podium.data.csv_text import CsvTable, read_csv, read_head, resolve_columns
+from podium.data.csv_text import CsvTable, read_csv, read_head, resolve_columns, stream_csv
 from podium.data.data_frames import read_frame, type_form
 from podium.data.duplicate_documents import warn_of_duplicates
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
@@ -182,6 +182,24 @@ def read_table_as(
         )
     frames = {"json": _json_frame, "parquet": _parquet_frame, "arrow": _arrow_frame}
     return _from_frame(frames[kind](path), columns, labelled, missing, dtype, max_bytes, path)
+
+
+def stream_csv_table(
+    path: str,
+    columns: Columns,
+    rows: int,
+    *,
+    missing: Missing = "error",
+    dtype: DTypeLike = np.float64,
+    tell_columns: Callable[[str, Columns], None] | None = None,
+    progress: Progress | None = None,
+) -> Iterator[RankingData]:
+    """Yield the documents of a CSV file, about `rows` at a time; a query may go on in the next data set."""
+    tables = stream_csv(path, columns, rows, missing=missing, dtype=dtype, progress=progress)
+    for number, table in enumerate(tables):
+        if number == 0 and tell_columns is not None:
+            tell_columns(path, table.columns)
+        yield _from_csv(table, missing)
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:

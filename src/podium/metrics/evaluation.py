@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data import Qrels, RankingData, Run
-from podium.errors import UsageError
+from podium.data import Collection, Qrels, RankingData, Run
+from podium.data.argument_checks import to_array
+from podium.errors import LengthMismatchError, UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.metrics.metric import Metric
@@ -155,7 +156,7 @@ def _number(value: float) -> float | None:
 
 
 def evaluate(
-    data: RankingData | Qrels,
+    data: RankingData | Qrels | Collection,
     scores: ArrayLike | Run,
     metrics: Sequence[str | Metric] | str | Metric,
 ) -> Evaluation:
@@ -164,7 +165,8 @@ def evaluate(
     Parameters
     ----------
     data
-        RankingData (scores: one per row, in the data's row order), or Qrels (scores: a Run).
+        RankingData or a Collection (scores: one per row, in the data's row order), or Qrels (scores: a
+        Run). A Collection is read block by block, without its features.
     metrics
         Names such as "NDCG@10", or metrics.
 
@@ -180,6 +182,8 @@ def evaluate(
     metric_list = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not metric_list:
         raise UsageError("there is no metric; expected at least one, such as NDCG@10")
+    if isinstance(data, Collection):
+        return _evaluate_blocks(data, scores, metric_list)
     if isinstance(data, Qrels):
         if not isinstance(scores, Run):
             raise UsageError(f"qrels need a Run as scores, got {type(scores).__name__}")
@@ -192,10 +196,43 @@ def evaluate(
         lists = RankedLists.of_scores(data, scores)
     else:
         raise UsageError(
-            f"expected RankingData or Qrels as data, got {type(data).__name__}; read_letor "
+            f"expected RankingData, a Collection or Qrels as data, got {type(data).__name__}; read_letor "
             "and read_qrels read them"
         )
     return evaluate_lists(lists, metric_list)
+
+
+def _evaluate_blocks(
+    collection: Collection, scores: ArrayLike | Run, metrics: Sequence[str | Metric]
+) -> Evaluation:
+    """Evaluate block by block: metrics have one value per query, and blocks have whole queries."""
+    if isinstance(scores, Run):
+        raise UsageError("a collection needs scores, one for each document, got a Run")
+    values = to_array(scores, "scores", np.float64)
+    if values.shape != (len(collection),):
+        raise LengthMismatchError(
+            f"expected {len(collection):,} scores, one for each document, got shape {values.shape}"
+        )
+    parts: list[Evaluation] = []
+    first = 0
+    for block in collection.blocks(with_features=False):
+        block_scores = values[first : first + len(block)]
+        parts.append(evaluate_lists(RankedLists.of_scores(block, block_scores), metrics))
+        first += len(block)
+    return join_evaluations(parts)
+
+
+def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
+    """Return the evaluations of several sets of queries, by the same metrics, as one."""
+    results = {}
+    for metric, first in parts[0].results.items():
+        columns = [part.results[metric] for part in parts]
+        weight = None
+        if first.weight is not None:
+            weight = np.concatenate([np.asarray(column.weight) for column in columns])
+        per_query = np.concatenate([column.per_query for column in columns])
+        results[metric] = MetricResult(metric, per_query, weight)
+    return Evaluation(results, np.concatenate([part.qids for part in parts]))
 
 
 def evaluate_lists(lists: RankedLists, metrics: Sequence[str | Metric]) -> Evaluation:

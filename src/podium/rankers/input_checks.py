@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 from numpy.typing import ArrayLike
 
-from podium.data import RankingData
+from podium.data import Collection, RankingData
 from podium.data.categories import CategoryForm
 from podium.data.data_frames import encode_frame
 from podium.data.query_ids import values_per_query
@@ -100,9 +100,13 @@ def as_data(
 ) -> RankingData:
     """Return RankingData unchanged, or build it from (X, y, qid): a tuple or three arguments.
 
+    A Collection is read into memory.
+
     `scaled` says how arrays are scaled by query, because arrays do not record it. `categories` are the
     columns of a frame that hold words; by default those of a categorical type.
     """
+    if isinstance(X, Collection):
+        X = X.read()
     if isinstance(X, RankingData):
         if y is not None or qid is not None:
             raise UsageError("RankingData already has labels and query ids; leave out y and qid")

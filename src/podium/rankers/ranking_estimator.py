@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from podium.data import MAX_DENSE_BYTES, RankingData, shuffle
+from podium.data import MAX_DENSE_BYTES, Collection, RankingData, shuffle
 from podium.data.argument_checks import to_array
 from podium.data.feature_matrix import to_dense
 from podium.data.ranking_columns import Missing
@@ -337,6 +337,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
+        The documents of a `Collection` are scored block by block, in little memory.
+
         RankingData that is scaled by query differently from the training data is an error, unless
         `ignore_scaling` is set. Arrays do not record how they are scaled. The features of a frame are
         picked by name: it may have other columns, in any order.
@@ -351,6 +353,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
+        if isinstance(X, Collection):
+            return np.concatenate(
+                [self.predict(block, ignore_scaling=ignore_scaling) for block in X.blocks()]
+            )
         matrix = self._features(X, ignore_scaling=ignore_scaling)
         has_groups = isinstance(X, RankingData)
         scores = self.model_.scores(matrix, X.groups) if has_groups else self.model_.predict(matrix)

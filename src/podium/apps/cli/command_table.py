@@ -62,7 +62,7 @@ COMMANDS: Entries = {
         "tour", "Show podium in five minutes: data, a ranker, a test, an explanation and rules."
     ),
     "data": GroupEntry(
-        "Look at ranking data, convert it, split it.",
+        "Look at ranking data, convert it, split it, partition it.",
         {
             "info": CommandEntry(
                 "data", "Show what is in ranking data: counts, labels, list lengths, odd features."
@@ -71,6 +71,11 @@ COMMANDS: Entries = {
                 "data",
                 "Convert LETOR text or a table to LETOR text (.txt), CSV (.csv, .tsv; text also .gz .xz .bz2 "
                 ".zst), Parquet or qrels.",
+            ),
+            "partition": CommandEntry(
+                "data",
+                "Write ranking data as a collection: a folder of parts with whole queries, for data that "
+                "does not fit into memory.",
             ),
             "split": CommandEntry(
                 "data",

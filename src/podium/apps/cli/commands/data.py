@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 import typer
 
-from podium.apps.cli.inputs.input_files import InputFiles
-from podium.apps.cli.options.data import DataConvertOptions, DataInfoOptions, DataSplitOptions
+from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
+from podium.apps.cli.options.data import (
+    DataConvertOptions,
+    DataInfoOptions,
+    DataPartitionOptions,
+    DataSplitOptions,
+)
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.problem_list import fail_with_problems
 from podium.apps.cli.outputs.progress import spinner
@@ -22,10 +27,12 @@ from podium.apps.cli.outputs.ranking_data_files import (
     write_ranking_data,
 )
 from podium.data import (
+    Collection,
     Columns,
     RankingData,
     draw_truth,
     kfold,
+    partition,
     rotate,
     scale_by_query,
     write_columns,
@@ -39,6 +46,9 @@ from podium.errors import DataError, UnknownNameError, UsageError
 def run_data_info(options: DataInfoOptions) -> None:
     """Print what is in ranking data: counts, labels, list lengths, odd features."""
     files = InputFiles(options.missing, options, is_quiet=options.json)
+    if any(path.is_dir() for path in options.inputs):
+        _print_facts(options, _collection_facts(files.open_collection(options.inputs)))
+        return
     if options.write_columns is not None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
@@ -49,12 +59,54 @@ def run_data_info(options: DataInfoOptions) -> None:
     facts = _facts(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
+    _print_facts(options, facts)
+
+
+def _print_facts(options: DataInfoOptions, facts: dict[str, Any]) -> None:
     if options.json:
         print_json(facts)
         return
     facts["scaled_by_query"] = facts["scaled_by_query"] or "not said"
     rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
     print_table(" ".join(map(str, options.inputs)), ["what", "value"], rows, text_columns=2)
+
+
+def _collection_facts(collection: Collection) -> dict[str, Any]:
+    """Return what the manifest of a collection says; no row is read."""
+    manifest, layout = collection.manifest, collection.manifest.layout
+    low, high = manifest.labels
+    return {
+        "queries": collection.n_queries,
+        "documents": len(collection),
+        "features": collection.n_features,
+        "feature_names": layout.has_names,
+        "labels": f"{low:g} to {high:g}",
+        "parts": len(manifest.parts),
+        "documents_per_part": f"{min(p.rows for p in manifest.parts):,} to "
+        f"{max(p.rows for p in manifest.parts):,}",
+        "document_ids": layout.docids,
+        "top_k_truth": layout.topk,
+        "scaled_by_query": layout.scaled,
+        "missing_values": layout.missing == "nan",
+        "dtype": layout.dtype,
+        "megabytes": round(collection.n_bytes / 1e6, 1),
+    }
+
+
+def run_data_partition(options: DataPartitionOptions) -> None:
+    """Write ranking data as a collection."""
+    files = InputFiles(options.missing, options, is_quiet=options.json)
+    with reading_bar(options.inputs) as progress, files.warnings():
+        collection = partition(
+            options.inputs, options.out, rows=options.rows, missing=options.missing,
+            columns=files.named_columns, dtype=options.dtype,
+            replace_collection=options.force, tell_columns=files.note_columns,
+            progress=progress,
+        )  # fmt: skip
+    if options.json:
+        print_json({"folder": str(options.out), **_collection_facts(collection)})
+        return
+    typer.echo(f"{options.out}: {collection}", err=True)
 
 
 def run_data_convert(options: DataConvertOptions) -> None:

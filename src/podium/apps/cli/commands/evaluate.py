@@ -14,7 +14,7 @@ from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.options.evaluate import EvaluateOptions
 from podium.apps.cli.outputs.printing import print_json, print_table
 from podium.apps.cli.outputs.progress import spinner
-from podium.data import Qrels, RankingData, detect_format, read_run, read_scores
+from podium.data import Collection, Qrels, RankingData, detect_format, read_run, read_scores
 from podium.errors import DataError, UsageError
 from podium.metrics import Evaluation, PairedTest, correct, evaluate, paired_test
 
@@ -32,7 +32,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
         raise UsageError("expected different score files, got one of them twice")
     files = InputFiles(options.missing, options, is_quiet=options.json)
     with advice_on_order(EVALUATE_ORDER):
-        judged = files.read_judgments(options.data)
+        judged = _read_judged(files, options)
     with advice_on_order(EVALUATE_ORDER), spinner("evaluating"):
         evaluations = {
             str(path): _evaluate(judged, path, options.metric) for path in options.scores
@@ -51,8 +51,19 @@ def run_evaluate(options: EvaluateOptions) -> None:
             _print_queries(path, evaluation)
 
 
-def _evaluate(judged: RankingData | Qrels, path: Path, metrics: list[str]) -> Evaluation:
-    if detect_format(path) == "run":
+Judged = RankingData | Qrels | Collection
+
+
+def _read_judged(files: InputFiles, options: EvaluateOptions) -> Judged:
+    """Return the labels; a collection stays on disk, unless a run has to be joined with its documents."""
+    is_run = any(detect_format(path) == "run" for path in options.scores)
+    if options.data.is_dir() and not is_run:
+        return files.open_collection([options.data])
+    return files.read_judgments(options.data)
+
+
+def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
+    if detect_format(path) == "run" and not isinstance(judged, Collection):
         qrels = judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
         return evaluate(qrels, read_run(path), metrics)
     if isinstance(judged, Qrels):
@@ -63,6 +74,8 @@ def _evaluate(judged: RankingData | Qrels, path: Path, metrics: list[str]) -> Ev
             f"expected {len(judged)} scores, one for each document, got {len(values)}",
             path=str(path),
         )
+    if isinstance(judged, Collection):
+        return evaluate(judged, values, metrics)
     return evaluate(judged, judged.regroup(values), metrics)
 
 

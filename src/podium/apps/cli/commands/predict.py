@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.input_files import InputFiles, pick_features, reading_bar
 from podium.apps.cli.inputs.prepared_rankers import categories_of, missing_for, with_scaling
 from podium.apps.cli.options.predict import PredictionFormat, PredictOptions
 from podium.apps.cli.outputs.prediction_files import (
@@ -21,7 +21,7 @@ from podium.apps.cli.outputs.printing import print_json
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import RankingData
-from podium.data.atomic_files import check_target
+from podium.data.atomic_files import atomic_writer, check_target
 from podium.data.score_files import score_lines
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
@@ -45,6 +45,9 @@ def run_predict(options: PredictOptions) -> None:
         _check_has_degrees(ranker, kind)
     missing = missing_for(ranker, options.missing)
     files = InputFiles(missing, options, is_quiet=options.json)
+    if file_format == "scores" and options.out and any(path.is_dir() for path in options.inputs):
+        _write_blocks(ranker, files, options, kind)
+        return
     data = files.read(
         options.inputs, labelled=False, features=ranker.trained_.feature_names,
         categories=categories_of(ranker),
@@ -66,6 +69,31 @@ def run_predict(options: PredictOptions) -> None:
         print_json({"ranker": ranker.name, kind: values, **_column_names(columns)})
     else:
         typer.echo(score_lines(data.restore(prediction_table(columns))), nl=False)
+
+
+def _write_blocks(
+    ranker: Ranker, files: InputFiles, options: PredictOptions, kind: PredictionKind
+) -> None:
+    """Score a collection and write the lines of one block after the other."""
+    assert options.out is not None
+    collection = files.open_collection(options.inputs)
+    columns: dict[str, Floats] = {}
+    with (
+        reading_bar(options.inputs, collection.n_bytes) as progress,
+        warnings_in_one_line(),
+        atomic_writer(options.out) as write,
+    ):
+        for block in collection.blocks(progress=progress):
+            data = pick_features(block, ranker.trained_.feature_names)
+            if options.ignore_scaling:
+                data = with_scaling(data, ranker.trained_.scaled)
+            columns = _predict_columns(ranker, data, kind, options.user_class)
+            write(score_lines(prediction_table(columns)).encode())
+    if options.json:
+        print_json(
+            {"file": str(options.out), "format": "scores", "ranker": ranker.name,
+             "queries": collection.n_queries, "documents": len(collection), **_column_names(columns)}
+        )  # fmt: skip
 
 
 def _choose_kind(options: PredictOptions, file_format: PredictionFormat) -> PredictionKind:

@@ -19,7 +19,16 @@ from podium.apps.cli.inputs.table_columns import columns_of, guesses_text, is_do
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_notes, stderr_console
-from podium.data import Columns, Qrels, RankingData, detect_format, read_data, read_judgments
+from podium.data import (
+    Collection,
+    Columns,
+    Qrels,
+    RankingData,
+    detect_format,
+    open_collection,
+    read_data,
+    read_judgments,
+)
 from podium.data.categories import Category
 from podium.data.duplicate_documents import (
     KEEP_FIRST_ON_COMMAND_LINE,
@@ -39,11 +48,14 @@ IMPUTE_ADVICE = (
 
 
 @contextmanager
-def reading_bar(paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar for reading files, once it has taken half a second."""
+def reading_bar(paths: Sequence[Path], total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar for reading files, once it has taken half a second.
+
+    `total` is the number of bytes, if the size of the files does not tell it.
+    """
     started = time.monotonic()
-    is_plain = all(path.suffix not in COMPRESSIONS for path in paths)
-    total = sum(path.stat().st_size for path in paths) if is_plain else None
+    if total is None and all(path.suffix not in COMPRESSIONS for path in paths):
+        total = sum(path.stat().st_size for path in paths)
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console = stderr_console()
     bar = Progress(*columns, console=console, transient=True)
@@ -104,6 +116,9 @@ class InputFiles:
         `features` are those of the training data: they are picked by name from data that has names.
         `categories` are those of them that are words.
         """
+        if any(path.is_dir() for path in paths):
+            data = self._read_collection(paths)
+            return pick_features(data, features)
         columns = self.named_columns
         if features is not None and all(is_table(path) for path in paths):
             columns = self._with_features(paths, features, categories or {})
@@ -118,7 +133,28 @@ class InputFiles:
                 raise
             raise _lacking_features(error, paths) from None
         data = self.settle_repeats(data)
-        return data if features is None else _pick_features(data, features)
+        return pick_features(data, features)
+
+    def _read_collection(self, paths: Sequence[Path]) -> RankingData:
+        """Read the folder of a collection into memory."""
+        collection = self.open_collection(paths)
+        with reading_bar(paths, collection.n_bytes) as progress:
+            return self.settle_repeats(collection.read(progress=progress))
+
+    def open_collection(self, paths: Sequence[Path]) -> Collection:
+        """Open the folder of a collection; raise if there are other inputs, or options about columns."""
+        folder = next(path for path in paths if path.is_dir())
+        collection = open_collection(folder)
+        if len(paths) > 1:
+            raise UsageError(
+                f"expected one collection, got {folder} and other inputs; partition them into one "
+                "collection: podium data partition IN... -o DIR"
+            )
+        if self.named_columns is not None:
+            raise UsageError(
+                f"the parts of {folder} say what their columns are; leave out the options about columns"
+            )
+        return collection
 
     @contextmanager
     def warnings(self) -> Iterator[None]:
@@ -158,6 +194,8 @@ class InputFiles:
 
     def read_judgments(self, path: Path) -> RankingData | Qrels:
         """Read labels to evaluate scores with: ranking data or TREC qrels."""
+        if path.is_dir():
+            return self._read_collection([path])
         with reading_bar([path]) as progress, self.warnings():
             judgments = read_judgments(
                 path, missing=self.missing, columns=self.named_columns,
@@ -210,10 +248,15 @@ def _is_own_parquet(path: Path) -> bool:
     return detect_format(path) == "parquet" and is_podium_parquet(path)
 
 
-def _pick_features(data: RankingData, features: Sequence[str]) -> RankingData:
+def pick_features(data: RankingData, features: Sequence[str] | None) -> RankingData:
     """Return the data with these features in this order, if it has their names."""
     names = data.feature_names
-    if names is None or tuple(names) == tuple(features) or not set(features) <= set(names):
+    if (
+        features is None
+        or names is None
+        or tuple(names) == tuple(features)
+        or not set(features) <= set(names)
+    ):
         return data
     places = {name: j for j, name in enumerate(names)}
     X = cast(Matrix, np.take(data.X, [places[name] for name in features], axis=1))

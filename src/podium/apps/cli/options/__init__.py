@@ -19,6 +19,16 @@ def file_argument(metavar: str, help_text: str) -> Any:
     return typer.Argument(exists=True, dir_okay=False, metavar=metavar, help=help_text)
 
 
+def data_argument(metavar: str, help_text: str) -> Any:
+    """Return an argument that names ranking data: files, or the folder of a collection."""
+    return typer.Argument(exists=True, metavar=metavar, help=help_text)
+
+
+def data_option(help_text: str) -> Any:
+    """Return an option that names ranking data: files, or the folder of a collection."""
+    return typer.Option(exists=True, help=help_text)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 MissingChoice = Literal["error", "nan"]
 MissingOption = Annotated[

@@ -2,16 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, MissingOption, SeedOption, file_argument
+from podium.apps.cli.options import (
+    Force,
+    Json,
+    MissingOption,
+    SeedOption,
+    data_argument,
+    file_argument,
+)
 from podium.apps.cli.options.tables import TableOptions
 
 Inputs = Annotated[
     list[Path],
-    file_argument("IN...", "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow)."),
+    data_argument(
+        "IN...",
+        "LETOR text, tables (CSV, TSV, JSON lines, Parquet, Arrow), or the folder of a collection.",
+    ),
 ]
 
 
@@ -63,6 +73,36 @@ class DataConvertOptions(TableOptions):
     missing: MissingOption = "error"
     seed: SeedOption = 0
     force: Force = False
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class DataPartitionOptions(TableOptions):
+    """Write ranking data as a collection: a folder of parts with whole queries, for data that does not
+    fit into memory.
+
+    Example: podium data partition train.txt.gz -o train.parts --rows 500000
+
+    Parts are Parquet files, which other tools can read. Files whose queries are scattered are put in
+    order. The folder appears when it is complete; an interrupted call goes on where it stopped.
+    """
+
+    inputs: Annotated[
+        list[Path],
+        file_argument("IN...", "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow)."),
+    ]
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to make.")]
+    rows: Annotated[int, typer.Option(min=1, help="The maximum number of documents per part.")] = (
+        500_000
+    )
+    dtype: Annotated[
+        Literal["float32", "float64"] | None,
+        typer.Option(help="The type of the features; float32 takes half the space."),
+    ] = None
+    missing: MissingOption = "error"
+    force: Annotated[bool, typer.Option("--force", help="Replace a collection that is there.")] = (
+        False
+    )
     json: Json = False
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Json, MissingOption, SeedOption, file_argument
+from podium.apps.cli.options import Json, MissingOption, SeedOption, data_argument, file_argument
 from podium.apps.cli.options.tables import TableOptions
 
 
@@ -21,7 +21,10 @@ class EvaluateOptions(TableOptions):
     """
 
     data: Annotated[
-        Path, file_argument("DATA", "LETOR text, a table (CSV, Parquet, ...) or TREC qrels.")
+        Path,
+        data_argument(
+            "DATA", "LETOR text, a table (CSV, Parquet, ...), a collection or TREC qrels."
+        ),
     ]
     scores: Annotated[
         list[Path],

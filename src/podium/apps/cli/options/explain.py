@@ -6,7 +6,14 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from podium.apps.cli.options import Json, MissingOption, SeedOption, file_argument, file_option
+from podium.apps.cli.options import (
+    Json,
+    MissingOption,
+    SeedOption,
+    data_argument,
+    data_option,
+    file_argument,
+)
 from podium.apps.cli.options.preparation import IgnoreScaling
 from podium.apps.cli.options.tables import TableOptions, column_option
 
@@ -29,11 +36,12 @@ class ExplainOptions(TableOptions):
 
     query_option: ClassVar[str] = "--query-column"  # --query names a query here
     model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
-    data_files: Annotated[list[Path] | None, file_argument("[DATA...]", "The same as --data.")] = (
+    data_files: Annotated[list[Path] | None, data_argument("[DATA...]", "The same as --data.")] = (
         None
     )
     data: Annotated[
-        list[Path] | None, file_option("LETOR text or tables (CSV, Parquet, ...) to explain.")
+        list[Path] | None,
+        data_option("LETOR text, tables (CSV, Parquet, ...) or a collection to explain."),
     ] = None
     query: Annotated[str | None, typer.Option(help="The query whose list to explain.")] = None
     importance: Annotated[

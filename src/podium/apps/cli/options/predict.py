@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, MissingOption, file_argument
+from podium.apps.cli.options import Force, Json, MissingOption, data_argument, file_argument
 from podium.apps.cli.options.preparation import IgnoreScaling
 from podium.apps.cli.options.tables import TableOptions
 
@@ -35,8 +35,9 @@ class PredictOptions(TableOptions):
     model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
     inputs: Annotated[
         list[Path],
-        file_argument(
-            "DATA...", "LETOR text, or tables (CSV, Parquet, ...), which need no labels."
+        data_argument(
+            "DATA...",
+            "LETOR text, tables (CSV, Parquet, ...), which need no labels, or a collection.",
         ),
     ]
     out: Annotated[

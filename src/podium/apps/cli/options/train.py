@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options import Force, Json, data_argument, data_option
 from podium.apps.cli.options.feedback import (
     Alpha,
     FeedbackClasses,
@@ -19,7 +19,10 @@ from podium.apps.cli.options.preparation import PreparationOptions
 RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
 TrainFiles = Annotated[
     list[Path],
-    file_argument("TRAIN...", "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow)."),
+    data_argument(
+        "TRAIN...",
+        "LETOR text, tables (CSV, TSV, JSON lines, Parquet, Arrow), or the folder of a collection.",
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.", metavar="MODEL")]
 
@@ -51,7 +54,7 @@ class TrainOptions(PreparationOptions):
     inputs: TrainFiles
     out: Out
     valid: Annotated[
-        list[Path] | None, file_option("Validation data, which chooses the number of iterations.")
+        list[Path] | None, data_option("Validation data, which chooses the number of iterations.")
     ] = None
     setting: Set = None
     metric: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, file_option
+from podium.apps.cli.options import Force, Json, data_option
 from podium.apps.cli.options.preparation import PreparationOptions
 from podium.apps.cli.options.train import Out, RankerName, Set, TrainFiles
 
@@ -33,7 +33,7 @@ class TuneOptions(PreparationOptions):
     ranker: RankerName
     inputs: TrainFiles
     out: Out
-    valid: Annotated[list[Path], file_option("Validation data, which chooses the setting.")]
+    valid: Annotated[list[Path], data_option("Validation data, which chooses the setting.")]
     grid: GridOption = None
     setting: Set = None
     metric: Annotated[
