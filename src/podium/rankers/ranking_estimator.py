@@ -27,6 +27,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.metrics.naming import parse
+from podium.rankers.familiar_parameters import familiar_parameter
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
 from podium.rankers.input_checks import (
@@ -270,7 +271,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def unknown_parameter(cls, parameter: str) -> UnknownNameError:
         """Return the error for a parameter that the ranker does not have."""
         own = [field.name for field in fields(cls)]
-        suggestion = cls.aliases.get(parameter, "")
+        suggestion = cls.aliases.get(parameter, familiar_parameter(parameter, own))
         return UnknownNameError(f"parameter of {cls.name}", parameter, own, suggestion=suggestion)
 
     def parameter_path(self, name: str) -> str:

@@ -35,7 +35,9 @@ class ExplainOptions(TableOptions):
     data: Annotated[
         list[Path] | None, file_option("LETOR text or tables (CSV, Parquet, ...) to explain.")
     ] = None
-    query: Annotated[str | None, typer.Option(help="The query whose list to explain.")] = None
+    query: Annotated[
+        str | None, typer.Option(help="The query whose list to explain: its id, or its text.")
+    ] = None
     importance: Annotated[
         bool, typer.Option("--importance", help="Permutation importance on the data.")
     ] = False
