@@ -229,6 +229,11 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     # --- what a fit depends on: subclasses say it ---
 
     @property
+    def learner_name(self) -> str:
+        """The name of the ranker that learns, for messages; a prepared ranker names the one in it."""
+        return self.name
+
+    @property
     def keeps_best(self) -> bool:
         """Whether the best iteration by validation data is kept; if not, the last one is."""
         return True
@@ -301,7 +306,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(
                 f"in each of the {data.n_queries} queries "
                 f"{'there is one document only' if is_alone else 'all documents have the same label'}; "
-                f"{self.name} needs at least one query with different labels"
+                f"{self.learner_name} needs at least one query with different labels"
             ).advise(
                 python="name another column of queries, with query=..." * is_alone,
                 command_line="is the column of queries right? --query names another one" * is_alone,
