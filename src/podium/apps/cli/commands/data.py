@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import typer
 
-from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.data_folders import MAX_LISTED_FILES, folder_advice
+from podium.apps.cli.inputs.input_files import InputFiles, fold_paths
 from podium.apps.cli.options.data import DataConvertOptions, DataInfoOptions, DataSplitOptions
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.problem_list import fail_with_problems
@@ -42,10 +43,7 @@ def run_data_info(options: DataInfoOptions) -> None:
     if options.write_columns is not None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
-    try:
-        data = files.read(options.inputs)
-    except DataError as error:
-        fail_with_problems(error, options.inputs, files)
+    data = _read_inputs(files, options.inputs)
     facts = _facts(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
@@ -55,6 +53,35 @@ def run_data_info(options: DataInfoOptions) -> None:
     facts["scaled_by_query"] = facts["scaled_by_query"] or "not said"
     rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
     print_table(" ".join(map(str, options.inputs)), ["what", "value"], rows, text_columns=2)
+
+
+def _read_inputs(files: InputFiles, paths: Sequence[Path]) -> RankingData:
+    """Read files, or a folder of folds as one data set; problems of tables are printed."""
+    folder = next((path for path in paths if path.is_dir()), None)
+    if folder is not None:
+        return _read_folder(files, folder, len(paths))
+    try:
+        return files.read(paths)
+    except DataError as error:
+        fail_with_problems(error, paths, files)
+
+
+def _read_folder(files: InputFiles, folder: Path, n_paths: int) -> RankingData:
+    """Read a folder of folds as one data set; raise with the names of its files if it has no folds."""
+    if n_paths > 1:
+        raise UsageError(f"expected one folder, or files, got {n_paths} paths with a folder")
+    try:
+        paths = fold_paths(folder)
+    except DataError:
+        raise UsageError(f"expected files, or a folder of folds; {folder_advice(folder)}") from None
+    data = files.read_folder(folder)
+    if not files.is_quiet:
+        names = ", ".join(str(path.relative_to(folder)) for path in paths[:MAX_LISTED_FILES])
+        more = ", ..." if len(paths) > MAX_LISTED_FILES else ""
+        print_notes(
+            [f"{folder} has folds, for podium compare {folder} --rankers ...: {names}{more}"]
+        )
+    return data
 
 
 def run_data_convert(options: DataConvertOptions) -> None:

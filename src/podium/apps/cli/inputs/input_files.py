@@ -19,7 +19,7 @@ from podium.apps.cli.inputs.table_columns import columns_of, guesses_text, is_do
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
 from podium.apps.cli.outputs.printing import print_notes, stderr_console
-from podium.data import Columns, Qrels, RankingData, detect_format, read_data, read_judgments
+from podium.data import Columns, Fold, Qrels, RankingData, detect_format, read_data, read_judgments
 from podium.data.categories import Category
 from podium.data.duplicate_documents import (
     KEEP_FIRST_ON_COMMAND_LINE,
@@ -30,6 +30,7 @@ from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
 from podium.errors import DataError, DuplicateDocumentWarning, UnknownNameError, UsageError
+from podium.experiments.folds import fold_files, read_folder, read_folds
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
@@ -108,7 +109,7 @@ class InputFiles:
         if features is not None and all(is_table(path) for path in paths):
             columns = self._with_features(paths, features, categories or {})
         try:
-            with reading_bar(paths) as progress, self.warnings(), self.advice_on_missing():
+            with self._reading(paths) as progress:
                 data = read_data(
                     paths, missing=self.missing, labelled=labelled, columns=columns,
                     tell_columns=self.note_columns, progress=progress,
@@ -119,6 +120,29 @@ class InputFiles:
             raise _lacking_features(error, paths) from None
         data = self.settle_repeats(data)
         return data if features is None else _pick_features(data, features)
+
+    def read_folds(self, folder: Path) -> list[Fold]:
+        """Read the folds of a folder, with a progress bar."""
+        with self._reading(fold_paths(folder)) as progress:
+            folds = read_folds(
+                folder, missing=self.missing, columns=self.named_columns,
+                tell_columns=self.note_columns, progress=progress,
+            )  # fmt: skip
+        return [Fold(*map(self.settle_repeats, fold)) for fold in folds]
+
+    def read_folder(self, folder: Path) -> RankingData:
+        """Read all queries of a folder of folds as one data set, with a progress bar."""
+        with self._reading(fold_paths(folder)) as progress:
+            data = read_folder(
+                folder, missing=self.missing, columns=self.named_columns,
+                tell_columns=self.note_columns, progress=progress,
+            )  # fmt: skip
+        return self.settle_repeats(data)
+
+    @contextmanager
+    def _reading(self, paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
+        with reading_bar(paths) as progress, self.warnings(), self.advice_on_missing():
+            yield progress
 
     @contextmanager
     def warnings(self) -> Iterator[None]:
@@ -191,6 +215,12 @@ class InputFiles:
         if note is not None and note not in self._notes and not self.is_quiet:
             self._notes.add(note)
             print_notes([note])
+
+
+def fold_paths(folder: Path) -> list[Path]:
+    """Return all files of a folder of folds."""
+    parts = fold_files(folder)
+    return [path for part in parts for path in (part if isinstance(part, tuple) else (part,))]
 
 
 def _lacking_features(error: UnknownNameError, paths: Sequence[Path]) -> UsageError:
