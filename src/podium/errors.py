@@ -191,6 +191,8 @@ class UsageError(PodiumError, ValueError):
 class UnknownNameError(UsageError):
     """The name is unknown; the message suggests the nearest names, and with `holder` lists all names.
 
+    `suggestion` takes the place of the nearest names; None lists all names instead.
+
     Examples
     --------
     >>> print(UnknownNameError("column", "grad", ["qid", "grade"], holder="the table"))
@@ -198,7 +200,8 @@ class UnknownNameError(UsageError):
     """
 
     def __init__(
-        self, kind: str, name: str, names: Iterable[str], instead: str = "", suggestion: str = "",
+        self, kind: str, name: str, names: Iterable[str], instead: str = "",
+        suggestion: str | None = "",
         *, path: str | None = None, holder: str = "",
     ) -> None:  # fmt: skip
         self.name = name
@@ -206,8 +209,8 @@ class UnknownNameError(UsageError):
         choices = sorted(in_order)
         self.choices = tuple(choices)
         lowered = {choice.lower(): choice for choice in choices}
-        near = [] if ", " in name else difflib.get_close_matches(name[:80].lower(), lowered, 3, 0.4)
-        suggestion = suggestion or " or ".join(lowered[match] for match in near)
+        if suggestion == "":
+            suggestion = " or ".join(lowered[match] for match in _near_names(name, lowered))
         listed = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
         hint = f"did you mean {suggestion}?" if suggestion else f"known: {listed}"
         if holder:
@@ -215,6 +218,14 @@ class UnknownNameError(UsageError):
             hint = f"{hint} {owned[0].upper()}{owned[1:]}" if suggestion else owned
         place = "" if path is None else f"{path}: "
         super().__init__(f"{place}unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
+
+
+def _near_names(name: str, lowered: Iterable[str]) -> list[str]:
+    """Return up to three names that are near to a name, the nearest first; only itself in other case."""
+    names, key = list(lowered), name[:80].lower()
+    if key in names or ", " in name:
+        return [key] * (key in names)
+    return difflib.get_close_matches(key, names, 3, 0.4)
 
 
 class ConversionError(UsageError):

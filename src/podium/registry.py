@@ -36,17 +36,25 @@ _RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
 """Imported and prepared rankers have no name to train by, but files have them."""
 
 
-FAMILIAR_NAMES = {
-    "xgboost": "lambdamart", "lightgbm": "lambdamart", "catboost": "lambdamart",
-    "lambdarank": "lambdamart", "gbdt": "lambdamart", "mart": "lambdamart", "trees": "lambdamart",
-    "svmrank": "ranksvm", "svm": "ranksvm", "linear": "regression",
+_WORDS_BY_RANKER = {
+    "lambdamart": "xgboost xgb lightgbm lgbm catboost lambdarank gbdt gbm gbrt mart trees tree "
+                  "random-forest forest rf boosting gradient-boosting yetirank",
+    "ranksvm": "svmrank svm-rank svm",
+    "rankboost": "boost adaboost stumps",
+    "regression": "linear ridge ols linear-regression pointwise",
+    "ordinal": "logistic logistic-regression classification",
+    "ranknet with scorer=mlp": "neural nn mlp dnn neural-network",
+    "ranknet or ranksvm": "pairwise",
+    "listnet or listmle": "listwise softmax",
+    "toprank": "ensemble stacking voting",
 }  # fmt: skip
+FAMILIAR_NAMES = {word: name for name, words in _WORDS_BY_RANKER.items() for word in words.split()}
 """Names that people know from other tools, and the ranker here."""
 
 
 def unknown_ranker(name: str) -> UnknownNameError:
     """Return the error for a name that is no ranker."""
-    suggestion = FAMILIAR_NAMES.get(name.lower(), "")
+    suggestion = FAMILIAR_NAMES.get(name.lower().replace("_", "-"), "")
     return UnknownNameError("ranker", name, RANKERS, suggestion=suggestion)
 
 

@@ -132,9 +132,17 @@ def test_a_report_and_judging_statistics_are_tables(tmp_path):
 def test_values_of_a_table_are_those_of_the_result():
     evaluation = podium.evaluate(DATA, SCORES, ["NDCG@5", "MAP"])
     assert Cells(evaluation._repr_html_()).rows == [
-        ["metric", "mean", "queries with a value"],
-        ["NDCG@5", f"{evaluation['NDCG@5'].mean:.4f}", "40"],
-        ["MAP", f"{evaluation['MAP'].mean:.4f}", "40"],
+        ["metric", "mean", "95% interval", "queries with a value"],
+        *(
+            [
+                name,
+                f"{evaluation[name].mean:.4f}",
+                f"{bootstrap_interval(evaluation[name].per_query).low:.4f} to "
+                f"{bootstrap_interval(evaluation[name].per_query).high:.4f}",
+                "40",
+            ]
+            for name in ("NDCG@5", "MAP")
+        ),
     ]
     certificate = Certificate(1.5, 7, True, "", gap=0.25)
     assert ["bound", "1.2500"] in Cells(certificate._repr_html_()).rows

@@ -64,6 +64,21 @@ def tables(draw):
     return as_bytes(text), np.array(roles, dtype=np.int64), shape, options
 
 
+MARKED_NUMBERS = st.one_of(
+    st.from_regex(r"[-+]?[0-9]{1,4}([,. ][0-9]{2,4}){0,3}([,.][0-9]{1,3})?", fullmatch=True),
+    st.text("0123456789,. -e", max_size=10),
+)
+
+
+@settings(max_examples=500)
+@given(word=MARKED_NUMBERS, marks=st.sampled_from([(46, 44), (44, 46), (46, 32), (44, 0)]))
+def test_parse_csv_of_numbers_with_marks(native, word, marks):
+    text, roles, dialect = as_bytes(f"{word}\n"), np.zeros(1, np.int64), (ord(";"), *marks, True)
+    shape = {"n_features": 1, "n_numbers": 0, "n_texts": 0}
+    ours = parse(native, text, roles, **shape, dialect=dialect)
+    assert ours == parse(reference, text, roles, **shape, dialect=dialect)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @settings(max_examples=500)
 @given(table=tables())

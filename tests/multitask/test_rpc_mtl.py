@@ -564,9 +564,7 @@ def test_a_model_of_several_functions_has_an_importance_and_no_weights(fitted):
 def test_missing_values_say_where_they_may_be():
     X = OPPOSED.X.copy()
     X[3, 2] = np.nan
-    with pytest.raises(
-        NonFiniteError, match=r"fill it in, or make the data with RankingData\.from_arr"
-    ):
+    with pytest.raises(NonFiniteError, match=r"impute='median'\) fills it in; read_table\("):
         RPCMTL(n_clusters=3).fit(X, OPPOSED.y, qid=OPPOSED.groups.codes)
 
 

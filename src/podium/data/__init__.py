@@ -7,7 +7,7 @@ from podium.data.collections.partition import partition
 from podium.data.columns import Columns, read_columns, write_columns
 from podium.data.concatenation import concatenate
 from podium.data.csv_writer import write_csv
-from podium.data.document_records import read_fields, read_queries
+from podium.data.document_records import read_fields
 from podium.data.duplicate_documents import keep_first_documents
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.file_formats import detect_format, read_data, read_judgments
@@ -16,6 +16,7 @@ from podium.data.letor import read_letor, write_letor
 from podium.data.packed_strings import Strings
 from podium.data.parquet_reader import read_parquet
 from podium.data.parquet_writer import write_columns_parquet, write_scores_parquet
+from podium.data.query_files import read_queries
 from podium.data.ranking_columns import RankingColumns
 from podium.data.ranking_data import RankingData
 from podium.data.scaling import SCALERS, scale_by_query

@@ -32,6 +32,33 @@ def to_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArray[
         raise DataError(f"expected {what} as {kind}, got {got}") from None
 
 
+def to_labels(values: Any) -> NDArray[np.float64]:
+    """Return labels as numbers; raise DataError with advice if they are words.
+
+    Examples
+    --------
+    >>> to_labels(["good", "bad"])
+    Traceback (most recent call last):
+    podium.errors.DataError: expected labels as numbers, got the word 'good'; give each word its number \
+first, as in [{'good': 1, ...}[word] for word in y], or use read_table(..., grades={'good': 1, ...})
+    """
+    try:
+        return to_array(values, "labels", np.float64)
+    except DataError:
+        flat = np.asarray(values, dtype=object).ravel().tolist() if np.iterable(values) else []
+        word = next((value for value in flat if isinstance(value, str)), None)
+        if word is None:
+            raise
+        grades = f"{{{word!r:.40}: 1, ...}}"
+        advice = (
+            f"give each word its number first, as in [{grades}[word] for word in y], or use "
+            f"read_table(..., grades={grades})"
+        )
+        raise DataError(f"expected labels as numbers, got the word {word!r:.80}").advise(
+            python=advice, command_line=f"--grades '{word:.40}=1,...' gives each its number"
+        ) from None
+
+
 def check_scaled(scaled: object) -> None:
     """Raise UsageError unless `scaled` is the name of a scaling, or None."""
     if not (scaled is None or (isinstance(scaled, str) and scaled)):

@@ -30,7 +30,16 @@ DOC_NAMES = (
     "document",
 )
 WEIGHT_NAMES = ("query_weight",)
-QUERY_TEXT_NAMES = ("query_text", "query")
+QUERY_TEXT_NAMES = (
+    "query_text",
+    "query",
+    "querytext",
+    "user_query",
+    "search_term",
+    "search_query",
+    "search_text",
+    "keywords",
+)
 TEXT_NAMES = ("title", "name", "description", "body", "text", "snippet")
 TEXT_PREFIX = "text:"
 """How podium's own files mark a column of text."""
@@ -190,12 +199,23 @@ def _guess_columns(columns: Columns, names: Sequence[str]) -> Columns:
     used = _used_names(columns)
     for role, usual_names in _USUAL_NAMES.items():
         if getattr(columns, role) is None:
-            by_name = {name.lower(): name for name in reversed(names) if name not in used}
+            by_name = {usual_form(name): name for name in reversed(names) if name not in used}
             name = next((by_name[n] for n in usual_names if n in by_name), None)
             if name is not None:
                 guesses[role] = name
                 used = used | {name}
     return replace(columns, **guesses, guesses=tuple(guesses.items()))
+
+
+def usual_form(name: str) -> str:
+    """Return a name in the form of the usual names: capitals, spaces and hyphens do not matter.
+
+    Examples
+    --------
+    >>> usual_form("Query Text"), usual_form("doc-id")
+    ('query_text', 'doc_id')
+    """
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _used_names(columns: Columns) -> set[str]:

@@ -40,6 +40,39 @@ def label_advice(name: str, columns: Columns) -> tuple[str, str]:
     return f"{guess}, label= names another column", f"{guess}, --label names another column"
 
 
+def mark_advice(got: str, columns: Columns) -> tuple[str, str]:
+    """Return how to read a number with marks: 12,99 has a decimal comma, 1,299.50 thousands marks.
+
+    4,406 may be either, unless it begins with 0.
+
+    Examples
+    --------
+    >>> mark_advice("0,248", Columns())[1]
+    'numbers with a decimal comma: --decimal ,'
+    >>> mark_advice("4,406", Columns())[1]
+    'if it means 4.406: --decimal , and if it means 4406: --thousands ","'
+    """
+    marked = _THOUSANDS.fullmatch(got)
+    mark = "," if marked is None else marked[1]
+    may_be_decimal = _DECIMAL_COMMA.fullmatch(got) is not None
+    if may_be_decimal and (marked is None or got.lstrip("+-").startswith("0")):
+        instead = columns.thousands == ","
+        return (
+            "numbers with a decimal comma: decimal=','" + " instead of thousands=','" * instead,
+            "numbers with a decimal comma: --decimal ," + " instead of --thousands ," * instead,
+        )
+    if may_be_decimal:
+        point, plain = got.replace(",", "."), got.replace(",", "")
+        return (
+            f"if it means {point}: decimal=',', and if it means {plain}: thousands=','",
+            f'if it means {point}: --decimal , and if it means {plain}: --thousands ","',
+        )
+    return (
+        f"numbers with thousands marks: thousands={mark!r}",
+        f'numbers with thousands marks: --thousands "{mark}"',
+    )
+
+
 def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
     """Return what to do about a field that is not a number, for Python and for the command line."""
     is_label = name == columns.label
@@ -51,18 +84,8 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
         return "", ""
     if kind == "malformed" and got.startswith('"'):
         return _QUOTE_ADVICE, _QUOTE_ADVICE
-    if _THOUSANDS.fullmatch(got):
-        mark = next(c for c in got if c in ",.' ")
-        text = f"thousands={mark!r}", f'--thousands "{mark}"'
-        return (
-            f"numbers with thousands marks: {text[0]}",
-            f"numbers with thousands marks: {text[1]}",
-        )
-    if _DECIMAL_COMMA.fullmatch(got):
-        return (
-            "numbers with a decimal comma: decimal=','",
-            "numbers with a decimal comma: --decimal ,",
-        )
+    if _DECIMAL_COMMA.fullmatch(got) or _THOUSANDS.fullmatch(got):
+        return mark_advice(got, columns)
     if is_label:
         return (
             f"grades as words: grades={{{got!r}: 1, ...}} gives each its number",

@@ -1,4 +1,4 @@
-"""Records of documents and queries: the fields of documents, the texts of queries."""
+"""Records of documents: their fields by id, from JSON lines or a table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from podium.data.columns import DOC_NAMES
+from podium.data.columns import DOC_NAMES, Columns
 from podium.data.json_lines import read_json_lines
 from podium.data.text_files import no_utf8, read_blocks, stem
 from podium.errors import DataError, EmptyDataError, MalformedLineError
@@ -22,18 +22,25 @@ FIELD_SEPARATORS = ",;|\t"
 Records = dict[str, dict[str, Any]]
 
 
-def read_fields(path: Path_) -> Records:
+def read_fields(path: Path_, *, decimal: str = ".", thousands: str = "") -> Records:
     """Read the fields of documents by id, from JSON lines (``.jsonl``) or a table (``.csv``, ``.tsv``).
 
     Every record has an ``id``, or a column with another usual name, such as ``product_id`` or ``sku``.
     In a table, cells that spell a number are numbers, ``true`` and ``false``
     are truth values, and an empty cell is a field that the document does not have. A record may be
     repeated; raises DataError if two records of one document differ.
+
+    Parameters
+    ----------
+    decimal, thousands
+        How numbers of a table are written: "," as decimal for 12,99; "." as thousands for 1.299.
     """
     name = os.fspath(path)
-    if not _is_json(name):
-        id_column, table = _read_table(name)
-        return _by_key(table, id_column, name)
+    marks = Columns(decimal=decimal, thousands=thousands)
+    if not is_json_lines(name):
+        reader, header = open_table(name)
+        id_column = _id_column(header, name, 1)
+        return _by_key(_read_records(reader, header, id_column, name, marks), id_column, name)
     records = read_json_lines(name)
     first = next(records, None)
     if first is None:
@@ -57,26 +64,13 @@ def _id_column(names: Iterable[str], path: str, line: int) -> str:
     return column
 
 
-def read_queries(path: Path_) -> dict[str, str]:
-    """Read the texts of queries by id: lines ``qid<TAB>text``, or JSON lines with ``qid`` and ``text``."""
-    name = os.fspath(path)
-    if not _is_json(name):
-        return dict(_read_tabbed_lines(name))
-    texts = {}
-    for qid, record in _by_key(read_json_lines(name), "qid", name).items():
-        if not isinstance(record.get("text"), str):
-            raise DataError(
-                f"expected a text for query {qid!r}, got {record.get('text')!r}", path=name
-            )
-        texts[qid] = record["text"]
-    return texts
-
-
-def _is_json(name: str) -> bool:
+def is_json_lines(name: str) -> bool:
+    """Whether a file has JSON lines, by its ending."""
     return stem(name).endswith((".jsonl", ".ndjson", ".json"))
 
 
-def _read_text(name: str) -> str:
+def read_text(name: str) -> str:
+    """Return the text of a file, plain or compressed; raises if it is not UTF-8."""
     data = b"".join(block.tobytes() for block in read_blocks(name))
     try:
         return data.decode("utf-8-sig")
@@ -122,9 +116,9 @@ def _two_records(
     ).advise(python=advice, command_line=advice)  # fmt: skip
 
 
-def _read_table(name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
-    """Return the column of ids of a table, and its records with their lines."""
-    text = _read_text(name)
+def open_table(name: str) -> tuple[Any, list[str]]:
+    """Return a reader of the rows of a table, and the names of its columns."""
+    text = read_text(name)
     first_line = text.partition("\n")[0]
     tabs = stem(name).endswith(".tsv")
     delimiter = "\t" if tabs else max(FIELD_SEPARATORS, key=first_line.count)
@@ -137,8 +131,7 @@ def _read_table(name: str) -> tuple[str, Iterator[tuple[int, dict[str, Any]]]]:
         raise MalformedLineError(
             f"expected a first line of column names, each once, got {header}", path=name, line=1
         )
-    id_column = _id_column(header, name, 1)
-    return id_column, _read_rows(reader, header, id_column, name)
+    return reader, header
 
 
 def _no_table(error: csv.Error, name: str, line: int) -> MalformedLineError:
@@ -147,9 +140,8 @@ def _no_table(error: csv.Error, name: str, line: int) -> MalformedLineError:
     )
 
 
-def _read_rows(
-    reader: Any, header: list[str], id_column: str, name: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def table_rows(reader: Any, header: Sequence[str], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that are not empty, with their lines; raises if fields are missing."""
     try:
         for row in reader:
             if len(row) not in (0, len(header)):
@@ -158,34 +150,43 @@ def _read_rows(
                     path=name,
                     line=reader.line_num,
                 )
-            cells = zip(header, row, strict=False)
-            record = {
-                key: cell if key == id_column else _parse_cell(cell) for key, cell in cells if cell
-            }
-            if record:
-                yield reader.line_num, record
+            if any(row):
+                yield reader.line_num, row
     except csv.Error as error:
         raise _no_table(error, name, reader.line_num) from None
 
 
-def _parse_cell(text: str) -> Any:
+def _read_records(
+    reader: Any, header: list[str], id_column: str, name: str, marks: Columns
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, row in table_rows(reader, header, name):
+        cells = zip(header, row, strict=True)
+        yield (
+            line,
+            {
+                key: cell if key == id_column else _parse_cell(cell, marks)
+                for key, cell in cells
+                if cell
+            },
+        )
+
+
+def _plain_number(text: str, marks: Columns) -> str:
+    """Return a number with these marks as Python writes it; empty if a text is no such number."""
+    if marks.decimal == "." and not marks.thousands:
+        return text
+    group = f"(?:{re.escape(marks.thousands)}[0-9]{{3}})+" if marks.thousands else "(?!)"
+    decimal = re.escape(marks.decimal)
+    number = re.fullmatch(f"(-?(?:[1-9][0-9]{{0,2}}{group}|[0-9]+))(?:{decimal}([0-9]+))?", text)
+    if number is None:
+        return ""
+    whole = number[1].replace(marks.thousands, "") if marks.thousands else number[1]
+    return whole if number[2] is None else f"{whole}.{number[2]}"
+
+
+def _parse_cell(text: str, marks: Columns) -> Any:
     """Return the value of a cell: a number, a truth value, or text."""
-    if match := _NUMBER.fullmatch(text):
-        return float(text) if match[2] or match[3] else int(text)
+    number = _plain_number(text, marks)
+    if match := _NUMBER.fullmatch(number):
+        return float(number) if match[2] or match[3] else int(number)
     return {"true": True, "false": False}.get(text.lower(), text)
-
-
-def _read_tabbed_lines(name: str) -> Iterator[tuple[str, str]]:
-    qids: set[str] = set()
-    for line, row in enumerate(_read_text(name).split("\n"), start=1):
-        row = row.removesuffix("\r")
-        if not row:
-            continue
-        qid, tab, text = row.partition("\t")
-        if not tab or not qid or qid in qids:
-            got = "a query twice" if qid in qids else repr(row[:60])
-            raise MalformedLineError(f"expected qid<TAB>text, got {got}", path=name, line=line)
-        qids.add(qid)
-        yield qid, text
-    if not qids:
-        raise EmptyDataError("expected at least one query, got none", path=name)

@@ -98,7 +98,12 @@ def draw_category(ax: Any, codes: Floats, labels: Floats, name: str, category: C
     ax.set_xticks(range(len(words)), words, rotation=30 if is_long else 0)
     ax.set_xlabel(plain_label(name, 40))
     ax.set_ylabel("documents")
-    ax.legend(title="label", fontsize="small", frameon=False)
+    # Above the bars: beside them it would lie outside of a figure that the caller made.
+    ax.set_ylim(0, 1.25 * max(bottom.max(), 1.0))
+    ax.legend(
+        title="label", fontsize="small", frameon=False, loc="upper center",
+        ncols=min(len(names), 8),
+    )  # fmt: skip
 
 
 def _rows_by_word(codes: Floats, category: Category) -> dict[str, Ints]:

@@ -30,8 +30,8 @@ from podium.typing import Matrix
 Missing = Literal["error", "nan"]
 
 _HOW_TO_FILL_IN = {
-    "python": "fill it in, or make the data with RankingData.from_arrays(..., missing='nan') for rankers "
-    "that take missing values",
+    "python": "podium.Prepared(ranker, impute='median') fills it in; read_table(..., missing='nan') and "
+    "RankingData.from_arrays(..., missing='nan') keep it for rankers that take missing values",
     "command_line": "fill it in, or add --missing nan for rankers that take missing values",
 }
 

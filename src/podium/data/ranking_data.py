@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from podium.data.argument_checks import to_array
+from podium.data.argument_checks import to_array, to_labels
 from podium.data.categories import Category
 from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
@@ -115,7 +115,7 @@ class RankingData(RankingColumns):
         """
         X = to_dense(X, dtype, max_bytes)
         codes, qids = encode_queries(qid)
-        y = to_array(y, "labels", np.float64)
+        y = to_labels(y)
         for what, values in (("labels", y), ("query ids", codes)):
             if values.shape != X.shape[:1]:
                 raise LengthMismatchError(
@@ -302,7 +302,7 @@ class RankingData(RankingColumns):
 
     def with_labels(self, y: ArrayLike, topk: int | None = None) -> RankingData:
         """Return the same documents with other labels, which are positions if topk is given."""
-        return self._replace_columns(y=to_array(y, "labels", np.float64), topk=topk)
+        return self._replace_columns(y=to_labels(y), topk=topk)
 
     def _replace_columns(self, **changes: Any) -> RankingData:
         """Return RankingData even if this is a subclass with fields of its own."""

@@ -79,7 +79,12 @@ def wrong_labels(values: TableValues, n_rows: int, line_of: LineOf) -> Iterator[
 def unknown_grade(word: str, columns: Columns, path: str | None, line: int | None) -> DataError:
     """Return the error for a label that is a word without a number."""
     grades = ", ".join(f"{grade}={number:g}" for grade, number in columns.grades.items())
+    if not word:
+        python, command_line = label_advice(columns.label or "", columns)
+    else:
+        python = f"add {word!r:.80}: N to grades=, where N is the number of this grade"
+        command_line = f"add {word:.80}=N to --grades, where N is the number of this grade"
     return DataError(
-        f"expected one of the grades {grades}, got {word!r:.80}",
+        f"expected one of the grades {grades}, got {repr(word)[:80] if word else 'an empty field'}",
         path=path, line=line, column=columns.label,
-    ).advise(python="add it to grades=", command_line="add it to --grades")  # fmt: skip
+    ).advise(python=python, command_line=command_line)  # fmt: skip

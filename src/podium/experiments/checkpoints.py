@@ -18,6 +18,9 @@ from podium.typing import Path_
 
 Part = TypeVar("Part")
 
+CHECKPOINT_START = b'{"fingerprint":'
+"""How the file of a part begins."""
+
 
 @dataclass(frozen=True)
 class CheckpointStore(Generic[Part]):
@@ -68,6 +71,15 @@ class CheckpointStore(Generic[Part]):
                 f"{file_name[:60].lstrip('.')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
             )
         return Path(self.folder) / f"{file_name}.json"
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a file is a part that a store wrote, by its first bytes; it may be truncated."""
+    try:
+        with path.open("rb") as file:
+            return CHECKPOINT_START.startswith(file.read(len(CHECKPOINT_START)))
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)

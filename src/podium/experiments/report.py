@@ -55,9 +55,12 @@ class Report(ComparisonResult):
     def __repr__(self) -> str:
         best = self.standing(self.ranking()[0])
         value = "no value" if best.mean is None else f"{best.mean:.4f}"
+        result = f"best: {best.ranker} with {self.main} {value}"
+        if len(self.failed) == len(self.cells):
+            result = f"every ranker failed: {report_tables.failures(self)[0]}"
         return (
             f"Report({len(self.rankers)} rankers, {self.data.n_queries:,} queries, "
-            f"{len(self.folds)} folds; best: {best.ranker} with {self.main} {value})"
+            f"{len(self.folds)} folds; {result})"
         )
 
     def _repr_html_(self) -> str:

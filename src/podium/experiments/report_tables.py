@@ -56,8 +56,15 @@ def _averages_ties(report: ComparisonResult, metric: str) -> bool:
 
 
 def failures(report: ComparisonResult) -> list[str]:
-    """Return the failures: the ranker, the fold and the reason."""
-    return [f"{cell.ranker} failed in fold {cell.fold}: {cell.error}" for cell in report.failed]
+    """Return the failures: the ranker, the fold and the reason; once if all folds have the same reason."""
+    lines: list[str] = []
+    for ranker in dict.fromkeys(cell.ranker for cell in report.failed):
+        cells = [cell for cell in report.failed if cell.ranker == ranker]
+        if len(cells) == len(report.folds) > 1 and len({cell.error for cell in cells}) == 1:
+            lines.append(f"{ranker} failed in all {len(cells)} folds: {cells[0].error}")
+        else:
+            lines += [f"{ranker} failed in fold {cell.fold}: {cell.error}" for cell in cells]
+    return lines
 
 
 def means(report: ComparisonResult) -> tuple[Row, list[Row]]:

@@ -14,6 +14,7 @@ from podium.data.argument_checks import to_array
 from podium.errors import LengthMismatchError, UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
+from podium.metrics.bootstrap import Interval, bootstrap_interval
 from podium.metrics.metric import Metric
 from podium.metrics.metric_figures import draw_metrics
 from podium.metrics.naming import resolve
@@ -35,6 +36,21 @@ class MetricResult:
     def mean(self) -> float:
         """The mean over queries."""
         return mean_over_queries(self.per_query, self.weight)
+
+    def interval(self, level: float = 0.95, *, resamples: int = 10_000, seed: int = 0) -> Interval:
+        """Return the bootstrap interval of the mean, as `bootstrap_interval` does.
+
+        Examples
+        --------
+        >>> from podium.metrics import parse
+        >>> result = MetricResult(parse("NDCG@10"), np.array([0.2, 0.4, 0.6, 0.8] * 25))
+        >>> interval = result.interval()
+        >>> round(interval.low, 2), round(interval.high, 2)
+        (0.46, 0.54)
+        """
+        return bootstrap_interval(
+            self.per_query, level, weight=self.weight, resamples=resamples, seed=seed
+        )
 
     def __repr__(self) -> str:
         return f"{self.metric} = {self.mean:.4f} ({len(self.per_query)} queries)"
@@ -83,9 +99,12 @@ class Evaluation(Mapping[str, MetricResult]):
 
     def _repr_html_(self) -> str:
         """Return the means as a table for notebooks."""
-        rows = [(name, r.mean, int((~np.isnan(r.per_query)).sum())) for name, r in self.items()]
+        rows = [
+            (name, r.mean, _interval_text(r), int((~np.isnan(r.per_query)).sum()))
+            for name, r in self.items()
+        ]
         title = f"Evaluation over {len(self.qids):,} queries"
-        headers = ("metric", "mean", "queries with a value")
+        headers = ("metric", "mean", "95% interval", "queries with a value")
         return html_table(title, headers, len(rows), rows.__getitem__)
 
     def plot(self, ax: Any = None) -> Any:
@@ -110,7 +129,7 @@ class Evaluation(Mapping[str, MetricResult]):
         Parameters
         ----------
         metric
-            A metric of both; the default is the first.
+            A metric of both; the default is the first that both have.
         names
             The names of the two.
 
@@ -126,7 +145,7 @@ class Evaluation(Mapping[str, MetricResult]):
             raise UsageError(
                 "the two evaluations have different queries; expected the same queries"
             )
-        key = next(iter(self.results)) if metric is None else resolve(metric)
+        key = self._first_shared(other) if metric is None else resolve(metric)
         ours, theirs = self[key].weight, other[key].weight
         ones = np.ones(len(self.qids))
         if not np.array_equal(ones if ours is None else ours, ones if theirs is None else theirs):
@@ -135,6 +154,16 @@ class Evaluation(Mapping[str, MetricResult]):
             )
         values = self[key].per_query - other[key].per_query
         return QueryDifferences(str(key), *names, self.qids, values, self[key].weight)
+
+    def _first_shared(self, other: Evaluation) -> Metric:
+        """Return the first metric of this evaluation that another one has, too."""
+        shared = next((metric for metric in self.results if metric in other.results), None)
+        if shared is None:
+            raise UsageError(
+                f"the two evaluations have no metric in common: this has {', '.join(self)}, the other "
+                f"{', '.join(other)}"
+            )
+        return shared
 
     def to_dict(self, per_query: bool = False) -> dict[str, Any]:
         """Return a dict for JSON: means, and with `per_query` the values by query id (None: skipped)."""
@@ -153,6 +182,14 @@ class Evaluation(Mapping[str, MetricResult]):
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def _interval_text(result: MetricResult) -> str:
+    """Return the interval of a mean as text; empty with fewer than two values."""
+    if (~np.isnan(result.per_query)).sum() < 2:
+        return ""
+    interval = result.interval()
+    return f"{interval.low:.4f} to {interval.high:.4f}"
 
 
 def evaluate(

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium.data import RankingData
-from podium.errors import MissingDocidsError, UnknownNameError, UsageError
+from podium.data.query_lookup import query_number
+from podium.errors import MissingDocidsError, UsageError
 from podium.postranking.batch import PostRankedRun, postrank_batch
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
@@ -186,10 +187,8 @@ class PostRanker(Ranker):
 
     def explain(self, data: RankingData, query: str | int) -> PostRanking:  # type: ignore[override]
         """Return one query's list after the rules, with the moves of documents and their reasons."""
-        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
-        if str(query) not in numbers:
-            raise UnknownNameError("query", str(query), numbers)
-        return self.postrank(data.subset([numbers[str(query)]]))[str(query)]
+        number = query_number(data, query)
+        return self.postrank(data.subset([number]))[str(data.qids[number])]
 
     def save(self, path: Path_) -> NoReturn:
         """Raise, because rules change without the model and are kept in their own file."""

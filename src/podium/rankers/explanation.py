@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import RankingData
-from podium.errors import UnknownNameError, UsageError
+from podium.data.query_lookup import query_number
+from podium.errors import UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.rankers.feature_figures import draw_waterfall
@@ -93,7 +94,7 @@ def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Ex
     ranker
         A ranker with a linear, boosted or tree model.
     query
-        The id of the query.
+        The id of the query, or its text.
 
     Examples
     --------
@@ -104,17 +105,14 @@ def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Ex
     >>> bool(np.allclose(explanation.contributions.sum(axis=1), explanation.scores))
     True
     """
-    number_of = {qid: q for q, qid in enumerate(data.qids.tolist())}
-    if str(query) not in number_of:
-        raise UnknownNameError("query", str(query), number_of)
-    number = number_of[str(query)]
+    number = query_number(data, query)
     part = data.subset([number])
     scores = ranker.predict(part)
     contributions = ranker.model_.query_contributions(ranker.model_.align(part), part.groups)
     order = part.groups.order(scores)
     first_row = int(data.groups.offsets[number])
     return Explanation(
-        qid=str(query),
+        qid=str(data.qids[number]),
         feature_names=feature_names_of(ranker),
         rows=order + first_row,
         docids=None if part.docids is None else tuple(part.docids[order].tolist()),

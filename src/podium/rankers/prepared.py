@@ -127,6 +127,11 @@ class Prepared(Ranker):
         )  # fmt: skip
         return replace(result, model=PreparedModel(preparation, result.model, encoding)), monitor
 
+    @property
+    def learner_name(self) -> str:
+        """The name of the ranker in it."""
+        return self.ranker.name
+
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Raise, because `train_model` must prepare the features first."""
         raise UsageError(

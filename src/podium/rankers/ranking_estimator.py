@@ -27,6 +27,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.metrics.naming import parse
+from podium.rankers.familiar_parameters import familiar_parameter
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
 from podium.rankers.input_checks import (
@@ -228,6 +229,11 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     # --- what a fit depends on: subclasses say it ---
 
     @property
+    def learner_name(self) -> str:
+        """The name of the ranker that learns, for messages; a prepared ranker names the one in it."""
+        return self.name
+
+    @property
     def keeps_best(self) -> bool:
         """Whether the best iteration by validation data is kept; if not, the last one is."""
         return True
@@ -270,7 +276,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def unknown_parameter(cls, parameter: str) -> UnknownNameError:
         """Return the error for a parameter that the ranker does not have."""
         own = [field.name for field in fields(cls)]
-        suggestion = cls.aliases.get(parameter, "")
+        suggestion = cls.aliases.get(parameter, familiar_parameter(parameter, own))
         return UnknownNameError(f"parameter of {cls.name}", parameter, own, suggestion=suggestion)
 
     def parameter_path(self, name: str) -> str:
@@ -300,7 +306,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(
                 f"in each of the {data.n_queries} queries "
                 f"{'there is one document only' if is_alone else 'all documents have the same label'}; "
-                f"{self.name} needs at least one query with different labels"
+                f"{self.learner_name} needs at least one query with different labels"
             ).advise(
                 python="name another column of queries, with query=..." * is_alone,
                 command_line="is the column of queries right? --query names another one" * is_alone,

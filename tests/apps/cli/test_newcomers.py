@@ -507,7 +507,7 @@ def rules_of(entry):
         (
             "train listnet words.csv --grades good=1 -o x.podium",
             1,
-            "words.csv:3: column 'label': expected one of the grades good=1, got 'bad'; add it to --grades",
+            "words.csv:3: column 'label': expected one of the grades good=1, got 'bad'; add bad=N to",
         ),
         (
             "data info data.csv --columns data.csv",
@@ -539,7 +539,7 @@ def rules_of(entry):
         ("rules check unequal.yaml", 1, "unequal.yaml:3: error: expected a condition such as"),
         ("rules check unequal.yaml", 1, "got 'price <> 3' (write != instead of <>)"),
         ("rules check both.yaml", 1, "(write and instead of &&)"),
-        ("rules check kind.yaml", 1, "unknown rule 'boost'; did you mean at-most? Podium has"),
+        ("rules check kind.yaml", 1, "unknown rule 'boost'; did you mean top-k? Podium has"),
     ],
 )
 def test_mistakes_say_what_to_do(shop, arguments, code, part):

@@ -13,8 +13,12 @@ import typer
 from rich.emoji import Emoji
 from typer.core import TyperCommand, TyperGroup
 
+DATA_PARAMETERS = ("inputs", "train", "data", "data_files", "valid")
+"""Parameters of commands that name files of ranking data."""
+
 AnyCommand = TypeVar("AnyCommand", TyperCommand, TyperGroup)
 
+_FOLDER = re.compile(r"'(.*)' is a directory")
 _MISSING_FILE = re.compile(r"'(.*)' does not exist")
 
 
@@ -54,7 +58,11 @@ class AdvisingCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            advice = self._order_advice(error, words, ctx.command_path) or _name_advice(error)
+            advice = (
+                self._order_advice(error, words, ctx.command_path)
+                or _name_advice(error)
+                or _folder_advice(error)
+            )
             error.message = " ".join(filter(None, [error.message, advice]))
             raise
 
@@ -73,6 +81,16 @@ class AdvisingCommand(TyperCommand):
             name = match[1]
             is_ranker = name in import_module("podium.registry").RANKERS
         return f"The ranker comes first, then the data: {command} {name} {files[0]}" * is_ranker
+
+
+def _folder_advice(error: typer.BadParameter) -> str:
+    """Return what is in a folder that stands in the place of a file of data."""
+    match = _FOLDER.search(error.message or "")
+    is_data = getattr(error.param, "name", "") in DATA_PARAMETERS
+    if match is None or not is_data:
+        return ""
+    folders = import_module("podium.apps.cli.inputs.data_folders")
+    return str(folders.folder_advice(Path(match[1])))
 
 
 def _name_advice(error: typer.BadParameter) -> str:

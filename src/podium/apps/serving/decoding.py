@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -80,8 +81,17 @@ def _name_choices(message: str, kind: Any, place: str) -> str:
     unknown = name.removesuffix("`")[:100]
     text = str(UnknownNameError("field", unknown, field_names))
     if "fields" in field_names and "did you mean" not in text:
-        text += f'; put it into fields: {{"fields": {{"{unknown}": ...}}}}'
+        text += f"; {_place_for(unknown, field_names)}"
     return text
+
+
+def _place_for(name: str, field_names: Sequence[str]) -> str:
+    """Return where a value of a document belongs: features are for the model, fields for the rules."""
+    fields = f'{{"fields": {{"{name}": ...}}}}'
+    if "features" not in field_names:
+        return f"put it into fields: {fields}"
+    features = f'{{"features": {{"{name}": ...}}}}'
+    return f"put a feature of the model into features: {features}, a field for rules into fields: {fields}"
 
 
 _JSON_WORDS = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -18,9 +19,10 @@ from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.served_models import ServedModels
 from podium.apps.serving.settings import ServingSettings
 from podium.errors import CorruptFileError, DataError, PodiumError
-from podium.postranking import Finding, examine_rules, read_fields
+from podium.postranking import Finding, Rule, examine_rules, read_fields
 from podium.postranking.list_input import Catalogue
 from podium.postranking.rule_check import locate_finding, unknown_findings
+from podium.postranking.rule_index import field_names
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
 Signature = tuple[int, ...]
@@ -137,7 +139,8 @@ class ServedFiles:
             for file in model_files(settings.models)
         ]
         self._rules = _optional_file("rules", settings.rules, read_served_rules, folder)
-        self._fields = _optional_file("docs", settings.docs, read_fields, folder)
+        read_docs = partial(read_fields, decimal=settings.decimal, thousands=settings.thousands)
+        self._fields = _optional_file("docs", settings.docs, read_docs, folder)
         self._samples = _optional_file("samples", settings.samples, read_samples, folder)
         self._lock = Lock()
         for file in self.files:
@@ -182,15 +185,29 @@ class CheckedRules(NamedTuple):
     name: str
 
     def warning(self, fields: Catalogue | None) -> str:
-        """Return one line on the first clash, or unknown document or field, and how many there are."""
-        unknown = [] if fields is None else unknown_findings(self.file.rules, fields)
-        findings = [*self.clashes, *unknown]
+        """Return one line on the first clash, or unseen document or field, and how many there are."""
+        rules = self.file.rules
+        unseen = _unseen_fields(rules) if fields is None else unknown_findings(rules, fields)
+        findings = [*self.clashes, *unseen]
         if not findings:
             return ""
         line, message = locate_finding(findings[0], self.file)
         others = len(findings) - 1
         more = f"; `podium rules check` lists {others} more" if others else ""
         return f"{self.name}:{line}: {message}{more}"
+
+
+def _unseen_fields(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """Yield a finding for each rule that uses fields, for a service without --docs."""
+    for number, rule in enumerate(rules):
+        names = list(dict.fromkeys(field_names(rule)))
+        if names:
+            fields = f"field{'s' * (len(names) > 1)} {', '.join(names)}"
+            message = (
+                f"uses the {fields}, and there is no --docs FILE: the rule acts only on documents whose "
+                f'requests have {{"fields": {{"{names[0]}": ...}}}}; features are not seen by rules'
+            )
+            yield Finding("warning", (number,), message)
 
 
 def read_served_rules(path: str) -> CheckedRules:

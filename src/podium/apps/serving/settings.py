@@ -24,6 +24,8 @@ class ServingSettings:
         one answers requests that name no model.
     rules, docs
         Files of rules and of documents' fields, as `podium postrank` reads them.
+    decimal, thousands
+        How numbers are written in a table of documents' fields.
     samples
         Queries for the playground, as `read_samples` reads them; without it, the demo's.
     events
@@ -57,6 +59,8 @@ class ServingSettings:
     models: tuple[str, ...]
     rules: str | None = None
     docs: str | None = None
+    decimal: str = "."
+    thousands: str = ""
     samples: str | None = None
     events: str | None = None
     max_log: int = 0

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium.aggregation import Aggregator, SupervisedKemeny, make_aggregator
 from podium.data import RankingData
+from podium.data.query_lookup import query_number
 from podium.ensemble.base_rankers import make_base_ranker
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
 from podium.ensemble.toprank.reranked_model import Member, RerankedModel
@@ -24,7 +25,7 @@ from podium.ensemble.toprank.vote_weights import (
     check_vote_weights,
     vote_weights,
 )
-from podium.errors import NotConvergedWarning, UnknownNameError, UsageError
+from podium.errors import NotConvergedWarning, UsageError
 from podium.losses.head_hinge import head_measure
 from podium.metrics import Metric, evaluate
 from podium.rankers import Ranker, tune
@@ -161,10 +162,7 @@ class TopRank(Ranker):
         below, in the order of ranksvm: 3
         """
         check_is_fitted(self, "model_")
-        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
-        if str(query) not in numbers:
-            raise UnknownNameError("query", str(query), numbers)
-        number, model = numbers[str(query)], self.model_
+        number, model = query_number(data, query), self.model_
         assert isinstance(model, RerankedModel)
         documents, first_row = data.subset([number]), int(data.groups.offsets[number])
         return explain_head(model, documents, self.predict(documents), first_row)

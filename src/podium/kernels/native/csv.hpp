@@ -189,15 +189,33 @@ class CsvParser {
         return fail("malformed", "a number", field.begin, field.end);
     }
 
-    // The number with a decimal point and without thousands separators; any other point makes it invalid.
+    // The number with a decimal point and without thousands separators; any other point makes it invalid,
+    // and so does a separator that is not before three digits.
     Field plain_digits(Field field) {
         digits_.clear();
+        const char* grouped = dialect_.thousands ? end_of_groups(field) : field.begin;
         for (const char* p = field.begin; p < field.end; ++p) {
-            if (dialect_.thousands && *p == dialect_.thousands) continue;
-            if (*p == dialect_.decimal) digits_ += '.';
+            if (dialect_.thousands && *p == dialect_.thousands) {
+                if (p >= grouped) digits_ += '?';
+            } else if (*p == dialect_.decimal) digits_ += '.';
             else digits_ += *p == '.' ? '?' : *p;
         }
         return {digits_.data(), digits_.data() + digits_.size()};
+    }
+
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    // Behind one to three digits, the first not 0, and groups of a separator and three digits.
+    const char* end_of_groups(Field field) const {
+        const char* p = field.begin;
+        if (p < field.end && (*p == '+' || *p == '-')) ++p;
+        const char* first = p;
+        while (p < field.end && is_digit(*p)) ++p;
+        if (p == first || p - first > 3 || *first == '0') return field.begin;
+        while (field.end - p >= 4 && *p == dialect_.thousands && is_digit(p[1]) && is_digit(p[2]) &&
+               is_digit(p[3]) && !(field.end - p > 4 && is_digit(p[4])))
+            p += 4;
+        return p;
     }
 
     // Moves p to the separator or line end behind the field.

@@ -187,9 +187,17 @@ def read_value(content: bytes, dialect: Dialect, dtype: np.dtype[Any]) -> float:
 
 
 def plain_digits(word: bytes, dialect: Dialect) -> bytes:
-    """Write a number with a decimal point and without thousands separators."""
+    """Write a number with a decimal point and without thousands separators.
+
+    A separator that is not before a group of three digits makes the number invalid.
+    """
     if dialect.thousands:
-        word = word.replace(dialect.thousands, b"")
+        mark = re.escape(dialect.thousands)
+        groups = re.match(rb"[+-]?[1-9][0-9]{0,2}(?:%b[0-9]{3}(?![0-9]))*" % mark, word)
+        end = 0 if groups is None else groups.end()
+        word = word[:end].replace(dialect.thousands, b"") + word[end:].replace(
+            dialect.thousands, b"?"
+        )
     if dialect.decimal != b".":
         word = word.replace(b".", b"?").replace(dialect.decimal, b".")
     return word

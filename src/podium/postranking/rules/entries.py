@@ -30,6 +30,20 @@ _TRUTHS = {
     word: word.lower() == "true" for word in ["true", "True", "TRUE", "false", "False", "FALSE"]
 }
 
+_WORDS_BY_RULE = {
+    "top-k": "promote boost raise up rank-up upweight favour favor prefer",
+    "pin": "elevate curate sponsor pin-to-top first position fix place promoted",
+    "not-top-k": "bury demote down rank-down lower downweight sink",
+    "hide": "exclude remove block filter delete ban suppress blacklist drop",
+    "at-most": "limit max maximum cap diversity diversify diverse spread",
+    "at-least": "min minimum ensure quota guarantee",
+    "together": "group cluster bundle adjacent",
+    "apart": "separate distance space dedupe",
+    "before": "above order prefer-over ahead after below",
+}
+FAMILIAR_RULES = {word: rule for rule, words in _WORDS_BY_RULE.items() for word in words.split()}
+"""Names of rules that people know from other tools, and the rule here."""
+
 Ids = Callable[[str], Document]
 
 
@@ -91,7 +105,9 @@ class _RuleEntryReader:
                 f"expected rule: and one of {', '.join(RULES)}, got " + describe_value(name), "rule"
             )
         if name not in RULES:
-            self.refuse(str(UnknownNameError("rule", name, RULES, holder="podium")), "rule")
+            suggestion = FAMILIAR_RULES.get(name.lower().replace("_", "-"), "")
+            error = UnknownNameError("rule", name, RULES, suggestion=suggestion, holder="podium")
+            self.refuse(str(error), "rule")
         return RULES[name]
 
     def documents(self, kind: type[Rule]) -> dict[str, Selector]:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
-from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
+from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     missing_in_training,
@@ -25,7 +25,7 @@ from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.compare import CompareOptions
 from podium.apps.cli.outputs.printing import print_json, print_table, printable, stderr_console
-from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.apps.cli.outputs.report_folder import check_report_folder
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
 from podium.data.text_files import stem
@@ -34,8 +34,6 @@ from podium.experiments import report_tables
 from podium.experiments.compare import ComparisonProgress
 from podium.experiments.compare import compare as compare_rankers
 from podium.experiments.compared_metrics import DEFAULT_METRICS
-from podium.experiments.folds import fold_files, read_folder, read_folds
-from podium.experiments.report import FILES as REPORT_FILES
 from podium.experiments.report import Report
 from podium.rankers import Ranker
 from podium.rankers.imported_ranker import ImportedRanker
@@ -53,7 +51,7 @@ def run_compare(options: CompareOptions) -> None:
         "matplotlib.figure",
     ):  # missing ones are reported now, not after an hour
         require(library, "report", "writing report.html")
-    check_not_replaced([options.out / name for name in REPORT_FILES], options.force)
+    check_report_folder(options.out, options.data, options.force)
     make_folder(options.out)
     data = _read(options)
     if options.ignore_scaling:
@@ -77,8 +75,7 @@ def run_compare(options: CompareOptions) -> None:
         print_json(_as_json(report, options.out))
     else:
         _print(report, options.out)
-    for cell in report.failed:
-        text = f"{cell.ranker} failed in fold {cell.fold}: {cell.error}"
+    for text in report_tables.failures(report):
         typer.echo(f"podium: warning: {printable(text)}", err=True)
     if len(report.failed) == len(report.cells):
         fail("every ranker failed in every fold; nothing is compared", 1)
@@ -163,18 +160,7 @@ def _read(options: CompareOptions) -> RankingData | list[Fold]:
         return reader.read(paths)
     if len(paths) > 1:
         raise UsageError(f"expected one folder, or files, got {len(paths)} paths with a folder")
-    files = [
-        f for part in fold_files(paths[0]) for f in (part if isinstance(part, tuple) else (part,))
-    ]
-    read = read_folds if options.folds is None else read_folder
-    with reading_bar(files) as progress, reader.warnings(), reader.advice_on_missing():
-        data = read(
-            paths[0], missing=reader.missing, columns=reader.named_columns,
-            tell_columns=reader.note_columns, progress=progress,
-        )  # fmt: skip
-    if isinstance(data, RankingData):
-        return reader.settle_repeats(data)
-    return [Fold(*map(reader.settle_repeats, fold)) for fold in data]
+    return reader.read_folds(paths[0]) if options.folds is None else reader.read_folder(paths[0])
 
 
 def _data_name(paths: list[Path]) -> str:

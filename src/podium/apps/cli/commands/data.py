@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import typer
 
-from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
+from podium.apps.cli.inputs.data_folders import MAX_LISTED_FILES, folder_advice
+from podium.apps.cli.inputs.input_files import InputFiles, fold_paths, reading_bar
 from podium.apps.cli.options.data import (
     DataConvertOptions,
     DataInfoOptions,
@@ -39,6 +40,7 @@ from podium.data import (
 )
 from podium.data import split as split_data
 from podium.data.atomic_files import check_target, make_folder
+from podium.data.collections.manifest import is_collection
 from podium.data.scaling import SCALERS
 from podium.errors import DataError, UnknownNameError, UsageError
 
@@ -46,16 +48,13 @@ from podium.errors import DataError, UnknownNameError, UsageError
 def run_data_info(options: DataInfoOptions) -> None:
     """Print what is in ranking data: counts, labels, list lengths, odd features."""
     files = InputFiles(options.missing, options, is_quiet=options.json)
-    if any(path.is_dir() for path in options.inputs):
+    if any(is_collection(path) for path in options.inputs):
         _print_facts(options, _collection_facts(files.open_collection(options.inputs)))
         return
     if options.write_columns is not None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
-    try:
-        data = files.read(options.inputs)
-    except DataError as error:
-        fail_with_problems(error, options.inputs, files)
+    data = _read_inputs(files, options.inputs)
     facts = _facts(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
@@ -107,6 +106,35 @@ def run_data_partition(options: DataPartitionOptions) -> None:
         print_json({"folder": str(options.out), **_collection_facts(collection)})
         return
     typer.echo(f"{options.out}: {collection}", err=True)
+
+
+def _read_inputs(files: InputFiles, paths: Sequence[Path]) -> RankingData:
+    """Read files, or a folder of folds as one data set; problems of tables are printed."""
+    folder = next((path for path in paths if path.is_dir()), None)
+    if folder is not None:
+        return _read_folder(files, folder, len(paths))
+    try:
+        return files.read(paths)
+    except DataError as error:
+        fail_with_problems(error, paths, files)
+
+
+def _read_folder(files: InputFiles, folder: Path, n_paths: int) -> RankingData:
+    """Read a folder of folds as one data set; raise with the names of its files if it has no folds."""
+    if n_paths > 1:
+        raise UsageError(f"expected one folder, or files, got {n_paths} paths with a folder")
+    try:
+        paths = fold_paths(folder)
+    except DataError:
+        raise UsageError(f"expected files, or a folder of folds; {folder_advice(folder)}") from None
+    data = files.read_folder(folder)
+    if not files.is_quiet:
+        names = ", ".join(str(path.relative_to(folder)) for path in paths[:MAX_LISTED_FILES])
+        more = ", ..." if len(paths) > MAX_LISTED_FILES else ""
+        print_notes(
+            [f"{folder} has folds, for podium compare {folder} --rankers ...: {names}{more}"]
+        )
+    return data
 
 
 def run_data_convert(options: DataConvertOptions) -> None:

@@ -12,9 +12,9 @@ from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.options.evaluate import EvaluateOptions
-from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.printing import print_json, print_table, printable
 from podium.apps.cli.outputs.progress import spinner
-from podium.data import Collection, Qrels, RankingData, detect_format, read_run, read_scores
+from podium.data import Collection, Qrels, RankingData, Run, detect_format, read_run, read_scores
 from podium.errors import DataError, UsageError
 from podium.metrics import Evaluation, PairedTest, correct, evaluate, paired_test
 
@@ -65,7 +65,9 @@ def _read_judged(files: InputFiles, options: EvaluateOptions) -> Judged:
 def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
     if detect_format(path) == "run" and not isinstance(judged, Collection):
         qrels = judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
-        return evaluate(qrels, read_run(path), metrics)
+        run = read_run(path)
+        _warn_of_queries(qrels, run, path)
+        return evaluate(qrels, run, metrics)
     if isinstance(judged, Qrels):
         raise UsageError(f"expected a TREC run to judge by qrels, got plain scores in {path}")
     values = read_scores(path)
@@ -77,6 +79,16 @@ def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
     if isinstance(judged, Collection):
         return evaluate(judged, values, metrics)
     return evaluate(judged, judged.regroup(values), metrics)
+
+
+def _warn_of_queries(qrels: Qrels, run: Run, path: Path) -> None:
+    """Warn of judged queries that a run lacks: they count as 0."""
+    absent = set(qrels.qids.tolist()) - set(run.qids.tolist())
+    if not absent:
+        return
+    count = f"{len(absent):,} of {len(qrels.qids):,} judged queries"
+    text = f"{path} has no documents for {count}, such as {min(absent)}; they count as 0"
+    typer.echo(f"podium: warning: {printable(text)}", err=True)
 
 
 TestsByMetric = list[dict[str, tuple[PairedTest, float]]]

@@ -201,7 +201,8 @@ def _explain_query(
         for place in range(1, len(rows) + 1)
     ]
     if options.json:
-        print_json({"ranker": ranker.name, "query": explanation.qid, "documents": documents})
+        name = inner_ranker(ranker).name
+        print_json({"ranker": name, "query": explanation.qid, "documents": documents})
         return
     table = [
         [
@@ -214,7 +215,8 @@ def _explain_query(
         for d in documents
     ]
     headers = ["document", "adds most to the score", "place", "label", "score"]
-    print_table(f"query {explanation.qid}, {ranker.name}", headers, table, text_columns=2)
+    title = f"query {explanation.qid}, {inner_ranker(ranker).name}"
+    print_table(title, headers, table, text_columns=2)
 
 
 def _explain_importance(ranker: Ranker, data: RankingData, options: ExplainOptions) -> None:
@@ -223,18 +225,20 @@ def _explain_importance(ranker: Ranker, data: RankingData, options: ExplainOptio
         importance = permutation_importance(
             ranker, data, options.metric, repeats=options.repeats, seed=options.seed
         )
-    n = options.n or 10
+    n, name = options.n or 10, inner_ranker(ranker).name
     spread = dict(zip(importance.feature_names, importance.std.tolist(), strict=True))
     if options.json:
         features = {
-            name: {"fall": finite_or_none(fall), "std": finite_or_none(spread[name])}
-            for name, fall in importance.top(n)
+            feature: {"fall": finite_or_none(fall), "std": finite_or_none(spread[feature])}
+            for feature, fall in importance.top(n)
         }
         print_json(
-            {"ranker": ranker.name, "metric": importance.metric, "value": finite_or_none(importance.value),
+            {"ranker": name, "metric": importance.metric, "value": finite_or_none(importance.value),
              "repeats": options.repeats, "features": features}
         )  # fmt: skip
         return
-    rows = [[name, f"{fall:+.4f}", f"{spread[name]:.4f}"] for name, fall in importance.top(n)]
-    title = f"{ranker.name}: {importance.metric} = {importance.value:.4f}, and how much it falls without"
+    rows = [
+        [feature, f"{fall:+.4f}", f"{spread[feature]:.4f}"] for feature, fall in importance.top(n)
+    ]
+    title = f"{name}: {importance.metric} = {importance.value:.4f}, and how much it falls without"
     print_table(title, ["feature", "fall", "std"], rows)

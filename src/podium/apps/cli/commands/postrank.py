@@ -52,7 +52,7 @@ def run_postrank(options: PostrankOptions) -> None:
         check_target(options.out, options.run, options.rules, *lookups)
         check_not_replaced([options.out], options.force)
     rules = read_rules_with_lines(options.rules)
-    texts, fields = read_lookups(options.queries, options.docs)
+    texts, fields = read_lookups(options.queries, options.docs, options.decimal, options.thousands)
     rules.warn_of_types(fields)
     lists = read_run_file(options.run)
     query = None if options.explain is None else find_query(lists, options.explain, texts)

@@ -19,6 +19,8 @@ def run_rank(options: RankOptions) -> None:
         tuple(options.models),
         rules=None if options.rules is None else str(options.rules),
         docs=None if options.docs is None else str(options.docs),
+        decimal=options.decimal,
+        thousands=options.thousands,
     )
     state = ServedFiles(settings).state
     if state.warning:

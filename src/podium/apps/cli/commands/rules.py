@@ -50,7 +50,7 @@ def run_rules_check(options: RulesCheckOptions) -> None:
     except DataError as error:  # no list of rules at all
         file = RuleFile((), (), (error,), entries=0)
     n_rules = file.entries
-    texts, fields = read_lookups(options.queries, options.docs)
+    texts, fields = read_lookups(options.queries, options.docs, options.decimal, options.thousands)
     lists = None if options.run is None else read_run_file(options.run)
     with counting_bar("checking") as progress:
         findings = examine_rules(

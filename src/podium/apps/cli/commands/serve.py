@@ -29,7 +29,8 @@ def run_serve(options: ServeOptions) -> None:
     logging.basicConfig(format="podium serve: %(message)s", level=logging.WARNING)
     settings = ServingSettings(
         models=tuple(options.models or ()), rules=_path_text(options.rules),
-        docs=_path_text(options.docs), samples=_path_text(options.samples),
+        docs=_path_text(options.docs), decimal=options.decimal, thousands=options.thousands,
+        samples=_path_text(options.samples),
         events=_path_text(options.events), max_log=options.max_log * 10**6,
         durability=options.durability or "event", token=_read_token(options.token_file),
         max_body=options.max_body * 10**6, seconds=options.seconds,

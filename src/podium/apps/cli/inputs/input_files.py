@@ -15,6 +15,7 @@ import numpy as np
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
+from podium.apps.cli.inputs.data_folders import folder_advice
 from podium.apps.cli.inputs.table_columns import columns_of, guesses_text, is_doubtful_label
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
@@ -22,6 +23,7 @@ from podium.apps.cli.outputs.printing import print_notes, stderr_console
 from podium.data import (
     Collection,
     Columns,
+    Fold,
     Qrels,
     RankingData,
     detect_format,
@@ -30,6 +32,7 @@ from podium.data import (
     read_judgments,
 )
 from podium.data.categories import Category
+from podium.data.collections.manifest import is_collection
 from podium.data.duplicate_documents import (
     KEEP_FIRST_ON_COMMAND_LINE,
     keep_first_documents,
@@ -39,6 +42,7 @@ from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
 from podium.errors import DataError, DuplicateDocumentWarning, UnknownNameError, UsageError
+from podium.experiments.folds import fold_files, read_folder, read_folds
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
@@ -123,7 +127,7 @@ class InputFiles:
         if features is not None and all(is_table(path) for path in paths):
             columns = self._with_features(paths, features, categories or {})
         try:
-            with reading_bar(paths) as progress, self.warnings(), self.advice_on_missing():
+            with self._reading(paths) as progress:
                 data = read_data(
                     paths, missing=self.missing, labelled=labelled, columns=columns,
                     tell_columns=self.note_columns, progress=progress,
@@ -144,6 +148,10 @@ class InputFiles:
     def open_collection(self, paths: Sequence[Path]) -> Collection:
         """Open the folder of a collection; raise if there are other inputs, or options about columns."""
         folder = next(path for path in paths if path.is_dir())
+        if not is_collection(folder):
+            raise UsageError(
+                f"expected files, or the folder of a collection; {folder_advice(folder)}"
+            )
         collection = open_collection(folder)
         if len(paths) > 1:
             raise UsageError(
@@ -155,6 +163,29 @@ class InputFiles:
                 f"the parts of {folder} say what their columns are; leave out the options about columns"
             )
         return collection
+
+    def read_folds(self, folder: Path) -> list[Fold]:
+        """Read the folds of a folder, with a progress bar."""
+        with self._reading(fold_paths(folder)) as progress:
+            folds = read_folds(
+                folder, missing=self.missing, columns=self.named_columns,
+                tell_columns=self.note_columns, progress=progress,
+            )  # fmt: skip
+        return [Fold(*map(self.settle_repeats, fold)) for fold in folds]
+
+    def read_folder(self, folder: Path) -> RankingData:
+        """Read all queries of a folder of folds as one data set, with a progress bar."""
+        with self._reading(fold_paths(folder)) as progress:
+            data = read_folder(
+                folder, missing=self.missing, columns=self.named_columns,
+                tell_columns=self.note_columns, progress=progress,
+            )  # fmt: skip
+        return self.settle_repeats(data)
+
+    @contextmanager
+    def _reading(self, paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
+        with reading_bar(paths) as progress, self.warnings(), self.advice_on_missing():
+            yield progress
 
     @contextmanager
     def warnings(self) -> Iterator[None]:
@@ -229,6 +260,12 @@ class InputFiles:
         if note is not None and note not in self._notes and not self.is_quiet:
             self._notes.add(note)
             print_notes([note])
+
+
+def fold_paths(folder: Path) -> list[Path]:
+    """Return all files of a folder of folds."""
+    parts = fold_files(folder)
+    return [path for part in parts for path in (part if isinstance(part, tuple) else (part,))]
 
 
 def _lacking_features(error: UnknownNameError, paths: Sequence[Path]) -> UsageError:

@@ -78,12 +78,12 @@ def read_rules_with_lines(path: Path) -> LocatedRules:
 
 
 def read_lookups(
-    queries: Path | None, docs: Path | None
+    queries: Path | None, docs: Path | None, decimal: str = ".", thousands: str = ""
 ) -> tuple[dict[str, str] | None, Catalogue | None]:
     """Read the texts of queries and the fields of documents; None where there is no file."""
     return (
         None if queries is None else read_queries(queries),
-        None if docs is None else read_fields(docs),
+        None if docs is None else read_fields(docs, decimal=decimal, thousands=thousands),
     )
 
 

@@ -18,7 +18,7 @@ ROLES = {
     "label": ("label", "--label"),
     "doc": ("document", "--doc"),
     "weight": ("weight", "--weight"),
-    "query_text": ("text of the query", "--ignore"),
+    "query_text": ("text of the query", "--query-text"),
     "text": ("text", "--text-columns"),
     "ignore": ("left out", "--categories --text-columns"),
 }
@@ -32,6 +32,7 @@ def columns_of(options: TableOptions) -> Columns | None:
         "doc": options.doc_column,
         "label": options.label_column,
         "weight": options.weight_column,
+        "query_text": options.query_text_column,
         "ignore": _names("--ignore", options.ignored_columns),
         "text": _names("--text-columns", options.text_columns),
         "categories": _categories(options.categories),

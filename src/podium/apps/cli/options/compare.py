@@ -19,7 +19,8 @@ class CompareOptions(PreparationOptions):
     Example: podium compare MQ2008 --rankers ranksvm,listnet --baseline ranksvm --out mq2008
 
     The same command continues a run that was stopped. Settings are chosen on validation queries, by
-    the first metric. In --out: report.html, .md, .tex, .csv, .json, times.json.
+    the first metric. --out gets report.html, .md, .tex, .csv, .json, times.json, and the results of
+    each fold in cells. Other files in this folder stay as they are.
     """
 
     data: Annotated[

@@ -30,9 +30,19 @@ class DataInfoOptions(TableOptions):
     """Show what is in ranking data: counts, labels, list lengths, odd features.
 
     Example: podium data info Fold1/train.txt.gz
+
+    A folder of folds (S1.txt ..., or Fold1 ... with train.txt, vali.txt and test.txt) is read as one
+    data set.
     """
 
-    inputs: Inputs
+    inputs: Annotated[
+        list[Path],
+        data_argument(
+            "IN...",
+            "LETOR text, or tables (CSV, TSV, JSON lines, Parquet, Arrow); or the folder of a collection, "
+            "or of folds.",
+        ),
+    ]
     missing: MissingOption = "nan"
     write_columns: Annotated[
         Path | None,

@@ -43,7 +43,9 @@ class ExplainOptions(TableOptions):
         list[Path] | None,
         data_option("LETOR text, tables (CSV, Parquet, ...) or a collection to explain."),
     ] = None
-    query: Annotated[str | None, typer.Option(help="The query whose list to explain.")] = None
+    query: Annotated[
+        str | None, typer.Option(help="The query whose list to explain: its id, or its text.")
+    ] = None
     importance: Annotated[
         bool, typer.Option("--importance", help="Permutation importance on the data.")
     ] = False

@@ -13,13 +13,24 @@ RunFile = Annotated[Path, file_argument("RUN", "A TREC run.")]
 Queries = Annotated[
     Path | None,
     file_option(
-        "The texts of queries: one qid<TAB>text per line, or JSON lines with qid and text."
+        "The texts of queries: one qid<TAB>text per line, JSON lines, or a table (.csv, .tsv, .parquet), "
+        "with qid, query_id or search_id, and text, query or query_text."
     ),
 ]
 Docs = Annotated[
     Path | None,
     file_option(
         "The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv)."
+    ),
+]
+DocsDecimal = Annotated[
+    str,
+    typer.Option("--decimal", metavar="CHARACTER", help="The decimal mark in tables of --docs."),
+]
+DocsThousands = Annotated[
+    str,
+    typer.Option(
+        "--thousands", metavar="CHARACTER", help="The mark between thousands in tables of --docs."
     ),
 ]
 Today = Annotated[
@@ -47,6 +58,8 @@ class PostrankOptions:
     rules: Annotated[Path, file_option("The rules, such as rules.yaml.")]
     queries: Queries = None
     docs: Docs = None
+    decimal: DocsDecimal = "."
+    thousands: DocsThousands = ""
     base: Annotated[
         str,
         typer.Option(

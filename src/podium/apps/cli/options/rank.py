@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from podium.apps.cli.options.postrank import DocsDecimal, DocsThousands
+
 
 @dataclass(frozen=True)
 class RankOptions:
@@ -31,6 +33,8 @@ class RankOptions:
         Path | None,
         typer.Option(dir_okay=False, help="The fields of documents (.jsonl, .csv, .tsv)."),
     ] = None
+    decimal: DocsDecimal = "."
+    thousands: DocsThousands = ""
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at the first line that cannot be answered.")
     ] = False

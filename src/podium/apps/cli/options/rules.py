@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from podium.apps.cli.options import Json, file_argument, file_option
-from podium.apps.cli.options.postrank import Docs, Queries, Today
+from podium.apps.cli.options.postrank import Docs, DocsDecimal, DocsThousands, Queries, Today
 
 
 @dataclass(frozen=True)
@@ -48,5 +48,7 @@ class RulesCheckOptions:
     run: Annotated[Path | None, file_option("A TREC run: the lists the rules are for.")] = None
     queries: Queries = None
     docs: Docs = None
+    decimal: DocsDecimal = "."
+    thousands: DocsThousands = ""
     today: Today = None
     json: Json = False

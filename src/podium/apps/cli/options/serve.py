@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from podium.apps.cli.options import Json
+from podium.apps.cli.options.postrank import DocsDecimal, DocsThousands
 from podium.apps.cli.options.web_access import (
     AllowedHost,
     ClientConnections,
@@ -55,6 +56,8 @@ class ServeOptions:
             help="The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv).",
         ),
     ] = None
+    decimal: DocsDecimal = "."
+    thousands: DocsThousands = ""
     samples: Annotated[
         Path | None,
         typer.Option(

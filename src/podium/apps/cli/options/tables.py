@@ -63,6 +63,15 @@ class TableOptions:
             help_text="The column of labels; by default label, grade, relevance, rating or judgment.",
         ),
     ] = None
+    query_text_column: Annotated[
+        str | None,
+        column_option(
+            "--query-text",
+            metavar="COLUMN",
+            help_text="The column of what users typed; by default query_text, query, search_term, "
+            "user_query ...",
+        ),
+    ] = None
     weight_column: Annotated[
         str | None,
         column_option(
