@@ -1,5 +1,6 @@
 """Ensembles of rankers: sums of models, TopRank votes on the head, CFBRS weights blocks of features."""
 
+from podium.ensemble.bagged import Bagged
 from podium.ensemble.cfbrs.block_weights import (
     BlockWeights,
     Evidence,
@@ -47,6 +48,7 @@ MODELS: dict[str, type[Model]] = {
 
 __all__ = [
     "Adaptation",
+    "Bagged",
     "BlockCombination",
     "BlockVotes",
     "BlockWeights",
