@@ -45,6 +45,7 @@ from .data import (
 )
 from .ensemble import (
     CFBRS as CFBRS,
+    Bagged as Bagged,
     TopRank as TopRank,
 )
 from .errors import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.data import RankingData
 from podium.data.categories import Category
-from podium.ensemble import CFBRS, TopRank
+from podium.ensemble import CFBRS, ScoreSum, SummedMember, TopRank
 from podium.features import FormulaParameters, Index, Tokenizer, make_features
 from podium.feedback import make_log, read_ubi, save_feedback
 from podium.multitask import RPCMTL
@@ -98,6 +98,18 @@ if __name__ == "__main__":
             continue
         users = {"user_class": CLASSES[kind]} if kind in CLASSES else {}
         ranker.fit(data, valid=data, **users).save(path)
+        scores = ranker.predict(data).tolist()
+        expected = {"X": X.tolist(), "scores": scores, "ranker": ranker.name}
+        path.with_suffix(".json").write_text(json.dumps(expected) + "\n")
+    path = HERE / f"score-sum-v{VERSION}.podium"
+    if not path.exists():
+        ranker = RankSVM(C=0.01).fit(data)
+        stumps = (
+            RankBoost(rounds=3).fit(data.with_features(X[:, [0, 2]], ["bm25", "clicks"])).model_
+        )
+        members = SummedMember(ranker.model_, 2.0, 0.25, 0.5), SummedMember(stumps, columns=(0, 2))
+        ranker.model_ = ScoreSum(members, 3)
+        ranker.save(path)
         scores = ranker.predict(data).tolist()
         expected = {"X": X.tolist(), "scores": scores, "ranker": ranker.name}
         path.with_suffix(".json").write_text(json.dumps(expected) + "\n")

@@ -35,6 +35,7 @@ KINDS = [
     "composed",
     "composed-linear",
     "combined",
+    "score-sum",
 ]
 DATA = small(8, seed=3)
 

@@ -1,5 +1,6 @@
-"""Ensembles of rankers: TopRank votes on the head of a list, CFBRS weights blocks of features."""
+"""Ensembles of rankers: sums of models, TopRank votes on the head, CFBRS weights blocks of features."""
 
+from podium.ensemble.bagged import Bagged
 from podium.ensemble.cfbrs.block_weights import (
     BlockWeights,
     Evidence,
@@ -25,6 +26,8 @@ from podium.ensemble.cfbrs.user_classes import (
     votes_and_gains,
     weigh_population,
 )
+from podium.ensemble.combined_models import combine_models, offset_and_scale
+from podium.ensemble.score_sum import ScoreSum, SummedMember
 from podium.ensemble.toprank.head_explanation import HeadExplanation
 from podium.ensemble.toprank.heads import Heads
 from podium.ensemble.toprank.ranker import TopRank
@@ -39,11 +42,13 @@ MODELS: dict[str, type[Model]] = {
     "reranked": RerankedModel,
     "composed": ComposedModel,
     "composed-linear": LinearComposedModel,
+    "score-sum": ScoreSum,
 }
 """The kinds of model of this room, for model files."""
 
 __all__ = [
     "Adaptation",
+    "Bagged",
     "BlockCombination",
     "BlockVotes",
     "BlockWeights",
@@ -64,15 +69,19 @@ __all__ = [
     "PersonalList",
     "RANKERS",
     "RerankedModel",
+    "ScoreSum",
+    "SummedMember",
     "TemperatureTrial",
     "TopRank",
     "UserClass",
     "block_spans",
     "boost_compositions",
     "choose_temperature",
+    "combine_models",
     "ensemble_of",
     "make_plan",
     "mean_gains",
+    "offset_and_scale",
     "tempered_weights",
     "votes_and_gains",
     "weigh_population",

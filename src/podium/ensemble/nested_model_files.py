@@ -13,6 +13,8 @@ from podium.rankers.parameters import check_parameters
 
 MAX_NESTED_MODELS = 4
 """How deep models may be nested in a file; a deeper file could be an attack."""
+MAX_MEMBERS = 256
+"""The maximum number of members in a model file; more could be an attack."""
 
 
 def number_parts(models: Iterable[Model]) -> dict[str, Part]:
@@ -45,6 +47,15 @@ def parts_by_model(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
 def is_nested_too_deep(parts: Mapping[str, Part]) -> bool:
     """Whether models are nested more than MAX_NESTED_MODELS levels deep."""
     return any(name.count("/") > MAX_NESTED_MODELS for name in parts)
+
+
+def read_nested_model(
+    kind: object, parts: dict[str, Part], kinds: Mapping[str, type[Model]]
+) -> Model:
+    """Return a nested model from its parts; `kinds` has the classes of models by kind."""
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ModelFileError(f"unknown kind of model of a member: {kind!r:.80}")
+    return kinds[kind].read(parts, kinds)
 
 
 def read_aggregator(name: object, options: Any) -> Aggregator:

@@ -14,6 +14,7 @@ from podium.data.number_parsing import decimal_of, words_of
 from podium.errors import ModelFileError
 from podium.exchange.model_text_lines import ModelLines
 from podium.exchange.trees import ZERO, Forest, Tree
+from podium.rankers.merged_trees import join_trees
 from podium.rankers.tree_model import Trees
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -178,21 +179,7 @@ def model_from_forest(forest: Forest) -> Trees:
 
 def write_forest(forest: Forest) -> str:
     """Return LightGBM's text of these trees."""
-    trees = [
-        "\n".join((f"Tree={i}", *_tree_lines(t))) + "\n\n\n" for i, t in enumerate(forest.trees)
-    ]
-    header = {
-        "version": "v4",
-        "num_class": 1,
-        "num_tree_per_iteration": 1,
-        "label_index": 0,
-        "max_feature_idx": forest.width - 1,
-        "feature_names": _row(f"Column_{j}" for j in range(forest.width)),
-        "feature_infos": _row("none" for _ in range(forest.width)),
-        "tree_sizes": _row(map(len, trees)),
-    }
-    head = "".join(f"{name}={value}\n" for name, value in header.items())
-    return f"tree\n{head}\n{''.join(trees)}end of trees\n"
+    return join_trees(["\n".join(_tree_lines(tree)) for tree in forest.trees], forest.width)
 
 
 def _tree_lines(tree: Tree) -> Iterator[str]:

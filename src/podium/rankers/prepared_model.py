@@ -136,7 +136,7 @@ class PreparedModel(Model):
         kind = inner.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds or issubclass(kinds[kind], cls):
             raise ModelFileError(f"unknown kind of model after a preparation: {kind!s:.80}")
-        model = kinds[kind].from_parts(inner)
+        model = kinds[kind].read(inner, kinds)
         if model.n_features != preparation.n_outputs:
             raise ModelFileError(
                 f"expected a model of {preparation.n_outputs} features after the preparation, got "

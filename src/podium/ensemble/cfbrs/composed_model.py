@@ -26,10 +26,12 @@ from podium.ensemble.nested_model_files import (
     number_parts,
     parts_by_model,
     read_aggregator,
+    read_nested_model,
     read_number,
 )
-from podium.ensemble.toprank.reranked_model import nested_kinds
+from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import ModelFileError, UsageError
+from podium.rankers import MODELS
 from podium.rankers.models import Linear, Model, Part, count, vector
 from podium.typing import Floats
 
@@ -191,6 +193,11 @@ class ComposedModel(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
+        """Build the model from its parts; blocks have models of ``podium.rankers``, or re-ranked ones."""
+        return cls.read(parts, {**MODELS, RerankedModel.kind: RerankedModel})
+
+    @classmethod
+    def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
         """Build the model from its parts; raise ModelFileError if they do not fit each other."""
         text = parts.get("ensemble")
         if not isinstance(text, str):
@@ -201,7 +208,7 @@ class ComposedModel(Model):
         try:
             ensemble = read_json(text)
             population, *classes = _read_all_weights(ensemble["standings"], parts, len(blocks))
-            models, *own = _read_models(ensemble, parts, blocks)
+            models, *own = _read_models(ensemble, parts, blocks, kinds)
             for turn, j in enumerate(_own_models(ensemble)):
                 classes[j - 1] = replace(classes[j - 1], models=own[turn])
             combination = _read_combination(ensemble)
@@ -325,7 +332,10 @@ def _own_models(ensemble: Mapping[str, Any]) -> list[int]:
 
 
 def _read_models(
-    ensemble: Mapping[str, Any], parts: dict[str, Part], blocks: Sequence[Features]
+    ensemble: Mapping[str, Any],
+    parts: dict[str, Part],
+    blocks: Sequence[Features],
+    known_kinds: Mapping[str, type[Model]],
 ) -> list[BlockModels]:
     """Return the models of all users, then those of each class that has its own."""
     n, n_sets, kinds = len(blocks), 1 + len(_own_models(ensemble)), ensemble["models"]
@@ -337,18 +347,21 @@ def _read_models(
         split = np.split(weights, np.cumsum(sizes)[:-1])
         models: BlockModels = tuple(Linear(np.ascontiguousarray(w)) for w in split)
     else:
-        models = _read_nested_models(kinds, parts, sizes)
+        models = _read_nested_models(kinds, parts, sizes, known_kinds)
     return [models[n * i : n * (i + 1)] for i in range(n_sets)]
 
 
-def _read_nested_models(kinds: Any, parts: dict[str, Part], sizes: Sequence[int]) -> BlockModels:
+def _read_nested_models(
+    kinds: Any, parts: dict[str, Part], sizes: Sequence[int], known_kinds: Mapping[str, type[Model]]
+) -> BlockModels:
     if is_nested_too_deep(parts):
         raise ModelFileError(f"models may be nested at most {MAX_NESTED_MODELS} levels deep")
-    known_kinds = nested_kinds()
     if len(kinds) != len(sizes) or not all(kind in known_kinds for kind in kinds):
         raise ModelFileError("expected a known kind of model for each block")
     own = parts_by_model(parts)
-    models = tuple(known_kinds[kind].from_parts(own.get(i, {})) for i, kind in enumerate(kinds))
+    models = tuple(
+        read_nested_model(kind, own.get(i, {}), known_kinds) for i, kind in enumerate(kinds)
+    )
     if any(model.n_features != size for model, size in zip(models, sizes, strict=True)):
         raise ModelFileError("expected models with as many features as their blocks")
     return models

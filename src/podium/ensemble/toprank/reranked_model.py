@@ -15,11 +15,13 @@ from podium.aggregation import Aggregator, Rankings
 from podium.data.groups import Groups
 from podium.data.strict_json import read_json
 from podium.ensemble.nested_model_files import (
+    MAX_MEMBERS,
     MAX_NESTED_MODELS,
     is_nested_too_deep,
     number_parts,
     parts_by_model,
     read_aggregator,
+    read_nested_model,
     read_number,
 )
 from podium.ensemble.toprank.heads import Heads
@@ -28,9 +30,6 @@ from podium.rankers import MODELS
 from podium.rankers.models import Model, Part
 from podium.rankers.optimality_certificate import Certificate
 from podium.typing import Floats
-
-MAX_MEMBERS = 256
-"""The maximum number of members in a model file; more could be an attack."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +185,11 @@ class RerankedModel(Model):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Part]) -> Self:
+        """Build the model from its parts; members are models of ``podium.rankers``, or re-ranked."""
+        return cls.read(parts, {**MODELS, cls.kind: cls})
+
+    @classmethod
+    def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
         """Build the model from its parts; raise ModelFileError if they do not fit each other."""
         if is_nested_too_deep(parts):
             raise ModelFileError(f"members may be nested at most {MAX_NESTED_MODELS} levels deep")
@@ -193,7 +197,7 @@ class RerankedModel(Model):
         if not isinstance(text, str):
             raise ModelFileError("expected a text named 'vote' in the model")
         try:
-            model = cls._from_vote(read_json(text), parts)
+            model = cls._from_vote(read_json(text), parts, kinds)
         except ModelFileError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -205,13 +209,17 @@ class RerankedModel(Model):
         return model
 
     @classmethod
-    def _from_vote(cls, vote: Mapping[str, Any], parts: dict[str, Part]) -> Self:
+    def _from_vote(
+        cls, vote: Mapping[str, Any], parts: dict[str, Part], kinds: Mapping[str, type[Model]]
+    ) -> Self:
         entries = vote["members"]
         if len(entries) > MAX_MEMBERS:
             raise ModelFileError(f"a model may have at most {MAX_MEMBERS} members")
         by_member = parts_by_model(parts)
         return cls(
-            tuple(_read_member(entry, by_member.get(i, {})) for i, entry in enumerate(entries)),
+            tuple(
+                _read_member(entry, by_member.get(i, {}), kinds) for i, entry in enumerate(entries)
+            ),
             tuple(read_number(entry["weight"], 0.0) for entry in entries),
             _read_count(vote["t"]),
             _read_count(vote["depth"]),
@@ -220,20 +228,14 @@ class RerankedModel(Model):
         )
 
 
-def nested_kinds() -> dict[str, type[Model]]:
-    """Return the kinds of model that an ensemble's file may hold, by name."""
-    return {**MODELS, RerankedModel.kind: RerankedModel}
-
-
-def _read_member(entry: Mapping[str, Any], parts: dict[str, Part]) -> Member:
-    kinds = nested_kinds()
-    if entry["model"] not in kinds:
-        raise ModelFileError(f"unknown kind of model of a member: {entry['model']!r:.80}")
+def _read_member(
+    entry: Mapping[str, Any], parts: dict[str, Part], kinds: Mapping[str, type[Model]]
+) -> Member:
     value = entry["value"]
     return Member(
         _read_text(entry["name"]),
         _read_text(entry["settings"]),
-        kinds[entry["model"]].from_parts(parts),
+        read_nested_model(entry["model"], parts, kinds),
         None if value is None else read_number(value),
         _read_text(entry["asked"]),
         _read_text(entry["reason"]),

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.feedback_sources import (
     check_needs_log,
     make_alpha_source,
@@ -19,7 +20,6 @@ from podium.apps.cli.inputs.feedback_sources import (
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    inner_ranker,
     missing_in_training,
     prepare_ranker,
     take_categories,
@@ -33,11 +33,11 @@ from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
-from podium.ensemble import CFBRS, RerankedModel
+from podium.ensemble import CFBRS, Bagged, RerankedModel
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
-from podium.rankers import FitStep, History, Prepared, Ranker
+from podium.rankers import FitStep, History, Prepared, Ranker, innermost_ranker
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 
@@ -51,7 +51,8 @@ def run_train(options: TrainOptions) -> None:
     check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     _check_feedback(plain, options, phi)
-    learner = prepare_ranker(plain, options)
+    bagged = bag_ranker(plain, options, seed=options.seed, jobs=options.jobs)
+    learner = prepare_ranker(bagged, options)
     if options.plot is not None:
         _check_plot(options.plot)
     data, valid = _read_data(options)
@@ -110,6 +111,8 @@ def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> 
     if has_feedback and not isinstance(learner, CFBRS):
         option = "--feedback" if options.feedback else "--alpha"
         raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
+    if has_feedback and options.bag is not None:
+        raise UsageError("expected feedback or --bag, got both")
     if has_feedback and isinstance(prepare_ranker(learner, options), Prepared):
         raise UsageError("expected feedback, or options that prepare features, got both")
     check_needs_log(options.feedback, options.classes, phi)
@@ -125,8 +128,8 @@ def _facts(
     history = ranker.history_
     kept_step = None if history.best is None else history.steps[history.best - 1]
     facts: dict[str, Any] = {
-        "ranker": inner_ranker(ranker).name,
-        "settings": flatten(_changed_parameters(inner_ranker(ranker))),
+        "ranker": innermost_ranker(ranker).name,
+        "settings": flatten(_changed_parameters(innermost_ranker(ranker))),
         "queries": data.n_queries,
         "documents": len(data),
         "features": data.n_features,
@@ -139,6 +142,8 @@ def _facts(
         "stopped": ranker.stopped_ or None,
         "seconds": round(seconds, 3),
     }
+    if (bags := _bags(ranker)) is not None:
+        facts["bags"] = bags
     if isinstance(ranker.model_, PreparedModel):
         facts["preparation"] = ranker.model_.describe()
     if isinstance(ranker.model_, RerankedModel):
@@ -146,6 +151,15 @@ def _facts(
     if isinstance(ranker, CFBRS):
         facts["ensemble"] = ranker.describe()
     return {name: finite_or_none(value) for name, value in facts.items()}
+
+
+def _bags(ranker: Ranker) -> str | None:
+    """Return the bags of a ranker, and the kind of model that they make; None without bags."""
+    bagged = ranker.ranker if isinstance(ranker, Prepared) else ranker
+    if not isinstance(bagged, Bagged):
+        return None
+    model = ranker.model_.model if isinstance(ranker.model_, PreparedModel) else ranker.model_
+    return f"{bagged.bags}, in one model ({model.kind})"
 
 
 def _validation_value(

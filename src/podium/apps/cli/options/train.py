@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Force, Json, data_argument, data_option
+from podium.apps.cli.options.bagging import BaggingOptions, BagJobs
 from podium.apps.cli.options.feedback import (
     Alpha,
     FeedbackClasses,
@@ -14,7 +15,6 @@ from podium.apps.cli.options.feedback import (
     PhiScale,
     PhiWeight,
 )
-from podium.apps.cli.options.preparation import PreparationOptions
 
 RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
 TrainFiles = Annotated[
@@ -38,13 +38,16 @@ Set = Annotated[
 
 
 @dataclass(frozen=True)
-class TrainOptions(PreparationOptions):
+class TrainOptions(BaggingOptions):
     """Train a ranker and write it to a model file.
 
     Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
 
     --impute, --indicators, --scale, --log1p and --clip prepare the features. The steps are learned on
     the training queries and kept in the model, which then takes raw features.
+
+    --bag 8 fits the ranker to eight draws of the queries. The model is the mean of their standardised
+    scores: one linear model if the ranker is linear, one list of trees if it has trees.
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.
@@ -71,5 +74,6 @@ class TrainOptions(PreparationOptions):
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
     ] = None
+    jobs: BagJobs = 1
     force: Force = False
     json: Json = False
