@@ -40,12 +40,14 @@ def problems(draw, sizes=SIZES):
     return {
         "scores": scores,
         "labels": labels,
+        "chances": column(st.floats(0, 1)),
         "levels": levels,
         "direction": column(SCORE),
         "by_score": reference.order(scores, None, offsets),
         "by_level": reference.order(levels.astype(np.float64), None, offsets),
         "offsets": offsets,
         "stages": np.array([draw(st.integers(0, 12)) for _ in sizes], dtype=np.int64),
+        "keys": np.array([draw(st.integers(0, 2**64 - 1)) for _ in range(n)], dtype=np.uint64),
         "mass": np.array([draw(st.sampled_from([0.0, 1.0, 0.25])) for _ in sizes]),
         "discount": 1 / np.log2(2 + np.arange(max([1, *sizes]))),
     }
@@ -70,6 +72,12 @@ def calls(d, depth=2, truncation=3):
         "lambda": (
             lambda k: k.lambda_pairs(
                 s, d["labels"], d["by_score"], off, d["discount"], truncation
+            ),
+            None,
+        ),
+        "neighbours": (
+            lambda k: k.neighbour_pairs(
+                s, d["labels"], d["chances"], d["labels"], d["keys"], off, d["discount"], 1.5, 3, 2**50
             ),
             None,
         ),
@@ -261,6 +269,7 @@ def run_all(k):
         *k.logistic_pairs(s, levels, by_level, offsets),
         k.logistic_pairs_product(s, levels, by_level, offsets, d),
         *k.lambda_pairs(s, y, by_score, offsets, discount, 13),
+        *k.neighbour_pairs(s, y, y / 5, y, levels.astype(np.uint64), offsets, discount, 1.0, 5, 7),
         *k.softmax_cross_entropy(s, y, offsets),
         k.softmax_cross_entropy_product(s, y, offsets, d),
         *k.top_cross_entropy(s[: few[-1]], y[: few[-1]], mass, few, 2),

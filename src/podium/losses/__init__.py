@@ -17,6 +17,7 @@ from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
 from podium.losses.ap_and_order_hinge import APHinge, OrderHinge
+from podium.losses.exchange_weights import ExchangeWeights
 from podium.losses.focused_loss import FocusedLoss
 from podium.losses.head_hinge import HeadHinge
 from podium.losses.labelled_lists import LabelledLists, LabelledPairs
@@ -24,6 +25,7 @@ from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
 from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
+from podium.losses.yetiloss import YetiLoss
 from podium.plugins import Registry, subclasses_of
 
 LOSSES: Registry[type[Loss]] = Registry(
@@ -40,6 +42,7 @@ LOSSES: Registry[type[Loss]] = Registry(
         "svm-map": APHinge,
         "svm-order": OrderHinge,
         "topk-listmle": TopkListMLELoss,
+        "yetiloss": YetiLoss,
     },
     subclasses_of(Loss),
 )
@@ -72,6 +75,7 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
 __all__ = [
     "APHinge",
     "BoundLoss",
+    "ExchangeWeights",
     "FocusedLoss",
     "HeadHinge",
     "LabelledLists",
@@ -89,5 +93,6 @@ __all__ = [
     "QueryLoss",
     "SquaredLoss",
     "TopkListMLELoss",
+    "YetiLoss",
     "make",
 ]

@@ -56,6 +56,7 @@ from podium.kernels.reference.losses import (
     lambda_pairs as lambda_pairs,
     logistic_pairs as logistic_pairs,
     logistic_pairs_product as logistic_pairs_product,
+    neighbour_pairs as neighbour_pairs,
     plackett_luce as plackett_luce,
     plackett_luce_product as plackett_luce_product,
     softmax_cross_entropy as softmax_cross_entropy,

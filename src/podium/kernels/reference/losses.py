@@ -9,8 +9,11 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.typing import Bools, Derivatives, Floats, Rows
+
+_MASK = (1 << 64) - 1
 
 
 def _pairs(levels: Rows, offsets: Rows) -> Iterator[tuple[int, int, Rows]]:
@@ -126,6 +129,55 @@ def lambda_pairs(
             gradient[others] += sign * weight * sigma
             curvature[first] += np.sum(weight * sigma * (1 - sigma))
             curvature[others] += weight * sigma * (1 - sigma)
+    return values, gradient, curvature
+
+
+def _spread_bits(h: int) -> int:
+    """The finaliser of splitmix64."""
+    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
+    return h ^ (h >> 31)
+
+
+def _gumbel(keys: NDArray[np.uint64], round_number: int, draw: int) -> Floats:
+    """Gumbel noise, which key, round and draw decide."""
+    counter = _spread_bits(((round_number << 20) + draw + 1) & _MASK)
+    bits = [_spread_bits(key ^ counter) >> 12 for key in keys.tolist()]
+    return np.asarray(-np.log(-np.log((np.array(bits, dtype=np.float64) + 0.5) / 2**52)))
+
+
+def neighbour_pairs(
+    scores: Floats,
+    gains: Floats,
+    stop: Floats,
+    lift: Floats,
+    keys: NDArray[np.uint64],
+    offsets: Rows,
+    drop: Floats,
+    noise: float,
+    draws: int,
+    round: int,  # noqa: A002 - the native kernel's name
+) -> Derivatives:
+    """Logistic losses of neighbours in drawn permutations, averaged over the draws.
+
+    A permutation sorts by score plus noise times Gumbel noise. The neighbours u, v at places i and
+    i + 1 weigh reach_i |gain_u - gain_v| drop_i, and the document at place i makes the next reach
+    reach_i (1 - stop) + lift, from 1 on. Places beyond the length of drop do not count.
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+    for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        for draw in range(draws):
+            perturbed = scores[a:b] + noise * _gumbel(keys[a:b], round, draw)
+            rows = (a + np.argsort(-perturbed, kind="stable")).tolist()
+            reach = 1.0
+            for i, (first, second) in enumerate(itertools.pairwise(rows[: len(drop) + 1])):
+                u, v = (first, second) if gains[first] > gains[second] else (second, first)
+                weight = reach * (gains[u] - gains[v]) * drop[i] / draws
+                loss, sigma = _logistic(scores[u] - scores[v])
+                values[q] += weight * loss
+                gradient[[u, v]] += weight * sigma * np.array([-1, 1])
+                curvature[[u, v]] += weight * sigma * (1 - sigma)
+                reach = reach * (1 - stop[first]) + lift[first]
     return values, gradient, curvature
 
 
