@@ -45,7 +45,7 @@ VARIANTS = [
     LambdaRankLoss(k=2),
     LambdaRankLoss(gain="linear"),
     YetiLoss(),
-    YetiLoss(metric="ERR", draws=3, noise=0.5),
+    YetiLoss(metric="ERR", neighbours=1, draws=3, noise=0.5),
     SquaredLoss(),
     FocusedLoss(k=3),
     FocusedLoss(k=3, beta=0.0),

@@ -8,7 +8,7 @@ import pytest
 
 from podium.data import RankingData, make_synthetic
 from podium.errors import UnknownNameError, UsageError
-from podium.losses import ExchangeWeights, FocusedLoss, LabelledLists, ListNetLoss, YetiLoss
+from podium.losses import FocusedLoss, LabelledLists, ListNetLoss, MetricWalk, YetiLoss
 from podium.metrics import evaluate
 from podium.rankers import LambdaMART
 from podium.rankers.training_objective import TrainingObjective
@@ -37,17 +37,20 @@ def single(labels):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_pairs_weigh_what_their_exchange_changes(metric, seed):
+@pytest.mark.parametrize("neighbours", [1, 2, None])
+def test_pairs_weigh_what_their_exchange_changes(metric, neighbours):
     """Without noise, the value is sum |delta metric| log(1 + exp(-margin)) along the order by score."""
-    data = problem(seed)
-    scores = np.random.default_rng(seed + 10).normal(size=len(data))
-    values, _ = YetiLoss(metric=metric, noise=0.0).bind(data)(scores)
+    data = problem()
+    scores = np.random.default_rng(10).normal(size=len(data))
+    values, _ = YetiLoss(metric=metric, neighbours=neighbours, noise=0.0).bind(data)(scores)
     before = evaluate(data, scores, [metric])[metric].per_query
     expected = np.zeros(data.n_queries)
     order = data.groups.order(scores)
     for q, rows in enumerate(data.groups.slices()):
-        for first, second in itertools.pairwise(order[rows].tolist()):
+        for i, j in itertools.combinations(range(rows.stop - rows.start), 2):
+            first, second = order[rows][[i, j]]
+            if j - i > (neighbours or 9):
+                continue
             exchanged = scores.copy()
             exchanged[[first, second]] = scores[[second, first]]
             change = evaluate(data, exchanged, [metric])[metric].per_query[q] - before[q]
@@ -70,7 +73,7 @@ def test_permutations_follow_plackett_luce():
         return math.log(1 + math.exp(-margin))
 
     draws = 40_000
-    value, _ = YetiLoss(metric="P@1", draws=draws).bind(single([1, 0, 0]))(s)
+    value, _ = YetiLoss(metric="P@1", neighbours=1, draws=draws).bind(single([1, 0, 0]))(s)
     expected = first_two(0, 1) * logistic(s[0] - s[1]) + first_two(0, 2) * logistic(s[0] - s[2])
     # Each draw adds at most log(1 + exp(-1)) = .32, so that five standard errors are .008.
     assert value[0] == pytest.approx(expected, abs=5 * 0.32 / math.sqrt(draws))
@@ -131,16 +134,18 @@ def test_more_draws_are_nearer_to_the_mean():
     assert distance(100) < distance(1) / 5
 
 
-def test_your_own_metric_by_its_exchange_weights():
+def test_your_own_metric_is_a_walk():
     class FirstPlace(YetiLoss):
         """The label of the first document."""
 
         name = "first-place"
 
-        def exchange_weights(self, lists):
-            return ExchangeWeights(lists.labels, discount=np.ones(1))
+        def metric_walk(self, lists):
+            return MetricWalk(lists.labels, discount=np.ones(1))
 
-    value, gradient = FirstPlace(noise=0.0).bind(single([3, 1, 5]))(np.array([2.0, 1.0, 0.0]))
+    value, gradient = FirstPlace(neighbours=1, noise=0.0).bind(single([3, 1, 5]))(
+        np.array([2.0, 1.0, 0.0])
+    )
     assert value[0] == pytest.approx((3 - 1) * math.log(1 + math.exp(-1)))
     assert gradient == pytest.approx([-2 / (1 + math.e), 2 / (1 + math.e), 0])
 
@@ -164,6 +169,7 @@ def test_lists_without_documents_of_an_id_use_row_numbers():
         ({"metric": "Tau"}, "one of the metrics NDCG, DCG, ERR, .* got Tau; for your own"),
         ({"metric": "kNDCG@3"}, "got kNDCG"),
         ({"metric": "P"}, "P needs a cutoff, as in P@10"),
+        ({"neighbours": 0}, "neighbours to be a whole number of 1 or more"),
         ({"draws": 0}, "draws to be a whole number of 1 or more"),
         ({"draws": 2**21}, "at most 1,048,576 draws"),
         ({"noise": -1.0}, "noise of 0 or more"),

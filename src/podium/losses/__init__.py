@@ -17,13 +17,13 @@ from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
 from podium.losses.ap_and_order_hinge import APHinge, OrderHinge
-from podium.losses.exchange_weights import ExchangeWeights
 from podium.losses.focused_loss import FocusedLoss
 from podium.losses.head_hinge import HeadHinge
 from podium.losses.labelled_lists import LabelledLists, LabelledPairs
 from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
+from podium.losses.metric_walk import MetricWalk
 from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
 from podium.losses.yetiloss import YetiLoss
 from podium.plugins import Registry, subclasses_of
@@ -75,7 +75,6 @@ def make(loss: str | Mapping[str, Any] | Loss) -> Loss:
 __all__ = [
     "APHinge",
     "BoundLoss",
-    "ExchangeWeights",
     "FocusedLoss",
     "HeadHinge",
     "LabelledLists",
@@ -85,6 +84,7 @@ __all__ = [
     "ListMLELoss",
     "ListNetLoss",
     "Loss",
+    "MetricWalk",
     "OrderHinge",
     "PairHinge",
     "PairLogistic",

@@ -1,4 +1,4 @@
-"""YetiLoss: pairs of neighbours in drawn permutations, weighted by what their exchange changes."""
+"""YetiLoss: pairs in drawn permutations, weighted by what their exchange changes in a metric."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from podium import kernels
 from podium.errors import UsageError
-from podium.losses.exchange_weights import ExchangeWeights, check_exchanges
 from podium.losses.labelled_lists import LabelledLists
 from podium.losses.listwise import check_whole_number
 from podium.losses.loss import BoundLoss, KernelLoss, ListLoss
+from podium.losses.metric_walk import MetricWalk, check_walk
 from podium.metrics import parse
 
 MAX_DRAWS = 2**20
@@ -21,13 +21,13 @@ MAX_DRAWS = 2**20
 
 @dataclass(frozen=True)
 class YetiLoss(ListLoss):
-    """mean over drawn permutations of sum_i |delta metric_i| log(1 + exp(-(s_u - s_v))).
+    """mean over drawn permutations of sum over pairs of |delta metric_uv| log(1 + exp(-(s_u - s_v))).
 
-    u and v are the neighbours at places i and i + 1 of a permutation, u with the larger gain, and
-    |delta metric_i| is the change of the metric if they exchange their places. A permutation sorts
-    by score plus Gumbel noise. Gulin, Kuralenok, Pavlov, Winning the transfer learning track of
-    Yahoo!'s learning to rank challenge with YetiRank, JMLR W&CP 14, 2011; Lyzhin, Ustimenko, Gulin,
-    Prokhorenkova, Which tricks are important for learning to rank?, ICML 2023.
+    u has the larger gain, and |delta metric_uv| is the change of the metric if u and v exchange their
+    places in the permutation, which sorts by score plus Gumbel noise. Gulin, Kuralenok, Pavlov,
+    Winning the transfer learning track of Yahoo!'s learning to rank challenge with YetiRank, JMLR
+    W&CP 14, 2011; Lyzhin, Ustimenko, Gulin, Prokhorenkova, Which tricks are important for learning to
+    rank?, ICML 2023.
 
     At noise 1, permutations follow Plackett-Luce: u precedes v with the probability
     1 / (1 + exp(-(s_u - s_v))), the same of which the pair loss is the negative logarithm. Each round
@@ -37,6 +37,9 @@ class YetiLoss(ListLoss):
     ----------
     metric
         NDCG, DCG, ERR, MRR, MAP, P, Recall, Hit or RBP, with or without a cutoff.
+    neighbours
+        How far below the first document of a pair the second may be. 1: only neighbours, as in the
+        papers. None: any place.
     draws
         The number of permutations per query and round.
     noise
@@ -54,11 +57,14 @@ class YetiLoss(ListLoss):
     name: ClassVar[str] = "yetiloss"
 
     metric: str = "NDCG@10"
-    draws: int = 10
+    neighbours: int | None = None
+    draws: int = 3
     noise: float = 1.0
 
     def __post_init__(self) -> None:
-        check_exchanges(parse(self.metric))
+        check_walk(parse(self.metric))
+        if self.neighbours is not None:
+            check_whole_number(self.neighbours, "neighbours")
         check_whole_number(self.draws, "draws")
         if self.draws > MAX_DRAWS:
             raise UsageError(
@@ -67,23 +73,25 @@ class YetiLoss(ListLoss):
         if not isinstance(self.noise, int | float) or not 0 <= self.noise < np.inf:
             raise UsageError(f"expected noise of 0 or more in {self.name}, got {self.noise!r}")
 
-    def exchange_weights(self, lists: LabelledLists) -> ExchangeWeights:
-        """Return what an exchange changes; override it to learn your own metric."""
-        return ExchangeWeights.from_metric(parse(self.metric), lists)
+    def metric_walk(self, lists: LabelledLists) -> MetricWalk:
+        """Return the metric as a walk; override it to learn your own metric."""
+        return MetricWalk.from_metric(parse(self.metric), lists)
 
     def bind_lists(self, lists: LabelledLists) -> BoundLoss:
         """Bind the loss to these lists, with the permutations of round 0."""
-        weights = self.exchange_weights(lists)
-        highest = lists.groups.reduce(np.maximum, weights.gains)
-        has_contrast = np.asarray(highest > lists.groups.reduce(np.minimum, weights.gains))
+        walk = self.metric_walk(lists)
+        longest = int(lists.groups.sizes.max(initial=1))
+        highest = lists.groups.reduce(np.maximum, walk.gains)
+        has_contrast = np.asarray(highest > lists.groups.reduce(np.minimum, walk.gains))
         return DrawnLoss(
             self,
             lists.groups,
             has_contrast,
-            kernels.neighbour_pairs,
+            kernels.exchanged_pairs,
             None,
             {
-                **weights.arguments(),
+                **walk.arguments(),
+                "neighbours": min(self.neighbours or longest, longest),
                 "keys": lists.keys(),
                 "noise": float(self.noise),
                 "draws": self.draws if self.noise > 0 else 1,

@@ -50,13 +50,13 @@ from podium.kernels.reference.lines import (
     count_lines as count_lines,
 )
 from podium.kernels.reference.losses import (
+    exchanged_pairs as exchanged_pairs,
     hinge_pairs as hinge_pairs,
     hinge_pairs_product as hinge_pairs_product,
     hinge_pairs_products as hinge_pairs_products,
     lambda_pairs as lambda_pairs,
     logistic_pairs as logistic_pairs,
     logistic_pairs_product as logistic_pairs_product,
-    neighbour_pairs as neighbour_pairs,
     plackett_luce as plackett_luce,
     plackett_luce_product as plackett_luce_product,
     softmax_cross_entropy as softmax_cross_entropy,

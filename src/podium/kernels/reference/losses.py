@@ -146,38 +146,61 @@ def _gumbel(keys: NDArray[np.uint64], round_number: int, draw: int) -> Floats:
     return np.asarray(-np.log(-np.log((np.array(bits, dtype=np.float64) + 0.5) / 2**52)))
 
 
-def neighbour_pairs(
+def _walk(rows: list[int], gains: Floats, stop: Floats, lift: Floats, discount: Floats) -> float:
+    """What a list pays: sum of reach_i gain discount_i, reach_{i+1} = reach_i (1 - stop) + lift."""
+    total, reach = 0.0, 1.0
+    for row, factor in zip(rows, discount.tolist(), strict=False):
+        total += reach * gains[row] * factor
+        reach = reach * (1 - stop[row]) + lift[row]
+    return float(total)
+
+
+def _exchanges(
+    rows: list[int], neighbours: int, walk: tuple[Floats, Floats, Floats, Floats]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield better, worse and |change of the walk| for each pair of a permutation that is exchanged."""
+    gains, depth, before = walk[0], len(walk[3]), _walk(rows, *walk)
+    for i in range(min(depth, len(rows))):
+        for j in range(i + 1, min(i + neighbours, len(rows) - 1) + 1):
+            first, second = rows[i], rows[j]
+            exchanged = [*rows[:i], second, *rows[i + 1 : j], first, *rows[j + 1 :]]
+            change = abs(_walk(exchanged[:depth], *walk) - before)
+            if gains[first] != gains[second]:
+                leads = gains[first] > gains[second]
+                yield (first, second, change) if leads else (second, first, change)
+
+
+def exchanged_pairs(
     scores: Floats,
     gains: Floats,
     stop: Floats,
     lift: Floats,
-    keys: NDArray[np.uint64],
     offsets: Rows,
-    drop: Floats,
+    discount: Floats,
+    neighbours: int,
+    keys: NDArray[np.uint64],
     noise: float,
     draws: int,
     round: int,  # noqa: A002 - the native kernel's name
 ) -> Derivatives:
-    """Logistic losses of neighbours in drawn permutations, averaged over the draws.
+    """Logistic losses of pairs in drawn permutations, averaged over the draws.
 
-    A permutation sorts by score plus noise times Gumbel noise. The neighbours u, v at places i and
-    i + 1 weigh reach_i |gain_u - gain_v| drop_i, and the document at place i makes the next reach
-    reach_i (1 - stop) + lift, from 1 on. Places beyond the length of drop do not count.
+    A permutation sorts by score plus noise times Gumbel noise, which key, round and draw decide. A
+    pair weighs what its exchange changes in the sum over places of reach_i gain discount_i, with
+    reach_{i+1} = reach_i (1 - stop) + lift from 1 on. One of the pair is at a place with a discount,
+    the other up to `neighbours` places below it.
     """
     values, gradient, curvature = _empty(scores, offsets)
     for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
         for draw in range(draws):
             perturbed = scores[a:b] + noise * _gumbel(keys[a:b], round, draw)
             rows = (a + np.argsort(-perturbed, kind="stable")).tolist()
-            reach = 1.0
-            for i, (first, second) in enumerate(itertools.pairwise(rows[: len(drop) + 1])):
-                u, v = (first, second) if gains[first] > gains[second] else (second, first)
-                weight = reach * (gains[u] - gains[v]) * drop[i] / draws
+            for u, v, change in _exchanges(rows, neighbours, (gains, stop, lift, discount)):
+                weight = change / draws
                 loss, sigma = _logistic(scores[u] - scores[v])
                 values[q] += weight * loss
                 gradient[[u, v]] += weight * sigma * np.array([-1, 1])
                 curvature[[u, v]] += weight * sigma * (1 - sigma)
-                reach = reach * (1 - stop[first]) + lift[first]
     return values, gradient, curvature
 
 

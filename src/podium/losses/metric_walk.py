@@ -1,4 +1,4 @@
-"""Exchange weights: what a metric changes if two neighbours of a ranking exchange their places."""
+"""Metrics as walks down the list, from which follows what the exchange of two documents changes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from podium.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class ExchangeWeights:
-    """A metric as a walk down the list: each place pays reach x gain x discount.
+class MetricWalk:
+    """A metric as a walk down the list: sum over places i of reach_i gain discount_i.
 
-    If the neighbours u and v at places i and i + 1 exchange their places, the metric changes by
-    reach_i |gain_u - gain_v| (discount_i - discount_{i+1}). The documents above decide the reach: it
-    begins with 1, and reach_{i+1} = reach_i (1 - stop) + lift of the document at place i.
+    The documents above a place decide its reach. It begins with 1, and the document at place i makes
+    reach_{i+1} = reach_i (1 - stop) + lift. So the kernel finds in constant time what the exchange of
+    two documents changes.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class ExchangeWeights:
     --------
     >>> from podium.data import RankingData
     >>> data = RankingData.from_arrays([[0.0]] * 3, [2, 1, 0], qid=[1] * 3)
-    >>> weights = ExchangeWeights.from_metric(P(k=2), LabelledLists.from_data(data))
-    >>> weights.gains.tolist(), weights.drop.tolist()
-    ([0.5, 0.5, 0.0], [0.0, 1.0])
+    >>> walk = MetricWalk.from_metric(P(k=2), LabelledLists.from_data(data))
+    >>> walk.gains.tolist(), walk.discount.tolist()
+    ([0.5, 0.5, 0.0], [1.0, 1.0])
     """
 
     gains: Floats
@@ -48,97 +48,92 @@ class ExchangeWeights:
     lift: Floats | None = None
 
     @classmethod
-    def from_metric(cls, metric: Metric, lists: LabelledLists) -> ExchangeWeights:
-        """Return the weights of a metric; its rules on ties, empty queries and short lists do not count."""
-        check_exchanges(metric)
+    def from_metric(cls, metric: Metric, lists: LabelledLists) -> MetricWalk:
+        """Return the walk of a metric; its rules on ties, empty queries and short lists do not count."""
+        check_walk(metric)
         ranked = RankedLists(
             lists.labels, np.zeros(len(lists.labels)), lists.groups, np.empty(0, dtype=object)
         )
-        return _WEIGHTS[type(metric)](metric, ranked)
-
-    @property
-    def drop(self) -> Floats:
-        """The discount of each place minus that of the next."""
-        return np.asarray(self.discount - np.append(self.discount[1:], 0.0))
+        return _WALKS[type(metric)](metric, ranked)
 
     def arguments(self) -> dict[str, Floats]:
         """Return the arguments of the kernel."""
         zeros = np.zeros(len(self.gains))
         stop, lift = (zeros if part is None else part for part in (self.stop, self.lift))
-        return {"gains": self.gains, "stop": stop, "lift": lift, "drop": self.drop}
+        return {"gains": self.gains, "stop": stop, "lift": lift, "discount": self.discount}
 
 
-def check_exchanges(metric: Metric) -> None:
-    """Raise if podium has no exchange weights of the metric."""
+def check_walk(metric: Metric) -> None:
+    """Raise if podium does not know the metric as a walk."""
     metric.check_cutoff()
-    if type(metric) not in _WEIGHTS:
-        names = ", ".join(kind.name for kind in _WEIGHTS)
+    if type(metric) not in _WALKS:
+        names = ", ".join(kind.name for kind in _WALKS)
         raise UsageError(
             f"expected one of the metrics {names}, got {metric}; for your own, write a subclass of "
-            "YetiLoss with its exchange weights"
+            "YetiLoss with its metric_walk"
         )
 
 
-def _dcg(metric: DCG, lists: RankedLists) -> ExchangeWeights:
+def _dcg(metric: DCG, lists: RankedLists) -> MetricWalk:
     depth = metric.depth(lists)
     discount = lists.discounts(metric.discount, depth)
     metric.ideal(lists)  # raises if the sum of gains does not fit in a double
-    return ExchangeWeights(lists.gains(metric.gain), discount)
+    return MetricWalk(lists.gains(metric.gain), discount)
 
 
-def _ndcg(metric: NDCG, lists: RankedLists) -> ExchangeWeights:
-    weights, ideal = _dcg(metric, lists), metric.ideal(lists)
+def _ndcg(metric: NDCG, lists: RankedLists) -> MetricWalk:
+    walk, ideal = _dcg(metric, lists), metric.ideal(lists)
     divisor = lists.groups.spread(np.where(ideal > 0, ideal, 1.0))
-    return ExchangeWeights(np.asarray(weights.gains / divisor), weights.discount)
+    return MetricWalk(np.asarray(walk.gains / divisor), walk.discount)
 
 
-def _err(metric: ERR, lists: RankedLists) -> ExchangeWeights:
+def _err(metric: ERR, lists: RankedLists) -> MetricWalk:
     stop = metric.stop_probabilities(lists)
-    return ExchangeWeights(stop, _reciprocal_places(metric.depth(lists)), stop=stop)
+    return MetricWalk(stop, _reciprocal_places(metric.depth(lists)), stop=stop)
 
 
 def _reciprocal_places(depth: int) -> Floats:
     return np.asarray(1 / np.arange(1.0, depth + 1))
 
 
-def _mrr(metric: MRR, lists: RankedLists) -> ExchangeWeights:
+def _mrr(metric: MRR, lists: RankedLists) -> MetricWalk:
     relevant = lists.relevant(metric.rel).astype(np.float64)
-    return ExchangeWeights(relevant, _reciprocal_places(metric.depth(lists)), stop=relevant)
+    return MetricWalk(relevant, _reciprocal_places(metric.depth(lists)), stop=relevant)
 
 
-def _hit(metric: Hit, lists: RankedLists) -> ExchangeWeights:
+def _hit(metric: Hit, lists: RankedLists) -> MetricWalk:
     relevant = lists.relevant(metric.rel).astype(np.float64)
-    return ExchangeWeights(relevant, np.ones(metric.depth(lists)), stop=relevant)
+    return MetricWalk(relevant, np.ones(metric.depth(lists)), stop=relevant)
 
 
-def _map(metric: MAP, lists: RankedLists) -> ExchangeWeights:
+def _map(metric: MAP, lists: RankedLists) -> MetricWalk:
     relevant, depth = lists.relevant(metric.rel).astype(np.float64), metric.depth(lists)
     n = metric.n_relevant(lists)
     divisor = lists.groups.spread(np.minimum(n, depth) if metric.norm == "cut" else n)
     gains = np.asarray(relevant / divisor)
-    return ExchangeWeights(gains, _reciprocal_places(depth), lift=relevant)
+    return MetricWalk(gains, _reciprocal_places(depth), lift=relevant)
 
 
-def _precision(metric: P, lists: RankedLists) -> ExchangeWeights:
+def _precision(metric: P, lists: RankedLists) -> MetricWalk:
     places = np.full(len(lists.groups), metric.k)
     if metric.short == "length":
         places = np.clip(lists.groups.sizes, 1, metric.k)
     gains = np.asarray(lists.relevant(metric.rel) / lists.groups.spread(places))
-    return ExchangeWeights(gains, np.ones(metric.depth(lists)))
+    return MetricWalk(gains, np.ones(metric.depth(lists)))
 
 
-def _recall(metric: Recall, lists: RankedLists) -> ExchangeWeights:
+def _recall(metric: Recall, lists: RankedLists) -> MetricWalk:
     gains = lists.relevant(metric.rel) / lists.groups.spread(metric.n_relevant(lists))
-    return ExchangeWeights(np.asarray(gains), np.ones(metric.depth(lists)))
+    return MetricWalk(np.asarray(gains), np.ones(metric.depth(lists)))
 
 
-def _rbp(metric: RBP, lists: RankedLists) -> ExchangeWeights:
+def _rbp(metric: RBP, lists: RankedLists) -> MetricWalk:
     relevant = lists.relevant(metric.rel).astype(np.float64)
     discount = (1 - metric.p) * np.power(metric.p, np.arange(float(metric.depth(lists))))
-    return ExchangeWeights(relevant, discount)
+    return MetricWalk(relevant, discount)
 
 
-_WEIGHTS: dict[type[Metric], Callable[[Any, RankedLists], ExchangeWeights]] = {
+_WALKS: dict[type[Metric], Callable[[Any, RankedLists], MetricWalk]] = {
     NDCG: _ndcg,
     DCG: _dcg,
     ERR: _err,
@@ -149,4 +144,4 @@ _WEIGHTS: dict[type[Metric], Callable[[Any, RankedLists], ExchangeWeights]] = {
     Hit: _hit,
     RBP: _rbp,
 }
-"""The metrics that are walks down the list. A subclass may be another metric, so it is not taken."""
+"""The metrics that are walks. A subclass may be another metric, so it is not taken."""
