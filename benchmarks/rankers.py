@@ -64,8 +64,10 @@ FITS: tuple[Ranker, ...] = (
     RankSVM(), RankNet(), ListNet(), ListMLE(), TopkListMLE(), FocusedNet(),
 )  # fmt: skip
 """Linear rankers whose whole fit is measured beside the passes that it takes."""
-PRODUCTS = ("matvec", "rmatvec", "rmatvec_by_query")
-"""The kernels that read X, each of them once."""
+PRODUCTS = {"matvec": 1, "rmatvec": 1, "rmatvec_by_query": 1} | {
+    name: 2 for name in kernels.KERNELS if name.endswith("_pass")
+}
+"""The kernels that read X, and how many products with X each of them computes."""
 N_TREES, QUICK_TREES = 200, 10
 N_LARGE_TREES, QUICK_LARGE_TREES = 20, 3
 N_CALLS = 100
@@ -294,15 +296,17 @@ def _count_passes(ranker: Ranker, data: RankingData) -> tuple[float, int]:
     """Return how many pairs of products with X a fit takes, and by how many bytes the process grows."""
     n_products = 0
 
-    def counted(product: Callable[..., Floats]) -> Callable[..., Floats]:
-        def count(*arguments: Any) -> Floats:
+    def counted(name: str) -> Callable[..., Any]:
+        product = getattr(kernels, name)
+
+        def count(*arguments: Any, **more: Any) -> Any:
             nonlocal n_products
-            n_products += 1
-            return product(*arguments)
+            n_products += PRODUCTS[name]
+            return product(*arguments, **more)
 
         return count
 
-    products = {name: counted(getattr(kernels, name)) for name in PRODUCTS}
+    products = {name: counted(name) for name in PRODUCTS}
     memory.reset_peak()
     before = memory.resident("VmRSS")
     with mock.patch.multiple(kernels, **products):

@@ -1,5 +1,8 @@
 """Time and memory of a fit as data grows, beside LightGBM, XGBoost and CatBoost.
 
+``python -m benchmarks scale`` takes hours. Each finished cell is kept in a file, so that an interrupted
+run continues where it ended; remove the file to measure anew. The variable PODIUM_SCALE_SIZES limits the
+sizes ("10000 100000").
 ``python -m benchmarks.scale CONTENDER FOLDER`` fits one contender to saved arrays and prints its figures.
 """
 
@@ -9,13 +12,14 @@ import argparse
 import importlib
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "focused-svm": {"eps": 1e-3},
 }
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
+CELLS = memory.ROOT / "build" / "scale-cells.json"
 COMPOSED = ("toprank", "cfbrs", "rpc-mtl")
 """Rankers that are made of other rankers, or need more than labels."""
 
@@ -61,12 +66,10 @@ def run(quick: bool = False) -> Report:
     contenders = QUICK_CONTENDERS if quick else (*_rankers(), *PEERS)
     setting = {"features": N_FEATURES, "documents per query": N_DOCS, "numbers": "float32, normal"}
     report = Report("scale", "Scale", setting | {"trees": N_TREES, "leaves": N_LEAVES})
-    cells: dict[str, list[Cell]] = {name: [] for name in contenders}
-    for n in sizes:
-        with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
-            _draw(Path(folder), n)
-            for name, own in cells.items():
-                own.append(_measure(name, Path(folder), limit, own))
+    kept = KeptCells(None if quick else CELLS)
+    for n in _wanted_sizes(sizes):
+        _measure_size(kept, n, contenders, limit)
+    cells = {name: [kept.get(n, name) for n in sizes] for name in contenders}
     header = ["ranker", *(f"{n:,} documents" for n in sizes), "exponent"]
     lines = [[name, *map(str, own), _exponent(sizes, own)] for name, own in cells.items()]
     report.tables.append([header, *lines])
@@ -76,6 +79,55 @@ def run(quick: bool = False) -> Report:
         "The exponent is that of seconds as a power of documents, between the two largest sizes measured.",
     ]
     return report
+
+
+@dataclass
+class KeptCells:
+    """Finished cells by size and contender, in a file if there is a path."""
+
+    path: Path | None
+
+    def __post_init__(self) -> None:
+        saved = self.path is not None and self.path.exists()
+        text = self.path.read_text() if self.path is not None and saved else "{}"
+        self._cells = {key: Cell(**cell) for key, cell in json.loads(text).items()}
+
+    def get(self, n: int, name: str) -> Cell:
+        """Return a cell; one without figures if it was not measured."""
+        return self._cells.get(f"{n} {name}", Cell(mark="not measured"))
+
+    def has(self, n: int, name: str) -> bool:
+        """Whether the cell is finished."""
+        return f"{n} {name}" in self._cells
+
+    def keep(self, n: int, name: str, cell: Cell) -> None:
+        """Keep a cell, also for the next run."""
+        self._cells[f"{n} {name}"] = cell
+        if self.path is not None:
+            self.path.parent.mkdir(exist_ok=True)
+            kept = {key: asdict(own) for key, own in self._cells.items()}
+            self.path.write_text(json.dumps(kept, indent=1) + "\n")
+
+    def smaller(self, n: int, name: str) -> list[Cell]:
+        """Return the contender's cells of smaller sizes."""
+        sizes = sorted(int(key.split()[0]) for key in self._cells if key.split()[1] == name)
+        return [self.get(size, name) for size in sizes if size < n]
+
+
+def _wanted_sizes(sizes: Sequence[int]) -> list[int]:
+    wanted = os.environ.get("PODIUM_SCALE_SIZES", "").split()
+    return [n for n in sizes if not wanted or str(n) in wanted]
+
+
+def _measure_size(kept: KeptCells, n: int, contenders: Sequence[str], limit: int) -> None:
+    """Measure the cells of one size that are not finished."""
+    missing = [name for name in contenders if not kept.has(n, name)]
+    if not missing:
+        return
+    with tempfile.TemporaryDirectory(prefix="podium-bench-") as folder:
+        _draw(Path(folder), n)
+        for name in missing:
+            kept.keep(n, name, _measure(name, Path(folder), limit, kept.smaller(n, name)))
 
 
 def _rankers() -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from podium.data import make_synthetic
 from podium.metrics import parse
+from podium.rankers import LambdaMART, lambdamart
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.models import Linear
 
@@ -47,3 +49,15 @@ def test_without_validation_the_lowest_objective_is_kept(objectives, iteration):
         monitor(objective, Linear([float(at)]))
     assert monitor.kept_iteration == monitor.history().best == iteration
     assert repr(monitor.history()) == f"History(3 iterations, kept: {iteration})"
+
+
+def test_the_curve_of_trees_on_a_sample_leaves_the_trees_alone(monkeypatch):
+    train = make_synthetic(n_queries=60, n_features=4, noise=0.5, seed=0)
+    valid = make_synthetic(n_queries=10, n_features=4, noise=0.5, seed=1)
+    whole = LambdaMART(trees=5).fit(train, valid=valid)
+    monkeypatch.setattr(lambdamart, "MAX_MEASURED_DOCUMENTS", len(train) // 4)
+    sampled = LambdaMART(trees=5).fit(train, valid=valid)
+    assert sampled.predict(valid).tobytes() == whole.predict(valid).tobytes()
+    assert sampled.history_.valid == whole.history_.valid
+    assert sampled.history_.objective != whole.history_.objective
+    assert all(0 <= value <= 1 for value in sampled.history_.objective)

@@ -18,14 +18,17 @@ def test_the_start_at_zero_is_evaluated_once(name, monkeypatch):
     def counted(kernel):
         product = getattr(kernels, kernel)
 
-        def count(*arguments):
+        def count(*arguments, **more):
             counts[kernel] += 1
-            return product(*arguments)
+            return product(*arguments, **more)
 
         return count
 
-    for kernel in ("matvec", "rmatvec"):
+    passes = [kernel for kernel in kernels.KERNELS if kernel.endswith("_pass")]
+    for kernel in ("matvec", "rmatvec", *passes):
         monkeypatch.setattr(kernels, kernel, counted(kernel))
     make_ranker(name).fit(DATA)
-    # Every point but 0 takes both products; the scores at 0 are 0.
+    # Every point but 0 takes both products, or a pass that computes both; the scores at 0 are 0.
     assert counts["rmatvec"] == counts["matvec"] + 1
+    n_passes = sum(counts[kernel] for kernel in passes)
+    assert (n_passes > 1, counts["matvec"] > 1) == (name != "focused-net", name == "focused-net")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -60,6 +60,25 @@ class RankingColumns:
     categories: Mapping[str, Category] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.freeze_columns()
+        _check_shapes(self)
+        _check_features(self)
+        _check_values(self)
+        _check_categories(self)
+
+    @classmethod
+    def of_checked_features(cls, values: Mapping[str, Any]) -> Self:
+        """Return data with these fields; its features were checked before, so they are not read again."""
+        data = cls.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(data, name, value)  # a frozen dataclass allows no assignment
+        data.freeze_columns()
+        _check_shapes(data)
+        _check_values(data)
+        return data
+
+    def freeze_columns(self) -> None:
+        """Convert the columns to their types, and forbid changes."""
         dtype = np.float32 if np.asarray(self.X).dtype == np.float32 else np.float64
         self._set("X", _freeze(self.X, dtype))
         self._set("y", _freeze(np.array(self.y, dtype=np.float64), np.float64))
@@ -69,9 +88,6 @@ class RankingColumns:
         self._set("doc_text", MappingProxyType(dict(check_doc_text(self.doc_text))))
         self._set("feature_names", to_feature_names(self.feature_names))
         self._set("categories", MappingProxyType(dict(self.categories)))
-        _check_shapes(self)
-        _check_values(self)
-        _check_categories(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields, in memory for joblib; the copy is checked and frozen again."""
@@ -242,15 +258,7 @@ def _check_shapes(data: RankingColumns) -> None:
 
 
 def _check_values(data: RankingColumns) -> None:
-    """Raise at the first value that is not allowed."""
-    if data.missing not in ("error", "nan"):
-        raise UsageError(f"expected missing='error' or 'nan', got {data.missing!r}")
-    check_scaled(data.scaled)
-    # A sum is finite only if every term is: one pass and no mask, unless something is wrong.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(data.X.sum(dtype=np.float64))
-    if suspicious:
-        _check_features(data)
+    """Raise at the first label, weight or setting of truth that is not allowed."""
     _check_labels(data)
     if data.query_weight is not None:
         good = np.isfinite(data.query_weight) & (data.query_weight >= 0)
@@ -285,6 +293,13 @@ def _check_categories(data: RankingColumns) -> None:
 
 
 def _check_features(data: RankingColumns) -> None:
+    if data.missing not in ("error", "nan"):
+        raise UsageError(f"expected missing='error' or 'nan', got {data.missing!r}")
+    check_scaled(data.scaled)
+    # A sum is finite only if every term is: one pass and no mask, unless something is wrong.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(data.X.sum(dtype=np.float64)):
+            return
     bad = np.isinf(data.X) if data.missing == "nan" else ~np.isfinite(data.X)
     if bad.any():
         row, column = np.argwhere(bad)[0]

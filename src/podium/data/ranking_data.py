@@ -306,8 +306,8 @@ class RankingData(RankingColumns):
 
     def _replace_columns(self, **changes: Any) -> RankingData:
         """Return RankingData even if this is a subclass with fields of its own."""
-        values = {f.name: getattr(self, f.name) for f in fields(RankingData)}
-        return RankingData(**{**values, **changes})
+        values = {f.name: getattr(self, f.name) for f in fields(RankingData)} | changes
+        return RankingData(**values) if "X" in changes else RankingData.of_checked_features(values)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the number of documents with each label; return the axes."""

@@ -80,6 +80,7 @@ class ListNetLoss(ListLoss):
             kernels.softmax_cross_entropy,
             kernels.softmax_cross_entropy_product,
             {"target": softmax(groups, lists.labels) * groups.spread(contrast)},
+            pass_over=kernels.softmax_cross_entropy_pass,
         )
 
 
@@ -94,6 +95,7 @@ def _likelihood(loss: Loss, lists: LabelledLists, k: int | None) -> BoundLoss:
         kernels.plackett_luce,
         kernels.plackett_luce_product,
         {"order": lists.order(), "stages": stages},
+        pass_over=kernels.plackett_luce_pass,
     )
 
 

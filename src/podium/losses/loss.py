@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,10 @@ from numpy.typing import ArrayLike
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists
-from podium.typing import Bools, Derivatives, Floats
+from podium.typing import Bools, Derivatives, Floats, Matrix, Rows
+
+LinearPass = Callable[[Matrix, Floats, Rows | None, Floats], tuple[Floats, Floats]]
+"""(X, w, rows, weight) -> two results for X w, or X[rows] w, in one pass over X; one weight per query."""
 
 
 class Loss(ABC):
@@ -93,6 +97,21 @@ class BoundLoss(ABC):
         """Return values, gradient and curvature together; some losses share work between them."""
         return *self(scores), self.curvature(scores)
 
+    def linear_pass(self) -> LinearPass | None:
+        """Return the kernel of this loss for linear scores, if there is one.
+
+        It returns the value of each query (not weighted), and the gradient of the weighted sum with
+        respect to w. The loss names its kernel and binds labels to it; features it never sees.
+        """
+        return None
+
+    def product_pass(self, scores: Floats) -> LinearPass | None:
+        """Return the kernel of the product with the Hessian at these scores, if there is one.
+
+        It returns X w, and X' H X w, where H is the Hessian of the weighted sum.
+        """
+        return None
+
     def vector(self, values: ArrayLike, what: str = "scores") -> Floats:
         """Return one number per row, as kernels take them."""
         array = np.ascontiguousarray(values, dtype=np.float64)
@@ -122,6 +141,8 @@ class KernelLoss(BoundLoss):
         Whether there is no curvature.
     multiply_many
         scores, directions -> the Hessian times each column, if that is faster than one at a time.
+    pass_over, multiply_in_pass
+        The kernels of `linear_pass` and `product_pass`, if there are any.
     """
 
     loss: Loss
@@ -132,6 +153,8 @@ class KernelLoss(BoundLoss):
     bound: Mapping[str, Any]
     flat: bool = False
     multiply_many: Callable[..., Floats] | None = None
+    pass_over: Callable[..., tuple[Floats, Floats]] | None = None
+    multiply_in_pass: Callable[..., tuple[Floats, Floats]] | None = None
 
     @property
     def smooth(self) -> bool:
@@ -181,6 +204,19 @@ class KernelLoss(BoundLoss):
         self.groups.check(directions, "rows in directions")
         return self.multiply_many(scores, directions=directions, **self.arguments(scores))
 
+    def linear_pass(self) -> LinearPass | None:
+        """Return the kernel with the labels bound to it."""
+        if self.pass_over is None:
+            return None
+        return partial(self.pass_over, offsets=self.groups.offsets, **self.bound)
+
+    def product_pass(self, scores: Floats) -> LinearPass | None:
+        """Return the kernel with labels and scores bound to it."""
+        if self.multiply_in_pass is None:
+            return None
+        scores = self.vector(scores)
+        return partial(self.multiply_in_pass, scores=scores, **self.arguments(scores))
+
 
 class OrderedLoss(KernelLoss):
     """A loss whose kernels also take the order by score; the last order is cached for products."""
@@ -222,6 +258,27 @@ class WeightedLoss(BoundLoss):
 
     def _rows(self, values: Floats) -> Floats:
         return np.asarray(values * self.groups.spread(self.weight))
+
+    def linear_pass(self) -> LinearPass | None:
+        """Return the kernel of the inner loss, weighted."""
+        inner = self.bound.linear_pass()
+        if inner is None:
+            return None
+
+        def weighted(
+            X: Matrix, w: Floats, rows: Rows | None, weight: Floats
+        ) -> tuple[Floats, Floats]:
+            values, gradient = inner(X, w, rows, weight * self.weight)
+            return values * self.weight, gradient
+
+        return weighted
+
+    def product_pass(self, scores: Floats) -> LinearPass | None:
+        """Return the kernel of the inner loss, weighted."""
+        inner = self.bound.product_pass(scores)
+        if inner is None:
+            return None
+        return lambda X, w, rows, weight: inner(X, w, rows, weight * self.weight)
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return values and gradient, weighted."""

@@ -6,7 +6,14 @@ from podium.optim.coordinate_search import CoordinateSearch, LinearCoordinateSea
 from podium.optim.cutting_planes import cutting_planes
 from podium.optim.early_stopping import Patience
 from podium.optim.lbfgs import lbfgs
-from podium.optim.linear_problem import BlockLosses, IterationCallback, LinearProblem, Minimum
+from podium.optim.linear_problem import (
+    BlockLosses,
+    IterationCallback,
+    LinearProblem,
+    LossOfLinearScores,
+    Minimum,
+    ProductPass,
+)
 from podium.optim.newton import newton_cg
 from podium.optim.small_gradient import SmallGradient
 from podium.optim.threads import is_forked_child, one_blas_thread, openmp_after_fork
@@ -20,8 +27,10 @@ __all__ = [
     "IterationCallback",
     "LinearCoordinateSearch",
     "LinearProblem",
+    "LossOfLinearScores",
     "Minimum",
     "Patience",
+    "ProductPass",
     "SmallGradient",
     "block_cutting_planes",
     "cutting_planes",

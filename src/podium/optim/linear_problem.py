@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.errors import DivergedError
 from podium.optim.threads import one_blas_thread
-from podium.typing import Floats
+from podium.typing import Floats, Rows
 
 IterationCallback = Callable[[int, Floats, float], None]
 """A function that is called once per iteration with its number, the point and the value."""
+
+LossOfLinearScores = Callable[[Any, Floats, Rows | None], tuple[float, Floats]]
+"""(X, w, rows) -> the loss of X w and its gradient with respect to w, without the penalty."""
+
+ProductPass = Callable[[Any, Floats, Rows | None], tuple[Floats, Floats]]
+"""(X, w, rows) -> X w, and X' H X w for the loss's Hessian H at some predictions."""
 
 HESSIAN_COLUMNS = 64
 """The number of columns of X per block of a Hessian; a copy of all columns would double the memory."""
@@ -41,6 +47,10 @@ class LinearProblem:
         than one product per column.
     rows
         The rows of X that are the examples, in their order; None: all rows. Nothing is copied.
+    linear_pass
+        The loss of X w in one pass over X, where `loss` takes two; None if there is no such kernel.
+    product_pass
+        Predictions -> the product with the Hessian in one pass over X, or None.
 
     Examples
     --------
@@ -57,6 +67,8 @@ class LinearProblem:
     product: Callable[[Floats, Floats], Floats] | None = None
     products: Callable[[Floats, Floats], Floats] | None = None
     rows: NDArray[np.int64] | None = None
+    linear_pass: LossOfLinearScores | None = None
+    product_pass: Callable[[Floats], ProductPass | None] | None = None
 
     def scores(self, w: Floats) -> Floats:
         """Return X w."""
@@ -90,8 +102,23 @@ class LinearProblem:
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Return f(w) and its gradient."""
-        value, g = self.loss(self.scores(w))
-        return value + 0.5 * self.l2 * norm2(w), self.pull(g) + self.l2 * w
+        if self.linear_pass is not None and w.any():
+            value, gradient = self.linear_pass(self.X, w, self.rows)
+        else:
+            value, g = self.loss(self.scores(w))
+            gradient = self.pull(g)
+        return value + 0.5 * self.l2 * norm2(w), gradient + self.l2 * w
+
+    def hessian_product(self, scores: Floats, direction: Floats) -> tuple[Floats, Floats]:
+        """Return X d, and the Hessian of f at these predictions times d; needs `product`."""
+        in_one_pass = None if self.product_pass is None else self.product_pass(scores)
+        if in_one_pass is not None:
+            forward, product = in_one_pass(self.X, direction, self.rows)
+        else:
+            assert self.product is not None
+            forward = self.scores(direction)
+            product = self.pull(self.product(scores, forward))
+        return forward, product + self.l2 * direction
 
 
 @dataclass(frozen=True, eq=False)

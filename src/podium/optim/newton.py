@@ -123,15 +123,13 @@ class _DirectionSolver:
         the change of the curvature (Eisenstat and Walker, SIAM J. Sci. Comput. 1996, section 2.1).
         """
         problem, stop = self.problem, self.stop
-        assert problem.product is not None
         eta = min(0.1, np.sqrt(slope / stop.first)) if stop.first > 0 else 0.1
         small = max(eta * slope, 0.5 * stop.tol * stop.first)
         d, Xd = np.zeros_like(gradient), np.zeros_like(scores)
         r = -gradient
         p, rr = r, norm2(r)
         for _ in range(2 * len(gradient)):
-            forward = problem.scores(p)
-            Hp = problem.pull(problem.product(scores, forward)) + problem.l2 * p
+            forward, Hp = problem.hessian_product(scores, p)
             curvature = float(np.sum(p * Hp))
             if curvature <= 0:  # a rounding error: the loss is flat and l2 is tiny
                 break

@@ -98,7 +98,9 @@ class GradientRanker(Ranker):
         objective = TrainingObjective.from_loss(self.loss(), train, seed=self.seed)
         objective.check(self.name)
         X, rows = train.stored_features()
-        problem = LinearProblem(X, objective, self.l2, rows=rows)
+        problem = LinearProblem(
+            X, objective, self.l2, rows=rows, linear_pass=objective.linear_pass()
+        )
         at_zero = problem(np.zeros(train.n_features))
 
         def evaluate(w: Floats) -> tuple[float, Floats]:

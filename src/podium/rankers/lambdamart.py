@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from podium import losses
 from podium.data import RankingData
+from podium.data.row_selection import select_queries
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.losses import LOSSES, Loss
 from podium.metrics.gain_and_discount import check_exponent
@@ -37,6 +38,9 @@ from podium.typing import Floats
 
 MAX_LIGHTGBM_LIST = 10_000
 """The maximum number of documents per query in LightGBM's own ranking objectives."""
+
+MAX_MEASURED_DOCUMENTS = 100_000
+"""The most training documents that the learning curve is measured on: more take longer than they tell."""
 
 _LIGHTGBM_OBJECTIVES = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
 
@@ -131,7 +135,8 @@ class LambdaMART(Ranker):
         own, custom = self._objective(train)
         booster = self._booster(train, own, monitor.valid)
         stop = Patience(self.patience)
-        measure = RepeatedMetric(train, monitor.metric)
+        measured = train if monitor.valid is None else _measured_queries(train)
+        measure = RepeatedMetric(measured, monitor.metric)
         for rounds in range(1, self.trees + 1):
             objective = None if custom is None else custom.redraw(rounds)
             value, finished = _update(booster, objective, measure)
@@ -271,7 +276,7 @@ def _update(
 ) -> tuple[float, bool]:
     """Add a tree; return the objective, and whether no split was possible.
 
-    LightGBM does not report the value of its own objectives: 1 - the metric on the training queries
+    LightGBM does not report the value of its own objectives: 1 - the metric on training queries
     replaces it.
     """
     value = 0.0
@@ -286,7 +291,15 @@ def _update(
         finished = bool(booster.update(fobj=follow))
         return value, finished
     finished = bool(booster.update())
-    return 1 - measure(_scores(booster.eval_train)), finished
+    scores = _scores(booster.eval_train)[: len(measure.data)]
+    return 1 - measure(scores), finished
+
+
+def _measured_queries(train: RankingData) -> RankingData:
+    """Return the first training queries: a random sample, because they are shuffled."""
+    offsets = train.groups.offsets
+    n = max(1, int(np.searchsorted(offsets, MAX_MEASURED_DOCUMENTS, side="right")) - 1)
+    return train if n == train.n_queries else select_queries(train, np.arange(n))
 
 
 def _prefix_model(booster: Any, rounds: int, width: int) -> Callable[[], Trees]:

@@ -59,7 +59,10 @@ class SVM(Ranker):
         ).times(self.C)
         objective.check(self.name)
         X, rows = train.stored_features()
-        return LinearProblem(X, objective, 1.0, objective.product, objective.products, rows=rows)
+        return LinearProblem(
+            X, objective, 1.0, objective.product, objective.products, rows=rows,
+            product_pass=objective.product_pass,
+        )  # fmt: skip
 
     def _minimise(self, problem: LinearProblem, start: Floats, monitor: FitMonitor) -> Minimum:
         return cutting_planes(

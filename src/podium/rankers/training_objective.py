@@ -10,8 +10,8 @@ import numpy as np
 from podium.data import RankingData
 from podium.errors import DataError
 from podium.losses import BoundLoss, Loss
-from podium.optim import BlockLosses
-from podium.typing import Floats
+from podium.optim import BlockLosses, LossOfLinearScores, ProductPass
+from podium.typing import Floats, Matrix, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,25 @@ class TrainingObjective:
         values, gradient, curvature = self.bound.derivatives(scores)
         total = float(np.sum(values * self.weight))
         return total, gradient * self.row_weight, curvature * self.row_weight
+
+    def linear_pass(self) -> LossOfLinearScores | None:
+        """Return (X, w, rows) -> the loss of X w and its gradient in one pass over X, if the loss can."""
+        inner = self.bound.linear_pass()
+        if inner is None:
+            return None
+
+        def evaluate(X: Matrix, w: Floats, rows: Rows | None) -> tuple[float, Floats]:
+            values, gradient = inner(X, w, rows, self.weight)
+            return float(np.sum(values * self.weight)), gradient
+
+        return evaluate
+
+    def product_pass(self, scores: Floats) -> ProductPass | None:
+        """Return (X, w, rows) -> X w and X' H X w in one pass over X, if the loss can."""
+        inner = self.bound.product_pass(scores)
+        if inner is None:
+            return None
+        return lambda X, w, rows: inner(X, w, rows, self.weight)
 
     def product(self, scores: Floats, direction: Floats) -> Floats:
         """Return the Hessian times a direction."""

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "vector_width.hpp"
+#include "eight_doubles.hpp"
 
 namespace podium {
 
@@ -43,15 +43,70 @@ class LevelTree {
     std::vector<Tally> nodes_;
 };
 
+struct ScoredDocument {
+    double score;
+    Row level, row;
+};
+
+// ends[u] is the number of documents that u leads by less than a margin: documents[u].score - score < 1. There is no
+// branch that depends on scores, because half of such branches would be predicted wrongly.
+inline void margin_ends(const ScoredDocument* documents, Row n, Row* ends) {
+    Row u = 0, v = 0;
+    while (v < n) {
+        ends[u] = v;
+        const bool inside = documents[u].score - documents[v].score < 1;
+        v += inside;
+        u += !inside;
+    }
+    std::fill(ends + u, ends + n, n);
+}
+
+// After i documents: how many of them, and with what sum of values, are of a lower level than each of kLanes levels
+// (sign = 1), or of a higher level (sign = -1, which also begins with the last document).
+PODIUM_ANY_WIDTH
+inline void tally_by_level(const ScoredDocument* documents, const double* values, Row n, Row sign, double* counts,
+                           double* sums) {
+    const Eight one = all(1), zero = {}, levels = Eight{0, 1, 2, 3, 4, 5, 6, 7} * static_cast<double>(sign);
+    Eight count = {}, sum = {};
+    store(count, counts);
+    store(sum, sums);
+    for (Row i = 0; i < n; ++i) {
+        const Row j = sign > 0 ? i : n - 1 - i;
+        const auto counted = levels > static_cast<double>(sign * documents[j].level);
+        count += counted ? one : zero;
+        sum += counted ? all(values[j]) : zero;
+        store(count, counts + (i + 1) * kLanes);
+        store(sum, sums + (i + 1) * kLanes);
+    }
+}
+
+// For documents by score, best first, of levels below kLanes: the partners inside the margin that each document
+// wins against, and those that it loses to.
+inline void tally_margins(const ScoredDocument* documents, const double* values, Row n, Tally* below, Tally* above) {
+    Doubles counts(room((n + 1) * kLanes)), sums(room((n + 1) * kLanes));
+    std::vector<Row> ends(room(n)), begins(room(n + 1), 0);
+    margin_ends(documents, n, ends.data());
+    tally_by_level(documents, values, n, 1, counts.data(), sums.data());
+    for (Row u = 0; u < n; ++u) {
+        const std::size_t at = room(ends[room(u)] * kLanes + documents[u].level);
+        below[u] = {counts[at], sums[at]};
+    }
+    // v is inside the margin of u from the first u on whose end is behind v.
+    for (const Row end : ends) ++begins[room(end)];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    tally_by_level(documents, values, n, -1, counts.data(), sums.data());
+    for (Row v = 0; v < n; ++v) {
+        const std::size_t at = room((n - begins[room(v)]) * kLanes + documents[v].level);
+        above[v] = {counts[at], sums[at]};
+    }
+}
+
 // The documents of one query by score, best first, and their pairs inside the margin: level_u > level_v and
 // s_u - s_v < 1. Down the list, the documents within a margin of u only grow in number; up the list, those of
 // v. So two sweeps suffice, and each document enters once per sweep.
 class MarginPairs {
   public:
-    struct Document {
-        double score;
-        Row level, row;
-    };
+    using Document = ScoredDocument;
 
     MarginPairs(const double* scores, const Row* levels, const Row* order, Row n) : documents_(room(n)) {
         for (std::size_t i = 0; i < room(n); ++i) {
@@ -88,6 +143,7 @@ class MarginPairs {
     // value carried(x).
     template <class Carried, class Worse, class Better>
     void tally(Carried carried, Worse worse, Better better) const {
+        if (top_ < kLanes) return tally_few_levels(carried, worse, better);
         LevelTree below(top_), above(top_);
         down([&](const Document& v) { below.add(v.level, carried(v.row)); },
              [&](const Document& u) { worse(u.row, below.below(u.level)); });
@@ -96,6 +152,20 @@ class MarginPairs {
     }
 
   private:
+    // The same for few levels, as graded labels have.
+    template <class Carried, class Worse, class Better>
+    void tally_few_levels(Carried carried, Worse worse, Better better) const {
+        if (top_ == 0) return;
+        const Row n = static_cast<Row>(documents_.size());
+        Doubles values(room(n));
+        std::vector<Tally> tallies(room(2 * n));
+        Tally *below = tallies.data(), *above = below + n;
+        for (std::size_t i = 0; i < room(n); ++i) values[i] = carried(documents_[i].row);
+        tally_margins(documents_.data(), values.data(), n, below, above);
+        for (std::size_t i = 0; i < room(n); ++i) worse(documents_[i].row, below[i]);
+        for (std::size_t i = room(n); i-- > 0;) better(documents_[i].row, above[i]);
+    }
+
     std::vector<Document> documents_;
     Row top_ = 0;
 };
@@ -129,20 +199,25 @@ inline void hinge_pairs(const double* scores, const Row* levels, const Row* orde
     });
 }
 
-// The generalised Hessian of the squared hinge times a direction: 2 sum over a document's active pairs
-// of the difference of directions.
+// The generalised Hessian of the squared hinge times a direction, for one query: 2 sum over a document's active
+// pairs of the difference of directions. order holds its rows by score.
+inline void hinge_product_of_list(const double* scores, const Row* levels, const Row* order, Row first, Row n,
+                                  const double* direction, double* out) {
+    std::fill_n(out + first, n, 0.0);
+    const double mean =
+        std::accumulate(direction + first, direction + first + n, 0.0) / static_cast<double>(n);
+    const auto d = [=](Row row) { return direction[row] - mean; };
+    const auto add = [=](Row row, Tally partners) {
+        out[row] += 2 * (partners.count * d(row) - partners.sum);
+    };
+    MarginPairs(scores, levels, order, n).tally(d, add, add);
+}
+
 inline void hinge_pairs_product(const double* scores, const Row* levels, const Row* order,
                                 const Row* offsets, Row n_queries, const double* direction, double* out) {
     for_each_query(n_queries, 100 * offsets[n_queries], [=](Row q) {
         const Row first = offsets[q], n = offsets[q + 1] - first;
-        std::fill_n(out + first, n, 0.0);
-        const double mean =
-            std::accumulate(direction + first, direction + first + n, 0.0) / static_cast<double>(n);
-        const auto d = [=](Row row) { return direction[row] - mean; };
-        const auto add = [=](Row row, Tally partners) {
-            out[row] += 2 * (partners.count * d(row) - partners.sum);
-        };
-        MarginPairs(scores, levels, order + first, n).tally(d, add, add);
+        hinge_product_of_list(scores, levels, order + first, first, n, direction, out);
     });
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "eight_doubles.hpp"
 #include "logistic_pairs.hpp"
 
 namespace podium {
@@ -20,26 +21,26 @@ inline double softmax(const double* scores, Row n, double* q) {
     return top + std::log(sum);
 }
 
-// -sum_j target_j log softmax_j(s). The target may have any weights; a query of zeros adds nothing.
+// -sum_j target_j log softmax_j(s) of one query, with its gradient, and its curvature unless that is null.
+inline double cross_entropy_of_list(const double* s, const double* p, Row n, double* g, double* c) {
+    if (n == 0) return 0;
+    const double log_sum = softmax(s, n, g);
+    double mass = 0, value = 0;
+    for (Row j = 0; j < n; ++j) {
+        mass += p[j];
+        value += p[j] * (log_sum - s[j]);
+    }
+    for (Row j = 0; c != nullptr && j < n; ++j) c[j] = mass * g[j] * (1 - g[j]);
+    for (Row j = 0; j < n; ++j) g[j] = mass * g[j] - p[j];
+    return value;
+}
+
+// The same for each query. The target may have any weights; a query of zeros adds nothing.
 inline void softmax_cross_entropy(const double* scores, const double* target, const Row* offsets,
                                   Row n_queries, double* values, double* gradient, double* curvature) {
     for_each_query(n_queries, 20 * offsets[n_queries], [=](Row q) {
         const Row first = offsets[q], n = offsets[q + 1] - first;
-        values[q] = 0;
-        if (n == 0) return;
-        const double *s = scores + first, *p = target + first;
-        double *g = gradient + first, *c = curvature + first;
-        const double log_sum = softmax(s, n, g);
-        double mass = 0, value = 0;
-        for (Row j = 0; j < n; ++j) {
-            mass += p[j];
-            value += p[j] * (log_sum - s[j]);
-        }
-        for (Row j = 0; j < n; ++j) {
-            c[j] = mass * g[j] * (1 - g[j]);
-            g[j] = mass * g[j] - p[j];
-        }
-        values[q] = value;
+        values[q] = cross_entropy_of_list(scores + first, target + first, n, gradient + first, curvature + first);
     });
 }
 
@@ -208,21 +209,77 @@ struct Stages {
     double unit(std::size_t i) const { return std::exp(s[i] + chances.exponent); }
 };
 
-// ListMLE: -sum_{i <= stages} log of the probability of choosing order[i] among order[i..n].
+// out[i] = exp(x[i] - top), and out[i] = log(x[i]); n is a multiple of kLanes, and x has no number that exp_of or
+// log_of does not take.
+PODIUM_ANY_WIDTH
+inline void exp_each(const double* x, double top, Row n, double* out) {
+    for (Row i = 0; i < n; i += kLanes) store(exp_of(load(x + i) - top), out + i);
+}
+
+PODIUM_ANY_WIDTH
+inline void log_each(const double* x, Row n, double* out) {
+    for (Row i = 0; i < n; i += kLanes) store(log_of(load(x + i)), out + i);
+}
+
+inline Row whole_lanes(Row n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+// ListMLE of one query, whose documents are `rows` in order, with scores s, all within kNear of the largest. So all
+// exponentials, and their quotients squared, fit doubles: one exp per document is enough.
+inline double likelihood_near(const Doubles& s, double top, const Row* rows, Row n, Row stages, double* gradient,
+                              double* curvature) {
+    const Row lanes = whole_lanes(n);
+    Doubles e(room(lanes)), tail(room(lanes), 1.0), logs(room(whole_lanes(stages)));
+    exp_each(s.data(), top, lanes, e.data());
+    double sum = 0, value = 0, chances = 0, squares = 0;
+    for (std::size_t i = room(n); i-- > 0;) tail[i] = sum += e[i];
+    log_each(tail.data(), whole_lanes(stages), logs.data());
+    for (std::size_t i = 0; i < room(stages); ++i) value += logs[i] + (top - s[i]);
+    for (std::size_t i = 0; i < room(n); ++i) {
+        const bool chosen = i < room(stages);
+        const double chance = chosen ? 1 / tail[i] : 0;
+        chances += chance;
+        squares += chance * chance;
+        const double probability = e[i] * chances;
+        gradient[rows[i]] = probability - chosen;
+        if (curvature != nullptr) curvature[rows[i]] = std::max(probability - e[i] * e[i] * squares, 0.0);
+    }
+    return value;
+}
+
+// The same for any scores.
+inline double likelihood_far(const double* scores, const Row* rows, Row n, Row stages, double* gradient,
+                             double* curvature) {
+    Stages list(scores, rows, n, stages);
+    double value = 0;
+    for (std::size_t i = 0; i < room(n); ++i) {
+        const bool chosen = list.enter(i);
+        if (chosen) value += std::log(list.tail[i].sum) + (list.tail[i].exponent - list.s[i]);
+        const double e = list.unit(i), probability = e * list.chances.sum;
+        gradient[rows[i]] = probability - chosen;
+        if (curvature != nullptr)
+            curvature[rows[i]] = std::max(probability - e * e * list.chances.squares, 0.0);
+    }
+    return value;
+}
+
+// ListMLE of one query: -sum_{i <= stages} log of the probability of choosing rows[i] among rows[i..n]. Writes the
+// gradient, and the curvature unless that is null.
+inline double likelihood_of_list(const double* scores, const Row* rows, Row n, Row stages, double* gradient,
+                                 double* curvature) {
+    if (n == 0) return 0;
+    Doubles s(room(whole_lanes(n)), scores[rows[0]]);
+    for (Row i = 0; i < n; ++i) s[room(i)] = scores[rows[i]];
+    const auto [low, high] = std::minmax_element(s.begin(), s.end());
+    if (*high - *low <= kNear)
+        return likelihood_near(s, *high, rows, n, std::min(stages, n), gradient, curvature);
+    return likelihood_far(scores, rows, n, stages, gradient, curvature);
+}
+
 inline void plackett_luce(const double* scores, const Row* order, const Row* stages, const Row* offsets,
                           Row n_queries, double* values, double* gradient, double* curvature) {
     for_each_query(n_queries, 30 * offsets[n_queries], [=](Row q) {
-        const Row* rows = order + offsets[q];
-        Stages list(scores, rows, offsets[q + 1] - offsets[q], stages[q]);
-        double value = 0;
-        for (std::size_t i = 0; i < room(list.n); ++i) {
-            const bool chosen = list.enter(i);
-            if (chosen) value += std::log(list.tail[i].sum) + (list.tail[i].exponent - list.s[i]);
-            const double e = list.unit(i), probability = e * list.chances.sum;
-            gradient[rows[i]] = probability - chosen;
-            curvature[rows[i]] = std::max(probability - e * e * list.chances.squares, 0.0);
-        }
-        values[q] = value;
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        values[q] = likelihood_of_list(scores, order + first, n, stages[q], gradient, curvature);
     });
 }
 

@@ -167,17 +167,24 @@ inline double logistic_far(const Leveled& docs, Doubles& gradient, Doubles& curv
     return value;
 }
 
-// sum over pairs of log(1 + exp(-(s_u - s_v))); by_level holds the rows by level, highest first.
+// sum over pairs of one query of log(1 + exp(-(s_u - s_v))); by_level holds its rows by level, highest first. Writes
+// the gradient, and the curvature unless that is null.
+inline double logistic_pairs_of_list(const double* scores, const Row* levels, const Row* by_level, Row n,
+                                     double* gradient, double* curvature) {
+    const Leveled docs(scores, levels, by_level, n);
+    Doubles g(room(n + kLanes)), c(room(n + kLanes));
+    const double value = docs.near() ? logistic_near(docs, g, c) : logistic_far(docs, g, c);
+    docs.scatter(g, gradient);
+    if (curvature != nullptr) docs.scatter(c, curvature);
+    return value;
+}
+
 inline void logistic_pairs(const double* scores, const Row* levels, const Row* by_level,
                            const Row* offsets, Row n_queries, double* values, double* gradient,
                            double* curvature) {
     for_each_query(n_queries, pairs_in(offsets, n_queries), [=](Row q) {
-        const Row first = offsets[q];
-        const Leveled docs(scores, levels, by_level + first, offsets[q + 1] - first);
-        Doubles g(room(docs.n + kLanes)), c(room(docs.n + kLanes));
-        values[q] = docs.near() ? logistic_near(docs, g, c) : logistic_far(docs, g, c);
-        docs.scatter(g, gradient);
-        docs.scatter(c, curvature);
+        const Row first = offsets[q], n = offsets[q + 1] - first;
+        values[q] = logistic_pairs_of_list(scores, levels, by_level + first, n, gradient, curvature);
     });
 }
 

@@ -16,6 +16,7 @@ NB_MODULE(_native, m) {
     bind_clusters(m);
     bind_linear(m);
     bind_movers(m);
+    bind_passes(m);
     bind_trees(m);
     bind_text(m);
     bind_ranking(m);

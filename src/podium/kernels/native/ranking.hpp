@@ -100,6 +100,25 @@ inline void order_short(const double* scores, Row first, Row n, std::int64_t* pa
     }
 }
 
+// Rows in the order of order_short, where runs of equal scores are ordered by ascending key.
+inline void order_runs(const double* scores, const double* tie_keys, Row first, Row n, std::int64_t* packed,
+                       std::int64_t* spare, std::vector<double>& keys, std::vector<Row>& places, Row* out) {
+    for (Row start = 0, end = 1; start < n; start = end++) {
+        while (end < n && scores[out[end] - first] == scores[out[start] - first]) ++end;
+        const Row size = end - start;
+        if (size == 1) continue;
+        keys.resize(room(size));
+        places.resize(room(2 * size));
+        Row *run = places.data(), *order = run + size;
+        for (Row i = 0; i < size; ++i) {
+            run[i] = out[start + i];
+            keys[room(i)] = -tie_keys[run[i]];
+        }
+        order_short(keys.data(), 0, size, packed, spare, order);
+        for (Row i = 0; i < size; ++i) out[start + i] = run[order[i]];
+    }
+}
+
 // A list of any length; ties are ordered by key if there are keys.
 inline void order_long(const double* scores, const double* tie_keys, Row first, Row n,
                        std::vector<Keyed>& items, Row* out) {
@@ -121,13 +140,18 @@ inline void order(const double* scores, const double* tie_keys, const Row* offse
     {
         std::vector<std::int64_t> packed(kShort), spare(kShort);
         std::vector<Keyed> items;
+        std::vector<double> keys;
+        std::vector<Row> places;
 #pragma omp for schedule(dynamic, 64)
         for (Row q = 0; q < n_queries; ++q) {
             const Row first = offsets[q], n = offsets[q + 1] - first;
-            if (!tie_keys && n <= kShort)
-                order_short(scores + first, first, n, packed.data(), spare.data(), out + first);
-            else
+            if (n > kShort) {
                 order_long(scores, tie_keys, first, n, items, out + first);
+                continue;
+            }
+            order_short(scores + first, first, n, packed.data(), spare.data(), out + first);
+            if (tie_keys)
+                order_runs(scores + first, tie_keys, first, n, packed.data(), spare.data(), keys, places, out + first);
         }
     }
 }

@@ -36,8 +36,8 @@ inline std::uint64_t spread_bits(std::uint64_t h) {
 constexpr Row kTogether = 32;
 
 // The first 8 * words bytes of strings that start at begin + offsets[i].
-PODIUM_ANY_WIDTH
-inline void add_words_together(const unsigned char* begin, const Row* offsets, Row words, std::uint64_t* h) {
+inline __attribute__((always_inline)) void add_words(const unsigned char* begin, const Row* offsets, Row words,
+                                                     std::uint64_t* h) {
     for (Row j = 0; j < words; ++j) {
         std::uint64_t word[kTogether];
         for (Row i = 0; i < kTogether; ++i) std::memcpy(&word[i], begin + offsets[i] + 8 * j, 8);
@@ -47,6 +47,27 @@ inline void add_words_together(const unsigned char* begin, const Row* offsets, R
                 word[i] >>= 8;
             }
     }
+}
+
+PODIUM_ANY_WIDTH
+inline void add_words_of(const unsigned char* begin, const Row* offsets, Row words, std::uint64_t* h) {
+    add_words(begin, offsets, words, h);
+}
+
+#ifdef PODIUM_WIDE
+// AVX-512DQ multiplies eight 64-bit numbers in one instruction. GCC makes no clones for it.
+__attribute__((target("avx512f,avx512dq"))) inline void add_words_by_dq(const unsigned char* begin, const Row* offsets,
+                                                                        Row words, std::uint64_t* h) {
+    add_words(begin, offsets, words, h);
+}
+#endif
+
+inline void add_words_together(const unsigned char* begin, const Row* offsets, Row words, std::uint64_t* h) {
+#ifdef PODIUM_WIDE
+    static const bool has_dq = __builtin_cpu_supports("avx512dq");
+    if (has_dq) return add_words_by_dq(begin, offsets, words, h);
+#endif
+    add_words_of(begin, offsets, words, h);
 }
 
 // Reads eight bytes as one number, lowest byte first.

@@ -207,7 +207,7 @@ def _explain_query(
         for place in range(1, len(rows) + 1)
     ]
     if options.json:
-        name = inner_ranker(ranker).name
+        name = innermost_ranker(ranker).name
         print_json({"ranker": name, "query": explanation.qid, "documents": documents})
         return
     table = [
@@ -221,7 +221,7 @@ def _explain_query(
         for d in documents
     ]
     headers = ["document", "adds most to the score", "place", "label", "score"]
-    title = f"query {explanation.qid}, {inner_ranker(ranker).name}"
+    title = f"query {explanation.qid}, {innermost_ranker(ranker).name}"
     print_table(title, headers, table, text_columns=2)
 
 
@@ -231,7 +231,7 @@ def _explain_importance(ranker: Ranker, data: RankingData, options: ExplainOptio
         importance = permutation_importance(
             ranker, data, options.metric, repeats=options.repeats, seed=options.seed
         )
-    n, name = options.n or 10, inner_ranker(ranker).name
+    n, name = options.n or 10, innermost_ranker(ranker).name
     spread = dict(zip(importance.feature_names, importance.std.tolist(), strict=True))
     if options.json:
         features = {

@@ -1,0 +1,68 @@
+// Passes over X: the scores X w of some queries, a function g of these, and X' g, while the rows are in the cache. So
+// X comes from memory once; two products read it twice.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "matrix_products.hpp"
+
+namespace podium {
+
+// The rows of a feature matrix, or some of them in an order of their own.
+template <class T>
+struct Features {
+    const T* x;
+    Row d;
+    const Row* rows;
+
+    void multiply(Row first, Row n, const double* w, double* out) const {
+        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, n, w, out);
+        dot_chosen_rows(x, d, rows + first, n, w, out);
+    }
+
+    void add(Row first, Row n, const double* g, double* out) const {
+        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, n, g, out);
+        add_rows_of(ChosenRows<T>{x, d, rows + first}, n, g, out);
+    }
+
+    Row bytes_per_row() const { return d * static_cast<Row>(sizeof(T)); }
+};
+
+// Runs of queries: each but the last is as short as it can be with this many rows. Returns the first query of each
+// run, and the end. Runs do not depend on the number of threads.
+inline std::vector<Row> runs_of_queries(const Row* offsets, Row begin, Row end, Row least_rows) {
+    std::vector<Row> starts{begin};
+    for (Row q = begin; q < end; ++q)
+        if (offsets[q + 1] - offsets[starts.back()] >= least_rows || q + 1 == end) starts.push_back(q + 1);
+    return starts;
+}
+
+// The rows of a block: a constant, so that sums do not depend on the number of threads.
+constexpr Row kPassBlock = 4 * kBlock;
+
+// Calls evaluate(q) for each query when the scores of its rows are there; it writes g of these rows. out = X' g.
+template <class T, class Evaluate>
+void linear_pass(const Features<T>& features, const double* w, const Row* offsets, Row n_queries, Row steps,
+                 double* scores, double* g, double* out, Evaluate evaluate) {
+    const Row d = features.d, strip_rows = kWindowBytes / 2 / std::max<Row>(1, features.bytes_per_row());
+    const std::vector<Row> blocks = runs_of_queries(offsets, 0, n_queries, kPassBlock);
+    const Row n_blocks = static_cast<Row>(blocks.size()) - 1;
+    std::vector<double> partial(static_cast<std::size_t>(n_blocks * d), 0.0);
+    double* sums = partial.data();
+#pragma omp parallel for schedule(dynamic) if (is_long(offsets[n_queries] * d / 4 + steps))
+    for (Row b = 0; b < n_blocks; ++b) {
+        const std::vector<Row> strips = runs_of_queries(offsets, blocks[room(b)], blocks[room(b + 1)], strip_rows);
+        for (std::size_t i = 0; i + 1 < strips.size(); ++i) {
+            const Row first = offsets[strips[i]], n = offsets[strips[i + 1]] - first;
+            features.multiply(first, n, w, scores + first);
+            for (Row q = strips[i]; q < strips[i + 1]; ++q) evaluate(q);
+            features.add(first, n, g + first, sums + b * d);
+        }
+    }
+    std::fill(out, out + d, 0.0);
+    for (Row b = 0; b < n_blocks; ++b)
+        for (Row j = 0; j < d; ++j) out[j] += sums[b * d + j];
+}
+
+}  // namespace podium
