@@ -225,8 +225,9 @@ class RankingService:
             self.metrics.set_degraded(bool(state.reasons))
             for reason in state.reasons:
                 log.warning("the last good version stays in service: %s", reason)
-        if reloads.get("rules") and state.warning:
-            log.warning("%s", state.warning)
+        if any(reloads.get(title) for title in ("rules", "docs", "samples")):
+            for warning in state.warnings:
+                log.warning("%s", warning)
 
     async def _watch_files(self) -> None:
         while True:

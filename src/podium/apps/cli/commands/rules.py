@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file
+from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file, uncovered_text
 from podium.apps.cli.options.rules import RulesCheckOptions, RulesListOptions, RulesSchemaOptions
 from podium.apps.cli.outputs.printing import first_line, print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
@@ -57,6 +57,9 @@ def run_rules_check(options: RulesCheckOptions) -> None:
             file.rules, lists, queries=texts, fields=fields, today=options.today, progress=progress
         )
     entries = [*_form_errors(file), *(_finding_entry(finding, file) for finding in findings)]
+    if lists is not None and options.run is not None:
+        message = uncovered_text(file.rules, lists, options.run, fields, options.docs)
+        entries += [{"level": "warning", "line": None, "message": message}] if message else []
     entries.sort(key=lambda entry: (entry["line"] or AFTER_EVERY_LINE, entry["level"]))
     n_errors = sum(entry["level"] == "error" for entry in entries)
     if options.json:
