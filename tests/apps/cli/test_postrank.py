@@ -468,6 +468,26 @@ def test_a_clash_that_the_service_resolves_is_a_warning(folder, other, rule, say
         f"{name} gives way when the list is served: {reason}"
     )
     assert told[-1].startswith("rules: 2, errors: 0, ")
+    assert told[-2].endswith(
+        "podium postrank does so with --conflicts yield, and else stops at such rules"
+    )
+
+
+def test_the_check_says_why_rules_clash_on_a_list(folder):
+    """Two brands, at most 1 of each: 2 documents for 3 places."""
+    (folder / "brands.jsonl").write_text(
+        "".join(
+            f'{{"id": "{doc}", "brand": "{"ab"[n % 2]}"}}\n'
+            for n, doc in enumerate(sorted(set(podium.read_run("a.run").docids)))
+        )
+    )
+    text = "version: 1\nrules:\n  - {rule: at-most, each: brand, m: 1, k: 3, hard: true}\n"
+    told = check(folder, text, "--run", "a.run", "--docs", "brands.jsonl")
+    assert any(
+        "2 values of brand" in line
+        and "may be in the top 3: 2 documents for 3 places; k: 2 would fit" in line
+        for line in told
+    ), told
 
 
 def test_rules_that_are_well_leave_nothing_to_say(folder):

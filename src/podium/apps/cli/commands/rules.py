@@ -16,6 +16,10 @@ from podium.postranking.rule_check import locate_finding
 from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
+POSTRANK_ADVICE = (
+    "podium serve and podium rank let rules give way; podium postrank does so with --conflicts yield, "
+    "and else stops at such rules"
+)
 AFTER_EVERY_LINE = 1 << 31
 """The sort key of findings that are about no particular rule."""
 
@@ -68,6 +72,8 @@ def run_rules_check(options: RulesCheckOptions) -> None:
         for entry in entries:
             place = f"{options.rules}:{entry['line']}" if entry["line"] else f"{options.rules}"
             typer.echo(printable(f"{place}: {entry['level']}: {entry['message']}"))
+        if any(finding.gives_way for finding in findings):
+            typer.echo(POSTRANK_ADVICE)
         n_warnings = len(entries) - n_errors
         typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
     if n_errors:
