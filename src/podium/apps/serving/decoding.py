@@ -80,7 +80,13 @@ def _name_choices(message: str, kind: Any, place: str) -> str:
     unknown = name.removesuffix("`")[:100]
     text = str(UnknownNameError("field", unknown, field_names))
     if "fields" in field_names and "did you mean" not in text:
-        text += f'; put it into fields: {{"fields": {{"{unknown}": ...}}}}'
+        fields = f'fields: {{"fields": {{"{unknown}": ...}}}}'
+        if "features" in field_names:
+            features = f'{{"features": {{"{unknown}": ...}}}}'
+            text += f"; if the model ranks by it, put it into features: {features}; if rules use it, into "
+            text += fields
+        else:
+            text += f"; put it into {fields}"
     return text
 
 
