@@ -11,6 +11,7 @@ from podium.postranking import (
     AtLeast,
     AtMost,
     Before,
+    Each,
     Hide,
     NotTopK,
     Pin,
@@ -266,3 +267,45 @@ def test_a_conflict_that_a_hidden_document_settles_is_none():
     result = postrank(list("abcde"), rules, conflicts="yield")
     assert result.order == ("a", "d", "b")
     assert [outcome.yielded for outcome in result.rules] == [False] * 4 + [True]
+
+
+def conflict_text(documents, *rules):
+    with pytest.raises(ConflictError) as caught:
+        postrank(documents, rules)
+    return str(caught.value)
+
+
+def test_a_conflict_of_counts_says_why_in_numbers():
+    """Two brands of 3 documents each, one hidden: at most 1 of each leaves 2 documents for 4 places."""
+    brands = [{"id": f"{brand}{at}", "brand": brand} for brand in "ab" for at in range(3)]
+    most = AtMost(Each("brand"), 1, 4, hard=True)
+    assert (
+        "(the list has 2 values of brand, and at most 1 of each may be in the top 4: "
+        "2 documents for 4 places; k: 2 would fit)" in conflict_text(brands, most)
+    )
+    postrank(brands, [AtMost(Each("brand"), 1, 2, hard=True)])  # and it does
+    # With a document of no brand, 3 documents for 3 places fit, until it is hidden.
+    most = AtMost(Each("brand"), 1, 3, hard=True)
+    postrank([*brands, {"id": "other"}], [most])
+    assert (
+        "(the list has 2 values of brand after 1 document is hidden, and at most 1 of each may be in the "
+        "top 3: 2 documents for 3 places; k: 2 would fit)"
+        in conflict_text([*brands, {"id": "other"}], most, Hide("other", hard=True))
+    )
+    group = AtMost(("a0", "a1", "a2", "b0"), 1, 4, hard=True)
+    assert (
+        "(the list has 4 documents of the group and 2 others, and at most 1 of them may be in the top 4: "
+        "3 documents for 4 places; k: 3 would fit)" in conflict_text(brands, group)
+    )
+    least = AtLeast(("a0", "a1"), 2, 3, hard=True)
+    assert (
+        "(a group has 1 document after 1 document is hidden, and the rule needs 2)"
+        in conflict_text(brands, least, Hide("a0", hard=True))
+    )
+
+
+def test_a_conflict_that_counting_does_not_show_has_no_numbers():
+    both = [{"id": at, "tags": ["x", "y"]} for at in "abc"]
+    assert "values of tags" not in conflict_text(both, AtMost(Each("tags"), 1, 2, hard=True))
+    pins = conflict_text(["a", "b"], Pin("a", 1, hard=True), Pin("b", 1, hard=True))
+    assert "Pin('a', 1); Pin('b', 1); without any one of them" in pins

@@ -611,6 +611,13 @@ def test_labels_that_differ_between_queries_only(name):
         cheap(name).fit(X, y, qid=qid)
 
 
+def test_rank_says_how_to_pass_query_ids():
+    ranker = cheap("regression").fit(DATA)
+    with pytest.raises(UsageError) as caught:
+        ranker.rank(DATA.X, k=3)
+    assert str(caught.value) == "query ids are missing; pass one id per row, as in rank(X, qid=qid)"
+
+
 @every
 def test_plain_arrays_need_query_ids(name):
     with pytest.raises(UsageError, match=r"query ids are missing.*metadata routing"):

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from podium.errors import ConflictError, UndecidedError
+from podium.postranking.conflict_reasons import conflict_reason
 from podium.postranking.places.placement import place
 from podium.postranking.preparation import PreparedList
 from podium.postranking.rules.rule import Rule
@@ -96,8 +97,9 @@ def _grow_conflict(rest: list[T], possible: Callable[[Sequence[T]], bool]) -> tu
 
 def conflict_error(prepared: PreparedList, settings: Settings) -> ConflictError:
     """Return the error that names contradicting hard rules."""
-    rules = [prepared.rules[number] for number in find_conflict(prepared, settings)]
-    error = ConflictError(_conflict_message(rules), rules)
+    numbers = find_conflict(prepared, settings)
+    rules = [prepared.rules[number] for number in numbers]
+    error = ConflictError(_conflict_message(rules, conflict_reason(prepared, numbers)), rules)
     return (
         error
         if len(rules) == 1
@@ -178,14 +180,17 @@ def rule_sort_key(rule: Rule) -> tuple[object, ...]:
 _YIELD_ADVICE = "or give them priorities and {}, so that the rule of lowest priority gives way"
 
 
-def _conflict_message(rules: Sequence[Rule]) -> str:
-    """Return what is wrong with a minimal conflict, and what to do."""
+def _conflict_message(rules: Sequence[Rule], reason: str) -> str:
+    """Return what is wrong with a minimal conflict, why, and what to do."""
+    why = f" ({reason})" if reason else ""
     names = [rule.label for rule in rules[:MAX_RULES_IN_ERROR]]
     if len(rules) > MAX_RULES_IN_ERROR:
         names.append(f"and {len(rules) - MAX_RULES_IN_ERROR} more")
     if len(rules) == 1:
-        return f"no order of this list meets the hard rule {names[0]}; remove it or make it soft"
+        return (
+            f"no order of this list meets the hard rule {names[0]}{why}; remove it or make it soft"
+        )
     return (
-        f"{len(rules)} hard rules contradict each other: {'; '.join(names)}; without any one "
+        f"{len(rules)} hard rules contradict each other: {'; '.join(names)}{why}; without any one "
         "of them the others fit together: remove one, make one soft"
     )

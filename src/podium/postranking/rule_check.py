@@ -18,6 +18,7 @@ from podium.postranking.rules.dates_and_queries import normalise_query
 from podium.postranking.rules.files import RuleFile
 from podium.postranking.rules.rule import Rule
 from podium.postranking.settings import Settings, check_day, check_rules
+from podium.typing import Document
 
 
 def locate_finding(finding: Finding, file: RuleFile) -> tuple[int | None, str]:
@@ -130,6 +131,26 @@ def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterato
                 yield Finding("error", (number,), text)
         for note in type_notes(rule, types):
             yield Finding("warning", (number,), note)
+
+
+def uncovered_documents(
+    docs: Iterable[Document], fields: Catalogue, source: str, catalogue: str
+) -> str:
+    """Return how many documents of a source have no entry in a catalogue; empty if all have one.
+
+    Examples
+    --------
+    >>> uncovered_documents(["a", "b", "c"], {"a": {"stock": 0}}, "test.run", "shop.csv")
+    "2 of 3 documents of test.run are not in shop.csv, such as 'b'; rules on fields do not see them"
+    """
+    distinct = sorted(set(docs), key=str)
+    missing = [doc for doc in distinct if doc not in fields]
+    if not missing:
+        return ""
+    return (
+        f"{len(missing):,} of {len(distinct):,} documents of {source} are not in {catalogue}, such as "
+        f"{missing[0]!r}; rules on fields do not see them"
+    )
 
 
 def _days(rules: Sequence[Rule], day: datetime.date) -> list[datetime.date]:

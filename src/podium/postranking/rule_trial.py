@@ -9,6 +9,7 @@ from typing import Literal
 
 from podium.data.trec import Run
 from podium.errors import UndecidedError
+from podium.postranking.conflict_reasons import conflict_reason
 from podium.postranking.conflict_resolution import YieldReason, find_weakest
 from podium.postranking.conflicts import find_conflict
 from podium.postranking.list_input import Catalogue
@@ -50,6 +51,8 @@ class Finding:
     level: Literal["error", "warning"]
     rules: tuple[int, ...]
     message: str
+    gives_way: bool = field(default=False, repr=False, compare=False)
+    """Whether hard rules contradict each other and one of them gives way when the list is served."""
 
 
 @dataclass
@@ -68,6 +71,8 @@ class RuleTrial:
     conflicts_by_shape: dict[Shape, list[Numbers]] = field(default_factory=dict)
     conflicts: dict[tuple[Numbers, TrialKind], list[str]] = field(default_factory=dict)
     """Contradicting rules and the kind of list -> the queries of the conflict."""
+    reasons: dict[tuple[Numbers, TrialKind], str] = field(default_factory=dict)
+    """Why rules contradict each other on the first list of a conflict, if that is known."""
     undecided: dict[Numbers, str] = field(default_factory=dict)
     unused: dict[int, str] = field(default_factory=dict)
     """Why each rule acts on no list; empty if it acts."""
@@ -226,6 +231,8 @@ class RuleTrial:
             if not conflict:
                 break
             conflicts.append(tuple(conflict))
+            at = tuple(numbers[number] for number in conflict)
+            self.reasons.setdefault((at, kind), conflict_reason(prepared, conflict))
         return conflicts
 
     def _count(self, kind: TrialKind) -> int:
@@ -242,6 +249,9 @@ class RuleTrial:
                 continue
             what = "cannot hold on this list" if len(numbers) == 1 else "cannot hold together"
             message = what + _for_queries(queries)
+            reason = self.reasons.get((numbers, kind))
+            if reason:
+                message += f"; in {queries[0]!r}, {reason}" if queries[1:] else f"; {reason}"
             rules = [self.rules[number] for number in numbers]
             if not all(rule.hard for rule in rules):
                 yield Finding("warning", numbers, message)
@@ -250,7 +260,8 @@ class RuleTrial:
             if why != "priority" and (kind != "list" or (numbers, "ideal") in self.conflicts):
                 yield Finding("error", numbers, message)
             else:
-                yield Finding("warning", numbers, message + _yields(rules, weakest, why))
+                message += _yields(rules, weakest, why)
+                yield Finding("warning", numbers, message, gives_way=True)
 
     def findings(self) -> list[Finding]:
         """Return the findings of the trial."""

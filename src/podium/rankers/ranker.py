@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.data import RankingData
+from podium.errors import UsageError
 from podium.metrics import evaluate
 from podium.rankers.explanation import Explanation, explain
 from podium.rankers.model_files import save
@@ -49,6 +50,8 @@ class Ranker(RankingEstimator):
         check_k(k)
         if isinstance(X, RankingData):
             return ranked_lists(X, predict(X), np.arange(len(X)), k)
+        if qid is None:
+            raise UsageError("query ids are missing; pass one id per row, as in rank(X, qid=qid)")
         data = self._documents(X, qid)
         # The rows of a query need not be adjacent in an array: the lists name the rows of the
         # array.

@@ -210,7 +210,7 @@ def test_thousands_marks_in_documents_are_warned_of_before_a_hard_rule_misses_th
     warned = run("postrank", "test.run", "--rules", "rules.yaml", "--docs", "docs.csv").stderr
     assert warned.startswith("podium: warning: rules.yaml:3: ")
     assert note in warned
-    served = ServedFiles(ServingSettings((), rules="rules.yaml", docs="docs.csv")).state.warning
+    (served,) = ServedFiles(ServingSettings((), rules="rules.yaml", docs="docs.csv")).state.warnings
     assert served.startswith("rules.yaml:3: ")
     assert note in served
     write("plain.csv", "sku,price\na,1788.30\nb,295.59\nc,2000\n")

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from pathlib import Path
 
 import pytest
 
@@ -467,6 +468,26 @@ def test_a_clash_that_the_service_resolves_is_a_warning(folder, other, rule, say
         f"{name} gives way when the list is served: {reason}"
     )
     assert told[-1].startswith("rules: 2, errors: 0, ")
+    assert told[-2].endswith(
+        "podium postrank does so with --conflicts yield, and else stops at such rules"
+    )
+
+
+def test_the_check_says_why_rules_clash_on_a_list(folder):
+    """Two brands, at most 1 of each: 2 documents for 3 places."""
+    (folder / "brands.jsonl").write_text(
+        "".join(
+            f'{{"id": "{doc}", "brand": "{"ab"[n % 2]}"}}\n'
+            for n, doc in enumerate(sorted(set(podium.read_run("a.run").docids)))
+        )
+    )
+    text = "version: 1\nrules:\n  - {rule: at-most, each: brand, m: 1, k: 3, hard: true}\n"
+    told = check(folder, text, "--run", "a.run", "--docs", "brands.jsonl")
+    assert any(
+        "2 values of brand" in line
+        and "may be in the top 3: 2 documents for 3 places; k: 2 would fit" in line
+        for line in told
+    ), told
 
 
 def test_rules_that_are_well_leave_nothing_to_say(folder):
@@ -477,3 +498,20 @@ def test_rules_that_are_well_leave_nothing_to_say(folder):
         "rules: 1, errors: 0, warnings: 0"
     ]
     assert examine_rules([Hide(Where("x > 3"), hard=True)], fields={"a": {"x": 5}}) == ()
+
+
+def test_documents_of_the_run_that_docs_lacks_are_warned_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n2 Q0 b 1 1 x\n")
+    Path("half.csv").write_text("id,stock\na,0\n")
+    Path("rules.yaml").write_text(
+        "version: 1\nrules:\n  - {rule: hide, where: stock == 0, hard: true}\n"
+    )
+    warning = "1 of 2 documents of a.run are not in half.csv, such as 'b'; rules on fields do not see them"
+    files = ("--docs", "half.csv")
+    checked = run("rules", "check", "rules.yaml", *files, "--run", "a.run").stdout
+    assert checked.startswith(f"rules.yaml: warning: {warning}\n")
+    ruled = run("postrank", "a.run", "--rules", "rules.yaml", *files)
+    assert ruled.stderr == f"podium: warning: {warning}\n"
+    Path("rules.yaml").write_text("version: 1\nrules:\n  - {rule: hide, docs: a, hard: true}\n")
+    assert not run("postrank", "a.run", "--rules", "rules.yaml", *files).stderr

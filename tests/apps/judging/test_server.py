@@ -1,5 +1,6 @@
 """The judging server: what is asked and what is kept."""
 
+import math
 import re
 from collections import Counter
 
@@ -47,6 +48,26 @@ def test_a_whole_query_is_judged(site, task, ann):
     assert "finished" in ann.get("/").text or "done" in ann.get("/").text.lower()
     answer = ann.send(task, ann.event(question="0-1-0-x", answer="left"))
     assert (answer.status_code, answer.json()["step"]["kind"]) == (409, "done")
+
+
+def test_the_list_of_tasks_and_the_page_of_a_task_count_alike(tmp_path):
+    """Both round up: 12.4 judgments to go are about 13."""
+    with serving(tmp_path, k=4, repeats=0.0) as (site, tasks):
+        check_counts(site.browser("ann"), tasks["ann", "q1"])
+
+
+def check_counts(ann, task):
+    """The page of a task rounds up what the server sends, and so does the list of tasks."""
+    state, fractions = ann.open(task), set()
+    while state["step"]["kind"] == "question":
+        remaining = state["progress"]["remaining"]
+        fractions.add(remaining % 1)
+        expected = (
+            f"about {math.ceil(remaining)} {'to go' if state['progress']['done'] else 'judgment'}"
+        )
+        assert expected in " ".join(ann.get("/").text.split())
+        state = ann.judge(task, state, lower_is_better)
+    assert any(0 < fraction < 0.5 for fraction in fractions)  # rounding to the nearest would differ
 
 
 def test_a_question_stays_when_the_page_is_loaded_again(site, task, ann, tmp_path):

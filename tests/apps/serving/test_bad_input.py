@@ -121,6 +121,13 @@ def test_a_number_beyond_doubles_is_refused(app):
             "queries[1].documents[0]: unknown field 'docid'; did you mean id",
         ),
         (
+            "rank",
+            {"documents": [{"id": "a", "price": 1}]},
+            "documents[0]: unknown field 'price'; known: features, fields, id; if the model ranks by it, put "
+            'it into features: {"features": {"price": ...}}; if rules use it, into fields: {"fields": '
+            '{"price": ...}}',
+        ),
+        (
             "postrank",
             {"documents": ["a", {"id": "b", "XY": 1}]},
             "documents[1]: unknown field 'XY'; known: fields, id, score; put it into fields: "
@@ -349,3 +356,22 @@ def test_settings_that_cannot_be_are_refused(path, settings):
 
     with pytest.raises(UsageError, match="expected"):
         service(path, **settings)
+
+
+@pytest.mark.parametrize(
+    ("path_", "message"),
+    [
+        ("/rank", "there is no path /rank; did you mean /v1/rank? /openapi.json lists all paths"),
+        (
+            "/v1/rnak",
+            "there is no path /v1/rnak; did you mean /v1/rank? /openapi.json lists all paths",
+        ),
+        (
+            "/rank/",
+            "there is no path /rank/; did you mean /v1/rank? /openapi.json lists all paths",
+        ),
+        ("/admin.php", "there is no such path; /openapi.json lists all paths"),
+    ],
+)
+def test_an_unknown_path_is_named_with_the_nearest_one(app, path_, message):
+    assert error(post(app, path_, {}), 404, "not_found")["message"] == message

@@ -878,3 +878,48 @@ def test_an_answer_about_another_list_is_not_shown(browser, address):
         assert ui(page, "alert").is_hidden()
         second.continue_()
         stays(page, ["one", "two", "three"])
+
+
+def test_an_id_is_shown_once_and_scores_have_equal_decimals(browser, tmp_path):
+    """--docs keeps its column product_id as a field; three digits for the largest score: 12.3 has one."""
+    docs = [
+        {
+            "id": id_,
+            "score": score,
+            "fields": {"title": f"Cap {id_}", "product_id": id_, "brand": "Acme"},
+        }
+        for id_, score in (("P1", 12.345), ("P2", 1), ("P3", -0.00931))
+    ]
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"id": "caps", "documents": docs}) + "\n")
+    with running("--samples", samples) as (_, found), playing(browser, found) as page:
+        notes = page.locator("[data-ui=before] small").all_inner_texts()
+        assert notes == [f"{id_} · Acme" for id_ in ("P1", "P2", "P3")]
+        assert page.locator("[data-ui=before] .score").all_inner_texts() == ["12.3", "1.0", "−0.0"]
+
+
+def test_a_phone_shows_no_keys(browser, address):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with playing(browser, address, **phone) as page:
+        page.locator("button[data-view=rules]").tap()
+        page.locator("[data-ui=menu] summary").tap()
+        assert page.locator("[data-ui=menu] li").count() > 5
+        assert not any(key.is_visible() for key in page.locator("kbd").all())
+        assert not page.locator("[data-do=help]").is_visible()
+
+
+def test_the_page_says_that_a_file_of_the_service_is_broken(browser, tmp_path):
+    arguments = [*write(tmp_path), "--reload-seconds", "0.1"]
+    with running(*arguments) as (_, found), playing(browser, found) as page:
+        told = page.locator("[data-ui=health]")
+        assert not told.is_visible()
+        (tmp_path / "rules.yaml").write_text("version: 1\nrules:\n  - {rule: topk}\n")
+        page.wait_for_function(
+            "fetch('/healthz').then((r) => r.json()).then((a) => a.status !== 'ok')"
+        )
+        page.reload()
+        settled(page)
+        told.wait_for()
+        assert "last good version stays in service" in told.inner_text()
+        assert "rules.yaml:3: unknown rule 'topk'" in told.inner_text()
+        assert page.locator("[data-ui=cards] .card").count() == 1  # of the last good rules

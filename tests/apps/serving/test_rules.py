@@ -225,3 +225,82 @@ def test_a_list_with_too_many_rules_is_refused(tmp_path):
     body = {"documents": [f"d{i}" for i in range(5_001)], "rules": rules}
     told = error(post(app, "/v1/postrank", body), 413, "too_many")
     assert "5,001 times 1,000" in told["message"]
+
+
+HIDE = {"rule": "hide", "where": "stock == 0", "hard": True}
+
+
+def test_a_hard_rule_on_a_field_that_no_document_has_is_noted(files):
+    """The sold-out document stays on top, so the answer must say that the rule did nothing."""
+    plain = service(files[1])
+    (rule,) = put(plain, documents=["a", "b"], rules=[HIDE])["unapplied"]
+    assert (rule["number"], rule["fields"], rule["documents"]) == (0, ["stock"], 2)
+    assert rule["rule"] == "Hide(stock == 0)"
+    assert rule["note"].startswith(
+        "the documents lack the field 'stock', so the rule does nothing; put it into the fields of each"
+    )
+
+
+def test_a_feature_is_not_a_field_and_the_note_says_so(files):
+    features = [dict(zip(NAMES, row, strict=True)) for row in rows(2).tolist()]
+    documents = [{"id": id_, "features": own} for id_, own in zip("ab", features, strict=True)]
+    rule = {**HIDE, "where": "price < 1e9"}
+    answer = post(service(files[1]), "/v1/rank", {"documents": documents, "rules": [rule]}).json()
+    assert answer["unapplied"][0]["note"].endswith(
+        "a feature is not a field: put it into the fields of each document as well, as in "
+        '"fields": {"price": ...}'
+    )
+    assert sorted(answer["ids"]) == ["a", "b"]
+
+
+def test_documents_that_the_catalogue_lacks_are_counted(app):
+    documents = ["a", "b", "new", {"id": "newer", "fields": {"title": "Clock"}}]
+    (rule,) = put(app, documents=documents)["unapplied"]
+    assert (rule["number"], rule["documents"]) == (1, 2)
+    assert rule["note"].startswith(
+        "2 of 4 documents lack the field 'stock', so the rule does not see"
+    )
+    # Nothing is missing: the request brings the field, or the catalogue has the document.
+    documents = ["a", {"id": "new", "fields": {"stock": 3}}]
+    assert "unapplied" not in put(app, documents=documents)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"hard": False}, {"query": "clocks"}, {"ends": "2020-01-01"}, {"where": 'id == "a"'}],
+)
+def test_rules_that_are_soft_or_off_or_see_their_field_have_no_note(files, change):
+    answer = put(service(files[1]), documents=["a", "b"], rules=[{**HIDE, **change}])
+    assert "unapplied" not in answer
+
+
+def test_a_field_that_only_some_documents_have_is_no_mistake(files):
+    documents = [{"id": "a", "fields": {"stock": 0}}, {"id": "b", "fields": {"brand": "x"}}]
+    answer = put(service(files[1]), documents=documents, rules=[HIDE])
+    assert answer["hidden"] == ["a"]
+    assert "unapplied" not in answer
+
+
+def warnings(files, **options):
+    return list(service(files[1], rules=files[2], **options).files.state.warnings)
+
+
+def test_the_start_warns_of_fields_that_no_file_has(files, tmp_path):
+    (line,) = warnings(files)
+    assert line.startswith(
+        "rules.yaml:4: Hide(stock == 0): uses the field 'stock', and there is no --docs; "
+    )
+    bare, full = tmp_path / "bare.jsonl", tmp_path / "full.jsonl"
+    bare.write_text('{"documents": ["a"]}\n')
+    full.write_text('{"documents": [{"id": "a", "fields": {"stock": 1}}]}\n')
+    assert "neither --docs nor --samples has it" in warnings(files, samples=str(bare))[0]
+    assert warnings(files, samples=str(full)) == []
+    assert warnings(files, docs=files[3]) == []
+
+
+def test_the_start_warns_of_sample_documents_that_docs_lacks(files, tmp_path):
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text('{"documents": ["a", "x"]}\n{"documents": ["a", "y"]}\n')
+    assert warnings(files, docs=files[3], samples=str(samples)) == [
+        "2 of 3 documents of --samples are not in --docs, such as 'x'; rules on fields do not see them"
+    ]

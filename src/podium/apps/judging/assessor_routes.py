@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter
@@ -143,7 +144,8 @@ def _task_row(state: SessionState, texts: Mapping[str, str]) -> dict[str, object
         "tool": task.tool,
         "documents": len(task.documents),
         "judged": state.judged,
-        "remaining": round(state.remaining),
+        # As the page of the task counts: a part of a judgment is one that is still to come.
+        "remaining": math.ceil(round(state.remaining, 1)),
         "share": 1.0 if state.finished else state.judged / total if total else 0.0,
         "finished": state.finished,
         "is_urgent": state.priority > 0,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
+import re
 import time
 from typing import Any
 
@@ -37,6 +39,7 @@ from podium.apps.serving.thread_limiter import ThreadLimiter
 
 log = logging.getLogger("podium.serving")
 
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_/-]{1,100}")
 JSON = b"application/json"
 HTML = b"text/html; charset=utf-8"
 DISK_THREADS = 32
@@ -167,8 +170,7 @@ class RankingService:
     def _find_page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:
         page = self._pages.get(path)
         if page is None and path != "/metrics":
-            message = "expected a path that /openapi.json lists, got another one"
-            raise Refusal(404, "not_found", message)
+            raise _unknown_path(path)
         _check_method(method, "GET")
         if page is not None:
             return page.content_type, page.data
@@ -225,8 +227,9 @@ class RankingService:
             self.metrics.set_degraded(bool(state.reasons))
             for reason in state.reasons:
                 log.warning("the last good version stays in service: %s", reason)
-        if reloads.get("rules") and state.warning:
-            log.warning("%s", state.warning)
+        if any(reloads.get(title) for title in ("rules", "docs", "samples")):
+            for warning in state.warnings:
+                log.warning("%s", warning)
 
     async def _watch_files(self) -> None:
         while True:
@@ -272,6 +275,18 @@ def _check_method(got: str, expected: str) -> None:
     if got != expected and not (got == "HEAD" and expected == "GET"):
         message = f"expected {expected} here, got {got:.20}"
         raise Refusal(405, "method_not_allowed", message, headers={"Allow": expected})
+
+
+def _unknown_path(path: str) -> Refusal:
+    """Return 404 with the path, and the operation that it resembles."""
+    ending = path.rstrip("/") or "/"
+    same_end = [operation for operation in OPERATIONS if operation.endswith(ending)]
+    near = same_end or difflib.get_close_matches(path[:100], OPERATIONS, 1, 0.6)
+    hint = f"did you mean {near[0]}? " if near else ""
+    # Only plain paths are repeated: others may be long, or try what an answer gives away.
+    name = f"path {path}" if PLAIN_PATH.fullmatch(path) else "such path"
+    message = f"there is no {name}; {hint}/openapi.json lists all paths"
+    return Refusal(404, "not_found", message)
 
 
 def _counted_path(path: str) -> str:

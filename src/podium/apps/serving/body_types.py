@@ -177,12 +177,25 @@ class YieldedRule(AnswerPart):
     """Numbers of the rules that it clashes with; none if no order meets it, or the limit was reached."""
 
 
+class UnappliedRule(AnswerPart):
+    """A hard rule that does not see some documents, because they lack a field that it names."""
+
+    number: int
+    """Its place in the request or the rule file, from 0."""
+    rule: str
+    fields: list[str]
+    documents: int
+    """How many documents lack one of these fields."""
+    note: str
+    """What is missing, and what to do."""
+
+
 class RankAnswer(AnswerPart):
     """A ranked list.
 
     `order` has the rows of the request, from 0, best first; `scores`, `ids` and `contributions` are in
     that order. Scores are the model's, even if rules changed the order. The contributions of a document
-    and `base` add up to its score.
+    and `base` add up to its score. `unapplied` has hard rules whose fields documents lack.
     """
 
     model: str
@@ -196,6 +209,7 @@ class RankAnswer(AnswerPart):
     base: float | None = None
     hidden: list[str] | None = None
     yielded: list[YieldedRule] | None = None
+    unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
 
@@ -209,7 +223,7 @@ class RankAnswers(AnswerPart):
 class PostrankAnswer(AnswerPart):
     """A list after its rules: ids, best first, hidden ids, and hard rules that gave way.
 
-    With `explain` also each move and rule.
+    `unapplied` has hard rules whose fields documents lack. With `explain` also each move and rule.
     """
 
     ids: list[str]
@@ -217,6 +231,7 @@ class PostrankAnswer(AnswerPart):
     id: str | None = None
     hidden: list[str] | None = None
     yielded: list[YieldedRule] | None = None
+    unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
 

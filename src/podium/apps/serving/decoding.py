@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -81,17 +80,14 @@ def _name_choices(message: str, kind: Any, place: str) -> str:
     unknown = name.removesuffix("`")[:100]
     text = str(UnknownNameError("field", unknown, field_names))
     if "fields" in field_names and "did you mean" not in text:
-        text += f"; {_place_for(unknown, field_names)}"
+        fields = f'fields: {{"fields": {{"{unknown}": ...}}}}'
+        if "features" in field_names:
+            features = f'{{"features": {{"{unknown}": ...}}}}'
+            text += f"; if the model ranks by it, put it into features: {features}; if rules use it, into "
+            text += fields
+        else:
+            text += f"; put it into {fields}"
     return text
-
-
-def _place_for(name: str, field_names: Sequence[str]) -> str:
-    """Return where a value of a document belongs: features are for the model, fields for the rules."""
-    fields = f'{{"fields": {{"{name}": ...}}}}'
-    if "features" not in field_names:
-        return f"put it into fields: {fields}"
-    features = f'{{"features": {{"{name}": ...}}}}'
-    return f"put a feature of the model into features: {features}, a field for rules into fields: {fields}"
 
 
 _JSON_WORDS = {

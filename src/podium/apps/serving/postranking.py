@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from podium.apps.http.refusals import Refusal
@@ -15,9 +16,11 @@ from podium.apps.serving.body_types import (
     PostrankRequest,
     RankRequest,
     RuleInfo,
+    UnappliedRule,
     YieldedRule,
 )
 from podium.apps.serving.error_answers import refusal_of
+from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied
 from podium.errors import ConflictError
 from podium.postranking import PostRanking, Rule, postrank, rules_from
 from podium.postranking.rules.field_conditions import Fields
@@ -51,6 +54,15 @@ class ServedRules:
                 raise Refusal(422, "no_rules", message)
             return self.rules
         return rules_from({"version": 1, "rules": requested})
+
+    @cached_property
+    def field_names(self) -> frozenset[str]:
+        """The names of all fields of the catalogue."""
+        return frozenset(name for own in (self.fields or {}).values() for name in own)
+
+    def sources(self, feature_names: Sequence[str] = ()) -> FieldSources:
+        """Return where fields come from, for a request with these features."""
+        return FieldSources(self.fields, self.field_names, feature_names)
 
     def records(
         self, ids: Sequence[str], request_fields: Sequence[Fields | None]
@@ -107,7 +119,7 @@ def check_ids(ids: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class RuledList:
-    """A list after its rules: ids, best first, hidden ids, and hard rules that gave way.
+    """A list after its rules: ids, best first, hidden ids, hard rules that gave way or lack fields.
 
     Moves and outcomes of rules are there if the request asks for an explanation.
     """
@@ -115,6 +127,7 @@ class RuledList:
     ids: list[str]
     hidden: list[str]
     yielded: list[YieldedRule]
+    unapplied: list[UnappliedRule] = field(default_factory=list)
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
 
@@ -124,6 +137,7 @@ def apply_rules(
     rules: tuple[Rule, ...],
     request: RankRequest | PostrankRequest,
     scores: Sequence[float] | None,
+    sources: FieldSources,
     **options: Any,
 ) -> RuledList:
     """Return a list after its rules; rules on documents that are not in it do no harm."""
@@ -139,13 +153,14 @@ def apply_rules(
                 documents, rules, scores, query=request.query, today=request.today, missing="report",
                 conflicts=request.conflicts, explain=bool(request.explain), **options,
             )  # fmt: skip
+            unapplied = find_unapplied(documents, rules, request, sources)
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
     yielded = yielded_rules(result)
     if not request.explain:
-        return RuledList(ids, hidden, yielded)
-    return RuledList(ids, hidden, yielded, moves_of(result, rules), outcomes_of(result))
+        return RuledList(ids, hidden, yielded, unapplied)
+    return RuledList(ids, hidden, yielded, unapplied, moves_of(result, rules), outcomes_of(result))
 
 
 def yielded_rules(result: PostRanking) -> list[YieldedRule]:
@@ -216,7 +231,15 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
     if request.base == "margin" and scores is None:
         message = 'expected a "score" for every document with "base": "margin", got none; "base": '
         raise Refusal(422, "missing_score", message + '"uniform" needs no scores', at="documents")
-    ruled = apply_rules(records, rules, request, scores, base=request.base, prior=request.prior)
+    ruled = apply_rules(
+        records,
+        rules,
+        request,
+        scores,
+        served_rules.sources(),
+        base=request.base,
+        prior=request.prior,
+    )
     row = {id_: at for at, id_ in enumerate(ids)}
     order = ruled.ids[: request.k]
     return PostrankAnswer(
@@ -225,6 +248,7 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
         id=request.id,
         hidden=ruled.hidden or None,
         yielded=ruled.yielded or None,
+        unapplied=ruled.unapplied or None,
         moves=ruled.moves,
         rules=ruled.rules,
     )

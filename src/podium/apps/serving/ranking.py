@@ -16,6 +16,7 @@ from podium.apps.serving.postranking import (
     check_ids,
 )
 from podium.apps.serving.served_models import LoadedModel
+from podium.apps.serving.unapplied_rules import FieldSources
 from podium.typing import Floats
 from podium.work_budget import check_time
 
@@ -30,7 +31,8 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
     order = np.argsort(-scores, kind="stable")
     ruled = None
     if request.rules is not False:
-        ruled = _apply_rules(request, order, scores, ids, served_rules)
+        sources = served_rules.sources(model.feature_names)
+        ruled = _apply_rules(request, order, scores, ids, served_rules, sources)
         row = {id_: at for at, id_ in enumerate(ids or ())}
         order = np.array([row[id_] for id_ in ruled.ids], dtype=np.int64)
     order = order[: request.k]
@@ -48,6 +50,7 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         user_class=user_class,
         hidden=(ruled.hidden or None) if ruled else None,
         yielded=(ruled.yielded or None) if ruled else None,
+        unapplied=(ruled.unapplied or None) if ruled else None,
         moves=ruled.moves if ruled else None,
         rules=ruled.rules if ruled else None,
         contributions=contributions,
@@ -78,6 +81,7 @@ def _apply_rules(
     scores: Floats,
     ids: list[str] | None,
     served_rules: ServedRules,
+    sources: FieldSources,
 ) -> RuledList:
     """Apply the rules of the request, or of the service, to the model's order."""
     rules = served_rules.choose(request.rules)
@@ -90,7 +94,7 @@ def _apply_rules(
     fields = [doc.fields for doc in request.documents or ()] or [None] * len(ids)
     check_documents(fields)
     records = served_rules.records([ids[row] for row in order], [fields[row] for row in order])
-    return apply_rules(records, rules, request, scores[order].tolist())
+    return apply_rules(records, rules, request, scores[order].tolist(), sources)
 
 
 def _contributions(model: LoadedModel, X: Floats, user_class: str | None) -> list[dict[str, float]]:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
+from podium.apps.serving.checked_rules import CheckedRules, read_served_rules
 from podium.apps.serving.model_arguments import ModelFile, model_files
 from podium.apps.serving.postranking import ServedRules
 from podium.apps.serving.samples import Samples, demo_samples, read_samples
 from podium.apps.serving.served_models import ServedModels
 from podium.apps.serving.settings import ServingSettings
-from podium.errors import CorruptFileError, DataError, PodiumError
-from podium.postranking import Finding, Rule, examine_rules, read_fields
-from podium.postranking.list_input import Catalogue
-from podium.postranking.rule_check import locate_finding, unknown_findings
-from podium.postranking.rule_index import field_names
-from podium.postranking.rules.files import RuleFile, read_rule_file
+from podium.errors import CorruptFileError, PodiumError
+from podium.postranking import read_fields
 
 Signature = tuple[int, ...]
 
@@ -39,8 +36,8 @@ class ServedState:
     samples: Samples
     reasons: tuple[str, ...] = ()
     """Why the current files cannot be used."""
-    warning: str = ""
-    """The rules that clash, or name documents or fields that --docs does not have, in one line."""
+    warnings: tuple[str, ...] = ()
+    """Rules that clash, or name documents or fields that no file has; documents that --docs lacks."""
 
 
 class ServedFile:
@@ -167,79 +164,17 @@ class ServedFiles:
     def _make_state(self) -> ServedState:
         models = ServedModels(tuple(file.value for file in self._models))
         fields = None if self._fields is None else self._fields.value
-        rules, warning = None, ""
-        if self._rules is not None:
-            checked: CheckedRules = self._rules.value
-            rules, warning = checked.file.rules, checked.warning(fields)
+        checked: CheckedRules | None = None if self._rules is None else self._rules.value
         reasons = (file.reason for file in self.files)
         samples = demo_samples() if self._samples is None else self._samples.value
-        served_rules = ServedRules(rules, fields)
-        return ServedState(models, served_rules, samples, tuple(filter(None, reasons)), warning)
-
-
-class CheckedRules(NamedTuple):
-    """The rules of a file, and the hard rules that clash, if one of them gives way."""
-
-    file: RuleFile
-    clashes: tuple[Finding, ...]
-    name: str
-
-    def warning(self, fields: Catalogue | None) -> str:
-        """Return one line on the first clash, or unseen document or field, and how many there are."""
-        rules = self.file.rules
-        unseen = _unseen_fields(rules) if fields is None else unknown_findings(rules, fields)
-        findings = [*self.clashes, *unseen]
-        if not findings:
-            return ""
-        line, message = locate_finding(findings[0], self.file)
-        others = len(findings) - 1
-        more = f"; `podium rules check` lists {others} more" if others else ""
-        return f"{self.name}:{line}: {message}{more}"
-
-
-def _unseen_fields(rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Yield a finding for each rule that uses fields, for a service without --docs."""
-    for number, rule in enumerate(rules):
-        names = list(dict.fromkeys(field_names(rule)))
-        if names:
-            fields = f"field{'s' * (len(names) > 1)} {', '.join(names)}"
-            message = (
-                f"uses the {fields}, and there is no --docs FILE: the rule acts only on documents whose "
-                f'requests have {{"fields": {{"{names[0]}": ...}}}}; features are not seen by rules'
-            )
-            yield Finding("warning", (number,), message)
-
-
-def read_served_rules(path: str) -> CheckedRules:
-    """Read a rule file; raise if hard rules can never hold together and priorities do not decide."""
-    file = read_rule_file(path)
-    if file.errors:
-        raise file.errors[0]
-    clashes = _hard_clashes(file)
-    for clash in clashes:
-        if clash.level == "error":
-            line, message = locate_finding(clash, file)
-            advice = (
-                "`podium rules check` finds every conflict; change or remove one of the rules, or give "
-                "one a lower priority"
-            )
-            raise DataError(
-                f"expected hard rules that can hold together, got {message}; {advice}",
-                path=path,
-                line=line,
-            )
-    return CheckedRules(file, tuple(clashes), Path(path).name)
-
-
-def _hard_clashes(file: RuleFile) -> list[Finding]:
-    """Find the hard rules of a file that cannot hold together on any list with their documents."""
-    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
-    findings = examine_rules([file.rules[number] for number in hard])
-    return [
-        replace(finding, rules=tuple(hard[number] for number in finding.rules))
-        for finding in findings
-        if finding.level == "error" or finding.message.startswith("cannot hold")
-    ]
+        served_rules = ServedRules(None if checked is None else checked.file.rules, fields)
+        return ServedState(
+            models,
+            served_rules,
+            samples,
+            tuple(filter(None, reasons)),
+            () if checked is None else checked.warnings(fields, samples),
+        )
 
 
 def _loader(file: ModelFile) -> Callable[[str], Any]:

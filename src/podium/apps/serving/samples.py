@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import msgspec
@@ -40,6 +40,19 @@ class Samples:
     queries: dict[str, SampleLine]
     is_demo: bool = False
 
+    @cached_property
+    def document_ids(self) -> frozenset[str]:
+        """The ids of all documents."""
+        return frozenset(doc.id for line in self.queries.values() for doc in _documents(line))
+
+    @cached_property
+    def field_names(self) -> frozenset[str]:
+        """The names of all fields that documents have; none for the demo's, which nobody serves."""
+        lines = () if self.is_demo else self.queries.values()
+        return frozenset(
+            name for line in lines for doc in _documents(line) for name in doc.fields or ()
+        )
+
     def info(self) -> SamplesAnswer:
         """Return the list of queries."""
         queries = [
@@ -54,7 +67,7 @@ class Samples:
         if line is None:
             message = f"expected a query of the sample, got {id_!r:.200}"
             raise Refusal(404, "unknown_sample", message, known=list(self.queries)[:20])
-        sampled = [_document(doc) for doc in line.documents]
+        sampled = _documents(line)
         ids, fields = [doc.id for doc in sampled], [doc.fields for doc in sampled]
         records = served_rules.records(ids, fields)
         documents = [
@@ -115,7 +128,7 @@ def _lines(name: str) -> Iterator[tuple[int, SampleLine]]:
 
 def _find_fault(line: SampleLine) -> str:
     """Return what is wrong with the documents of a query; empty if nothing is."""
-    documents = [_document(doc) for doc in line.documents]
+    documents = _documents(line)
     ids: set[str] = set()
     for doc in documents:
         if doc.id in ids:
@@ -129,5 +142,5 @@ def _find_fault(line: SampleLine) -> str:
     return ""
 
 
-def _document(sampled: str | SampleDocument) -> SampleDocument:
-    return SampleDocument(id=sampled) if isinstance(sampled, str) else sampled
+def _documents(line: SampleLine) -> list[SampleDocument]:
+    return [SampleDocument(id=doc) if isinstance(doc, str) else doc for doc in line.documents]

@@ -17,9 +17,10 @@ from podium.apps.cli.inputs.postrank_inputs import (
     read_lookups,
     read_rules_with_lines,
     read_run_file,
+    uncovered_text,
 )
 from podium.apps.cli.options.postrank import PostrankOptions
-from podium.apps.cli.outputs.printing import print_json, print_table
+from podium.apps.cli.outputs.printing import print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import Run, write_run
@@ -55,6 +56,9 @@ def run_postrank(options: PostrankOptions) -> None:
     texts, fields = read_lookups(options.queries, options.docs, options.decimal, options.thousands)
     rules.warn_of_types(fields)
     lists = read_run_file(options.run)
+    uncovered = uncovered_text(rules.rules, lists, options.run, fields, options.docs)
+    if uncovered:
+        typer.echo(f"podium: warning: {printable(uncovered)}", err=True)
     query = None if options.explain is None else find_query(lists, options.explain, texts)
     if query is not None:
         lists = select_query(lists, query)

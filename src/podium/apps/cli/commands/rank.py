@@ -23,8 +23,8 @@ def run_rank(options: RankOptions) -> None:
         thousands=options.thousands,
     )
     state = ServedFiles(settings).state
-    if state.warning:
-        typer.echo(f"podium: {state.warning}", err=True)
+    for warning in state.warnings:
+        typer.echo(f"podium: {warning}", err=True)
     wrong, out = 0, sys.stdout.buffer
     for number, (answer, refusal) in enumerate(filter_lines(sys.stdin.buffer, state), start=1):
         if refusal is not None:

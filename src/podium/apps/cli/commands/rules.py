@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file
+from podium.apps.cli.inputs.postrank_inputs import read_lookups, read_run_file, uncovered_text
 from podium.apps.cli.options.rules import RulesCheckOptions, RulesListOptions, RulesSchemaOptions
 from podium.apps.cli.outputs.printing import first_line, print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
@@ -16,6 +16,10 @@ from podium.postranking.rule_check import locate_finding
 from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import RuleFile, read_rule_file
 
+POSTRANK_ADVICE = (
+    "podium serve and podium rank let rules give way; podium postrank does so with --conflicts yield, "
+    "and else stops at such rules"
+)
 AFTER_EVERY_LINE = 1 << 31
 """The sort key of findings that are about no particular rule."""
 
@@ -57,6 +61,9 @@ def run_rules_check(options: RulesCheckOptions) -> None:
             file.rules, lists, queries=texts, fields=fields, today=options.today, progress=progress
         )
     entries = [*_form_errors(file), *(_finding_entry(finding, file) for finding in findings)]
+    if lists is not None and options.run is not None:
+        message = uncovered_text(file.rules, lists, options.run, fields, options.docs)
+        entries += [{"level": "warning", "line": None, "message": message}] if message else []
     entries.sort(key=lambda entry: (entry["line"] or AFTER_EVERY_LINE, entry["level"]))
     n_errors = sum(entry["level"] == "error" for entry in entries)
     if options.json:
@@ -65,6 +72,8 @@ def run_rules_check(options: RulesCheckOptions) -> None:
         for entry in entries:
             place = f"{options.rules}:{entry['line']}" if entry["line"] else f"{options.rules}"
             typer.echo(printable(f"{place}: {entry['level']}: {entry['message']}"))
+        if any(finding.gives_way for finding in findings):
+            typer.echo(POSTRANK_ADVICE)
         n_warnings = len(entries) - n_errors
         typer.echo(f"rules: {n_rules}, errors: {n_errors}, warnings: {n_warnings}")
     if n_errors:

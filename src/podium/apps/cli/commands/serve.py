@@ -38,8 +38,8 @@ def run_serve(options: ServeOptions) -> None:
         access=access_settings(options),
     )  # fmt: skip
     service = make_service(settings)  # also for workers: an error in a file is reported once
-    if service.files.state.warning:
-        logging.warning("%s", service.files.state.warning)
+    for warning in service.files.state.warnings:
+        logging.warning("%s", warning)
     sock = listen_or_fail(options.host, options.port)
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{sock.getsockname()[1]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,8 @@ from podium.errors import ConflictError, UnknownNameError
 from podium.postranking import Rule, read_fields
 from podium.postranking.binding import FieldTypes, type_notes
 from podium.postranking.list_input import Catalogue
-from podium.postranking.rule_index import field_names
+from podium.postranking.rule_check import uncovered_documents
+from podium.postranking.rule_index import field_names, selects_by_field
 from podium.postranking.rules.files import read_rule_file
 
 RUN_ORDER = (
@@ -66,6 +68,15 @@ class LocatedRules:
             for note in type_notes(rule, types):
                 place = f"{self.path}:{line}: {rule.label}"
                 typer.echo(f"podium: warning: {printable(f'{place}: {note}')}", err=True)
+
+
+def uncovered_text(
+    rules: Sequence[Rule], run: Run, run_path: Path, fields: Catalogue | None, docs: Path | None
+) -> str:
+    """Return how many documents of a run the file of fields lacks; empty if no rule selects by fields."""
+    if fields is None or docs is None or not any(map(selects_by_field, rules)):
+        return ""
+    return uncovered_documents(list(run.docids), fields, str(run_path), str(docs))
 
 
 def read_rules_with_lines(path: Path) -> LocatedRules:

@@ -69,7 +69,9 @@ const titleOf = ({ id, fields }) => text(fields?.title) || text(fields?.name) ||
 function noteOf({ id, fields = {} }) {
   const snippet = text(fields.snippet);
   if (snippet) return snippet;
-  const others = Object.entries(fields).filter(([name, value]) => !["title", "name"].includes(name) && text(value) && text(value) !== id);
+  // A column such as product_id repeats the id, which has its own place.
+  const says = ([name, value]) => !["title", "name"].includes(name) && text(value) && text(value) !== id;
+  const others = Object.entries(fields).filter(says);
   const said = others.slice(0, SHOWN).map(([name, value]) => (typeof value === "number" ? `${name} ${value}` : value));
   return [titleOf({ id, fields }) === id ? "" : id, ...said].filter(Boolean).join(" · ");
 }

@@ -78,7 +78,8 @@ export class Lists {
   show({ documents, order, moves, hidden, selected, reasons }) {
     const byId = new Map(documents.map((doc) => [doc.id, doc]));
     const shown = this.all ? documents.length : PAGE;
-    this.before.show(documents.slice(0, shown).map((doc, at) => ({ doc, rank: at + 1, badge: score(doc) })), selected);
+    const digits = decimals(documents);
+    this.before.show(documents.slice(0, shown).map((doc, at) => ({ doc, rank: at + 1, badge: score(doc, digits) })), selected);
     const entries = order.slice(0, shown).map((id, at) => {
       const move = moves.get(id);
       const kind = !move ? "" : move.to < move.from ? "is-up" : "is-down";
@@ -94,8 +95,14 @@ export class Lists {
   }
 }
 
-const score = (doc) =>
-  doc.score === undefined ? null : make("span", { className: "score", title: "Score", textContent: Number(doc.score.toPrecision(3)) });
+/** The decimals of all scores of a list, so that the points stand below each other: three digits for the largest. */
+function decimals(documents) {
+  const largest = Math.max(...documents.map((doc) => Math.abs(doc.score ?? 0)));
+  return largest ? Math.min(Math.max(2 - Math.floor(Math.log10(largest)), 0), 6) : 2;
+}
+
+const score = (doc, digits) =>
+  doc.score === undefined ? null : make("span", { className: "score", title: `Score ${doc.score}`, textContent: doc.score.toFixed(digits).replace("-", "−") });
 
 function moved({ from, to }) {
   const up = to < from;

@@ -19,6 +19,14 @@ export function alert(said, { ways = [], isNew = false } = {}) {
     make("div", { className: "row" }, ...buttons));
 }
 
+/** A file of the service cannot be read: people who write rules see it here, beside the last good rules. */
+export function showHealth({ status, reasons = [] }) {
+  const place = ui("health");
+  place.hidden = status !== "degraded";
+  const told = ["A file of the service cannot be used. The last good version stays in service:", ...reasons];
+  place.replaceChildren(...(place.hidden ? [] : told.map((line) => make("p", { textContent: line }))));
+}
+
 /** Something was done: it is said for a while, in the dialog that is open or on the page. */
 export function tell(text, seconds = SECONDS) {
   show(text, false);

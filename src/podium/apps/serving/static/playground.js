@@ -11,7 +11,7 @@ import { History } from "./history.js";
 import { saveToTab, loadFromTab } from "./tab_storage.js";
 import { listenToKeys } from "./keys.js";
 import { Lists } from "./lists.js";
-import { alert, tell, warn, withdraw } from "./notices.js";
+import { alert, showHealth, tell, warn, withdraw } from "./notices.js";
 import { announceMoves, refusedClashes, sayClash, servedClashes, summary, explainMove } from "./outcomes.js";
 import { closable, debounced, make, ui } from "./page.js";
 import { concerns, keyed, missingPart, newRule, tidy } from "./rules.js";
@@ -51,6 +51,17 @@ class Playground {
       await this.choose(samples.queries[0].id);
       this.restore();
     });
+    await this.checkHealth();
+    document.addEventListener("visibilitychange", () => document.hidden || this.checkHealth());
+  }
+
+  /** Whether the service could read its files; without an answer the lists say what is wrong. */
+  async checkHealth() {
+    try {
+      showHealth(await this.service.ask("/healthz"));
+    } catch {
+      showHealth({ status: "unknown" });
+    }
   }
 
   /** Show errors on the page. */

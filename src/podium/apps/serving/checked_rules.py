@@ -1,0 +1,93 @@
+"""The rule file of the service: checked when it is read, with warnings about what it will not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.apps.serving.samples import Samples
+from podium.errors import DataError
+from podium.postranking import Finding, examine_rules
+from podium.postranking.list_input import Catalogue
+from podium.postranking.rule_check import locate_finding, uncovered_documents, unknown_findings
+from podium.postranking.rule_index import field_names, selects_by_field
+from podium.postranking.rules.files import RuleFile, read_rule_file
+
+
+class CheckedRules(NamedTuple):
+    """The rules of a file, and the hard rules that clash, if one of them gives way."""
+
+    file: RuleFile
+    clashes: tuple[Finding, ...]
+    name: str
+
+    def warnings(self, fields: Catalogue | None, samples: Samples) -> tuple[str, ...]:
+        """Return a line on rules that clash or name what --docs lacks, and on fields that no file has."""
+        unknown = [] if fields is None else unknown_findings(self.file.rules, fields)
+        unseen = self._unseen_fields(samples) if fields is None else ()
+        lines = [self._first([*self.clashes, *unknown]), self._first([*unseen])]
+        if fields is not None:
+            lines.append(self._uncovered(fields, samples))
+        return tuple(filter(None, lines))
+
+    def _first(self, findings: Sequence[Finding]) -> str:
+        """Return one line on the first finding, and how many there are."""
+        if not findings:
+            return ""
+        line, message = locate_finding(findings[0], self.file)
+        others = len(findings) - 1
+        more = f"; `podium rules check` lists {others} more" if others else ""
+        return f"{self.name}:{line}: {message}{more}"
+
+    def _unseen_fields(self, samples: Samples) -> Iterator[Finding]:
+        """Yield rules on fields that no file has: they act only on requests that bring these fields."""
+        names = samples.field_names
+        where = "there is no --docs" if samples.is_demo else "neither --docs nor --samples has it"
+        for number, rule in enumerate(self.file.rules):
+            unseen = [name for name in field_names(rule) if name not in names]
+            if unseen:
+                message = (
+                    f"uses the field {unseen[0]!r}, and {where}; the rule does nothing unless requests have "
+                    f'it in the "fields" of documents (a feature is not a field), or --docs FILE has it'
+                )
+                yield Finding("warning", (number,), message)
+
+    def _uncovered(self, fields: Catalogue, samples: Samples) -> str:
+        """Return how many documents of the samples --docs lacks, if rules select by fields."""
+        if samples.is_demo or not any(map(selects_by_field, self.file.rules)):
+            return ""
+        return uncovered_documents(samples.document_ids, fields, "--samples", "--docs")
+
+
+def read_served_rules(path: str) -> CheckedRules:
+    """Read a rule file; raise if hard rules can never hold together and priorities do not decide."""
+    file = read_rule_file(path)
+    if file.errors:
+        raise file.errors[0]
+    clashes = _hard_clashes(file)
+    for clash in clashes:
+        if clash.level == "error":
+            line, message = locate_finding(clash, file)
+            advice = (
+                "`podium rules check` finds every conflict; change or remove one of the rules, or give "
+                "one a lower priority"
+            )
+            raise DataError(
+                f"expected hard rules that can hold together, got {message}; {advice}",
+                path=path,
+                line=line,
+            )
+    return CheckedRules(file, tuple(clashes), Path(path).name)
+
+
+def _hard_clashes(file: RuleFile) -> list[Finding]:
+    """Find the hard rules of a file that cannot hold together on any list with their documents."""
+    hard = [number for number, rule in enumerate(file.rules) if rule.hard]
+    findings = examine_rules([file.rules[number] for number in hard])
+    return [
+        replace(finding, rules=tuple(hard[number] for number in finding.rules))
+        for finding in findings
+        if finding.level == "error" or finding.message.startswith("cannot hold")
+    ]
