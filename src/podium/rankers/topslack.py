@@ -226,9 +226,9 @@ class HeadProblem:
             reason += "; no w is better than w = 0; try a larger C"
         elif not is_own_ideal:
             reason += "; w orders the ties of the ideal ranking differently from the last round"
-        settled = is_zero_optimal or (is_own_ideal and value < at_zero)
+        is_solution = is_zero_optimal or (is_own_ideal and value < at_zero)
         return HeadCertificate(
-            value=value, iterations=passes, converged=settled and gap <= max_gap,
+            value=value, iterations=passes, converged=is_solution and gap <= max_gap,
             reason=reason, gap=gap, rounds=rounds, at_zero=at_zero,
             relaxation_gap=float(np.sum(self.totals * (losses - vertices))),
         )  # fmt: skip

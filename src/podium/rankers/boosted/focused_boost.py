@@ -312,9 +312,9 @@ class FocusedBoost(BoostedRanker):
         if monitor.valid is None or not problem.has_both:
             betas = betas[:1]
         for beta in betas:
-            kept = monitor.kept_iteration
+            earlier_best = monitor.kept_iteration
             self._follow(self._rounds_with(beta, truth, problem), train, monitor)
-            if monitor.kept_iteration != kept:
+            if monitor.kept_iteration != earlier_best:
                 self.beta_ = beta
         return self._result(monitor)
 
