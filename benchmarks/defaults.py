@@ -2,7 +2,7 @@
 
 NDCG@10 on test queries, pooled over seeds, minus that of ranksvm on the same queries. A ranker that is
 significantly below ranksvm by more than MAX_LOSS needs a warning in docs/choosing.md; the table there is
-the warning. It takes about 25 minutes on one core. Writes results/defaults.json and the table; with
+the warning. It takes about 5 minutes on one core. Writes results/defaults.json and the table; with
 --docs only the table, from the saved results.
 """
 
