@@ -370,7 +370,7 @@ def _trees(report: Report, fold: TrainingFold, n_trees: int) -> None:
 
 def _compare_trees(report: Report, fold: TrainingFold, n_trees: int, repeats: int) -> LambdaMART:
     """Measure LambdaMART beside LightGBM: the building of data sets and both metrics are counted."""
-    ranker = LambdaMART(trees=n_trees, patience=n_trees)
+    ranker = LambdaMART(loss="lambdarank", trees=n_trees, patience=n_trees)
     size = f"{n_trees} trees, {len(fold.train):,} documents"
     names = f"lambdamart, {size}", f"lightgbm.train, {size}"
     t = report.time_in_turn(

@@ -36,9 +36,11 @@ N_TREES, N_LEAVES = 50, 31
 QUICK_CONTENDERS = ("ranksvm", "listnet", "lambdamart", "lightgbm")
 TREES = {"num_leaves": N_LEAVES, "learning_rate": 0.1}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "lambdamart": {"trees": N_TREES, "patience": N_TREES, "leaves": N_LEAVES, "learning_rate": 0.1},
+    "lambdamart": {
+        "loss": "lambdarank", "trees": N_TREES, "patience": N_TREES, "leaves": N_LEAVES, "learning_rate": 0.1,
+    },
     "focused-svm": {"eps": 1e-3},
-}
+}  # fmt: skip
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
 CELLS = memory.ROOT / "build" / "scale-cells.json"
 COMPOSED = ("toprank", "cfbrs", "rpc-mtl")

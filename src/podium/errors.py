@@ -297,7 +297,7 @@ class UnknownClassWarning(UserWarning):
 
 
 class NothingLearnedWarning(UserWarning):
-    """Feedback did not change a ranker, because it names no class of users."""
+    """Feedback did not change a ranker, or no weights are better than 0."""
 
 
 class PluginWarning(UserWarning):

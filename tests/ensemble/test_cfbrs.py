@@ -4,6 +4,7 @@ import hashlib
 import io
 import itertools
 import json
+import warnings
 import zipfile
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from podium.aggregation import Borda, Footrule, KemenyLocal, Rankings
 from podium.data import Groups, RankingData, make_synthetic, split, zip_archives
 from podium.ensemble import CFBRS, ComposedModel, Compositions, LinearComposedModel, block_spans
 from podium.ensemble.cfbrs import feature_blocks
+from podium.ensemble.cfbrs import ranker as cfbrs_ranker
 from podium.ensemble.cfbrs.block_weights import Evidence
 from podium.ensemble.cfbrs.composed_model import ensemble_of
 from podium.ensemble.cfbrs.composition_boosting import boost_compositions
@@ -28,6 +30,7 @@ from podium.errors import (
     DivergedError,
     ModelFileError,
     NotConvergedWarning,
+    SlowWarning,
     UsageError,
 )
 from podium.feedback import SimulatedFeedback, UniformFeedback
@@ -429,6 +432,49 @@ def test_drawn_compositions():
     many = CFBRS(base="least-squares", min_block=2, compositions=4000).fit(TRAIN)
     exact = CFBRS(base="least-squares", min_block=2).fit(TRAIN)
     np.testing.assert_allclose(many.model_.weights, exact.model_.weights, rtol=0.15, atol=0.01)
+
+
+def test_beyond_max_blocks_compositions_are_drawn():
+    """9 features in blocks of 2 or more: within a budget of all blocks all, below it a draw."""
+    n_blocks = 1 + 6 + 6 + (4 + 3 + 2 + 1)  # whole, at the left end, at the right end, between
+    free, within, below = (
+        CFBRS(base=RankSVM(), min_block=2, max_blocks=n) for n in (None, n_blocks, 12)
+    )
+    assert len(free.plan(NAMES).blocks) == n_blocks
+    assert within.plan(NAMES).selection is None
+    assert within.plan(NAMES).blocks == free.plan(NAMES).blocks
+    drawn = below.plan(NAMES)
+    assert 1 <= len(drawn.blocks) <= 12
+    assert set(drawn.blocks) <= set(free.plan(NAMES).blocks)
+    assert drawn.selection == below.plan(NAMES).selection
+    other = CFBRS(base=RankSVM(), min_block=2, max_blocks=12, seed=1)
+    assert other.plan(NAMES).selection != drawn.selection
+    ranker = below.fit(TRAIN)
+    assert len(ensemble_of(ranker.model_).blocks) == len(drawn.blocks)
+
+
+def test_one_composition_is_drawn_however_small_the_budget():
+    assert CFBRS(min_block=2, max_blocks=1).plan(NAMES).n_compositions == 1
+
+
+def test_least_squares_needs_no_budget():
+    plan = CFBRS(base="least-squares", min_block=2, max_blocks=1).plan(NAMES)
+    assert len(plan.blocks) == 1 + 6 + 6 + (4 + 3 + 2 + 1)
+
+
+def test_many_blocks_say_what_they_cost_before_they_are_fitted(monkeypatch):
+    monkeypatch.setattr(cfbrs_ranker, "SLOW_BLOCKS", 10)
+    stages = []
+    slow = CFBRS(base=RankSVM(), min_block=2, max_blocks=20)
+    with pytest.warns(SlowWarning, match=r"fits \d+ blocks, about [\d,]+ s on one core; \d+ comp"):
+        slow.fit(TRAIN, callback=lambda step: stages.append((step.iteration, step.stage)))
+    n = len(slow.plan(NAMES).blocks)
+    assert stages[0][0] == 0
+    assert stages[0][1].startswith(f"{n} blocks, about ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SlowWarning)
+        CFBRS(base="least-squares", min_block=2).fit(TRAIN)
+        CFBRS(base=RankSVM(), min_block=5).fit(TRAIN)  # 1 block
 
 
 # --- boosting ---

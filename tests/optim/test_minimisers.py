@@ -417,7 +417,7 @@ def test_monotone_constraints_hold():
 
 def test_truncation_changes_what_is_learned():
     data = make_synthetic(n_queries=40, n_docs=40, n_features=4, truth="nonlinear", seed=0)
-    one, ten = (LambdaMART(**TREES, k=k).fit(data) for k in (1, 30))
+    one, ten = (LambdaMART(**TREES, loss="lambdarank", k=k).fit(data) for k in (1, 30))
     assert not np.array_equal(one.predict(data), ten.predict(data))
     assert min(one.score(data), ten.score(data)) > 0.5
 
@@ -484,8 +484,9 @@ def test_lists_over_10000_documents():
     X = rng.standard_normal((n, 2))
     data = RankingData.from_arrays(X, np.digitize(X[:, 0], [1.0, 2.0]), qid=np.zeros(n, int))
     few = {**TREES, "trees": 2}
-    for loss in ("lambdarank", "listnet"):
+    for loss in (None, "lambdarank", "listnet"):
         ranker = LambdaMART(**few, loss=loss).fit(data)
+        assert ranker.loss_ == (loss or "lambdarank")
         assert np.corrcoef(ranker.predict(data), X[:, 0])[0, 1] > 0.3
     with pytest.raises(
         UsageError, match=r"xendcg takes at most 10,000 documents per query, got 12,000"
@@ -501,6 +502,19 @@ def test_labels_with_fractions():
     assert np.corrcoef(ranker.predict(data), X[:, 0])[0, 1] > 0.5
     with pytest.raises(UsageError, match="the loss xendcg takes whole labels only"):
         LambdaMART(**TREES, loss="xendcg").fit(data)
+
+
+def test_the_default_loss_is_xendcg_where_it_takes_the_data():
+    """The same bytes as with the loss by name; what xendcg refuses, lambdarank still fits."""
+    data = small(3)
+    half, large = (data.with_labels(y) for y in (data.y / 2, data.y + 30))
+    cases = {"xendcg": [data], "lambdarank": [half, large]}
+    for loss, problems in cases.items():
+        for problem in problems:
+            ranker = LambdaMART(**TREES).fit(problem)
+            assert ranker.loss_ == loss
+            named = LambdaMART(**TREES, loss=loss).fit(problem)
+            assert np.array_equal(ranker.predict(problem), named.predict(problem))
 
 
 def test_trees_that_split_nothing_say_why():

@@ -352,7 +352,7 @@ def test_margin_is_above_all_baselines_on_mq2008(shared_data):
     parts = [read_letor(shared_data / "MQ2008" / f"S{i}.txt.xz") for i in range(1, 6)]
     means = {}
     for fold in rotate(parts):
-        base = LambdaMART(leaves=7, seed=0).fit(fold.train, valid=fold.valid)
+        base = LambdaMART(loss="lambdarank", leaves=7, seed=0).fit(fold.train, valid=fold.valid)
         valid, test = (ListsUnderRules.of(p, base.predict(p), 3) for p in (fold.valid, fold.test))
         case = RuleCase(5, 10)
         for name in ("margin", *HEURISTICS, *IF_VIOLATED):
@@ -433,7 +433,7 @@ def test_wrong_questions_are_refused(found):
 def test_lists_are_counted_as_the_methods_solve_them():
     """Ten steps of Algorithm 1 as printed, and of the default, on every list long enough for a rule."""
     fold = rotate(PARTS)[0]
-    ranker = LambdaMART(seed=0).fit(fold.train, valid=fold.valid)
+    ranker = LambdaMART(loss="lambdarank", seed=0).fit(fold.train, valid=fold.valid)
     ranked = ListsUnderRules.of(fold.test, ranker.predict(fold.test))
     found = count_converged(ranked)
     assert [c.rho for c in found] == list(RHOS)

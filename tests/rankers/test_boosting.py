@@ -20,6 +20,7 @@ from podium.rankers.boosted.adarank import adarank
 from podium.rankers.boosted.boosted_ranker import sum_of_rounds
 from podium.rankers.boosted.focused_boost import (
     FeatureCandidates,
+    FocusedBoost,
     StumpCandidates,
     TopkOrder,
     focused_boost,
@@ -616,3 +617,24 @@ def test_boosting_learns():
         ].mean
         chance = evaluate(data, np.zeros(len(data)), "NDCG(ties='average')@10")
         assert fitted > chance["NDCG(ties='average')@10"].mean + 0.1
+
+
+def test_validation_queries_choose_beta():
+    """Without beta, the best round of the three values is kept: the first of them if they are equal."""
+    data = make_synthetic(n_queries=60, n_docs=30, n_features=8, noise=1.0, seed=3)
+    train, valid = data.subset(range(40)), data.subset(range(40, 60))
+    settings = {"k": 3, "rounds": 40}
+    chosen = FocusedBoost(**settings).fit(train, valid=valid)
+    single = {b: FocusedBoost(**settings, beta=b).fit(train, valid=valid) for b in (0.1, 0.5, 1.0)}
+    values = {b: ranker.score(valid) for b, ranker in single.items()}
+    assert chosen.beta_ == max(values, key=values.get)
+    assert len(set(values.values())) > 1
+    assert np.array_equal(chosen.predict(data), single[chosen.beta_].predict(data))
+    assert len(chosen.history_) == sum(len(ranker.history_) for ranker in single.values())
+
+
+def test_without_validation_queries_beta_is_a_tenth():
+    data = make_synthetic(n_queries=20, n_docs=15, n_features=4, seed=3)
+    free, fixed = (FocusedBoost(k=3, rounds=10, beta=b).fit(data) for b in (None, 0.1))
+    assert free.beta_ == 0.1
+    assert np.array_equal(free.predict(data), fixed.predict(data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,6 +17,16 @@ from podium.errors import UsageError
 
 # Quantiles (every 5%) of the number of documents per query in LETOR 4.0's MQ2008.
 _MQ2008_SIZES = (5, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 15, 15, 16, 16, 16, 29, 31, 32, 60, 121)
+
+
+_FEATURE_SHAPES: dict[
+    str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]
+] = {
+    "normal": lambda X, rng: X,
+    "sparse": lambda X, rng: np.where(rng.random(X.shape) < 0.1, X, 0.0),
+    "levels": lambda X, rng: np.clip(np.round(X), -1.0, 1.0),
+    "skewed": lambda X, rng: np.exp(X),
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ def make_synthetic(
     *,
     grades: Sequence[float] = (0.8, 0.15, 0.05),
     truth: Literal["linear", "nonlinear"] = "linear",
+    features: Literal["normal", "sparse", "levels", "skewed"] = "normal",
     noise: float = 0.1,
     blank: float = 0.0,
     seed: int = 0,
@@ -73,6 +84,9 @@ def make_synthetic(
         (1000 gives lists like MQ2007-list's.)
     grades
         The share of labels 0, 1, 2, ...
+    features
+        What the normal features become before the utility is computed. "sparse": nine of ten values
+        are 0. "levels": -1, 0 or 1, so that many documents are alike. "skewed": exp(x).
     noise
         Standard deviation of the noise, in standard deviations of the utility.
     blank
@@ -99,6 +113,8 @@ def make_synthetic(
         raise UsageError(f"expected truth='linear' or 'nonlinear', got {truth!r}")
     if truth == "nonlinear" and n_features < 3:
         raise UsageError(f"expected 3 features or more for a nonlinear truth, got {n_features}")
+    if features not in _FEATURE_SHAPES:
+        raise UsageError(f"expected features among {', '.join(_FEATURE_SHAPES)}, got {features!r}")
     if not noise >= 0:
         raise UsageError(f"expected noise of 0 or more, got {noise}")
     check_seed(seed)
@@ -106,6 +122,7 @@ def make_synthetic(
     groups = Groups.from_sizes(_draw_sizes(rng, n_queries, n_docs))
     X = rng.standard_normal((groups.n_rows, n_features))
     X += groups.spread(0.5 * rng.standard_normal((n_queries, n_features)))
+    X = _FEATURE_SHAPES[features](X, rng)
     answer = TrueUtility(rng.standard_normal(n_features) / np.sqrt(n_features), truth)
     utility = _standardise(groups, answer(X)) + noise * rng.standard_normal(groups.n_rows)
     # The share of a query's documents below this one decides its grade. A document covers 1/n of the

@@ -13,7 +13,7 @@ import numpy as np
 
 from podium import kernels
 from podium.data import Fold, RankingData
-from podium.errors import NotConvergedWarning, PodiumError
+from podium.errors import NotConvergedWarning, NothingLearnedWarning, PodiumError
 from podium.experiments.contestants import Contestant
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, MetricResult, evaluate
@@ -128,6 +128,7 @@ def choose_settings(
         return _evaluate_imported(contestant.ranker, valid, metric)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # the result has the warning
+        warnings.simplefilter("ignore", NothingLearnedWarning)
         tuning = tune(contestant.ranker, train, valid, metric, contestant.grid)
     if not tuning.finished or tuning.ranker.stopped_ == "interrupted":
         raise KeyboardInterrupt  # interrupted rankers cannot be compared

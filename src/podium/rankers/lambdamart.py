@@ -41,6 +41,8 @@ MAX_LIGHTGBM_LIST = 10_000
 
 MAX_MEASURED_DOCUMENTS = 100_000
 """The most training documents that the learning curve is measured on: more take longer than they tell."""
+MAX_XENDCG_LABEL = 31
+"""The largest label for which the default loss is xendcg: it computes 2^y without a limit."""
 
 _LIGHTGBM_OBJECTIVES = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
 
@@ -53,12 +55,14 @@ class LambdaMART(Ranker):
     "xendcg" by LightGBM. There may be any number of labels, which may be real-valued (their gain is
     2^y - 1); lists may have any length. Beyond the limits of LightGBM's lambdarank, that of
     ``podium.losses`` is used. ("xendcg" takes whole labels and lists of up to 10,000 documents.)
+    ``loss_`` is the loss of the fit.
 
     Parameters
     ----------
     loss
         "lambdarank", "xendcg", the name of any loss in ``podium.losses.LOSSES`` ("focused",
-        "listnet", ...), or your own Loss.
+        "listnet", ...), or your own Loss; None: "xendcg" if it takes the data (whole labels from 0
+        to 31, lists of up to 10,000 documents), else "lambdarank".
     k
         Truncation: pairs that do not reach the first k + 3 places do not count (lambdarank).
     trees
@@ -98,7 +102,7 @@ class LambdaMART(Ranker):
     grid: ClassVar[dict[str, Any]] = {"loss": ("lambdarank", "xendcg"), "leaves": (7, 15, 31)}
     accepts_missing: ClassVar[bool] = True
 
-    loss: str | Loss = "lambdarank"
+    loss: str | Loss | None = None
     k: Count = 10
     trees: Count = 500
     learning_rate: Positive = 0.05
@@ -154,7 +158,7 @@ class LambdaMART(Ranker):
 
     def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
         """Return the name of an objective of LightGBM, or an objective of podium."""
-        loss = self.loss
+        self.loss_ = loss = _default_loss(train) if self.loss is None else self.loss
         if isinstance(loss, Loss):
             return None, TrainingObjective.from_loss(loss, train, seed=self.seed, reduction="sum")
         if loss == "xendcg" and (train.y != np.floor(train.y)).any():
@@ -269,6 +273,14 @@ def _scores(eval_scores: Callable[..., Any]) -> Floats:
 
     eval_scores(record)
     return calls[0]
+
+
+def _default_loss(train: RankingData) -> str:
+    """Return "xendcg" if it takes the labels and lists, else "lambdarank", which takes all."""
+    y = train.y
+    takes_labels = bool(((y == np.floor(y)) & (y <= MAX_XENDCG_LABEL)).all())
+    takes_lists = train.groups.sizes.max() <= MAX_LIGHTGBM_LIST
+    return "xendcg" if takes_labels and takes_lists else "lambdarank"
 
 
 def _update(

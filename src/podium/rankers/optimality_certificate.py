@@ -70,8 +70,9 @@ class HeadCertificate(Certificate):
     """The certificate of TopSlack and TopMargin, for the ideal ranking of the last round.
 
     `value` is the objective with that ideal. `gap` bounds its distance from the minimum of the
-    convex problem with that ideal. If `converged`, w itself gives that ideal. Another start may end
-    at another w with a higher or lower value.
+    convex problem with that ideal. If `converged`, w itself gives that ideal, or w = 0 is optimal
+    within the gap (`value >= at_zero`). Another start may end at another w with a higher or lower
+    value.
     """
 
     kind: ClassVar[str] = "head"

@@ -6,6 +6,7 @@ The slack search, which finds the most violated ranking, is the kernel `violated
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data import RankingData
+from podium.errors import NothingLearnedWarning
 from podium.losses import LabelledLists
 from podium.losses.head_hinge import BoundHeadHinge, HeadHinge, Search
 from podium.metrics import NDCG
@@ -103,7 +105,7 @@ class HeadSVM(Ranker):
         ideal, planes = problem.ideal(w), BlockPlanes(problem.totals, train.n_features)
         rounds = passes = 0
         while True:
-            value = problem.value(w, ideal)
+            value, at_zero = problem.value(w, ideal), problem.value(np.zeros_like(w), ideal)
             minimum = block_cutting_planes(
                 problem.convex_problem(ideal), planes, eps=ROUND_GAP_SHARE * self.eps,
                 max_iter=self.max_iter, callback=monitor.record_weights,
@@ -112,7 +114,8 @@ class HeadSVM(Ranker):
             bound = minimum.value - (minimum.gap or 0.0)
             # Whether the w that gave this ideal is optimal for it; the mean ideal starts at w = 0.
             optimal = bool(w.any()) and value - bound <= self.eps * self.C
-            if not optimal:
+            # If nothing is better than w = 0, the w that gave this ideal ranks better than chance.
+            if not (optimal or (w.any() and minimum.value >= at_zero)):
                 w = minimum.x
             next_ideal = problem.ideal(w)
             same = np.array_equal(next_ideal, ideal)
@@ -122,7 +125,10 @@ class HeadSVM(Ranker):
             ideal = next_ideal
         if optimal:  # the last round reported other weights, but proved that w is kept
             monitor.record_weights(passes, w, value)
+        w = problem.shrink(w, ideal, bound, self.eps * self.C)
         certificate = problem.certificate(w, ideal, bound, rounds, passes, self.eps * self.C)
+        if certificate.converged and certificate.value >= certificate.at_zero:
+            warnings.warn(f"{self.name}: {certificate.reason}", NothingLearnedWarning, stacklevel=6)
         return FitResult(Linear(w), certificate.converged, certificate.reason, certificate)
 
 
@@ -188,6 +194,15 @@ class HeadProblem:
         """Return the objective with this ideal."""
         return norm2(w) / 2 + float(np.sum(self.totals * self.exact_losses(w, ideal)[0]))
 
+    def shrink(self, w: Floats, ideal: Floats, bound: float, max_gap: float) -> Floats:
+        """Return w, or a multiple within the gap if w = 0 is optimal; the ranking stays the same.
+
+        f is convex, so f(t w) - f(0) <= t (f(w) - f(0)).
+        """
+        at_zero = self.value(np.zeros_like(w), ideal)
+        excess, room = self.value(w, ideal) - at_zero, max_gap - (at_zero - bound)
+        return w * (room / (2 * excess)) if 0 < room < excess else w
+
     def certificate(
         self, w: Floats, ideal: Floats, bound: float, rounds: int, passes: int, max_gap: float
     ) -> HeadCertificate:
@@ -197,16 +212,23 @@ class HeadProblem:
         at_zero = self.value(np.zeros_like(w), ideal)
         is_own_ideal = np.array_equal(self.ideal(w), ideal)
         gap = max(0.0, value - bound)
+        is_zero_optimal = value >= at_zero and at_zero - bound <= max_gap
         reason = (
             f"the gap is {gap:.3g} after {rounds} rounds and {passes} passes; {max_gap:.3g} "
             "was requested"
         )
-        if value >= at_zero:
+        if is_zero_optimal:
+            reason += (
+                "; w = 0 is optimal within the gap, so the order of the first round is kept; "
+                "use a larger C, scaled features, or a measure that counts more places"
+            )
+        elif value >= at_zero:
             reason += "; no w is better than w = 0; try a larger C"
-        if not is_own_ideal:
+        elif not is_own_ideal:
             reason += "; w orders the ties of the ideal ranking differently from the last round"
+        is_solution = is_zero_optimal or (is_own_ideal and value < at_zero)
         return HeadCertificate(
-            value=value, iterations=passes, converged=is_own_ideal and gap <= max_gap and value < at_zero,
+            value=value, iterations=passes, converged=is_solution and gap <= max_gap,
             reason=reason, gap=gap, rounds=rounds, at_zero=at_zero,
             relaxation_gap=float(np.sum(self.totals * (losses - vertices))),
         )  # fmt: skip

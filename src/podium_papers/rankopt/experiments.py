@@ -176,7 +176,7 @@ def run_fold(fold: Fold, *, quick: bool = False, seed: int = 0) -> RankOptFoldRe
     """Run every contender in every case on one fold: choose weights on validation, measure on test."""
     grid, draws = (QUICK_WEIGHT_GRID, 1) if quick else (WEIGHT_GRID, DRAWS)
     leaves = {"leaves": (7,)} if quick else {"leaves": (7, 15, 31)}
-    base = tune(LambdaMART(seed=seed), fold.train, fold.valid, "NDCG@10", leaves)
+    base = tune(LambdaMART(loss="lambdarank", seed=seed), fold.train, fold.valid, "NDCG@10", leaves)
     ranked = [(part, base.ranker.predict(part)) for part in (fold.valid, fold.test)]
     valid, test = (ListsUnderRules.of(*scores_of_part, draws, seed) for scores_of_part in ranked)
     once = ListsUnderRules.of(*ranked[0], 1, seed)

@@ -41,7 +41,11 @@ def measure_times(folds: Sequence[Fold]) -> dict[str, float]:
     case, weights = RuleCase(5, 10), (10.0, 10.0)
     seconds: dict[str, list[float]] = {}
     for fold in folds:
-        scores = LambdaMART(seed=0).fit(fold.train, valid=fold.valid).predict(fold.test)
+        scores = (
+            LambdaMART(loss="lambdarank", seed=0)
+            .fit(fold.train, valid=fold.valid)
+            .predict(fold.test)
+        )
         ranked = ListsUnderRules.of(fold.test, scores)
         for form in FORMS:
             problems = list(ranked.problems(case, CONTENDERS[form], weights).values())

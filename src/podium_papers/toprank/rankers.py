@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from podium.data import Fold, RankingData
 from podium.ensemble import RerankedModel, TopRank
-from podium.errors import NotConvergedWarning
+from podium.errors import NotConvergedWarning, NothingLearnedWarning
 from podium.metrics import evaluate
 from podium.rankers import PAPER_C_VALUES, RANKERS, Model, Ranker, TopMargin, TopSlack, tune
 from podium_papers.toprank.claims import MODES, WEAK_BASES, Mode
@@ -72,6 +72,7 @@ def run_weak_bases(fold: Fold, metric: str, tuned: bool, seed: int) -> TopRankCh
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # the results say so
+        warnings.simplefilter("ignore", NothingLearnedWarning)
         fitted: dict[str, TopRankFit] = {}
         for name, (oracle, vote_name) in WEAK_BASES.items():
             slack = TopSlack(oracle=oracle, measure=metric, ideal="cut")
@@ -100,6 +101,7 @@ def fit_rankers(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # the results say so
+        warnings.simplefilter("ignore", NothingLearnedWarning)
         votes = {
             mode: TopRank(mode=mode, metric=metric, tuned=tuned, seed=seed).fit(train, valid=valid)
             for mode in modes

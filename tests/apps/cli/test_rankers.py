@@ -96,6 +96,26 @@ def test_dotted_settings_reach_the_scorer_the_loss_and_single_features():
         assert ranker_settings.build_ranker(ranker.name, again).get_params() == ranker.get_params()
 
 
+def test_dotted_settings_reach_the_voters_and_the_base_of_toprank():
+    texts = [
+        "rankers=ranksvm,listnet,lambdamart,lambdamart", "rankers.ranksvm.C=0.1",
+        "rankers.listnet.scorer.hidden=8", "rankers.lambdamart.trees=7", "rankers.4.loss=lambdarank",
+        "base=ranksvm", "base.C=3", "metric=NDCG@5", "seed=4",
+    ]  # fmt: skip
+    built = ranker_settings.build_ranker("toprank", set_option.parse_settings(texts))
+    svm, net, first, second = built.rankers
+    assert (svm.C, net.scorer, built.base.C) == (0.1, MLP(hidden=(8,)), 3)
+    assert (first.trees, first.loss, second.trees, second.loss) == (7, None, 7, "lambdarank")
+    assert [(r.metric, r.seed) for r in (net, first, second)] == [("NDCG@5", 4)] * 3
+    mixed = {"rankers": ("ranksvm", "listnet"), "rankers.listnet.l2": 0.5}
+    assert ranker_settings.build_ranker("toprank", mixed).rankers[0] == "ranksvm"
+    one = ranker_settings.build_ranker("toprank", {"rankers": "listnet", "rankers.1.l2": 0.5})
+    assert one.rankers[0].l2 == 0.5
+    settings = {"rankers": built.rankers, "base": built.base, "metric": "NDCG@5", "seed": 4}
+    again = set_option.parse_settings(set_option.settings_text(settings).split())
+    assert repr(ranker_settings.build_ranker("toprank", again)) == repr(built)
+
+
 def test_a_grid_of_dotted_settings_makes_whole_scorers():
     grid = set_option.parse_grid(["l2=0.1,1", "scorer.hidden=8,4;16"])
     built = ranker_settings.build_grid("listnet", {"scorer.epochs": 3}, grid)
@@ -120,6 +140,28 @@ def test_a_grid_of_dotted_settings_makes_whole_scorers():
         ("ranksvm", {"C": float("inf")}, UsageError, "a number above 0, got inf"),
         ("ranknet", {"metric": "NDGC@10"}, UnknownNameError, "did you mean NDCG"),
         ("ranknet", {"metric": "P"}, UsageError, "P@10"),
+        ("toprank", {"rankers.ranksvm.C": 1}, UsageError, "--set rankers=listnet,ranksvm"),
+        (
+            "toprank",
+            {"rankers": "ranksvm", "rankers.ranksvn.C": 1},
+            UnknownNameError,
+            "voter in rankers.ranksvn.C 'ranksvn'; did you mean ranksvm",
+        ),
+        (
+            "toprank",
+            {"rankers": "ranksvm", "rankers.ranksvm.c": 1},
+            UnknownNameError,
+            "parameter of ranksvm 'c'; did you mean C",
+        ),
+        ("toprank", {"rankers": "ranksvm", "rankers.ranksvm": 1}, UnknownNameError, "voter in"),
+        (
+            "toprank",
+            {"rankers": "cfbrs", "rankers.cfbrs.seed": 1},
+            UnknownNameError,
+            "ranker 'cfbrs'",
+        ),
+        ("toprank", {"base": "ranksvm", "base.c": 1}, UnknownNameError, "did you mean C"),
+        ("toprank", {"base.C": 1}, UsageError, "expected base of toprank"),
     ],
 )
 def test_wrong_settings_are_refused_before_any_data_is_read(ranker, given, error, message):

@@ -19,6 +19,7 @@ from podium.errors import (
     NotConvergedWarning,
     NothingLearnedWarning,
     PodiumError,
+    SlowWarning,
     TruncationWarning,
     UnknownClassWarning,
     UsageError,
@@ -77,8 +78,8 @@ def warnings_in_one_line(advice_on_repeats: str = "") -> Iterator[None]:
     """
     with warnings.catch_warnings(record=True) as caught:
         for category in (
-            DuplicateDocumentWarning, NotConvergedWarning, NothingLearnedWarning, TruncationWarning,
-            UnknownClassWarning,
+            DuplicateDocumentWarning, NotConvergedWarning, NothingLearnedWarning, SlowWarning,
+            TruncationWarning, UnknownClassWarning,
         ):  # fmt: skip
             warnings.simplefilter("always", category)
         try:

@@ -22,6 +22,9 @@ Features = tuple[int, ...]
 OrderedComposition = tuple[int, Composition]
 """The number of an order of the features, and how it is cut."""
 
+MAX_DRAWN_COMPOSITIONS = 1000
+"""The most compositions that are drawn per order if all have too many blocks."""
+
 Chain = tuple[int, int, tuple[int, ...]]
 """Blocks with the same start: the number of their order, the start, and the end of each."""
 
@@ -240,9 +243,12 @@ def make_plan(
     probabilities: Sequence[float] | None = None,
     permutations: int = 1,
     groups: Mapping[str, Sequence[Any]] | None = None,
+    max_blocks: int | None = None,
     seed: int = 0,
 ) -> CompositionPlan:
     """Return the plan of a `CFBRS` with these parameters for features with these names.
+
+    If all compositions of an order have more than `max_blocks` blocks, compositions are drawn.
 
     Examples
     --------
@@ -263,7 +269,11 @@ def make_plan(
         _make_order([units[u] for u in turn], min_block, groups is not None) for turn in turns
     )
     if isinstance(compositions, str) and compositions == "all":
-        return CompositionPlan(orders)
+        n_blocks = max(len(order.compositions.blocks) for order in orders)
+        if max_blocks is None or n_blocks <= max_blocks:
+            return CompositionPlan(orders)
+        drawn = [_draw_within(order.compositions, max_blocks, rng) for order in orders]
+        return CompositionPlan(orders, _numbered(drawn))
     if isinstance(compositions, int | np.integer):
         counts = np.bincount(np.arange(compositions) % permutations, minlength=permutations)
         selected = [
@@ -272,8 +282,12 @@ def make_plan(
         ]
     else:
         selected = [_select(order.compositions, compositions) for order in orders]
-    selection = ((number, sizes) for number, own in enumerate(selected) for sizes in own)
-    return CompositionPlan(orders, tuple(selection))
+    return CompositionPlan(orders, _numbered(selected))
+
+
+def _numbered(selected: Sequence[Sequence[Composition]]) -> tuple[OrderedComposition, ...]:
+    """Return the compositions of every order with its number."""
+    return tuple((number, sizes) for number, own in enumerate(selected) for sizes in own)
 
 
 def _make_order(units: Sequence[Sequence[int]], min_block: int, grouped: bool) -> FeatureOrder:
@@ -293,6 +307,20 @@ def _draw(
         return compositions.sample(size, rng)
     p = None if probabilities is None else dict(enumerate(probabilities, start=1))
     return compositions.sample_stratified(size, rng, p)
+
+
+def _draw_within(
+    compositions: Compositions, max_blocks: int, rng: np.random.Generator
+) -> list[Composition]:
+    """Draw compositions uniformly until their distinct blocks would exceed the budget; at least one."""
+    drawn: list[Composition] = []
+    blocks: set[BlockSpan] = set()
+    for composition in compositions.sample(MAX_DRAWN_COMPOSITIONS, rng):
+        blocks.update(block_spans(composition))
+        if len(blocks) > max_blocks and drawn:
+            break
+        drawn.append(composition)
+    return drawn
 
 
 def _select(every: Compositions, compositions: Any) -> list[Composition]:

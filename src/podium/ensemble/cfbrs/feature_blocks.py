@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from podium.data import RankingData
 from podium.data.groups import Groups
 from podium.data.scaling import SCALERS
 from podium.ensemble.cfbrs.composition_plan import CompositionPlan, Features
-from podium.errors import NotConvergedWarning, UsageError
+from podium.errors import NotConvergedWarning, NothingLearnedWarning, UsageError
 from podium.rankers.least_squares import LeastSquares, nested_weights, pair_moments
 from podium.rankers.models import Linear, Model
 from podium.rankers.ranker import Ranker
@@ -71,6 +72,20 @@ def fit_blocks(
         )  # fmt: skip
         chains = Parallel(n_jobs=n_jobs)(tasks)
     return [fit for fits in chains for fit in fits]
+
+
+def estimate_seconds(
+    base: Ranker, plan: CompositionPlan, train: RankingData, valid: RankingData | None = None
+) -> float:
+    """Return about how long all blocks take on one core, from a fit of three blocks of typical sizes."""
+    by_size = sorted(plan.blocks, key=len)
+    typical = [by_size[round(share * (len(by_size) - 1))] for share in (0.1, 0.5, 0.9)]
+    started = time.perf_counter()
+    keep = base.keeps_best or base.needs_validation()
+    varying = _varying_features(train)
+    for block in typical:
+        _fit_chain(base, [block], varying, train, valid if keep else None, None)
+    return (time.perf_counter() - started) / len(typical) * len(plan.blocks)
 
 
 def _solve_least_squares(
@@ -133,6 +148,7 @@ def _fit_block(
 ) -> BlockFit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", NothingLearnedWarning)
         learned, _ = ranker.train_model(train, valid, start=start)
     if learned.reason == "interrupted":
         raise KeyboardInterrupt

@@ -33,6 +33,7 @@ from podium.ensemble.cfbrs.composition_plan import (
 from podium.ensemble.cfbrs.feature_blocks import (
     BlockCombination,
     describe_unfinished,
+    estimate_seconds,
     fit_blocks,
     scaled_loss_settings,
 )
@@ -44,15 +45,25 @@ from podium.ensemble.cfbrs.user_classes import (
     votes_and_gains,
     weigh_population,
 )
-from podium.errors import DataError, NotConvergedWarning, NothingLearnedWarning, UsageError
+from podium.errors import (
+    DataError,
+    NotConvergedWarning,
+    NothingLearnedWarning,
+    SlowWarning,
+    UsageError,
+)
 from podium.metrics import evaluate
 from podium.rankers import Ranker
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.importance import feature_names_of
 from podium.rankers.learning_curve import Callback
+from podium.rankers.least_squares import LeastSquares
 from podium.rankers.models import Linear, Model
 from podium.rankers.parameters import Count, Range, Seed, Share
+
+SLOW_BLOCKS = 1000
+"""Beyond this many blocks, a fit says before it starts what it will cost."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,6 +97,11 @@ class CFBRS(PersonalRanker):
     compositions
         "all"; the number to draw; "first": (m, ..., m, rest) for each m from min_block on, as in
         the paper's Table 1; or a list of block sizes, as in [(5, 41), (23, 23)], for any min_block.
+    max_blocks
+        The maximum number of blocks per order of the features. If all compositions have more,
+        compositions are drawn uniformly, up to this number of blocks (by seed); None: no limit.
+        2,000 is enough for all compositions of 74 features with ``min_block=5``. The base
+        "least-squares" needs no limit.
     sampling
         How compositions are drawn: "uniform": all are equally likely; "stratified": every number of
         blocks occurs at least once.
@@ -151,6 +167,7 @@ class CFBRS(PersonalRanker):
     base: str | Ranker = "ranksvm"
     min_block: Count = 5
     compositions: Literal["all", "first"] | Count | Sequence[Sequence[int]] = "all"
+    max_blocks: Count | None = 2000
     sampling: Literal["uniform", "stratified"] = "uniform"
     probabilities: Sequence[float] | None = None
     ensemble: Literal["bagging", "boosting"] = "bagging"
@@ -232,7 +249,12 @@ class CFBRS(PersonalRanker):
             names, min_block=self.min_block, compositions=self.compositions,
             sampling=self.sampling, probabilities=self.probabilities,
             permutations=self.permutations, groups=self.groups, seed=self.seed,
+            max_blocks=None if self._has_one_gram_matrix() else self.max_blocks,
         )  # fmt: skip
+
+    def _has_one_gram_matrix(self) -> bool:
+        """Whether one Gram matrix solves all blocks, so that their number hardly counts."""
+        return isinstance(self._base(), LeastSquares) and not self.scale_loss
 
     def check_settings(self) -> None:
         """Raise if settings do not fit together."""
@@ -290,8 +312,10 @@ class CFBRS(PersonalRanker):
         on_compositions = CompositionFeedback(feedback, plan)
         prior = on_compositions.prior()
         loss_factor = on_compositions.loss_factor if self.scale_loss else None
+        base = self._base()
+        self._announce_cost(base, plan, train, monitor)
         fits = fit_blocks(
-            self._base(), plan, train, monitor.valid, loss_factor=loss_factor, n_jobs=self.n_jobs
+            base, plan, train, monitor.valid, loss_factor=loss_factor, n_jobs=self.n_jobs
         )
         models, population = tuple(fit.model for fit in fits), BlockWeights.empty(len(fits))
         composed = ComposedModel(
@@ -307,6 +331,26 @@ class CFBRS(PersonalRanker):
             monitor(loss, simplest_model(composed))
         unfinished = describe_unfinished(fits)
         return FitResult(simplest_model(composed), not unfinished, unfinished)
+
+    def _announce_cost(
+        self, base: Ranker, plan: CompositionPlan, train: RankingData, monitor: FitMonitor
+    ) -> None:
+        """Say before the fit how many blocks it has, and about how long many of them take."""
+        n_blocks = len(plan.blocks)
+        if n_blocks <= SLOW_BLOCKS or self._has_one_gram_matrix():
+            return
+        seconds = estimate_seconds(base, plan, train, monitor.valid)
+        text = f"{n_blocks:,} blocks, about {seconds:,.0f} s on one core"
+        monitor.begin(text)
+        if self.compositions == "all" and plan.selection is not None:
+            text += (
+                f"; {plan.n_compositions:,} compositions are drawn, because all of them have more "
+                f"than max_blocks={self.max_blocks:,}"
+            )
+        warnings.warn(
+            f"cfbrs fits {text}; a smaller max_blocks or base='least-squares' is faster",
+            SlowWarning, stacklevel=6,
+        )  # fmt: skip
 
     def _boost(
         self,

@@ -25,7 +25,7 @@ from podium.ensemble.toprank.vote_weights import (
     check_vote_weights,
     vote_weights,
 )
-from podium.errors import NotConvergedWarning, UsageError
+from podium.errors import NotConvergedWarning, NothingLearnedWarning, UsageError
 from podium.losses.head_hinge import head_measure
 from podium.metrics import Metric, evaluate
 from podium.rankers import Ranker, tune
@@ -219,7 +219,7 @@ class TopRank(Ranker):
             )
         member = make_base_ranker(ranker, metric=self.metric, seed=self.seed, **fixed)
         grid = {name: values for name, values in member.grid.items() if name not in fixed}
-        label = " ".join([ranker, *(str(value) for value in fixed.values())])
+        label = " ".join([ranker, *(value for value in fixed.values() if isinstance(value, str))])
         return MemberSpec(member, grid if self.tuned else None, label)
 
     def _aggregator(self) -> Aggregator:
@@ -259,6 +259,7 @@ class TopRank(Ranker):
         valid, reason = monitor.valid, ""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
+            warnings.simplefilter("ignore", NothingLearnedWarning)
             if spec.grid is not None and valid is not None:
                 tuning = tune(spec.ranker, train, valid, self.metric, spec.grid)
                 ranker, reason = tuning.ranker, "" if tuning.finished else "interrupted"

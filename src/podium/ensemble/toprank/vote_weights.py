@@ -16,7 +16,7 @@ from podium.rankers import Ranker
 BEST_VOTERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lambdamart", {"loss": "lambdarank"}),
     ("lambdamart", {"loss": "xendcg"}),
-    ("focused-boost", {}),
+    ("focused-boost", {"shrinkage": 0.1}),
     ("topk-listmle", {}),
 )
 """The voters of mode "best": several families, and an odd number of votes with the base."""

@@ -42,14 +42,22 @@ class BoostedRanker(Ranker):
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Add one weak ranker per round."""
+        self._follow(self._rounds(train), train, monitor)
+        return self._result(monitor)
+
+    def _follow(self, steps: Iterator[Round], train: RankingData, monitor: FitMonitor) -> None:
+        """Report the sum of the weak rankers after each round."""
         rounds: list[Round] = []
         scores = None if monitor.valid is None else np.zeros(len(monitor.valid))
-        for one_round in self._rounds(train):
+        for one_round in steps:
             rounds.append(one_round)
             if monitor.valid is not None and scores is not None:
                 scores += _weak_scores(one_round, monitor.valid.X[:, one_round.feature])
             model = _prefix_model(rounds, len(rounds), train.n_features)
             monitor(one_round.objective, model, scores)
+
+    def _result(self, monitor: FitMonitor) -> FitResult:
+        """Return the kept model; raise if there was no round."""
         if monitor.model is None:
             raise DataError(
                 f"no feature separates the labels, so {self.name} cannot learn; expected at "

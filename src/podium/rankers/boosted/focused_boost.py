@@ -21,9 +21,15 @@ from podium.rankers.boosted.boosted_ranker import BoostedRanker
 from podium.rankers.boosted.rankboost import WeightedPairs, query_weight
 from podium.rankers.boosted.rounds import EQUAL_EDGES, Round, first_largest, weight_of
 from podium.rankers.boosted.stumps import MAX_THRESHOLDS, BinnedFeatures, sums_beyond
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Range, Seed, Share
 from podium.rankers.training_queries import contrasting_queries
 from podium.typing import Floats, Matrix
+
+BETAS = (0.1, 0.5, 1.0)
+"""The values of beta among which validation queries choose; the first one counts without them."""
 
 
 def focused_boost(
@@ -34,6 +40,7 @@ def focused_boost(
     shrinkage: float = 0.1,
     weak: Literal["feature", "threshold"] = "feature",
     n_thresholds: int = MAX_THRESHOLDS,
+    problem: FocusedProblem | None = None,
 ) -> Iterator[Round]:
     """Yield rounds of FocusedBoost over weak rankers h with values in [0, 1], and their complements.
 
@@ -64,6 +71,8 @@ def focused_boost(
         MQ2008); "threshold": stumps [x > threshold].
     n_thresholds
         The maximum number of thresholds per feature, at most 255.
+    problem
+        What all values of beta share, of the same data and weak rankers; None: it is computed.
 
     Examples
     --------
@@ -73,22 +82,9 @@ def focused_boost(
     >>> [r.threshold for r in pairs], [r.threshold for r in lists]  # between T and F, within T
     ([1.5], [2.5])
     """
-    if data.topk is None:
-        raise MissingTruthError(
-            "the data has graded labels; expected top-k truth, which draw_truth(data, k) makes"
-        )
-    top, pairs = TopkOrder(data), WeightedPairs(data, (data.y > 0).astype(np.float64))
-    if not (top.exists or pairs.exist):
-        raise DataError(
-            "in every query all documents have the same label; expected at least "
-            "one query with different labels"
-        )
-    beta = beta if top.exists and pairs.exist else float(top.exists)
-    candidates: WeakRankerCandidates = (
-        FeatureCandidates(data.X, top)
-        if weak == "feature"
-        else StumpCandidates(data.X, top, n_thresholds)
-    )
+    problem = problem or FocusedProblem.from_data(data, weak, n_thresholds)
+    top, pairs, candidates = problem.top, problem.pairs, problem.candidates
+    beta = beta if problem.has_both else float(top.exists)
     scores = np.zeros(len(data))
     D, potentials = top.weight, pairs(scores)[0]
     for _ in range(n_rounds):
@@ -209,6 +205,39 @@ class StumpCandidates:
         return feature, float(self.binned.thresholds(feature)[t]), h, -1.0 if complement else 1.0
 
 
+@dataclass(frozen=True, eq=False)
+class FocusedProblem:
+    """What FocusedBoost needs of its data, for any beta: lists, pairs and weak rankers."""
+
+    top: TopkOrder
+    pairs: WeightedPairs
+    candidates: WeakRankerCandidates
+
+    @classmethod
+    def from_data(
+        cls, data: RankingData, weak: str = "feature", n_thresholds: int = MAX_THRESHOLDS
+    ) -> FocusedProblem:
+        """Return the problem of data with top-k truth; raise if no query has different labels."""
+        if data.topk is None:
+            raise MissingTruthError(
+                "the data has graded labels; expected top-k truth, which draw_truth(data, k) makes"
+            )
+        top, pairs = TopkOrder(data), WeightedPairs(data, (data.y > 0).astype(np.float64))
+        if not (top.exists or pairs.exist):
+            raise DataError(
+                "in every query all documents have the same label; expected at least "
+                "one query with different labels"
+            )
+        if weak == "feature":
+            return cls(top, pairs, FeatureCandidates(data.X, top))
+        return cls(top, pairs, StumpCandidates(data.X, top, n_thresholds))
+
+    @property
+    def has_both(self) -> bool:
+        """Whether there are lists and pairs, so that beta counts."""
+        return self.top.exists and self.pairs.exist
+
+
 def _with_complement(edges: Floats) -> Floats:
     """Return the edges of h and of 1 - h, which reverses every pair."""
     return np.stack([edges, -edges], axis=-1)
@@ -228,9 +257,11 @@ class FocusedBoost(BoostedRanker):
     k
         The number of places that count.
     beta
-        The share of the order of the top k, from 0 to 1.
+        The share of the order of the top k, from 0 to 1. None: validation queries choose among 0.1,
+        0.5 and 1; without validation queries it is 0.1. ``beta_`` is the value of the kept model.
     shrinkage
-        The share of each weight that is added.
+        The share of each weight that is added; the paper leaves it open, and its reproduction here
+        takes 0.1.
     weak
         Single features ("feature"; the model is linear) or stumps ("threshold").
     rounds
@@ -251,18 +282,41 @@ class FocusedBoost(BoostedRanker):
     grid: ClassVar[dict[str, Any]] = {"beta": tuple(i / 20 for i in range(21))}
 
     k: Count = 10
-    beta: Share = 0.5
-    shrinkage: Annotated[float, Range(0, 1, open=True)] = 0.1
+    beta: Share | None = None
+    shrinkage: Annotated[float, Range(0, 1, open=True)] = 0.5
     weak: Literal["feature", "threshold"] = "feature"
     rounds: Count = 500
     metric: str = "NDCG@10"
     seed: Seed = 0
 
+    def total_iterations(self) -> int | None:
+        """Return the number of iterations, for progress bars."""
+        return None if self.beta is None else int(self.rounds)
+
     def _rounds(self, train: RankingData) -> Iterator[Round]:
+        beta = BETAS[0] if self.beta is None else self.beta
+        return self._rounds_with(beta, self._truth(train))
+
+    def _rounds_with(
+        self, beta: float, truth: RankingData, problem: FocusedProblem | None = None
+    ) -> Iterator[Round]:
         return focused_boost(
-            self._truth(train), self.beta, n_rounds=self.rounds,
-            shrinkage=self.shrinkage, weak=self.weak,
+            truth, beta, n_rounds=self.rounds, shrinkage=self.shrinkage, weak=self.weak, problem=problem
         )  # fmt: skip
+
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
+        """Add one weak ranker per round; without beta, once for each value, and keep the best round."""
+        truth = self._truth(train)
+        problem = FocusedProblem.from_data(truth, self.weak)
+        betas: tuple[float, ...] = BETAS if self.beta is None else (self.beta,)
+        if monitor.valid is None or not problem.has_both:
+            betas = betas[:1]
+        for beta in betas:
+            earlier_best = monitor.kept_iteration
+            self._follow(self._rounds_with(beta, truth, problem), train, monitor)
+            if monitor.kept_iteration != earlier_best:
+                self.beta_ = beta
+        return self._result(monitor)
 
     def _truth(self, train: RankingData) -> RankingData:
         """Return top-k truth. It is drawn from graded labels, for queries with different labels only."""

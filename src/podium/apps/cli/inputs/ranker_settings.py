@@ -27,7 +27,8 @@ def build_ranker(name: str, settings: Mapping[str, Any]) -> Ranker:
             raise RANKERS[name].unknown_parameter(parameter)
     plain = {key: value for key, value in settings.items() if "." not in key}
     for owner, fields in _dotted_settings(settings).items():
-        plain[owner] = _build_part(name, owner, plain.get(owner), fields)
+        build = _build_voters if _takes_rankers(hints[owner]) else _build_part
+        plain[owner] = build(name, owner, plain, fields)
     ranker = RANKERS[name](**{key: _as_list(value, hints[key]) for key, value in plain.items()})
     check_parameters(ranker, name)
     ranker.check_settings()
@@ -69,8 +70,11 @@ def _dotted_settings(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return dotted
 
 
-def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -> Any:
+def _build_part(
+    ranker: str, owner: str, plain: Mapping[str, Any], fields: Mapping[str, Any]
+) -> Any:
     """Return what dotted settings make: an mlp scorer, a loss, a ranker, a mapping by feature name."""
+    base: Any = plain.get(owner)
     inner = {key.partition(".")[2]: value for key, value in fields.items()}
     may_be = _alternatives(ranker_parameter_types(ranker)[owner])
     if Mapping in may_be and base is None:
@@ -79,9 +83,8 @@ def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -
         part_class: Any = MLP
     elif Loss in may_be and base in LOSSES:
         part_class = LOSSES[base]
-    elif Ranker in may_be and base in INNER_RANKERS:
-        # A ranker that takes another one takes those of the room `rankers`, no ensembles.
-        part_class = INNER_RANKERS[base]
+    elif Ranker in may_be and isinstance(base, str):
+        return _build_inner_ranker(base, inner, plain)
     elif Aggregator in may_be and base in AGGREGATORS:
         part_class = AGGREGATORS[base]
     else:
@@ -103,6 +106,55 @@ def _build_part(ranker: str, owner: str, base: Any, fields: Mapping[str, Any]) -
         raise UsageError(
             f"expected settings of {ranker}'s {owner}, got {inner} ({error})"
         ) from None
+
+
+def _takes_rankers(hint: Any) -> bool:
+    """Whether a parameter is a list of rankers."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(map(_takes_rankers, get_args(hint)))
+    return get_origin(hint) is Sequence and Ranker in _alternatives(get_args(hint)[0])
+
+
+def _build_voters(
+    ranker: str, owner: str, plain: Mapping[str, Any], fields: Mapping[str, Any]
+) -> tuple[str | Ranker, ...]:
+    """Return voters: rankers if they have settings (rankers.ranksvm.C, rankers.2.C), else names."""
+    names = plain.get(owner)
+    if names is None:
+        key = next(iter(fields))
+        raise UsageError(
+            f"{key} needs the names of all {owner}; give them, too, as in --set "
+            f"{owner}=listnet,{key.split('.')[1]}"
+        )
+    voters = [names] if isinstance(names, str) else list(names)
+    settings: list[dict[str, Any]] = [{} for _ in voters]
+    for key, value in fields.items():
+        voter, _, parameter = key.partition(".")[2].partition(".")
+        places = [
+            place for place, name in enumerate(voters) if voter in (str(name), str(place + 1))
+        ]
+        if not places or not parameter:
+            raise UnknownNameError(f"voter in {key}", voter, voters)
+        for place in places:
+            settings[place][parameter] = value
+    return tuple(
+        _build_inner_ranker(name, own, plain) if own else name
+        for name, own in zip(voters, settings, strict=True)
+    )
+
+
+def _build_inner_ranker(name: str, settings: Mapping[str, Any], outer: Mapping[str, Any]) -> Ranker:
+    """Return a ranker of another ranker, with the metric and seed of that one unless it has its own.
+
+    A ranker that takes another one takes those of the room `rankers`, no ensembles.
+    """
+    if name not in INNER_RANKERS:
+        raise UnknownNameError("ranker", name, INNER_RANKERS)
+    hints = parameter_types(INNER_RANKERS[name])
+    shared: dict[str, Any] = {
+        key: outer[key] for key in ("metric", "seed") if key in outer and key in hints
+    }
+    return build_ranker(name, {**shared, **settings})
 
 
 def ranker_parameter_types(ranker: str) -> dict[str, Any]:

@@ -86,10 +86,22 @@ def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
                 if (inner := getattr(value, f.name)) != getattr(default, f.name)
             }
             flat |= flatten(changed)
+        elif isinstance(value, list | tuple) and any(map(dataclasses.is_dataclass, value)):
+            flat |= _flatten_list(name, value)
         elif isinstance(value, Mapping):
             flat |= flatten({f"{name}.{key}": inner for key, inner in value.items()})
         else:
             flat[name] = list(value) if isinstance(value, tuple) else value
+    return flat
+
+
+def _flatten_list(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    """Return a list of rankers as --set has it: their names, and the settings of each by its place."""
+    parts = [flatten({f"{name}.{place}": value}) for place, value in enumerate(values, start=1)]
+    names = [part.pop(f"{name}.{place}") for place, part in enumerate(parts, start=1)]
+    flat: dict[str, Any] = {name: names}
+    for part in parts:
+        flat |= part
     return flat
 
 
