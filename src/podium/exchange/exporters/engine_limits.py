@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import CannotExpressError
-from podium.exchange.float32 import LARGEST_FLOAT32, floor32, next_above32
 from podium.exchange.normalizers import MinMax
 from podium.exchange.portable_model import WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.float32 import LARGEST_FLOAT32, floor32, next_above32
+from podium.rankers.forest import Forest, Tree
 
 MAX_JSON_TREE_DEPTH = 200
 """The maximum number of levels of a tree in JSON: the engines' parsers stop at 1,000 brackets."""
