@@ -37,7 +37,7 @@ _RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
 
 
 FAMILIAR_NAMES = {
-    "xgboost": "lambdamart", "lightgbm": "lambdamart", "catboost": "lambdamart",
+    "xgboost": "lambdamart", "lightgbm": "lambdamart", "yetirank": "catboost",
     "lambdarank": "lambdamart", "gbdt": "lambdamart", "mart": "lambdamart", "trees": "lambdamart",
     "svmrank": "ranksvm", "svm": "ranksvm", "linear": "regression",
 }  # fmt: skip
@@ -48,6 +48,17 @@ def unknown_ranker(name: str) -> UnknownNameError:
     """Return the error for a name that is no ranker."""
     suggestion = FAMILIAR_NAMES.get(name.lower(), "")
     return UnknownNameError("ranker", name, RANKERS, suggestion=suggestion)
+
+
+def rankers_without_extras() -> list[str]:
+    """Return the rankers that podium alone can fit: what "all" means in a comparison.
+
+    Examples
+    --------
+    >>> "lambdamart" in rankers_without_extras(), "catboost" in rankers_without_extras()
+    (True, False)
+    """
+    return [name for name, cls in RANKERS.items() if cls.extra is None]
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:
