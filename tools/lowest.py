@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Extras that podium runs on; test runners and linters may be new.
-RUNTIME = ("arrow", "report", "web")
+RUNTIME = ("arrow", "report", "web", "catboost")
 TABLES = ("pandas", "polars")
 
 

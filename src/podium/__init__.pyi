@@ -99,6 +99,7 @@ from .rankers import (
     MLP as MLP,
     SVMMAP as SVMMAP,
     AdaRank as AdaRank,
+    CatBoostTrees as CatBoostTrees,
     CoordinateAscent as CoordinateAscent,
     FocusedBoost as FocusedBoost,
     FocusedNet as FocusedNet,

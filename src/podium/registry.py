@@ -41,8 +41,9 @@ RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
 
 
 _WORDS_BY_RANKER = {
-    "lambdamart": "xgboost xgb lightgbm lgbm catboost lambdarank gbdt gbm gbrt mart trees tree "
-                  "random-forest forest rf boosting gradient-boosting yetirank",
+    "lambdamart": "xgboost xgb lightgbm lgbm lambdarank gbdt gbm gbrt mart trees tree "
+                  "random-forest forest rf boosting gradient-boosting",
+    "catboost": "yetirank",
     "ranksvm": "svmrank svm-rank svm",
     "rankboost": "boost adaboost stumps",
     "regression": "linear ridge ols linear-regression pointwise",
@@ -60,6 +61,17 @@ def unknown_ranker(name: str) -> UnknownNameError:
     """Return the error for a name that is no ranker."""
     suggestion = FAMILIAR_NAMES.get(name.lower().replace("_", "-"), "")
     return UnknownNameError("ranker", name, RANKERS, suggestion=suggestion)
+
+
+def rankers_without_extras() -> list[str]:
+    """Return the rankers that podium alone can fit: what "all" means in a comparison.
+
+    Examples
+    --------
+    >>> "lambdamart" in rankers_without_extras(), "catboost" in rankers_without_extras()
+    (True, False)
+    """
+    return [name for name, cls in RANKERS.items() if cls.extra is None]
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:

@@ -34,16 +34,17 @@ from podium.exchange import (
 )
 from podium.exchange.emulators.elasticsearch import score_elasticsearch, score_opensearch
 from podium.exchange.exporters.solr_thresholds import solr_power, solr_thresholds
-from podium.exchange.float32 import (
+from podium.exchange.lightgbm_text import forest_from_model
+from podium.rankers import MLP, LambdaMART, ListNet, Prepared, RankBoost, RankSVM
+from podium.rankers.float32 import (
     LARGEST_FLOAT32,
     floor32,
     largest_argument,
     largest_rounding_to,
     next_above32,
 )
-from podium.exchange.lightgbm_text import forest_from_model, model_from_forest, write_forest
-from podium.exchange.trees import DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO, Forest, Tree
-from podium.rankers import MLP, LambdaMART, ListNet, Prepared, RankBoost, RankSVM
+from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO, Forest, Tree
+from podium.rankers.forest_text import model_from_forest, write_forest
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.registry import RANKERS, load
 from tests.support.small_rankers import cheap, small

@@ -5,8 +5,10 @@ import json
 import random
 import xml.etree.ElementTree as ElementTree
 
+import catboost
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from hypothesis import given
@@ -618,11 +620,93 @@ def test_numbers_that_only_python_reads_are_refused_in_xgboost(odd, files, tmp_p
             import_model(path, "xgboost")
 
 
+# --- CatBoost ---
+
+
+def symmetric(path, rounds=20, data=GAPS, labels=Y, categories=None, **settings):
+    made = catboost.CatBoost({
+        "loss_function": "YetiRank", "iterations": rounds, "depth": 4, "thread_count": 1, "random_seed": 1,
+        "allow_writing_files": False, "logging_level": "Silent", **settings,
+    })  # fmt: skip
+    queries = np.repeat(np.arange(len(SIZES)), SIZES)
+    made.fit(catboost.Pool(data, labels, group_id=queries, cat_features=categories))
+    made.save_model(str(path), format="json")
+    return made
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"loss_function": "YetiRank"},
+        {"loss_function": "QueryRMSE", "nan_mode": "Max"},
+        {"loss_function": "RMSE", "boost_from_average": True},
+        {"loss_function": "QuerySoftMax", "grow_policy": "Lossguide", "max_leaves": 9},
+        {"loss_function": "PairLogit", "grow_policy": "Depthwise"},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())),
+)
+def test_catboost_scores_as_there(settings, tmp_path):
+    theirs = symmetric(tmp_path / "m.json", **settings)
+    ranker = import_model(tmp_path / "m.json", "catboost")
+    assert ranker.source == f"catboost {settings['loss_function']}"
+    rows = np.vstack([GAPS, on_thresholds(ranker)])
+    with np.errstate(over="ignore"):
+        single = rows.astype(np.float32)
+    for x in (rows, single):
+        np.testing.assert_allclose(ranker.predict(x), theirs.predict(x), rtol=0, atol=1e-9)
+
+
+def test_catboost_keeps_names(tmp_path):
+    frame = pd.DataFrame(X, columns=["bm25", "age", "clicks", "year"])
+    symmetric(tmp_path / "m.json", data=frame)
+    ranker = import_model(tmp_path / "m.json", "catboost")
+    assert ranker.feature_names_in_.tolist() == ["bm25", "age", "clicks", "year"]
+
+
+def test_catboost_that_is_no_ranker_is_refused(tmp_path):
+    path = tmp_path / "m.json"
+    symmetric(path, loss_function="MultiClass")
+    with pytest.raises(ModelFileError, match="expected one score per row, got 3"):
+        import_model(path, "catboost")
+    frame = pd.DataFrame(X).assign(colour=np.where(X[:, 0] > 0, "red", "blue"))
+    symmetric(path, data=frame, categories=["colour"])
+    with pytest.raises(ModelFileError, match="expected numeric features alone, got categorical"):
+        import_model(path, "catboost")
+    with pytest.raises(ModelFileError, match=r"m\.json: this JSON has no 'features_info'"):
+        import_model(written(path, "[]"), "catboost")
+    with pytest.raises(ModelFileError, match=r"m\.json: this is not the JSON of a CatBoost model"):
+        import_model(written(path, "[" * 200_000), "catboost")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t["leaf_values"].pop(), "one number in each leaf, got 4 splits and 15 numbers"),
+        (lambda t: t["leaf_values"].__setitem__(0, 1e999), "Infinity is not a number"),
+        (lambda t: t["splits"][0].update(float_feature_index=4), "features 0 to 3, got 4"),
+        (lambda t: t["splits"][0].update(split_type="OneHotFeature"), "got 'OneHotFeature'"),
+        (lambda t: t["splits"][0].update(border="0"), "expected finite numbers, got '0'"),
+        (lambda t: t["splits"].extend(20 * t["splits"]), "at most 16 splits"),
+        (lambda t: t["splits"][0].pop("border"), "KeyError"),
+    ],
+)
+def test_catboost_trees_that_are_none(change, message, tmp_path):
+    path = tmp_path / "m.json"
+    symmetric(path)
+    document = json.loads(path.read_text())
+    change(document["oblivious_trees"][1])
+    path.write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=message) as error:
+        import_model(path, "catboost")
+    assert str(path) in str(error.value)
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """A small model of each program."""
     folder = tmp_path_factory.mktemp("models")
     boosted(folder / "xgboost.json", rounds=3, objective="rank:ndcg", max_depth=2)
+    symmetric(folder / "catboost.json", rounds=3, depth=2)
     grown(folder / "lightgbm.txt", rounds=3, objective="lambdarank", num_leaves=4)
     rng = np.random.default_rng(0)
     written(folder / "ranklib.txt", f"## LambdaMART\n\n{ensemble(rng, depth=2)}")

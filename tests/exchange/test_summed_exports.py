@@ -9,8 +9,8 @@ from podium.ensemble import Bagged, combine_models
 from podium.errors import CannotExpressError
 from podium.exchange import EXPORTERS, SumOfForms, WeightedSum, emulate, export_model
 from podium.exchange.portable_model import make_portable
-from podium.exchange.trees import Forest
 from podium.rankers import MLP, ListNet, Prepared, RankBoost, RankSVM
+from podium.rankers.forest import Forest
 from podium.rankers.imported_ranker import ImportedRanker
 from tests.support.small_rankers import cheap, small
 

@@ -11,7 +11,7 @@ import numpy as np
 import podium
 from podium.errors import MissingExtraError
 
-EXTRAS = ("pyarrow", "matplotlib", "fastapi", "pandas", "polars", "pytest", "onnx")
+EXTRAS = ("pyarrow", "matplotlib", "fastapi", "pandas", "polars", "pytest", "onnx", "catboost")
 
 
 def main() -> None:
@@ -40,6 +40,12 @@ def main() -> None:
         assert "pip install 'podium-ltr[arrow]'" in str(error)
     else:
         raise AssertionError("Parquet without pyarrow?")
+    try:
+        podium.CatBoostTrees().fit(data)
+    except MissingExtraError as error:
+        assert "pip install 'podium-ltr[catboost]'" in str(error)
+    else:
+        raise AssertionError("CatBoost's trees without CatBoost?")
     failed = subprocess.run(
         [*podium_, "data", "convert", folder / "data.txt.zst", folder / "out.parquet"],
         capture_output=True, text=True, check=False,

@@ -261,6 +261,7 @@ def test_queries_that_say_nothing_change_nothing(name):
         "rankboost",
         "adarank",
         "lambdamart",
+        "catboost",
         "toprank",
         *FOCUSED,
     ):
@@ -292,7 +293,11 @@ def test_single_and_double_precision(name):
     found = on_single.predict(single)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, on_single.predict(double), rtol=1e-6, atol=1e-6)
-    if name not in ("coordinate-ascent", "lambdamart"):  # orders drawn by the features' bytes
+    if name not in (
+        "coordinate-ascent",
+        "lambdamart",
+        "catboost",
+    ):  # orders drawn by the features' bytes
         on_double = cheap(name).fit(double)
         np.testing.assert_allclose(found, on_double.predict(single), rtol=1e-4, atol=1e-4)
 
@@ -319,6 +324,12 @@ COARSE = RankingData.from_arrays(
 )
 FIXED = {  # trees: a loss that does not ask for an order of equal scores
     "lambdamart": {"loss": "listnet", "min_leaf": 1},
+    "catboost": {
+        "loss": "QueryRMSE",
+        "random_strength": 0.0,
+        "bagging_temperature": 0.0,
+        "l2": 0.0,
+    },
     "ranksvm": {"tol": 1e-10},
     "svm-map": {"eps": 1e-12, "rel": 3.0},
     "focused-svm": {"eps": 1e-12},
@@ -346,7 +357,7 @@ def twice(data, query):
 @every
 def test_weight_two_is_the_query_twice(name):
     # Or they would hold out other queries.
-    valid = {"valid": COARSE} if name in ("lambdamart", "toprank") else {}
+    valid = {"valid": COARSE} if name in ("lambdamart", "catboost", "toprank") else {}
     weight = np.ones(8)
     weight[3] = 2.0
     one = cheap(name, **FIXED.get(name, {})).fit(weighted(COARSE, weight), **valid)
@@ -713,6 +724,14 @@ BAD = [
     ("lambdamart", {"monotone": [2, 0, 0, 0]}, "1, -1 or 0"),
     ("lambdamart", {"monotone": {"nothing": 1}}, "unknown feature 'nothing'"),
     ("lambdamart", {"feature_fraction": 0.0}, "feature_fraction of lambdamart"),
+    ("catboost", {"depth": 17}, "depth of catboost to be a whole number from 1 to 16, got 17"),
+    (
+        "catboost",
+        {"loss": "YetyRank"},
+        "unknown loss of catboost 'YetyRank'; did you mean YetiRank",
+    ),
+    ("catboost", {"loss": "YetiRank:mode=nothing"}, "CatBoost refuses the settings of catboost: "),
+    ("catboost", {"bagging_temperature": -1.0}, "bagging_temperature of catboost"),
     ("ordinal", {"loss": "hinge"}, "loss of ordinal to be 'all-threshold' or 'proportional-odds'"),
     ("ordinal", {"l2": -1.0}, "l2 of ordinal to be a number of 0 or more, got -1.0"),
     ("focused-svm", {"beta": 1.1}, "beta of focused-svm to be a number from 0 to 1, got 1.1"),

@@ -11,6 +11,7 @@ CHEAP = {
     "adarank": {"rounds": 8},
     "coordinate-ascent": {"restarts": 2, "steps": 6},
     "lambdamart": {"trees": 6, "min_leaf": 2, "leaves": 4, "learning_rate": 0.3, "threads": 1},
+    "catboost": {"trees": 6, "depth": 3, "learning_rate": 0.5, "threads": 1},
     "focused-boost": {"rounds": 12, "shrinkage": 0.5, "k": 3},
     "focused-svm": {"k": 3},
     "focused-net": {"k": 3},

@@ -3,9 +3,9 @@
 import numpy as np
 
 from podium.exchange import MinMax
-from podium.exchange.float32 import floor32
 from podium.exchange.portable_model import WeightedSum, make_portable, scale_columns
-from podium.exchange.trees import Forest
+from podium.rankers.float32 import floor32
+from podium.rankers.forest import Forest
 
 EPS = float(np.finfo(np.float32).eps)
 

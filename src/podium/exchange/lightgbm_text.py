@@ -1,11 +1,11 @@
-"""LightGBM's text format: a reader and a writer of trees."""
+"""LightGBM's text format: a reader of trees."""
 
 from __future__ import annotations
 
 import math
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +13,7 @@ import numpy as np
 from podium.data.number_parsing import decimal_of, words_of
 from podium.errors import ModelFileError
 from podium.exchange.model_text_lines import ModelLines
-from podium.exchange.trees import ZERO, Forest, Tree
-from podium.rankers.merged_trees import join_trees
+from podium.rankers.forest import ZERO, Forest, Tree
 from podium.rankers.tree_model import Trees
 
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -163,52 +162,3 @@ def _read_tree(section: LightGBMSection, width: int) -> Tree:
     return tree if (tree.count > 0).all() else Tree.of(
         feature, threshold, children, value, decision, gain
     )  # fmt: skip
-
-
-def model_from_forest(forest: Forest) -> Trees:
-    """Return a podium model from these trees.
-
-    Examples
-    --------
-    >>> model = model_from_forest(Forest(1, (Tree.stump(0, 0.5, -1.0, 2.0),)))
-    >>> model.predict(np.array([[0.5], [0.6]])).tolist()
-    [-1.0, 2.0]
-    """
-    return Trees.from_parts({"trees": write_forest(forest), "width": np.array([forest.width])})
-
-
-def write_forest(forest: Forest) -> str:
-    """Return LightGBM's text of these trees."""
-    return join_trees(["\n".join(_tree_lines(tree)) for tree in forest.trees], forest.width)
-
-
-def _tree_lines(tree: Tree) -> Iterator[str]:
-    if not len(tree.feature):  # LightGBM reads no tree without a node here
-        tree = Tree.stump(0, 0.0, float(tree.value[0]), float(tree.value[0]))
-    nodes, leaves = len(tree.feature), len(tree.value)
-    counts = tree.node_counts()
-    fields = {
-        "num_leaves": leaves,
-        "num_cat": 0,
-        "split_feature": _row(tree.feature.tolist()),
-        "split_gain": _row(tree.gain.tolist()),
-        "threshold": _row(tree.threshold.tolist()),
-        "decision_type": _row(tree.decision.tolist()),
-        "left_child": _row(tree.left.tolist()),
-        "right_child": _row(tree.right.tolist()),
-        "leaf_value": _row(tree.value.tolist()),
-        "leaf_weight": _row([0] * leaves),
-        "leaf_count": _row(tree.count.tolist()),
-        "internal_value": _row([0] * nodes),
-        "internal_weight": _row([0] * nodes),
-        "internal_count": _row(counts.tolist()),
-        "is_linear": 0,
-        "shrinkage": 1,
-    }
-    for name, value in fields.items():
-        yield f"{name}={value}"
-
-
-def _row(values: Iterable[object]) -> str:
-    """Return values in one row, with digits that are read back exactly."""
-    return " ".join(map(str, values))

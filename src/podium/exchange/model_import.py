@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from podium.errors import ModelFileError, TruncationWarning, UnknownNameError, UsageError
+from podium.exchange.importers.catboost import read_catboost
 from podium.exchange.importers.foreign_model import ForeignModel
 from podium.exchange.importers.lightgbm import read_lightgbm
 from podium.exchange.importers.ranklib import read_ranklib
@@ -19,6 +20,7 @@ IMPORTERS: dict[str, Callable[[ModelLines, int | None], ForeignModel]] = {
     "ranklib": read_ranklib,
     "lightgbm": read_lightgbm,
     "xgboost": read_xgboost,
+    "catboost": read_catboost,
     "svmrank": read_svmrank,
 }
 """Every importer by the name of its program."""
@@ -41,7 +43,7 @@ def import_model(
     path
         The file, as the program saved it, compressed or not.
     source
-        "ranklib", "lightgbm", "xgboost" or "svmrank".
+        "ranklib", "lightgbm", "xgboost", "catboost" or "svmrank".
     n_features
         The number of features per row, if the file does not state it (RankLib, weights); None: the
         highest feature that the model uses.

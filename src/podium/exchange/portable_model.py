@@ -19,7 +19,6 @@ from podium.ensemble import (
     ScoreSum,
 )
 from podium.errors import CannotExpressError, UnknownNameError, UsageError
-from podium.exchange.float32 import LARGEST_FLOAT32, largest_argument
 from podium.exchange.lightgbm_text import forest_from_model
 from podium.exchange.normalizers import Normalizer, read_normalizers, scaled_by_query_error
 from podium.exchange.prepared_features import (
@@ -29,8 +28,9 @@ from podium.exchange.prepared_features import (
     normalizers_of,
     split_preparation,
 )
-from podium.exchange.trees import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.multitask import RPCMTLModel
+from podium.rankers.float32 import LARGEST_FLOAT32, largest_argument
+from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.rankers.mlp import Network
 from podium.rankers.models import Linear, Model, Stumps
 from podium.rankers.preparation import Preparation

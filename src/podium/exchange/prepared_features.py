@@ -10,7 +10,7 @@ import numpy as np
 from podium.data.categories import Category, listed_words
 from podium.errors import CannotExpressError
 from podium.exchange.normalizers import MinMax, Normalizer, Standard
-from podium.exchange.trees import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
+from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
 from podium.rankers.importance import feature_names_of
 from podium.rankers.models import Model
 from podium.rankers.preparation import Preparation

@@ -3,6 +3,7 @@
 from podium.rankers.boosted.adarank import AdaRank
 from podium.rankers.boosted.focused_boost import FocusedBoost
 from podium.rankers.boosted.rankboost import RankBoost
+from podium.rankers.catboost import CatBoostTrees
 from podium.rankers.coordinate_ascent import CoordinateAscent
 from podium.rankers.explanation import Explanation, explain
 from podium.rankers.fit_monitor import FitMonitor
@@ -56,6 +57,7 @@ RANKERS: dict[str, type[Ranker]] = {
     "focused-net": FocusedNet,
     "topslack": TopSlack,
     "topmargin": TopMargin,
+    "catboost": CatBoostTrees,
 }
 """The rankers of this room by name; ``podium.RANKERS`` has those of all rooms."""
 
@@ -65,6 +67,7 @@ MODELS: dict[str, type[Model]] = {**PLAIN_MODELS, PreparedModel.kind: PreparedMo
 __all__ = [
     "AdaRank",
     "Callback",
+    "CatBoostTrees",
     "Certificate",
     "CoordinateAscent",
     "Explanation",

@@ -26,12 +26,12 @@ from podium.rankers.binned_features import (
     has_splits,
     tiny_features,
 )
+from podium.rankers.boosted_trees import BoostedTrees
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.lightgbm_checks import trees_alone
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
-from podium.rankers.ranker import Ranker
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import Trees, lightgbm, thread_count
 from podium.typing import Floats
@@ -48,7 +48,7 @@ _LIGHTGBM_OBJECTIVES = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LambdaMART(Ranker):
+class LambdaMART(BoostedTrees):
     """Boosted trees for a ranking loss; validation queries choose how many.
 
     Burges, From RankNet to LambdaRank to LambdaMART, 2010; trees and the losses "lambdarank" and
@@ -100,7 +100,6 @@ class LambdaMART(Ranker):
     name: ClassVar[str] = "lambdamart"
     paper: ClassVar[str] = "Burges, 2010"
     grid: ClassVar[dict[str, Any]] = {"loss": ("lambdarank", "xendcg"), "leaves": (7, 15, 31)}
-    accepts_missing: ClassVar[bool] = True
 
     loss: str | Loss | None = None
     k: Count = 10
@@ -116,18 +115,6 @@ class LambdaMART(Ranker):
     validation_fraction: Annotated[float, Range(0.01, 0.9)] = 0.2
     threads: Annotated[int, Range(0)] = 0
     seed: Seed = 0
-
-    def needs_validation(self) -> bool:
-        """Whether queries are held out if there is no validation data."""
-        return True
-
-    def row_order_matters(self) -> bool:
-        """Whether the order of rows changes what is learned."""
-        return True  # the first round breaks ties of scores by place
-
-    def total_iterations(self) -> int | None:
-        """Return the number of iterations, for progress bars."""
-        return int(self.trees)
 
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Grow trees along the gradient of the loss."""

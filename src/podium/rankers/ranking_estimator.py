@@ -77,6 +77,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """The papers' names of parameters, for suggestions in errors."""
     accepts_missing: ClassVar[bool] = False
     accepts_categories: ClassVar[bool] = False
+    extra: ClassVar[str | None] = None
+    """The extra of podium that a fit needs; None: nothing beyond podium itself."""
 
     # scikit-learn's model selection passes query ids to fit and score, once routing is on.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn

@@ -339,6 +339,7 @@ def shop(write):
     ("arguments", "code", "parts"),
     [
         (("train", "xgboost", "data.csv", "-o", "x.podium"), 2, ["did you mean lambdamart?"]),
+        (("train", "YetiRank", "data.csv", "-o", "x.podium"), 2, ["did you mean catboost?"]),
         (("train", "svmrank", "data.csv", "-o", "x.podium"), 2, ["did you mean ranksvm?"]),
         (("evaluate", "data.csv", "x", "-m", "NDCG10"), 2, ["did you mean NDCG@10?"]),
         (("evaluate", "data.csv", "x", "-m", "ndcg_5"), 2, ["did you mean NDCG@5?"]),

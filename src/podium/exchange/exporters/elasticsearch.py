@@ -24,7 +24,7 @@ from podium.exchange.exporters.engine_limits import (
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.normalizers import MinMax, Normalizer
 from podium.exchange.portable_model import PortableModel, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.forest import Forest, Tree
 
 LINEAR_TYPE, TREES_TYPE = "model/linear", "model/xgboost+json"
 MISSING_ADVICE = {

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import CannotExpressError
-from podium.exchange.float32 import LARGEST_FLOAT32, floor32, next_above32
 from podium.exchange.normalizers import MinMax
 from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.float32 import LARGEST_FLOAT32, floor32, next_above32
+from podium.rankers.forest import Forest, Tree
 from podium.rankers.mlp import Network
 
 MAX_JSON_TREE_DEPTH = 200

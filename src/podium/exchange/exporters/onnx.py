@@ -17,7 +17,7 @@ from podium.exchange.exporters.engine_limits import (
 )
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.forest import Forest, Tree
 from podium.rankers.mlp import Network
 
 OPSET, TREES_OPSET, IR = 13, 3, 8

@@ -12,7 +12,7 @@ from typing import Any
 from podium.exchange.exporters.engine_limits import check_expressible, shifts_and_divisors
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.forest import Forest, Tree
 from podium.rankers.mlp import Network
 
 FORMAT, VERSION = "podium-json", 1

@@ -24,10 +24,10 @@ from podium.exchange.exporters.engine_limits import (
 )
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.exporters.solr_thresholds import solr_power, solr_thresholds
-from podium.exchange.float32 import LARGEST_FLOAT32, floor32
 from podium.exchange.normalizers import MinMax, Normalizer
 from podium.exchange.portable_model import PortableModel, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.float32 import LARGEST_FLOAT32, floor32
+from podium.rankers.forest import Forest, Tree
 from podium.rankers.mlp import Network
 
 _CLASS, _NORM = "org.apache.solr.ltr.model.", "org.apache.solr.ltr.norm."

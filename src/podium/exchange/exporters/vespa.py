@@ -20,7 +20,7 @@ from podium.exchange.exporters.engine_limits import (
 )
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.portable_model import PortableModel, WeightedSum
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.forest import Forest, Tree
 
 _FEATURE = re.compile(r"[A-Za-z_][\w.]*(\([\w., \"$@:+-]*\))?(\.[\w.]+)?")
 _PROFILE = re.compile(r"[A-Za-z_][\w-]*")

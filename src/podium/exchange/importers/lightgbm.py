@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from podium.errors import UsageError
 from podium.exchange.importers.foreign_model import ForeignModel
-from podium.exchange.lightgbm_text import model_from_forest, read_forest
+from podium.exchange.lightgbm_text import read_forest
 from podium.exchange.model_text_lines import ModelLines
+from podium.rankers.forest_text import model_from_forest
 
 
 def read_lightgbm(lines: ModelLines, n_features: int | None = None) -> ForeignModel:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.data.number_parsing import whole_of
-from podium.exchange.float32 import floor32, largest_rounding_to
 from podium.exchange.importers.foreign_model import (
     ForeignModel,
     linear_model,
@@ -25,9 +24,10 @@ from podium.exchange.importers.foreign_model import (
     read_pairs,
 )
 from podium.exchange.java_numbers import JAVA_WHITESPACE, parse_java_number
-from podium.exchange.lightgbm_text import model_from_forest
 from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines, count_features
-from podium.exchange.trees import Forest, Tree
+from podium.rankers.float32 import floor32, largest_rounding_to
+from podium.rankers.forest import Forest, Tree
+from podium.rankers.forest_text import model_from_forest
 from podium.rankers.models import Stumps
 
 _SUMS = ("Linear Regression", "Coordinate Ascent", "AdaRank")

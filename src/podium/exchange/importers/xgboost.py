@@ -13,11 +13,11 @@ import numpy as np
 
 from podium.data.number_parsing import decimal_of, whole_of
 from podium.errors import ModelFileError, UsageError
-from podium.exchange.float32 import largest_rounding_to
 from podium.exchange.importers.foreign_model import ForeignModel
-from podium.exchange.lightgbm_text import model_from_forest
 from podium.exchange.model_text_lines import MAX_FEATURES, ModelLines
-from podium.exchange.trees import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
+from podium.rankers.float32 import largest_rounding_to
+from podium.rankers.forest import DEFAULT_LEFT, MISSING_NAN, Forest, Tree
+from podium.rankers.forest_text import model_from_forest
 from podium.rankers.models import Linear
 
 _LOGIT_OBJECTIVES = ("binary:logistic", "reg:logistic")

@@ -33,7 +33,10 @@ class CompareOptions(BaggingOptions):
         ),
     ]
     rankers: Annotated[
-        str, typer.Option(help="Rankers by name, with commas between; or all. See podium rankers.")
+        str,
+        typer.Option(
+            help="Rankers by name, with commas between; or all (that need no extra). See podium rankers."
+        ),
     ]
     out: Annotated[
         Path,

@@ -16,7 +16,7 @@ class ImportOptions:
 
     Example: podium import lambdamart.txt --from ranklib -o lambdamart.podium
 
-    Programs: ranklib, lightgbm (text), xgboost (JSON), svmrank.
+    Programs: ranklib, lightgbm (text), xgboost (JSON), catboost (JSON), svmrank.
     """
 
     file: Annotated[Path, file_argument("FILE", "The model of the other program.")]
