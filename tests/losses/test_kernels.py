@@ -40,12 +40,14 @@ def problems(draw, sizes=SIZES):
     return {
         "scores": scores,
         "labels": labels,
+        "chances": column(st.floats(0, 1)),
         "levels": levels,
         "direction": column(SCORE),
         "by_score": reference.order(scores, None, offsets),
         "by_level": reference.order(levels.astype(np.float64), None, offsets),
         "offsets": offsets,
         "stages": np.array([draw(st.integers(0, 12)) for _ in sizes], dtype=np.int64),
+        "keys": np.array([draw(st.integers(0, 2**64 - 1)) for _ in range(n)], dtype=np.uint64),
         "mass": np.array([draw(st.sampled_from([0.0, 1.0, 0.25])) for _ in sizes]),
         "discount": 1 / np.log2(2 + np.arange(max([1, *sizes]))),
     }
@@ -70,6 +72,13 @@ def calls(d, depth=2, truncation=3):
         "lambda": (
             lambda k: k.lambda_pairs(
                 s, d["labels"], d["by_score"], off, d["discount"], truncation
+            ),
+            None,
+        ),
+        "exchanged": (
+            lambda k: k.exchanged_pairs(
+                s, d["labels"], d["chances"], d["direction"], off, d["discount"][:truncation],
+                depth, d["keys"], 1.5, 3, 2**50,
             ),
             None,
         ),
@@ -128,6 +137,16 @@ def test_top_cross_entropy_of_any_depth(native, d, depth):
         calls(d, depth)["top"][0](native), calls(d, depth)["top"][0](reference), strict=True
     ):
         assert_close(a, b, 1e-12 * max(1, np.abs(d["scores"]).max(initial=0)))
+
+
+@given(problems(), st.integers(1, 12), st.integers(1, 12))
+def test_exchanged_pairs_of_any_depth_and_distance(native, d, depth, neighbours):
+    for a, b in zip(
+        calls(d, neighbours, depth)["exchanged"][0](native),
+        calls(d, neighbours, depth)["exchanged"][0](reference),
+        strict=True,
+    ):
+        assert_close(a, b, 1e-10 * max(1, np.abs(d["scores"]).max(initial=0)))
 
 
 @given(problems(), st.integers(1, 12))
@@ -253,6 +272,7 @@ def run_all(k):
     by_score, by_level = k.order(s, None, offsets), k.order(y, None, offsets)
     stages, mass = np.diff(offsets), np.ones(len(offsets) - 1)
     few = np.minimum(offsets, offsets[300])
+    keys = np.arange(len(s), dtype=np.uint64)
     discount = 1 / np.log2(2 + np.arange(5000))
     return [
         *k.hinge_pairs(s, levels, by_score, offsets, 2),
@@ -261,6 +281,7 @@ def run_all(k):
         *k.logistic_pairs(s, levels, by_level, offsets),
         k.logistic_pairs_product(s, levels, by_level, offsets, d),
         *k.lambda_pairs(s, y, by_score, offsets, discount, 13),
+        *k.exchanged_pairs(s, y, y / 5, y, offsets, discount[:5], 9, keys, 1.0, 5, 7),
         *k.softmax_cross_entropy(s, y, offsets),
         k.softmax_cross_entropy_product(s, y, offsets, d),
         *k.top_cross_entropy(s[: few[-1]], y[: few[-1]], mass, few, 2),

@@ -25,6 +25,7 @@ from podium.losses import (
     QueryLoss,
     SquaredLoss,
     TopkListMLELoss,
+    YetiLoss,
     make,
 )
 from podium.losses.pairwise import ScaledPairs
@@ -43,6 +44,8 @@ VARIANTS = [
     LambdaRankLoss(),
     LambdaRankLoss(k=2),
     LambdaRankLoss(gain="linear"),
+    YetiLoss(),
+    YetiLoss(metric="ERR", neighbours=1, draws=3, noise=0.5),
     SquaredLoss(),
     FocusedLoss(k=3),
     FocusedLoss(k=3, beta=0.0),
@@ -51,6 +54,7 @@ VARIANTS = [
     FocusedLoss(k=4, list=TopkListMLELoss(k=2), pair=PairHinge(power=1, pairs="mean")),
     FocusedLoss(k=4, list=ListNetLoss(depth=2), pair=PairLogistic(pairs="sum")),
     FocusedLoss(k=4, list=LambdaRankLoss(k=2)),
+    FocusedLoss(k=4, list=YetiLoss()),
     FocusedLoss(k=4, list=SquaredLoss()),
     FocusedLoss(k=3, pair=PairHinge(), scale_pairs=True),
     FocusedLoss(k=3, pair=PairHinge(power=1), beta=0.2, scale_pairs=True),
@@ -78,7 +82,7 @@ def used(loss):
 
 HINGES = (PairHinge(power=1), PairHinge(power=1, pairs="mean"))
 SMOOTH = [v for v in VARIANTS if not any(part in HINGES for part in used(v))]
-WITH_PRODUCT = [v for v in SMOOTH if LambdaRankLoss not in map(type, used(v))]
+WITH_PRODUCT = [v for v in SMOOTH if not {LambdaRankLoss, YetiLoss} & set(map(type, used(v)))]
 
 
 def problem(seed=0, sizes=(5, 1, 7, 4, 3, 2), grades=4):

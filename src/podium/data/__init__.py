@@ -21,7 +21,14 @@ from podium.data.score_files import read_scores, write_scores
 from podium.data.splits_and_folds import Fold, kfold, rotate, shuffle, shuffled_queries, split
 from podium.data.synthetic import SyntheticData, TrueUtility, make_opposed, make_synthetic
 from podium.data.tables import read_table
-from podium.data.topk_truth import cut_truth, draw_order, draw_truth, position_labels, top_k
+from podium.data.topk_truth import (
+    cut_truth,
+    document_noise,
+    draw_order,
+    draw_truth,
+    position_labels,
+    top_k,
+)
 from podium.data.trec import (
     Qrels,
     Run,
@@ -53,6 +60,7 @@ __all__ = [
     "concatenate",
     "cut_truth",
     "detect_format",
+    "document_noise",
     "draw_order",
     "draw_truth",
     "keep_first_documents",

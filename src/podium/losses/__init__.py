@@ -23,7 +23,9 @@ from podium.losses.labelled_lists import LabelledLists, LabelledPairs
 from podium.losses.lambdarank import LambdaRankLoss
 from podium.losses.listwise import ListMLELoss, ListNetLoss, SquaredLoss, TopkListMLELoss
 from podium.losses.loss import BoundLoss, ListLoss, Loss, QueryLoss
+from podium.losses.metric_walk import MetricWalk
 from podium.losses.pairwise import PairHinge, PairLogistic, PairLoss
+from podium.losses.yetiloss import YetiLoss
 from podium.plugins import Registry, subclasses_of
 
 LOSSES: Registry[type[Loss]] = Registry(
@@ -40,6 +42,7 @@ LOSSES: Registry[type[Loss]] = Registry(
         "svm-map": APHinge,
         "svm-order": OrderHinge,
         "topk-listmle": TopkListMLELoss,
+        "yetiloss": YetiLoss,
     },
     subclasses_of(Loss),
 )
@@ -81,6 +84,7 @@ __all__ = [
     "ListMLELoss",
     "ListNetLoss",
     "Loss",
+    "MetricWalk",
     "OrderHinge",
     "PairHinge",
     "PairLogistic",
@@ -89,5 +93,6 @@ __all__ = [
     "QueryLoss",
     "SquaredLoss",
     "TopkListMLELoss",
+    "YetiLoss",
     "make",
 ]

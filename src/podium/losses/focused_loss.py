@@ -116,6 +116,10 @@ class SubsetLoss(BoundLoss):
         """The queries for which the loss of the subset is active."""
         return self.bound.active
 
+    def redraw(self, round_number: int) -> BoundLoss:
+        """Return the loss with the random numbers of this round."""
+        return SubsetLoss(self.bound.redraw(round_number), self.groups, self.rows)
+
     def _spread(self, values: Floats) -> Floats:
         out = np.zeros(self.groups.n_rows)
         out[self.rows] = values
@@ -161,6 +165,10 @@ class SumOfLosses(BoundLoss):
     def active(self) -> Bools:
         """The queries for which any term is active."""
         return np.asarray(reduce(np.logical_or, [term.active for term in self.terms]))
+
+    def redraw(self, round_number: int) -> BoundLoss:
+        """Return the loss with the random numbers of this round."""
+        return SumOfLosses([term.redraw(round_number) for term in self.terms])
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return values and gradient."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium.data import Groups, RankingData, draw_order, position_labels
+from podium.data import Groups, RankingData, document_noise, draw_order, position_labels
 from podium.typing import Bools, Floats, Rows
 
 
@@ -27,6 +28,9 @@ class LabelledLists:
         some losses call it.
     topk
         If labels are positions: the k of y = k + 1 - position.
+    noise
+        Returns a uniform number in [0, 1) for each document, from which ``keys`` are made. None: the
+        row number decides.
 
     Examples
     --------
@@ -42,11 +46,21 @@ class LabelledLists:
     labels: Floats
     draw: Callable[[], Rows]
     topk: int | None = None
+    noise: Callable[[], Floats] | None = None
 
     @classmethod
     def from_data(cls, data: RankingData, seed: int = 0) -> LabelledLists:
         """Return all documents of the data."""
-        return cls(data.groups, data.y, partial(draw_order, data, seed), data.topk)
+        return cls(
+            data.groups, data.y, partial(draw_order, data, seed), data.topk,
+            partial(document_noise, data, seed),
+        )  # fmt: skip
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Return a whole number per document, the key of its random numbers."""
+        if self.noise is None:
+            return np.arange(self.groups.n_rows, dtype=np.uint64)
+        return (self.noise() * 2**53).astype(np.uint64)
 
     @cached_property
     def contrast(self) -> Bools:
@@ -62,9 +76,11 @@ class LabelledLists:
         """Return these documents only."""
         rows = np.flatnonzero(member)
         sizes = np.bincount(self.groups.codes[rows], minlength=len(self.groups))
+        noise = self.noise
         return LabelledLists(
-            Groups.from_sizes(sizes), self.labels[rows], lambda: self.draw()[rows], self.topk
-        )
+            Groups.from_sizes(sizes), self.labels[rows], lambda: self.draw()[rows], self.topk,
+            None if noise is None else lambda: noise()[rows],
+        )  # fmt: skip
 
     def truth(self, k: int) -> LabelledLists:
         """Return top-k truth: position labels y = k + 1 - position, 0 below the top k.
@@ -76,7 +92,7 @@ class LabelledLists:
             return replace(self, labels=np.maximum(self.labels - max(self.topk - k, 0), 0))
         positions = self.draw()
         drawn = position_labels(positions, k) * self.groups.spread(self.contrast)
-        return LabelledLists(self.groups, drawn, lambda: positions, k)
+        return LabelledLists(self.groups, drawn, lambda: positions, k, self.noise)
 
 
 @dataclass(frozen=True, eq=False)

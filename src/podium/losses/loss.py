@@ -64,6 +64,14 @@ class BoundLoss(ABC):
         """Whether the loss has a curvature."""
         return True
 
+    def redraw(self, round_number: int) -> BoundLoss:
+        """Return the loss with the random numbers of a round; without random numbers, the loss itself.
+
+        Learners call it once per round: per tree, or per pass over the queries. The same round has the same
+        numbers.
+        """
+        return self
+
     @abstractmethod
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the value of each query (not weighted) and the gradient, one number per row."""
@@ -207,6 +215,10 @@ class WeightedLoss(BoundLoss):
     def active(self) -> Bools:
         """The active queries with a weight above 0."""
         return np.asarray(self.bound.active & (self.weight > 0))
+
+    def redraw(self, round_number: int) -> BoundLoss:
+        """Return the loss with the random numbers of this round."""
+        return WeightedLoss(self.bound.redraw(round_number), self.weight)
 
     def _rows(self, values: Floats) -> Floats:
         return np.asarray(values * self.groups.spread(self.weight))

@@ -42,7 +42,7 @@ class ERR(Metric):
         """Return the ERR of each query."""
         ranking, stop, depth = (
             lists.ranking(self.ties),
-            self._stop_probabilities(lists),
+            self.stop_probabilities(lists),
             self.depth(lists),
         )
         values = kernels.cascade(stop, ranking.order, ranking.groups.offsets, depth)
@@ -50,7 +50,8 @@ class ERR(Metric):
             values = expect_over_ties(values, ranking, stop, lambda g: expected_cascade(g, depth))
         return values
 
-    def _stop_probabilities(self, lists: RankedLists) -> Floats:
+    def stop_probabilities(self, lists: RankedLists) -> Floats:
+        """Return the probability R that a user stops at each document."""
         largest = float(lists.max_label().max(initial=0))
         check_exponent(largest)
         top = np.full(len(lists.labels), largest)

@@ -133,7 +133,8 @@ class LambdaMART(Ranker):
         stop = Patience(self.patience)
         measure = RepeatedMetric(train, monitor.metric)
         for rounds in range(1, self.trees + 1):
-            value, finished = _update(booster, custom, measure)
+            objective = None if custom is None else custom.redraw(rounds)
+            value, finished = _update(booster, objective, measure)
             check_finite(value, rounds)
             if finished:  # no split improves the loss any more
                 break

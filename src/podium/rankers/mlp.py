@@ -217,7 +217,7 @@ def train_mlp(
             for b in rng.permutation(len(batches)).tolist():
                 X, objective = batches[b]
                 layers = network.layers(X)
-                value, gradient = objective(layers[-1][:, 0])
+                value, gradient = objective.redraw(epoch)(layers[-1][:, 0])
                 check_finite(value, epoch)
                 steps = network.backward(layers, gradient)
                 for step, W in zip(steps[::2], network.weights, strict=True):

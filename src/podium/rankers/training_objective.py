@@ -54,6 +54,10 @@ class TrainingObjective:
         """The total weight of the active queries: those whose documents the loss can distinguish."""
         return float(np.sum(self.weight * self.bound.active))
 
+    def redraw(self, round_number: int) -> TrainingObjective:
+        """Return the objective with the random numbers of a round, for losses that draw them."""
+        return TrainingObjective(self.bound.redraw(round_number), self.weight, self.row_weight)
+
     def check(self, name: str) -> None:
         """Raise if no query is active, because then nothing can be learned."""
         if not self.bound.active.any():

@@ -31,6 +31,7 @@ def check_loss(loss: Loss) -> None:
         _check_curvature(contract, bound, scores)
     _check_row_order(contract, loss, data, scores)
     _check_extreme_scores(contract, bound, scores)
+    _check_rounds(contract, bound, scores)
 
 
 def _problem() -> RankingData:
@@ -97,6 +98,12 @@ def _check_row_order(contract: Contract, loss: Loss, data: RankingData, scores: 
     _, moved_gradient = loss.bind(moved, seed=4)(scores[rows])
     clause = "the order of queries and documents must not change the gradient"
     contract.require_equal(moved_gradient, gradient[rows], clause, 1e-9)
+
+
+def _check_rounds(contract: Contract, bound: BoundLoss, scores: Floats) -> None:
+    first, again = bound.redraw(3)(scores)[1], bound.redraw(2).redraw(3)(scores)[1]
+    clause = "the same round must draw the same random numbers"
+    contract.require(first.tobytes() == again.tobytes(), clause)
 
 
 def _check_extreme_scores(contract: Contract, bound: BoundLoss, scores: Floats) -> None:

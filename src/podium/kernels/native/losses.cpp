@@ -1,5 +1,6 @@
 // Losses of scores: values, gradients and curvature, as Python sees them.
 #include "bindings.hpp"
+#include "exchanged_pairs.hpp"
 #include "hinge_pairs.hpp"
 #include "list_losses.hpp"
 #include "logistic_pairs.hpp"
@@ -91,6 +92,19 @@ void bind_losses(nb::module_& m) {
               });
           },
           "scores"_a, "gains"_a, "order"_a, "offsets"_a, "discount"_a, "truncation"_a);
+    m.def("exchanged_pairs",
+          [](const In<double>& scores, const In<double>& gains, const In<double>& stop,
+             const In<double>& lift, const In<Row>& offsets, const In<double>& discount, Row neighbours,
+             const In<std::uint64_t>& keys, double noise, Row draws, std::uint64_t round) {
+              const Walk walk{gains.data(), stop.data(), lift.data(), discount.data(),
+                              static_cast<Row>(discount.shape(0))};
+              const Draws permutations{keys.data(), noise, draws, round};
+              return derivatives(scores, offsets, [&](Row n, double* v, double* g, double* c) {
+                  exchanged_pairs(scores.data(), offsets.data(), n, walk, permutations, neighbours, v, g, c);
+              });
+          },
+          "scores"_a, "gains"_a, "stop"_a, "lift"_a, "offsets"_a, "discount"_a, "neighbours"_a, "keys"_a,
+          "noise"_a, "draws"_a, "round"_a);
     m.def("softmax_cross_entropy",
           [](const In<double>& scores, const In<double>& target, const In<Row>& offsets) {
               return derivatives(scores, offsets, [&](Row n, double* v, double* g, double* c) {

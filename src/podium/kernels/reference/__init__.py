@@ -50,6 +50,7 @@ from podium.kernels.reference.lines import (
     count_lines as count_lines,
 )
 from podium.kernels.reference.losses import (
+    exchanged_pairs as exchanged_pairs,
     hinge_pairs as hinge_pairs,
     hinge_pairs_product as hinge_pairs_product,
     hinge_pairs_products as hinge_pairs_products,

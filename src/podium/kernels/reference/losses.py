@@ -9,8 +9,11 @@ import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.typing import Bools, Derivatives, Floats, Rows
+
+_MASK = (1 << 64) - 1
 
 
 def _pairs(levels: Rows, offsets: Rows) -> Iterator[tuple[int, int, Rows]]:
@@ -126,6 +129,78 @@ def lambda_pairs(
             gradient[others] += sign * weight * sigma
             curvature[first] += np.sum(weight * sigma * (1 - sigma))
             curvature[others] += weight * sigma * (1 - sigma)
+    return values, gradient, curvature
+
+
+def _spread_bits(h: int) -> int:
+    """The finaliser of splitmix64."""
+    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
+    return h ^ (h >> 31)
+
+
+def _gumbel(keys: NDArray[np.uint64], round_number: int, draw: int) -> Floats:
+    """Gumbel noise, which key, round and draw decide."""
+    counter = _spread_bits(((round_number << 20) + draw + 1) & _MASK)
+    bits = [_spread_bits(key ^ counter) >> 12 for key in keys.tolist()]
+    return np.asarray(-np.log(-np.log((np.array(bits, dtype=np.float64) + 0.5) / 2**52)))
+
+
+def _walk(rows: list[int], gains: Floats, stop: Floats, lift: Floats, discount: Floats) -> float:
+    """What a list pays: sum of reach_i gain discount_i, reach_{i+1} = reach_i (1 - stop) + lift."""
+    total, reach = 0.0, 1.0
+    for row, factor in zip(rows, discount.tolist(), strict=False):
+        total += reach * gains[row] * factor
+        reach = reach * (1 - stop[row]) + lift[row]
+    return float(total)
+
+
+def _exchanges(
+    rows: list[int], neighbours: int, walk: tuple[Floats, Floats, Floats, Floats]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield better, worse and |change of the walk| for each pair of a permutation that is exchanged."""
+    gains, depth, before = walk[0], len(walk[3]), _walk(rows, *walk)
+    for i in range(min(depth, len(rows))):
+        for j in range(i + 1, min(i + neighbours, len(rows) - 1) + 1):
+            first, second = rows[i], rows[j]
+            exchanged = [*rows[:i], second, *rows[i + 1 : j], first, *rows[j + 1 :]]
+            change = abs(_walk(exchanged[:depth], *walk) - before)
+            if gains[first] != gains[second]:
+                leads = gains[first] > gains[second]
+                yield (first, second, change) if leads else (second, first, change)
+
+
+def exchanged_pairs(
+    scores: Floats,
+    gains: Floats,
+    stop: Floats,
+    lift: Floats,
+    offsets: Rows,
+    discount: Floats,
+    neighbours: int,
+    keys: NDArray[np.uint64],
+    noise: float,
+    draws: int,
+    round: int,  # noqa: A002 - the native kernel's name
+) -> Derivatives:
+    """Logistic losses of pairs in drawn permutations, averaged over the draws.
+
+    A permutation sorts by score plus noise times Gumbel noise, which key, round and draw decide. A
+    pair weighs what its exchange changes in the sum over places of reach_i gain discount_i, with
+    reach_{i+1} = reach_i (1 - stop) + lift from 1 on. One of the pair is at a place with a discount,
+    the other up to `neighbours` places below it.
+    """
+    values, gradient, curvature = _empty(scores, offsets)
+    for q, (a, b) in enumerate(itertools.pairwise(offsets.tolist())):
+        for draw in range(draws):
+            perturbed = scores[a:b] + noise * _gumbel(keys[a:b], round, draw)
+            rows = (a + np.argsort(-perturbed, kind="stable")).tolist()
+            for u, v, change in _exchanges(rows, neighbours, (gains, stop, lift, discount)):
+                weight = change / draws
+                loss, sigma = _logistic(scores[u] - scores[v])
+                values[q] += weight * loss
+                gradient[[u, v]] += weight * sigma * np.array([-1, 1])
+                curvature[[u, v]] += weight * sigma * (1 - sigma)
     return values, gradient, curvature
 
 
