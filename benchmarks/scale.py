@@ -36,7 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "focused-svm": {"eps": 1e-3},
 }
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
-COMPOSED = ("toprank", "cfbrs", "rpc-mtl")
+COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
 """Rankers that are made of other rankers, or need more than labels."""
 
 

@@ -41,6 +41,7 @@ from .data import (
     write_run as write_run,
 )
 from .ensemble import (
+    AutoRanker as AutoRanker,
     CFBRS as CFBRS,
     TopRank as TopRank,
 )

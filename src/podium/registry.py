@@ -29,6 +29,13 @@ MODELS: Registry[type[Model]] = Registry(
     subclasses_of(Model, "kind"),
 )
 """Every model by the kind that model files name."""
+
+
+def compared_rankers() -> list[str]:
+    """Return the rankers that a comparison of all rankers has: not those that search over others."""
+    return [name for name, ranker in RANKERS.items() if not ranker.is_search]
+
+
 _RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
     {ImportedRanker.name: ImportedRanker, Prepared.name: Prepared},
     RANKERS,  # type: ignore[arg-type]

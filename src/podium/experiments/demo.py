@@ -28,7 +28,7 @@ from podium.rankers import Ranker
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model
-from podium.registry import RANKERS
+from podium.registry import RANKERS, compared_rankers
 
 CANDIDATES = 50
 """The number of documents per query that BM25 retrieves for the rankers."""
@@ -132,9 +132,11 @@ class Demo:
         return sum(len(names & ids[q]) for q, names in good.items()) / sum(map(len, good.values()))
 
     def rankers(self) -> dict[str, Ranker]:
-        """Return BM25 and every ranker of the registry."""
+        """Return BM25 and every ranker of the registry that is no search."""
         first = list(self.data.names()).index(FIRST_STAGE_FEATURE)
-        learned = {name: cls(**FAST_SETTINGS.get(name, {})) for name, cls in RANKERS.items()}
+        learned = {
+            name: RANKERS[name](**FAST_SETTINGS.get(name, {})) for name in compared_rankers()
+        }
         for ranker in learned.values():
             if "seed" in ranker.get_params():
                 ranker.set_params(seed=self.seed)

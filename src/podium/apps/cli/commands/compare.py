@@ -40,7 +40,7 @@ from podium.experiments.report import Report
 from podium.rankers import Ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.parameters import parameter_types
-from podium.registry import RANKERS, load
+from podium.registry import RANKERS, compared_rankers, load
 
 
 def run_compare(options: CompareOptions) -> None:
@@ -109,7 +109,9 @@ def _ignore_scaling(contestants: dict[str, Ranker], data: RankingData | list[Fol
 
 def _build_rankers(names: str, settings: list[str] | None, seed: int) -> dict[str, Ranker]:
     """Return the rankers by name, with their settings."""
-    listed = list(RANKERS) if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
+    listed = (
+        compared_rankers() if names == "all" else [n.strip() for n in names.split(",") if n.strip()]
+    )
     twice = next((name for name in listed if listed.count(name) > 1), None)
     if not listed or twice is not None:
         got = f"{twice} twice" if twice else repr(names)

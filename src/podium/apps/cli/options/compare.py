@@ -32,7 +32,10 @@ class CompareOptions(PreparationOptions):
         ),
     ]
     rankers: Annotated[
-        str, typer.Option(help="Rankers by name, with commas between; or all. See podium rankers.")
+        str,
+        typer.Option(
+            help="Rankers by name, with commas between; or all, which leaves out auto. See podium rankers."
+        ),
     ]
     out: Annotated[
         Path,

@@ -45,6 +45,10 @@ class TrainOptions(PreparationOptions):
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.
+
+    auto searches for the best ranker within a budget: podium train auto train.txt --budget 10m -o
+    best.podium. Finished fits are kept in MODEL.work until the search ends: the same command continues
+    an interrupted search.
     """
 
     ranker: RankerName
@@ -59,6 +63,18 @@ class TrainOptions(PreparationOptions):
     ] = None
     seed: Annotated[
         int | None, typer.Option(help="Same seed, same model.", min=0, max=2**63 - 1)
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="auto: what the search may cost, as in 10m, 90s, 1h or 200fits (default 10m)."
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", help="auto: how many fits run at a time (default: all cores)."
+        ),
     ] = None
     feedback: FeedbackLogs = None
     classes: FeedbackClasses = None
