@@ -135,6 +135,22 @@ def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeyp
     assert runner.predicted_seconds(alike) == runner.predicted_seconds(0)
 
 
+def test_a_search_has_a_result_even_if_every_fit_is_predicted_to_take_too_long(monkeypatch):
+    monkeypatch.setattr(
+        "podium.ensemble.auto.fit_runner.FitRunner.predicted_seconds", lambda self, number: 1e6
+    )
+    report = AutoRanker(budget="1h").fit(DATA).report_
+    assert report.fits == 1
+    assert [member.weight for member in report.members] == [1.0]
+
+
+def test_only_as_many_candidates_go_on_as_the_time_allows(monkeypatch):
+    search = AutoRanker(budget=1000.0)._start_search(DATA, monitor_of(DATA), None)
+    monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 50.0)
+    # 0.8 * 1000 s are left for the race; 50 s * (6 + 5 + 4) = 750 s, 50 s * (7 + 5 + 4) = 800 s
+    assert search._affordable_size(range(8), [8, 5, 4]) == 6
+
+
 def test_a_fit_is_cut_when_its_time_is_over():
     from podium.ensemble.auto.fold_fits import fit_fold
     from podium.rankers import LambdaMART

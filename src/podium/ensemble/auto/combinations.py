@@ -128,13 +128,13 @@ MAX_LABEL = 30.0
 """Larger labels would have gains beyond what least squares can hold."""
 
 COMBINATION_RULES: tuple[CombinationRule, ...] = (
-    BestSingle(),
     EqualMean(),
+    BestSingle(),
     GreedySelection(),
     NonNegativeStacking(),
     SupervisedVote(),
 )
-"""The rules, the simplest first."""
+"""The rules, the simplest first: a mean learns nothing, a single one number, the others weights."""
 
 
 def member_values(scores: Floats, data: RankingData, metric: Metric) -> Sequence[float]:

@@ -27,6 +27,8 @@ from podium.rankers.prepared_model import PreparedModel
 
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
+SAMPLES_SHARE = 0.2
+"""The share of the time of the first rung that samples may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +85,13 @@ class FitRunner:
             self._folds[repeat] = query_folds(self.queries.raw, self.n_folds, self.seed + repeat)
         return self._folds[repeat]
 
-    def run(self, tasks: Sequence[FitTask], share: float = 1.0) -> None:
+    def run(
+        self, tasks: Sequence[FitTask], share: float = 1.0, *, starts_all: bool = False
+    ) -> None:
         """Run the tasks that are not finished, in order, until a share of the time is used.
 
-        A fit that is predicted to take longer than the time that is left is not started.
+        A fit that is predicted to take longer than the time that is left is not started, unless
+        `starts_all` is set; then it is cut when the time is over.
         """
         for task in tasks:
             if task not in self.fits:
@@ -98,7 +103,7 @@ class FitRunner:
             n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
         )
         try:
-            for task, fit in parallel(self._start(remaining, share)):
+            for task, fit in parallel(self._start(remaining, share, starts_all)):
                 self._finish(task, fit)
         except TerminatedWorkerError:
             raise PodiumError(
@@ -110,17 +115,18 @@ class FitRunner:
         """Return the number of fits that run at a time."""
         return int(effective_n_jobs(self.n_jobs))
 
-    def _start(self, tasks: Sequence[FitTask], share: float) -> Iterator[Any]:
+    def _start(self, tasks: Sequence[FitTask], share: float, starts_all: bool) -> Iterator[Any]:
         """Yield the calls that fit; joblib asks for one when a process is free."""
         for task in tasks:
             left = self.clock.seconds_left(share)
-            if left <= 0 or self.predicted_seconds(task.candidate) > left:
+            is_late = left <= 0 or self.predicted_seconds(task.candidate) > left
+            if is_late and not starts_all:
                 self.left_out.append(task)
                 continue
             candidate = self.candidates[task.candidate]
             data, valid = self.queries.of(candidate)
             held_out = self.folds(task.repeat) == task.fold
-            limit = left if math.isfinite(left) else None
+            limit = max(left, 0.0) if math.isfinite(left) else None
             yield delayed(_run_task)(
                 task, candidate.ranker, data, held_out, valid, self.metric, limit
             )
@@ -174,16 +180,16 @@ class FitRunner:
         data = self.queries.raw
         if self.clock.budget.seconds is None or data.X.size <= SAMPLE_VALUES:
             return
-        n = max(2 * self.n_folds, round(data.n_queries * SAMPLE_VALUES / data.X.size / 4))
+        n = max(2 * self.n_folds, round(data.n_queries * SAMPLE_VALUES / data.X.size / 10))
         sampled = np.sort(np.argsort(self.folds(0), kind="stable")[:n])
         for number in candidates:
             kind = self.kind(number)
-            if kind in self.sample_seconds or self.clock.seconds_left(share) <= 0:
+            if kind in self.sample_seconds or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
                 continue
             candidate = self.candidates[number]
             sample = self.queries.of(candidate)[0].subset(sampled)
             held_out = np.arange(len(sampled)) % self.n_folds == 0
-            limit = self.clock.seconds_left(share)
+            limit = self.clock.seconds_left(SAMPLES_SHARE * share)
             fit = fit_fold(candidate.ranker, sample, held_out, None, self.metric, limit)
             self.sample_seconds[kind] = fit.seconds * data.n_queries / len(sampled)
 

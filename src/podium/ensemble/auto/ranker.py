@@ -52,7 +52,7 @@ class AutoRanker(Ranker):
     Candidates (trees, linear rankers, stumps, networks) are chosen by the shape of the data. They
     race by successive halving over folds of the queries. Each finalist is the mean of its fold
     models, and has scores for queries that it did not see. These scores choose a combination: the
-    best finalist alone, the mean, greedy selection (Caruana et al., 2004), non-negative stacking
+    mean, the best finalist alone, greedy selection (Caruana et al., 2004), non-negative stacking
     (Breiman, 1996) or TopRank's vote. Nested validation measures each, and the simplest within one
     standard error of the best wins. The result is one model; sums of trees and of linear models are
     merged. `report_` has all that was tried.

@@ -58,10 +58,34 @@ class CandidateSearch:
             runner.run([FitTask(number, 0, fold) for number in running], share)
             running = self._finished(running, fold)
             sizes = sizes or rung_sizes(max(1, len(running)), n_folds, finalists)
+            if fold == 0 and not running:
+                running = self._fit_quickest(entrants)
             if fold + 1 < n_folds:
-                running = self._halve(running, sizes[fold + 1], fold)
+                size = self._affordable_size(running, sizes[fold + 1 :])
+                running = self._halve(running, size, fold)
         self.finalists = sorted(running, key=lambda number: (-self.value(number), number))
         self.repeats = 1 if running else 0
+
+    def _fit_quickest(self, entrants: int) -> list[int]:
+        """Fit the candidate that takes the shortest time, whatever the prediction: a search has a result."""
+        runner = self.runner
+        order = sorted(range(entrants), key=lambda n: (runner.predicted_seconds(n), n))
+        for number in order:
+            runner.run([FitTask(number, 0, 0)], RACE_SHARE, starts_all=True)
+            if finished := self._finished([number], 0):
+                return finished
+        return []
+
+    def _affordable_size(self, running: Sequence[int], sizes: Sequence[int]) -> int:
+        """Return how many candidates go on, so that the rest of the race is predicted to be in time."""
+        runner = self.runner
+        order = sorted(running, key=lambda number: (-self.value(number), number))
+        left = runner.clock.seconds_left(RACE_SHARE) * runner.n_workers()
+        seconds = [runner.predicted_seconds(number) for number in order]
+        size = sizes[0]
+        while size > 1 and sum(sum(seconds[: min(size, n)]) for n in sizes) > left:
+            size -= 1
+        return size
 
     def _finished(self, running: Sequence[int], fold: int) -> list[int]:
         """Return the candidates whose fit of this fold succeeded."""
