@@ -10,7 +10,8 @@ from podium.data import RankingData, make_synthetic
 from podium.errors import UnknownNameError, UsageError
 from podium.losses import FocusedLoss, LabelledLists, ListNetLoss, MetricWalk, YetiLoss
 from podium.metrics import evaluate
-from podium.rankers import LambdaMART
+from podium.rankers import MLP, LambdaMART
+from podium.rankers.gradient_ranker import GradientRanker
 from podium.rankers.training_objective import TrainingObjective
 
 METRICS = [
@@ -197,3 +198,25 @@ def test_trees_learn_it_and_the_seed_decides():
     assert ranker.score(data) > 0.75
     assert ranker.predict(data).tobytes() == fit(threads=2).predict(data).tobytes()
     assert not np.array_equal(fit(seed=1).predict(data), ranker.predict(data))
+
+
+def test_networks_learn_it_and_draw_anew_in_each_pass(monkeypatch):
+    class YetiNet(GradientRanker):
+        name = "yetinet"
+
+        def loss(self):
+            return YetiLoss()
+
+    rounds = []
+    redraw = TrainingObjective.redraw
+    monkeypatch.setattr(
+        TrainingObjective, "redraw", lambda self, r: rounds.append(r) or redraw(self, r)
+    )
+    data = make_synthetic(n_queries=60, n_features=5, seed=0)
+    for hidden in ((8,), ()):
+        mlp = MLP(hidden=hidden, epochs=8, batch_queries=64, learning_rate=0.05)
+        ranker = YetiNet(scorer=mlp).fit(data)
+        assert ranker.score(data) > 0.75
+        again = YetiNet(scorer=mlp).fit(data)
+        assert again.predict(data).tobytes() == ranker.predict(data).tobytes()
+    assert rounds[:8] == [1, 2, 3, 4, 5, 6, 7, 8]  # one batch per pass
