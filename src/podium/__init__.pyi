@@ -43,6 +43,7 @@ from .data import (
 from .ensemble import (
     AutoRanker as AutoRanker,
     CFBRS as CFBRS,
+    Bagged as Bagged,
     TopRank as TopRank,
 )
 from .errors import (

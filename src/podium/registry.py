@@ -15,12 +15,16 @@ from podium.rankers.prepared import Prepared
 from podium.rankers.ranker import Ranker
 from podium.typing import Path_
 
+_RANKERS_IN_FILES_ONLY: dict[str, type[Ranker]] = {
+    ranker.name: ranker for ranker in (ImportedRanker, Prepared, ensemble.Bagged)
+}
+"""Imported, prepared and bagged rankers have no name to train by, but files have them."""
 _OWN_RANKERS = {**rankers.RANKERS, **ensemble.RANKERS, **multitask.RANKERS}
 RANKERS: Registry[type[Ranker]] = Registry(
     "podium.rankers",
     _OWN_RANKERS,
     subclasses_of(Ranker),
-    reserved=(ImportedRanker.name, Prepared.name),
+    reserved=tuple(_RANKERS_IN_FILES_ONLY),
 )
 """Every ranker by name."""
 MODELS: Registry[type[Model]] = Registry(
@@ -36,11 +40,11 @@ def compared_rankers() -> list[str]:
     return [name for name, ranker in RANKERS.items() if not ranker.is_search]
 
 
-_RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
-    {ImportedRanker.name: ImportedRanker, Prepared.name: Prepared},
+RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
+    _RANKERS_IN_FILES_ONLY,
     RANKERS,  # type: ignore[arg-type]
 )
-"""Imported and prepared rankers have no name to train by, but files have them."""
+"""Every ranker that a model file may name."""
 
 
 FAMILIAR_NAMES = {
@@ -88,4 +92,4 @@ def load(path: Path_) -> Ranker:
     >>> bool((load(path).predict(data) == ranker.predict(data)).all())
     True
     """
-    return model_files.load(path, _RANKERS_IN_FILES, MODELS)
+    return model_files.load(path, RANKERS_IN_FILES, MODELS)

@@ -3,6 +3,7 @@
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.ranker import AutoRanker
 from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep
+from podium.ensemble.bagged import Bagged
 from podium.ensemble.cfbrs.block_weights import (
     BlockWeights,
     Evidence,
@@ -51,6 +52,7 @@ MODELS: dict[str, type[Model]] = {
 __all__ = [
     "Adaptation",
     "AutoRanker",
+    "Bagged",
     "BlockCombination",
     "BlockVotes",
     "BlockWeights",

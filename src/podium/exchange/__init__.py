@@ -11,7 +11,7 @@ from podium.exchange.normalizers import (
     fit_normalizers,
     normalize,
 )
-from podium.exchange.portable_model import PortableModel, WeightedSum
+from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
 
 __all__ = [
     "EMULATORS",
@@ -22,6 +22,7 @@ __all__ = [
     "NORMALIZERS",
     "PortableModel",
     "Standard",
+    "SumOfForms",
     "WeightedSum",
     "emulate",
     "export_model",

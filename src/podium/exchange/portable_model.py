@@ -1,4 +1,4 @@
-"""A fitted ranker in one of the three forms that engines support: a weighted sum, trees, a network."""
+"""A fitted ranker in the forms that engines support: a weighted sum, trees, a network, or their sum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from podium.ensemble import CFBRS, ComposedModel, LinearComposedModel, RerankedModel
+from podium.ensemble import (
+    CFBRS,
+    ComposedModel,
+    LinearComposedModel,
+    RerankedModel,
+    ScoreSum,
+)
 from podium.errors import CannotExpressError, UnknownNameError, UsageError
 from podium.exchange.float32 import LARGEST_FLOAT32, largest_argument
 from podium.exchange.lightgbm_text import forest_from_model
@@ -28,9 +34,10 @@ from podium.multitask import RPCMTLModel
 from podium.rankers.mlp import Network
 from podium.rankers.models import Linear, Model, Stumps
 from podium.rankers.preparation import Preparation
-from podium.rankers.prepared import Prepared
+from podium.rankers.prepared_model import PreparedModel
 from podium.rankers.ranker import Ranker
 from podium.rankers.tree_model import Trees
+from podium.rankers.wrapped_ranker import innermost_ranker
 from podium.typing import Floats
 
 
@@ -52,7 +59,31 @@ class WeightedSum:
         return np.asarray(scale_columns(X, self.normalizers) @ self.weights, dtype=np.float64)
 
 
-Form = WeightedSum | Forest | Network
+@dataclass(frozen=True, eq=False)
+class SumOfForms:
+    """A sum of forms over the same features.
+
+    Examples
+    --------
+    >>> forest = Forest(1, (Tree.stump(0, 0.5, 0.0, 2.0),))
+    >>> form = SumOfForms((WeightedSum(np.array([3.0]), (None,)), forest))
+    >>> form.predict(np.array([[0.0], [1.0]])).tolist()
+    [0.0, 5.0]
+    """
+
+    terms: tuple[WeightedSum | Forest | Network, ...]
+
+    def predict(self, X: NDArray[Any]) -> Floats:
+        """Return one score per row."""
+        return np.asarray(np.sum([term.predict(X) for term in self.terms], axis=0))
+
+    def describe(self) -> str:
+        """Return the terms in words."""
+        return " and ".join(_FORM_WORDS[type(term)] for term in self.terms)
+
+
+_FORM_WORDS = {WeightedSum: "a weighted sum", Forest: "trees", Network: "a network"}
+Form = WeightedSum | Forest | Network | SumOfForms
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +129,7 @@ def make_portable(
         raise UsageError(
             "the model prepares its features, and normalizers are given, too; use only one of them"
         )
-    ranker_name = ranker.ranker.name if isinstance(ranker, Prepared) else ranker.name
+    ranker_name = innermost_ranker(ranker).name
     if member is not None:
         learned, ranker_name = _find_member(learned, member, ranker_name)
         preparation, learned = _prepared_once(preparation, learned)
@@ -113,10 +144,9 @@ def make_portable(
         # It is unknown whether the data was scaled before or after them.
         raise scaled_by_query_error(ranker.trained_.scaled)
     form, notes = form_of(learned, ranker_name), tuple[str, ...]()
-    if preparation is not None and isinstance(form, Forest):
-        form = fill_missing(form, preparation)
-    elif preparation is not None:
-        notes = fill_notes(preparation, names)
+    if preparation is not None:
+        form = _fill_trees(form, preparation)
+        notes = () if isinstance(form, Forest) else fill_notes(preparation, names)
     form = _with_normalizers(form, by_feature)
     return PortableModel(form, names, ranker_name, ranker.trained_.scaled, (*word_notes, *notes))
 
@@ -192,6 +222,8 @@ def form_of(model: Model, ranker_name: str) -> Form:
         return model
     if isinstance(model, ComposedModel):
         return _sum_blocks(model, ranker_name)
+    if isinstance(model, ScoreSum):
+        return _sum_members(model, ranker_name)
     if isinstance(model, RerankedModel):
         names = ", ".join(member.name for member in model.members)
         raise CannotExpressError(
@@ -235,6 +267,105 @@ def _sum_blocks(model: ComposedModel, ranker_name: str) -> Form:
     return Forest(model.width, tuple(trees))
 
 
+def _sum_members(model: ScoreSum, ranker_name: str) -> Form:
+    """Return the sum of the members' forms, with the constant of their offsets as a tree."""
+    terms: list[WeightedSum | Forest | Network] = []
+    for member in model.members:
+        form = _member_form(member.model, ranker_name)
+        parts = form.terms if isinstance(form, SumOfForms) else (form,)
+        scaled = (_scale_form(part, member.factor) for part in parts)
+        terms += [_widen_form(part, member.columns, model.width) for part in scaled]
+    constant = -sum(member.factor * member.offset for member in model.members)
+    if constant:
+        terms.append(Forest(model.width, (Tree.of([], [], [], [constant]),)))
+    return join_forms(terms)
+
+
+def join_forms(terms: Sequence[WeightedSum | Forest | Network]) -> Form:
+    """Return the sum of forms: one weighted sum of raw features, one forest, and the others."""
+    raw = [term for term in terms if isinstance(term, WeightedSum) and not any(term.normalizers)]
+    forests = [term for term in terms if isinstance(term, Forest)]
+    joined = [term for term in terms if term not in raw and term not in forests]
+    if raw:
+        weights = np.sum([term.weights for term in raw], axis=0)
+        joined.append(WeightedSum(weights, raw[0].normalizers))
+    if forests:
+        trees = tuple(tree for forest in forests for tree in forest.trees)
+        joined.append(Forest(forests[0].width, trees))
+    return joined[0] if len(joined) == 1 else SumOfForms(tuple(joined))
+
+
+def _member_form(model: Model, ranker_name: str) -> Form:
+    """Return the form of a member, whose preparation becomes normalizers."""
+    preparation, inner = split_preparation(model)
+    form = form_of(inner, ranker_name)
+    if preparation is None:
+        return form
+    if isinstance(model, PreparedModel) and model.encoding is not None:
+        raise CannotExpressError(
+            f"members of {ranker_name} turn words into numbers, each in its own way; nearest: "
+            "Prepared(...) around the whole sum"
+        )
+    form = _fill_trees(form, preparation)
+    if preparation.fill is not None and not isinstance(form, Forest):
+        raise CannotExpressError(
+            f"members of {ranker_name} fill in missing values, each by its own numbers, but engines "
+            "have one value per feature; nearest: Prepared(...) around the whole sum"
+        )
+    return _with_normalizers(form, normalizers_of(preparation))
+
+
+def _fill_trees(form: Form, preparation: Preparation) -> Form:
+    """Return the form with trees that send a missing value to the side of its fill value."""
+    if isinstance(form, Forest):
+        return fill_missing(form, preparation)
+    if isinstance(form, SumOfForms):
+        filled = (
+            fill_missing(term, preparation) if isinstance(term, Forest) else term
+            for term in form.terms
+        )
+        return SumOfForms(tuple(filled))
+    return form
+
+
+def _scale_form(
+    form: WeightedSum | Forest | Network, factor: float
+) -> WeightedSum | Forest | Network:
+    """Return the form with all scores times a factor."""
+    if isinstance(form, WeightedSum):
+        return replace(form, weights=form.weights * factor)
+    if isinstance(form, Forest):
+        return form.scale(factor)
+    *weights, last_weights = form.weights
+    *biases, last_bias = form.biases
+    return replace(
+        form,
+        weights=(*weights, last_weights * factor),
+        biases=(*biases, last_bias * factor),
+    )
+
+
+def _widen_form(
+    form: WeightedSum | Forest | Network, columns: tuple[int, ...] | None, width: int
+) -> WeightedSum | Forest | Network:
+    """Return the form on wider rows, in which feature j is column columns[j]."""
+    if columns is None:
+        return form
+    if isinstance(form, Forest):
+        return form.with_columns(columns, width)
+    places = list(columns)
+    if isinstance(form, WeightedSum):
+        weights = np.zeros(width)
+        weights[places] = form.weights
+        own = dict(zip(places, form.normalizers, strict=True))
+        return WeightedSum(weights, tuple(own.get(j) for j in range(width)))
+    mean, scale = np.zeros(width), np.ones(width)
+    mean[places], scale[places] = form.mean, form.scale
+    first = np.zeros((width, form.weights[0].shape[1]))
+    first[places] = form.weights[0]
+    return replace(form, mean=mean, scale=scale, weights=(first, *form.weights[1:]))
+
+
 def _find_member(model: Model, name: str, ranker_name: str) -> tuple[Model, str]:
     """Return the model of a toprank's member and its name."""
     if not isinstance(model, RerankedModel):
@@ -272,7 +403,22 @@ def scale_columns(X: NDArray[Any], normalizers: Sequence[Normalizer | None]) -> 
 
 def _with_normalizers(form: Form, normalizers: tuple[Normalizer | None, ...]) -> Form:
     """Return the form that takes raw features instead of scaled ones."""
+    if isinstance(form, SumOfForms):
+        return SumOfForms(tuple(_normalize_term(term, normalizers) for term in form.terms))
+    return _normalize_term(form, normalizers)
+
+
+def _normalize_term(
+    form: WeightedSum | Forest | Network, normalizers: tuple[Normalizer | None, ...]
+) -> WeightedSum | Forest | Network:
     if isinstance(form, WeightedSum):
+        if any(form.normalizers) and any(normalizers):
+            raise CannotExpressError(
+                "engines scale features once, but both the members and their sum prepare them; "
+                "nearest: only one preparation"
+            )
+        if not any(normalizers):
+            return form
         return WeightedSum(form.weights, normalizers)
     if not any(normalizers):
         return form

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.fingerprint_inputs import plain_value
 from podium.experiments.text_escapes import escape_text
-from podium.rankers import Prepared, Ranker
+from podium.rankers import Ranker, innermost_ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.tuning import Grid as Grid  # a public name of this room
 from podium.registry import make_ranker
@@ -127,7 +127,7 @@ def _make_ranker(entry: Any, seed: int) -> Ranker:
 
 def _make_grid(ranker: Ranker, grid: Grid | None, *, tunes: bool) -> Grid:
     """Return the settings to try. A metric that the user has set on the ranker is not tuned."""
-    chosen_by_user = ranker.ranker if isinstance(ranker, Prepared) else ranker
+    chosen_by_user = innermost_ranker(ranker)
     defaults = _defaults(type(chosen_by_user))
     own = chosen_by_user.get_params(deep=False)
     changed = {

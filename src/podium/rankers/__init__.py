@@ -35,6 +35,7 @@ from podium.rankers.regression import Regression
 from podium.rankers.svm_map import SVMMAP
 from podium.rankers.topslack import PAPER_C_VALUES, TopMargin, TopSlack
 from podium.rankers.tuning import Trial, Tuning, tune
+from podium.rankers.wrapped_ranker import WrappedRanker, innermost_ranker
 
 RANKERS: dict[str, type[Ranker]] = {
     "regression": Regression,
@@ -101,10 +102,12 @@ __all__ = [
     "TopkListMLE",
     "Trial",
     "Tuning",
+    "WrappedRanker",
     "explain",
     "feature_importance",
     "feature_weights",
     "fit_ordinal",
+    "innermost_ranker",
     "permutation_importance",
     "tune",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from podium.rankers.importance import feature_names_of
 from podium.rankers.input_checks import as_data, column_names
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model, check_categories
-from podium.rankers.parameters import check_parameters
 from podium.rankers.preparation import (
     Bounds,
     Imputation,
@@ -29,12 +28,11 @@ from podium.rankers.preparation import (
     learn_preparation,
 )
 from podium.rankers.prepared_model import PreparedModel
-from podium.rankers.ranker import Ranker
-from podium.typing import Floats
+from podium.rankers.wrapped_ranker import WrappedRanker
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Prepared(Ranker):
+class Prepared(WrappedRanker):
     """A ranker whose model prepares the features itself: clip, log1p, impute, scale, in this order.
 
     The steps are learned on the training queries and kept in the model file. With `impute`, every
@@ -75,33 +73,11 @@ class Prepared(Ranker):
     paper: ClassVar[str] = "any ranker, with preparation of its features"
     accepts_categories: ClassVar[bool] = True
 
-    # Scaling within queries needs query ids: predict requests them, too.
-    __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
-
-    ranker: Ranker = field(kw_only=False)
     impute: Imputation = "median"
     indicators: bool = False
     scale: Scaling = "zscore"
     log1p: Sequence[str] = ()
     clip: Mapping[str, Bounds] | None = None
-
-    def predict(
-        self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False
-    ) -> Floats:
-        """Return one score per row, in the order of rows.
-
-        Parameters
-        ----------
-        X
-            RankingData, or a data frame of raw features; an array for a model without categories.
-        qid
-            The query of each row of an array, for scaling within queries.
-        ignore_scaling
-            Whether to accept RankingData that is scaled differently from the training data.
-        """
-        if qid is None:
-            return super().predict(X, ignore_scaling=ignore_scaling)
-        return self.predict_by_query(X, qid)
 
     def train_model(
         self,
@@ -187,8 +163,7 @@ class Prepared(Ranker):
                 )
             for name, bounds in self.clip.items():
                 check_bounds(name, bounds)
-        check_parameters(self.ranker, self.ranker.name)
-        self.ranker.check_settings()
+        super().check_settings()
 
     # --- what a fit depends on: the inner ranker decides ---
 
@@ -196,11 +171,6 @@ class Prepared(Ranker):
     def accepts_missing(self) -> bool:  # type: ignore[override]
         """Whether missing values are accepted: they are filled in, or the ranker takes them."""
         return self.impute != "none" or self.ranker.accepts_missing
-
-    @property
-    def grid(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
-        """The values that `tune` tries by default: those of the ranker."""
-        return self.ranker.grid
 
     @property
     def warm_start_along(self) -> str | None:  # type: ignore[override]
@@ -216,28 +186,6 @@ class Prepared(Ranker):
     def keeps_best(self) -> bool:
         """Whether the best iteration is kept, by validation data."""
         return self.ranker.keeps_best
-
-    @property
-    def validation_fraction(self) -> float:
-        """The share of the queries that is held out if there is no validation data."""
-        return self.ranker.validation_fraction
-
-    def parameter_path(self, name: str) -> str:
-        """Return the name of a parameter for set_params; parameters of the ranker need no prefix here."""
-        is_own = name in self.get_params()
-        return name if is_own else f"ranker__{self.ranker.parameter_path(name)}"
-
-    def has_parameter(self, name: str) -> bool:
-        """Whether the preparation or the ranker has a parameter of this name."""
-        return super().has_parameter(name) or self.ranker.has_parameter(name)
-
-    def needs_validation(self) -> bool:
-        """Whether queries are held out if there is no validation data."""
-        return self.ranker.needs_validation()
-
-    def validation_metric(self) -> str:
-        """Return the metric on the validation queries."""
-        return self.ranker.validation_metric()
 
     def total_iterations(self) -> int | None:
         """Return the number of iterations, for progress bars."""

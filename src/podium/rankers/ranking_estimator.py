@@ -267,9 +267,9 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
     def result_parameters(self) -> dict[str, Any]:
-        """Return what the result depends on besides the data: the parameters."""
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        return parameters
+        """Return what the result depends on besides the data: parameters that change more than speed."""
+        parameters = self.get_params(deep=False).items()
+        return {name: v for name, v in parameters if name not in self.machine_parameters}
 
     # --- checks ---
 

@@ -14,7 +14,7 @@ from podium.data import RankingData, concatenate, split
 from podium.errors import PodiumError
 from podium.metrics import NDCG, evaluate
 from podium.rankers import Ranker, model_files
-from podium.registry import MODELS, RANKERS
+from podium.registry import MODELS, RANKERS_IN_FILES
 from podium.testing.contract import Contract, query_ids, reorder, small_data
 
 
@@ -159,6 +159,6 @@ def _check_files(contract: Contract, fitted: Ranker, data: RankingData) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.podium"
         fitted.save(path)
-        loaded = model_files.load(path, {**RANKERS, fitted.name: type(fitted)}, MODELS)
+        loaded = model_files.load(path, {**RANKERS_IN_FILES, fitted.name: type(fitted)}, MODELS)
     same = loaded.predict(data).tobytes() == fitted.predict(data).tobytes()
     contract.require(same, "a model that is saved and loaded must give the same bytes")

@@ -51,7 +51,7 @@ def test_auto_as_json(files):
         (["auto", "--budget", "soon"], "expected a budget, '10m', '90s', '1h', '200fits'"),
         (["auto", "--budget", "9fits", "--set", "budget=8fits"], "expected --budget or --set budget"),
         (["ranksvm", "--budget", "9fits"], "expected --budget with auto, which searches, got ranksvm"),
-        (["ranksvm", "--jobs", "2"], "expected --jobs with auto"),
+        (["auto", "--bag", "2"], "auto is a mean of many fits already; leave out --bag"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_refused(files, arguments, message):

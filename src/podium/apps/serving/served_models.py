@@ -17,11 +17,11 @@ from podium.ensemble import CFBRS
 from podium.errors import UsageError
 from podium.rankers.importance import feature_names_of
 from podium.rankers.models import Model
-from podium.rankers.prepared import Prepared
 from podium.rankers.prepared_model import PreparedModel
 from podium.rankers.ranker import Ranker
 from podium.rankers.ranking_estimator import require_finite_scores
 from podium.rankers.tree_model import Trees
+from podium.rankers.wrapped_ranker import innermost_ranker
 from podium.typing import Floats
 
 
@@ -126,7 +126,7 @@ class LoadedModel:
             name=self.name,
             version=self.version,
             default=is_default,
-            ranker=ranker.ranker.name if isinstance(ranker, Prepared) else ranker.name,
+            ranker=innermost_ranker(ranker).name,
             kind=self.scoring_model.kind,
             n_features=ranker.n_features_in_,
             feature_names=list(self.feature_names),

@@ -41,6 +41,7 @@ def _sigmoid(x: Singles) -> Singles:
 
 _OPERATORS: dict[str, Callable[..., Singles]] = {
     "Sub": np.subtract,
+    "Sum": lambda *terms: np.sum(terms, axis=0, dtype=np.float32),
     "Div": np.divide,
     "MatMul": np.matmul,
     "Gemm": lambda x, W, b: x @ W + b,

@@ -21,10 +21,15 @@ def score_podium_json(content: str, features: Sequence[str], X: NDArray[Any]) ->
         raise ModelFileError("expected podium-json of version 1")
     columns = [list(features).index(name) for name in model["features"]]
     x = X[:, columns].astype(np.float64)
+    terms = model["terms"] if model["kind"] == "sum" else [model]
+    return np.asarray(np.sum([_score_form(term, model["features"], x) for term in terms], axis=0))
+
+
+def _score_form(model: dict[str, Any], names: list[str], x: Floats) -> Floats:
     if model["kind"] == "trees":
         total = np.zeros(len(x))
         for tree in model["trees"]:
-            total += _tree(tree, model["features"], x)
+            total += _tree(tree, names, x)
         return total
     if "shift" in model:
         x = (x - np.array(model["shift"])) / np.array(model["divisor"])

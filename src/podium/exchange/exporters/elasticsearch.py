@@ -16,6 +16,7 @@ from podium.exchange.exporters.engine_limits import (
     float32_divisor,
     float32_range,
     missing_note,
+    single_form,
     to_float32,
     to_float32_list,
     tree_for_less_than,
@@ -60,7 +61,7 @@ def _nan_right_note(form: Forest) -> str:
 
 
 def _export(target: str, model: PortableModel, name: str) -> ExportedModel:
-    form, names = model.form, model.names
+    form, names = single_form(model, target), model.names
     notes: tuple[str, ...] = ()
     if isinstance(form, WeightedSum):
         body = _linear(form, names)

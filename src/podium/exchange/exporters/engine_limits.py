@@ -10,11 +10,22 @@ from numpy.typing import NDArray
 from podium.errors import CannotExpressError
 from podium.exchange.float32 import LARGEST_FLOAT32, floor32, next_above32
 from podium.exchange.normalizers import MinMax
-from podium.exchange.portable_model import WeightedSum
+from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
 from podium.exchange.trees import Forest, Tree
+from podium.rankers.mlp import Network
 
 MAX_JSON_TREE_DEPTH = 200
 """The maximum number of levels of a tree in JSON: the engines' parsers stop at 1,000 brackets."""
+
+
+def single_form(model: PortableModel, engine: str) -> WeightedSum | Forest | Network:
+    """Return the form of a model; raise if it is a sum of several."""
+    if isinstance(model.form, SumOfForms):
+        raise CannotExpressError(
+            f"{model.ranker} is a sum of {model.form.describe()}, but a model of {engine} is one of them "
+            "alone; nearest: export it to onnx, which Vespa and other programs evaluate"
+        )
+    return model.form
 
 
 def to_float32(value: Any, subject: str) -> float:

@@ -16,7 +16,7 @@ from podium.exchange.exporters.engine_limits import (
     tree_for_at_most,
 )
 from podium.exchange.exporters.exported_model import ExportedModel
-from podium.exchange.portable_model import PortableModel, WeightedSum
+from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
 from podium.exchange.trees import Forest, Tree
 from podium.rankers.mlp import Network
 
@@ -30,27 +30,40 @@ def export_onnx(model: PortableModel, name: str) -> ExportedModel:
     library = require("onnx", "export", "exporting to ONNX")
     form, names = model.form, model.names
     graph = _Graph(library.helper)
-    if isinstance(form, WeightedSum):
-        kind = "linear"
-        _add_linear(graph, form)
-    elif isinstance(form, Forest):
-        kind = "trees"
-        check_expressible(form, names, max_depth=None)
-        graph.nodes.append(_tree_ensemble(library.helper, form))
+    if isinstance(form, SumOfForms):
+        kind, ends = "sum", []
+        for term in form.terms:
+            graph.last = "features"
+            _add_form(graph, term, names)
+            ends.append(graph.last)
+        graph.add_sum(ends)
     else:
-        kind = "network"
-        _add_network(graph, form)
+        kind = _add_form(graph, form, names)
     content = graph.serialise(library, model, name)
     return ExportedModel("onnx", kind, name, names, content)
 
 
+def _add_form(graph: _Graph, form: WeightedSum | Forest | Network, names: tuple[str, ...]) -> str:
+    """Add the nodes of a form, from the features to its scores; return its kind."""
+    if isinstance(form, WeightedSum):
+        _add_linear(graph, form)
+        return "linear"
+    if isinstance(form, Forest):
+        check_expressible(form, names, max_depth=None)
+        graph.append(_tree_ensemble(graph.helper, form))
+        return "trees"
+    _add_network(graph, form)
+    return "network"
+
+
 class _Graph:
-    """A chain of nodes: each node takes the output of the one before it."""
+    """Chains of nodes: each node takes the output `last`, the features at the start of a chain."""
 
     def __init__(self, helper: Any) -> None:
         self.helper = helper
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.last = "features"
 
     def add(self, kind: str, *constants: Any, **attributes: Any) -> None:
         """Add a node on the output of the last one; constants are its further inputs."""
@@ -60,9 +73,16 @@ class _Graph:
             names.append(f"c{len(self.constants)}")
             tensor = self.helper.make_tensor(names[-1], 1, array.shape, array.ravel().tolist())
             self.constants.append(tensor)
-        before = f"h{len(self.nodes)}" if self.nodes else "features"
-        after = f"h{len(self.nodes) + 1}"
-        self.nodes.append(self.helper.make_node(kind, [before, *names], [after], **attributes))
+        self.append(self.helper.make_node(kind, [self.last, *names], [""], **attributes))
+
+    def add_sum(self, outputs: list[str]) -> None:
+        """Add a node that sums the outputs of other nodes."""
+        self.append(self.helper.make_node("Sum", outputs, [""]))
+
+    def append(self, node: Any) -> None:
+        """Add a node and name its output."""
+        self.nodes.append(node)
+        self.last = node.output[0] = f"h{len(self.nodes)}"
 
     def serialise(self, library: Any, model: PortableModel, name: str) -> bytes:
         """Return the content of the file."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from podium.exchange.exporters.engine_limits import check_expressible, shifts_and_divisors
 from podium.exchange.exporters.exported_model import ExportedModel
-from podium.exchange.portable_model import PortableModel, WeightedSum
+from podium.exchange.portable_model import PortableModel, SumOfForms, WeightedSum
 from podium.exchange.trees import Forest, Tree
 from podium.rankers.mlp import Network
 
@@ -21,17 +21,26 @@ FORMAT, VERSION = "podium-json", 1
 def export_json(model: PortableModel, name: str) -> ExportedModel:
     """Export a model as JSON that describes itself in words."""
     form, names = model.form, model.names
-    if isinstance(form, WeightedSum):
-        kind, body = "linear", _linear(form)
-    elif isinstance(form, Forest):
-        kind, body = "trees", _trees(form, names)
+    if isinstance(form, SumOfForms):
+        terms = [_form(term, names) for term in form.terms]
+        kind, body = "sum", {"terms": [{"kind": kind, **body} for kind, body in terms]}
     else:
-        kind, body = "network", _network(form)
+        kind, body = _form(form, names)
     head = {"format": FORMAT, "version": VERSION, "name": name, "ranker": model.ranker}
     scaled = {} if model.scaled is None else {"scaled_by_query": model.scaled}
     document = {**head, "kind": kind, "features": list(names), **scaled, **body}
     content = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return ExportedModel("json", kind, name, names, content)
+
+
+def _form(
+    form: WeightedSum | Forest | Network, names: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
+    if isinstance(form, WeightedSum):
+        return "linear", _linear(form)
+    if isinstance(form, Forest):
+        return "trees", _trees(form, names)
+    return "network", _network(form)
 
 
 def _linear(form: WeightedSum) -> dict[str, Any]:

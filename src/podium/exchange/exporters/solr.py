@@ -17,6 +17,7 @@ from podium.exchange.exporters.engine_limits import (
     float32_divisor,
     float32_range,
     missing_note,
+    single_form,
     to_float32,
     to_float32_list,
     tree_for_at_most,
@@ -35,7 +36,7 @@ MISSING_ADVICE = """use Solr 9.2 or later, and set "defaultValue": "NaN" in ever
 
 def export_solr(model: PortableModel, name: str) -> ExportedModel:
     """Export a model for ``PUT /schema/model-store``."""
-    form, names = model.form, model.names
+    form, names = single_form(model, "Solr"), model.names
     notes: tuple[str, ...] = ()
     if isinstance(form, WeightedSum):
         kind, features, params = "LinearModel", *_linear(form, names)

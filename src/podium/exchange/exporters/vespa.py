@@ -14,6 +14,7 @@ from podium.exchange.exporters.engine_limits import (
     check_expressible,
     missing_note,
     shifts_and_divisors,
+    single_form,
     to_float32_list,
     tree_for_less_than,
 )
@@ -28,7 +29,7 @@ MISSING_ADVICE = "a feature that a document lacks must be NaN, not 0"
 
 def export_vespa(model: PortableModel, name: str) -> ExportedModel:
     """Export a model for a schema (weighted sums) or an application's folder ``models`` (trees)."""
-    form, names = model.form, model.names
+    form, names = single_form(model, "Vespa"), model.names
     if not isinstance(form, WeightedSum | Forest):
         raise CannotExpressError(
             f"{model.ranker} is a network, which Vespa evaluates as ONNX; export it to onnx, "

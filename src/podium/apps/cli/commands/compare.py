@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
@@ -87,7 +88,10 @@ def run_compare(options: CompareOptions) -> None:
 def _build_contestants(options: CompareOptions) -> dict[str, Ranker]:
     """Return the rankers to train, prepared as the options say, and the models of --fixed, by name."""
     plain = _build_rankers(options.rankers, options.setting, options.seed)
-    prepared = {name: prepare_ranker(ranker, options) for name, ranker in plain.items()}
+    prepared = {
+        name: prepare_ranker(bag_ranker(ranker, options, seed=options.seed), options)
+        for name, ranker in plain.items()
+    }
     return prepared | _load_models(options.fixed or [], options.rankers)
 
 

@@ -14,7 +14,6 @@ from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     categories_of,
-    inner_ranker,
     missing_for,
     with_scaling,
 )
@@ -25,7 +24,13 @@ from podium.apps.cli.outputs.search_report import print_report
 from podium.data import RankingData
 from podium.ensemble import HeadExplanation, RerankedModel
 from podium.errors import UsageError
-from podium.rankers import Ranker, feature_importance, feature_weights, permutation_importance
+from podium.rankers import (
+    Ranker,
+    feature_importance,
+    feature_weights,
+    innermost_ranker,
+    permutation_importance,
+)
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import load
@@ -38,6 +43,7 @@ MEASURE_BY_MODEL = {
     "composed-linear": "weight",
     "composed": "share in the blocks",
     "combined": "use by degrees and tasks",
+    "score-sum": "share in the members",
 }
 SIGNED_MODELS = ("linear", "ordinal", "composed-linear")
 
@@ -92,7 +98,7 @@ def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     features = dict(list(weights.items())[:n])
     if json:
         print_json(
-            {"ranker": inner_ranker(ranker).name, "model": kind,
+            {"ranker": innermost_ranker(ranker).name, "model": kind,
              "scaled_by_query": ranker.trained_.scaled, "preparation": _steps(ranker),
              "measure": measure, "features": features}
         )  # fmt: skip
@@ -111,7 +117,7 @@ def _origin(ranker: Ranker) -> str:
     scaled = "" if trained.scaled is None else f", features scaled by query ({trained.scaled})"
     steps = _steps(ranker)
     return (
-        f"{inner_ranker(ranker).name}, trained on {trained.n_queries:,} queries, "
+        f"{innermost_ranker(ranker).name}, trained on {trained.n_queries:,} queries, "
         f"{trained.n_documents:,} documents{scaled}{'' if steps is None else f', {steps}'}"
     )
 
@@ -128,7 +134,7 @@ def _explain_search(ranker: Ranker, path: Path, json: bool) -> None:
     assert report is not None
     if json:
         print_json(
-            {"ranker": inner_ranker(ranker).name, "model": ranker.model_.kind,
+            {"ranker": innermost_ranker(ranker).name, "model": ranker.model_.kind,
              "report": report.to_dict()}
         )  # fmt: skip
         return

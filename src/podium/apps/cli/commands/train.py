@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.feedback_sources import (
     check_needs_log,
     make_alpha_source,
@@ -21,7 +22,6 @@ from podium.apps.cli.inputs.feedback_sources import (
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    inner_ranker,
     missing_in_training,
     prepare_ranker,
     take_categories,
@@ -37,11 +37,11 @@ from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.apps.cli.outputs.search_report import print_report, report_facts
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
-from podium.ensemble import CFBRS, AutoRanker, Budget, RerankedModel
+from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
-from podium.rankers import Callback, FitStep, History, Prepared, Ranker
+from podium.rankers import Callback, FitStep, History, Prepared, Ranker, innermost_ranker
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 
@@ -55,7 +55,10 @@ def run_train(options: TrainOptions) -> None:
     check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     _check_feedback(plain, options, phi)
-    learner = prepare_ranker(plain, options)
+    bagged = bag_ranker(
+        plain, options, seed=options.seed, jobs=1 if options.jobs is None else options.jobs
+    )
+    learner = prepare_ranker(bagged, options)
     if options.plot is not None:
         _check_plot(options.plot)
     data, valid = _read_data(options)
@@ -101,14 +104,16 @@ def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
     """Return the settings of --set, with the options that are parameters of the ranker."""
     settings = parse_settings(options.setting)
     is_search = options.ranker in RANKERS and RANKERS[options.ranker].is_search
-    for name, value in (("budget", options.budget), ("jobs", options.jobs)):
-        if value is not None and not is_search:
-            raise UsageError(f"expected --{name} with auto, which searches, got {options.ranker}")
+    if options.budget is not None and not is_search:
+        raise UsageError(f"expected --budget with auto, which searches, got {options.ranker}")
+    if options.bag is not None and is_search:
+        raise UsageError("auto is a mean of many fits already; leave out --bag")
     if is_search and "n_jobs" not in settings and options.jobs is None:
         settings["n_jobs"] = -1
     for option, name, value in (
         ("metric", "metric", options.metric), ("seed", "seed", options.seed),
-        ("budget", "budget", options.budget), ("jobs", "n_jobs", options.jobs),
+        ("budget", "budget", options.budget),
+        ("jobs", "n_jobs", options.jobs if is_search else None),
     ):  # fmt: skip
         if value is None:
             continue
@@ -122,7 +127,7 @@ def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
 @contextmanager
 def _progress(learner: Ranker, options: TrainOptions) -> Iterator[Callback]:
     """Show a progress bar, or the leaderboard of a search; yield what takes the steps."""
-    search = inner_ranker(learner)
+    search = innermost_ranker(learner)
     if isinstance(search, AutoRanker):
         with search_board(Budget.parse(search.budget).seconds) as show:
             yield show
@@ -144,6 +149,8 @@ def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> 
     if has_feedback and not isinstance(learner, CFBRS):
         option = "--feedback" if options.feedback else "--alpha"
         raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
+    if has_feedback and options.bag is not None:
+        raise UsageError("expected feedback or --bag, got both")
     if has_feedback and isinstance(prepare_ranker(learner, options), Prepared):
         raise UsageError("expected feedback, or options that prepare features, got both")
     check_needs_log(options.feedback, options.classes, phi)
@@ -159,8 +166,8 @@ def _facts(
     history = ranker.history_
     kept_step = None if history.best is None else history.steps[history.best - 1]
     facts: dict[str, Any] = {
-        "ranker": inner_ranker(ranker).name,
-        "settings": flatten(_changed_parameters(inner_ranker(ranker))),
+        "ranker": innermost_ranker(ranker).name,
+        "settings": flatten(_changed_parameters(innermost_ranker(ranker))),
         "queries": data.n_queries,
         "documents": len(data),
         "features": data.n_features,
@@ -173,6 +180,8 @@ def _facts(
         "stopped": ranker.stopped_ or None,
         "seconds": round(seconds, 3),
     }
+    if (bags := _bags(ranker)) is not None:
+        facts["bags"] = bags
     if isinstance(ranker.model_, PreparedModel):
         facts["preparation"] = ranker.model_.describe()
     if ranker.report_ is not None:
@@ -182,6 +191,15 @@ def _facts(
     if isinstance(ranker, CFBRS):
         facts["ensemble"] = ranker.describe()
     return {name: finite_or_none(value) for name, value in facts.items()}
+
+
+def _bags(ranker: Ranker) -> str | None:
+    """Return the bags of a ranker, and the kind of model that they make; None without bags."""
+    bagged = ranker.ranker if isinstance(ranker, Prepared) else ranker
+    if not isinstance(bagged, Bagged):
+        return None
+    model = ranker.model_.model if isinstance(ranker.model_, PreparedModel) else ranker.model_
+    return f"{bagged.bags}, in one model ({model.kind})"
 
 
 def _validation_value(

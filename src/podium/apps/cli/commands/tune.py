@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
+from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    inner_ranker,
     missing_in_training,
     prepare_ranker,
     take_categories,
@@ -24,14 +24,14 @@ from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_t
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data.atomic_files import check_target
-from podium.rankers import Ranker, Trial, Tuning
+from podium.rankers import Ranker, Trial, Tuning, innermost_ranker
 from podium.rankers import tune as tune_ranker
 
 
 def run_tune(options: TuneOptions) -> None:
     """Train a ranker with every setting of a grid and keep the best on the validation data."""
     plain, values = _plan(options.ranker, options.setting, options.grid)
-    learner = prepare_ranker(plain, options)
+    learner = prepare_ranker(bag_ranker(plain, options, jobs=options.jobs), options)
     check_metric(options.metric)
     check_target(options.out, *options.inputs, *options.valid)
     check_not_replaced([options.out], options.force)
@@ -91,13 +91,13 @@ def _print(tuning: Tuning, out: Path) -> None:
         for trial in tuning.trace
     ]
     headers = ["settings", f"{tuning.metric} ", "iterations"]
-    print_table(f"{inner_ranker(tuning.ranker).name}, validation; * is in {out}", headers, rows)
+    print_table(f"{innermost_ranker(tuning.ranker).name}, validation; * is in {out}", headers, rows)
 
 
 def _as_json(tuning: Tuning, out: Path, seconds: float) -> dict[str, Any]:
     return {
         "model": str(out),
-        "ranker": inner_ranker(tuning.ranker).name,
+        "ranker": innermost_ranker(tuning.ranker).name,
         "metric": tuning.metric,
         "settings": flatten(tuning.settings),
         "validation": finite_or_none(tuning.value),

@@ -12,7 +12,7 @@ from podium.apps.cli.options.preparation import PreparationOptions
 from podium.data import RankingData
 from podium.data.categories import Category
 from podium.errors import DataError, UsageError
-from podium.rankers import Prepared, Ranker
+from podium.rankers import Prepared, Ranker, innermost_ranker
 from podium.rankers.importance import feature_names_of
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.preparation import Bounds
@@ -41,7 +41,7 @@ def take_categories(ranker: Ranker, data: RankingData) -> Ranker:
     """
     if data.missing == "nan" and not ranker.accepts_missing and np.isnan(data.X).any():
         raise DataError(
-            f"the features have missing values (NaN), which {inner_ranker(ranker).name} does not take; "
+            f"the features have missing values (NaN), which {innermost_ranker(ranker).name} does not take; "
             "train with --impute median, or use lambdamart, which takes missing values"
         )
     if not data.categories or isinstance(ranker, Prepared | ImportedRanker):
@@ -95,11 +95,6 @@ def missing_in_training(options: PreparationOptions) -> MissingChoice:
 def missing_for(ranker: Ranker, missing: MissingChoice) -> MissingChoice:
     """Return what NULL means in data for a model: one that fills missing values in takes them."""
     return "nan" if isinstance(ranker, Prepared) and ranker.accepts_missing else missing
-
-
-def inner_ranker(ranker: Ranker) -> Ranker:
-    """Return the ranker that sees the prepared features; without preparation, the ranker itself."""
-    return ranker.ranker if isinstance(ranker, Prepared) else ranker
 
 
 def with_scaling(data: RankingData, scaled: str | None) -> RankingData:

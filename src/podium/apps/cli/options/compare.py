@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import typer
 
 from podium.apps.cli.options import Force, Json, SeedOption, file_option
-from podium.apps.cli.options.preparation import PreparationOptions
+from podium.apps.cli.options.bagging import BaggingOptions
 
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 
 
 @dataclass(frozen=True)
-class CompareOptions(PreparationOptions):
+class CompareOptions(BaggingOptions):
     """Train rankers on every fold, compare them on the test queries and write a report.
 
     Example: podium compare MQ2008 --rankers ranksvm,listnet --baseline ranksvm --out mq2008

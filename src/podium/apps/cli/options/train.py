@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Force, Json, file_argument, file_option
+from podium.apps.cli.options.bagging import BaggingOptions
 from podium.apps.cli.options.feedback import (
     Alpha,
     FeedbackClasses,
@@ -14,7 +15,6 @@ from podium.apps.cli.options.feedback import (
     PhiScale,
     PhiWeight,
 )
-from podium.apps.cli.options.preparation import PreparationOptions
 
 RankerName = Annotated[str, typer.Argument(metavar="RANKER", help="See podium rankers.")]
 TrainFiles = Annotated[
@@ -35,13 +35,16 @@ Set = Annotated[
 
 
 @dataclass(frozen=True)
-class TrainOptions(PreparationOptions):
+class TrainOptions(BaggingOptions):
     """Train a ranker and write it to a model file.
 
     Example: podium train listnet train.txt --valid vali.txt -o listnet.podium --set l2=0.01
 
     --impute, --indicators, --scale, --log1p and --clip prepare the features. The steps are learned on
     the training queries and kept in the model, which then takes raw features.
+
+    --bag 8 fits the ranker to eight draws of the queries. The model is the mean of their standardised
+    scores: one linear model if the ranker is linear, one list of trees if it has trees.
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.
@@ -70,12 +73,6 @@ class TrainOptions(PreparationOptions):
             help="auto: what the search may cost, as in 10m, 90s, 1h or 200fits (default 10m)."
         ),
     ] = None
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", help="auto: how many fits run at a time (default: all cores)."
-        ),
-    ] = None
     feedback: FeedbackLogs = None
     classes: FeedbackClasses = None
     phi_weight: PhiWeight = None
@@ -83,6 +80,15 @@ class TrainOptions(PreparationOptions):
     alpha: Alpha = None
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="How many fits of auto, or bags of --bag, run at a time; -1 uses all cores, which is "
+            "the default of auto.",
+        ),
     ] = None
     force: Force = False
     json: Json = False

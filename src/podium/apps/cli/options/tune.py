@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Force, Json, file_option
-from podium.apps.cli.options.preparation import PreparationOptions
+from podium.apps.cli.options.bagging import BaggingOptions, BagJobs
 from podium.apps.cli.options.train import Out, RankerName, Set, TrainFiles
 
 GridOption = Annotated[
@@ -21,7 +21,7 @@ GridOption = Annotated[
 
 
 @dataclass(frozen=True)
-class TuneOptions(PreparationOptions):
+class TuneOptions(BaggingOptions):
     """Train a ranker with every setting of a grid and keep the best on the validation data.
 
     Example: podium tune ranksvm train.txt --valid vali.txt -o best.podium --grid C=0.01,0.1,1
@@ -45,5 +45,6 @@ class TuneOptions(PreparationOptions):
             help="Start each fit from the last one on its path; otherwise from scratch, as podium train does."
         ),
     ] = True
+    jobs: BagJobs = 1
     force: Force = False
     json: Json = False
