@@ -28,7 +28,7 @@ from podium.experiments import PALETTE, save_figure
 from podium.experiments.compare import ComparisonProgress
 from podium.experiments.demo import Demo
 from podium.experiments.report import Report
-from podium.registry import RANKERS, make_ranker
+from podium.registry import compared_rankers, make_ranker
 from podium_papers.markdown import table
 
 RESULTS = HERE / "results" / "choosing.json"
@@ -52,7 +52,10 @@ def measure(data: Path, jobs: int) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "podium": podium.__version__,
         "python": platform.python_version(),
-        "alone": {name: measure_alone(name, folds["MQ2008"][0]) for name in RANKERS},
+        "alone": {
+            name: measure_alone(name, folds["MQ2008"][0])
+            for name in compared_rankers(with_extras=True)
+        },
         "quality": {
             **{
                 name: summarise(compare_rankers(name, parts, jobs)) for name, parts in folds.items()
@@ -65,8 +68,8 @@ def measure(data: Path, jobs: int) -> dict[str, Any]:
 def compare_rankers(name: str, folds: list[Fold], jobs: int) -> Report:
     """Compare every ranker with its defaults; a run that was stopped continues."""
     return podium.compare(
-        folds, list(RANKERS), METRICS, tune=False, baseline=BASELINE, n_jobs=jobs, progress=print_progress,
-        out=Path(tempfile.gettempdir()) / "podium-choosing" / name, name=name,
+        folds, compared_rankers(with_extras=True), METRICS, tune=False, baseline=BASELINE, n_jobs=jobs,
+        progress=print_progress, out=Path(tempfile.gettempdir()) / "podium-choosing" / name, name=name,
     )  # fmt: skip
 
 
@@ -133,7 +136,9 @@ def draw(result: dict[str, Any]) -> None:
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    for i, ranker in enumerate(sorted(RANKERS, key=lambda of: result["alone"][of]["fit"])):
+    for i, ranker in enumerate(
+        sorted(compared_rankers(with_extras=True), key=lambda of: result["alone"][of]["fit"])
+    ):
         x = result["alone"][ranker]["fit"]
         y = result["quality"]["MQ2008"][ranker]["mean"]["NDCG@10"]
         axes.plot([x], [y], "o", markersize=4, color=PALETTE[5])
@@ -154,7 +159,7 @@ def section(result: dict[str, Any]) -> str:
     heads += [f"{name} {metric}" for name in LETOR for metric in METRICS]
     heads += ["library NDCG@10", "fit, s", "1,000 documents, ms", "model, kB"]
     rows = []
-    for name in RANKERS:
+    for name in compared_rankers(with_extras=True):
         cells = {data: result["quality"][data][name] for data in (*LETOR, LIBRARY)}
         own = result["alone"][name]
         row = [f"`{name}`"]

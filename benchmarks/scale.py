@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks import memory
 from benchmarks.measure import Report
 from podium import RANKERS
-from podium.registry import rankers_without_extras
+from podium.registry import compared_rankers
 
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000, 3_800_000), (1_000, 2_000)
 N_FEATURES, N_DOCS, ROWS_PER_BLOCK = 136, 100, 100_000
@@ -44,7 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
 CELLS = memory.ROOT / "build" / "scale-cells.json"
-COMPOSED = ("toprank", "cfbrs", "rpc-mtl")
+COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
 """Rankers that are made of other rankers, or need more than labels."""
 
 
@@ -135,7 +135,7 @@ def _measure_size(kept: KeptCells, n: int, contenders: Sequence[str], limit: int
 
 def _rankers() -> tuple[str, ...]:
     """Return the rankers to fit; CatBoost is measured by itself, as a peer."""
-    return tuple(name for name in rankers_without_extras() if name not in COMPOSED)
+    return tuple(name for name in compared_rankers() if name not in COMPOSED)
 
 
 def _draw(folder: Path, n: int) -> None:

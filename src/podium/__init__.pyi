@@ -44,6 +44,7 @@ from .data import (
     write_run as write_run,
 )
 from .ensemble import (
+    AutoRanker as AutoRanker,
     CFBRS as CFBRS,
     Bagged as Bagged,
     TopRank as TopRank,

@@ -33,6 +33,26 @@ MODELS: Registry[type[Model]] = Registry(
     subclasses_of(Model, "kind"),
 )
 """Every model by the kind that model files name."""
+
+
+def compared_rankers(*, with_extras: bool = False) -> list[str]:
+    """Return the rankers that "all" means in a comparison.
+
+    Rankers that search over others are left out, and without `with_extras` those that need an extra.
+
+    Examples
+    --------
+    >>> names = compared_rankers()
+    >>> "lambdamart" in names, "auto" in names, "catboost" in names
+    (True, False, False)
+    """
+    return [
+        name
+        for name, ranker in RANKERS.items()
+        if not ranker.is_search and (with_extras or ranker.extra is None)
+    ]
+
+
 RANKERS_IN_FILES = ChainMap[str, type[Ranker]](
     _RANKERS_IN_FILES_ONLY,
     RANKERS,  # type: ignore[arg-type]
@@ -61,17 +81,6 @@ def unknown_ranker(name: str) -> UnknownNameError:
     """Return the error for a name that is no ranker."""
     suggestion = FAMILIAR_NAMES.get(name.lower().replace("_", "-"), "")
     return UnknownNameError("ranker", name, RANKERS, suggestion=suggestion)
-
-
-def rankers_without_extras() -> list[str]:
-    """Return the rankers that podium alone can fit: what "all" means in a comparison.
-
-    Examples
-    --------
-    >>> "lambdamart" in rankers_without_extras(), "catboost" in rankers_without_extras()
-    (True, False)
-    """
-    return [name for name, cls in RANKERS.items() if cls.extra is None]
 
 
 def make_ranker(name: str, **parameters: Any) -> Ranker:

@@ -35,7 +35,7 @@ def python(code, **environment):
 
 def test_public_names_are_pinned():
     assert podium.__all__ == [
-        "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "Bagged", "Before", "CFBRS",
+        "AGGREGATORS", "AdaRank", "Apart", "AtLeast", "AtMost", "AutoRanker", "Bagged", "Before", "CFBRS",
         "CatBoostTrees",
         "Collection", "CoordinateAscent", "EXPORTERS", "Each", "FocusedBoost", "FocusedNet", "FocusedSVM",
         "Groups", "Hide", "IMPORTERS", "LOSSES", "LambdaMART", "LeastSquares", "ListMLE",

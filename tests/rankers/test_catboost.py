@@ -14,7 +14,7 @@ from podium.errors import DataError, MissingExtraError, NotConvergedWarning
 from podium.metrics import evaluate, parse
 from podium.rankers import CatBoostTrees
 from podium.rankers.catboost_json import read_catboost_json
-from podium.registry import load, rankers_without_extras
+from podium.registry import compared_rankers, load
 
 TRAIN, VALID = split(
     make_synthetic(n_queries=80, n_docs=15, n_features=5, truth="nonlinear", seed=0), [0.7, 0.3]
@@ -203,4 +203,4 @@ def test_the_command_line_without_catboost(tmp_path, monkeypatch):
     assert "pip install 'podium-ltr[catboost]'" in done.stderr
     assert not (tmp_path / "m.podium").exists()
     assert "catboost" in CliRunner().invoke(app, ["rankers"]).stdout
-    assert "catboost" not in rankers_without_extras()
+    assert "catboost" not in compared_rankers()

@@ -263,6 +263,7 @@ def test_queries_that_say_nothing_change_nothing(name):
         "lambdamart",
         "catboost",
         "toprank",
+        "auto",
         *FOCUSED,
     ):
         np.testing.assert_allclose(found, scores(name, remade(DATA)), atol=1e-5)
@@ -354,7 +355,7 @@ def twice(data, query):
     return concatenate([data, RankingData.from_arrays(X, y, qid=["again"] * len(y))])
 
 
-@every
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "auto"])  # the two may be in two folds
 def test_weight_two_is_the_query_twice(name):
     # Or they would hold out other queries.
     valid = {"valid": COARSE} if name in ("lambdamart", "catboost", "toprank") else {}
@@ -527,7 +528,8 @@ def test_a_query_of_20000_documents(name):
     n = 20_000
     X = rng.standard_normal((n, 2))
     y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(n), [0.5, 1.5]).astype(float)
-    data = RankingData.from_arrays(X, y, qid=np.zeros(n, dtype=int))
+    n_queries = 2 if name == "auto" else 1  # a search needs another query to validate on
+    data = RankingData.from_arrays(X, y, qid=np.arange(n) * n_queries // n)
     few = {
         "lambdamart": {"trees": 2}, "rankboost": {"rounds": 3}, "adarank": {"rounds": 2},
         "focused-boost": {"rounds": 3, "beta": 0.0}, "coordinate-ascent": {"restarts": 1, "steps": 2},
@@ -799,6 +801,9 @@ BAD = [
     ("rpc-mtl", {"ordinal": "probit"}, "ordinal of rpc-mtl to be 'all-threshold' or"),
     ("rpc-mtl", {"solver": "adam"}, "solver of rpc-mtl to be 'lbfgs' or 'sgd'"),
     ("rpc-mtl", {"k": 0}, "k of rpc-mtl"),
+    ("auto", {"budget": "soon"}, "expected a budget, '10m', '90s', '1h', '200fits'"),
+    ("auto", {"budget": "1fits"}, "a whole number of fits, 2 or more, got 1 fits"),
+    ("auto", {"n_jobs": 0}, "n_jobs of auto to be 1 or more"),
 ]
 
 

@@ -24,6 +24,7 @@ CHEAP = {
         "t": 5,
     },
     "cfbrs": {"min_block": 1},
+    "auto": {"budget": "4fits"},
     "rpc-mtl": {"n_clusters": 3, "kappa_1": 1, "kappa_2": 3},
 }  # fmt: skip
 NAMES = sorted(RANKERS)

@@ -1,5 +1,8 @@
 """Ensembles of rankers: sums of models, TopRank votes on the head, CFBRS weights blocks of features."""
 
+from podium.ensemble.auto.budget import Budget
+from podium.ensemble.auto.ranker import AutoRanker
+from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep
 from podium.ensemble.bagged import Bagged
 from podium.ensemble.cfbrs.block_weights import (
     BlockWeights,
@@ -35,7 +38,7 @@ from podium.ensemble.toprank.reranked_model import Member, RerankedModel
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank, "cfbrs": CFBRS}
+RANKERS: dict[str, type[Ranker]] = {"toprank": TopRank, "cfbrs": CFBRS, "auto": AutoRanker}
 """The rankers of this room by name; ``podium.RANKERS`` has those of all rooms."""
 
 MODELS: dict[str, type[Model]] = {
@@ -48,10 +51,12 @@ MODELS: dict[str, type[Model]] = {
 
 __all__ = [
     "Adaptation",
+    "AutoRanker",
     "Bagged",
     "BlockCombination",
     "BlockVotes",
     "BlockWeights",
+    "Budget",
     "CFBRS",
     "ClassTable",
     "ComposedModel",
@@ -63,6 +68,7 @@ __all__ = [
     "FeedbackBatch",
     "HeadExplanation",
     "Heads",
+    "LeaderboardRow",
     "LinearComposedModel",
     "MODELS",
     "Member",
@@ -71,6 +77,7 @@ __all__ = [
     "RerankedModel",
     "ScoreSum",
     "SummedMember",
+    "SearchStep",
     "TemperatureTrial",
     "TopRank",
     "UserClass",

@@ -28,7 +28,7 @@ from podium.rankers import Ranker
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model
-from podium.registry import make_ranker, rankers_without_extras
+from podium.registry import compared_rankers, make_ranker
 
 CANDIDATES = 50
 """The number of documents per query that BM25 retrieves for the rankers."""
@@ -135,8 +135,7 @@ class Demo:
         """Return BM25 and every ranker that podium alone can fit."""
         first = list(self.data.names()).index(FIRST_STAGE_FEATURE)
         learned = {
-            name: make_ranker(name, **FAST_SETTINGS.get(name, {}))
-            for name in rankers_without_extras()
+            name: make_ranker(name, **FAST_SETTINGS.get(name, {})) for name in compared_rankers()
         }
         for ranker in learned.values():
             if "seed" in ranker.get_params():

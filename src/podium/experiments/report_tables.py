@@ -268,7 +268,7 @@ PAPER_NAMES = {
     "lambdamart": "LambdaMART", "ordinal": "Ordinal regression", "least-squares": "Least squares",
     "focused-svm": "FocusedSVM", "focused-boost": "FocusedBoost", "focused-net": "FocusedNet",
     "topslack": "TopSlack", "topmargin": "TopMargin", "toprank": "TopRank", "cfbrs": "CFBRS",
-    "rpc-mtl": "RPC-MTL", "catboost": "CatBoost",
+    "rpc-mtl": "RPC-MTL", "catboost": "CatBoost", "auto": "AutoRanker",
 }  # fmt: skip
 """The names of rankers as papers print them."""
 

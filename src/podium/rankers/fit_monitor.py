@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,7 +63,7 @@ class FitMonitor:
             self._kept_model, self.kept_iteration = model, step.iteration
             self._best_quality = quality
         if self.callback is not None:
-            self.callback(step)
+            self.callback(step if value is None else replace(step, scores=scores))
         return value
 
     def _is_kept(self, value: float | None, quality: float) -> bool:

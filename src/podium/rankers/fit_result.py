@@ -9,6 +9,7 @@ from podium.data import RankingData
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.models import Model
 from podium.rankers.optimality_certificate import Certificate
+from podium.rankers.selection_report import SelectionReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,8 @@ class FitResult:
     reason: str = ""
     """Why the optimiser stopped."""
     certificate: Certificate | None = None
+    report: SelectionReport | None = None
+    """What a search for a ranker tried; None for a ranker that is no search."""
 
 
 Learner = Callable[[RankingData, FitMonitor, Model | None], FitResult]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from podium.figure_style import BLUE, DOWN, MUTED, new_axes, plain_label, tidy_axes
 from podium.html_tables import html_table
+from podium.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class FitStep:
     metric: str
     valid: float | None
     stage: str = ""
+    scores: Floats | None = field(default=None, repr=False, compare=False)
+    """The scores of the validation queries, for callbacks; they may change after the call."""
 
 
 Callback = Callable[[FitStep], object]

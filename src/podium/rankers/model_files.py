@@ -39,6 +39,7 @@ from podium.rankers.parameter_json import from_json, parameters_to_json
 from podium.rankers.parameters import check_parameters
 from podium.rankers.preparation import has_preparation
 from podium.rankers.ranking_estimator import RankingEstimator
+from podium.rankers.selection_report import SelectionReport
 from podium.typing import Path_
 
 R = TypeVar("R", bound=RankingEstimator)
@@ -74,6 +75,9 @@ def save(ranker: RankingEstimator, path: Path_) -> None:
         "certificate": None if ranker.certificate_ is None else ranker.certificate_.to_dict(),
         "model": ranker.model_.kind,
     }
+    report = getattr(ranker, "report_", None)  # a ranker of another package may lack it
+    if report is not None:
+        manifest["report"] = report.to_dict()
     files = {_part_file(name, part): _encode(part) for name, part in parts.items()}
     write_archive(path, manifest, files)
 
@@ -131,6 +135,7 @@ def _load(
             _text(manifest["stopped"]),
         )
         ranker.certificate_ = _certificate(manifest.get("certificate"))
+        ranker.report_ = _report(manifest.get("report"))
         check_parameters(ranker, name)
         ranker.check_settings()
     except ModelFileError:
@@ -188,6 +193,11 @@ def _encode(part: Part) -> bytes:
 def _certificate(stored: dict[str, Any] | None) -> Certificate | None:
     """Return the certificate of a file; old files have none."""
     return None if stored is None else CERTIFICATES[stored["kind"]].from_dict(stored)
+
+
+def _report(stored: dict[str, Any] | None) -> SelectionReport | None:
+    """Return the report of a search; most files have none."""
+    return None if stored is None else SelectionReport.from_dict(stored)
 
 
 def _training_summary(stored: dict[str, Any]) -> TrainingSummary:

@@ -54,8 +54,9 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def parameters_to_json(ranker: RankingEstimator) -> dict[str, Any]:
-    """Return the parameters of a ranker as JSON."""
-    return {name: to_json(v, name) for name, v in ranker.get_params(deep=False).items()}
+    """Return the parameters of a ranker as JSON, without those that change only the speed."""
+    parameters = ranker.get_params(deep=False).items()
+    return {n: to_json(v, n) for n, v in parameters if n not in ranker.machine_parameters}
 
 
 def from_json(value: Any, rankers: Mapping[str, type[RankingEstimator]]) -> Any:

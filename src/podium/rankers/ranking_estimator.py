@@ -42,6 +42,7 @@ from podium.rankers.learning_curve import Callback, History
 from podium.rankers.models import Model
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import check_parameters
+from podium.rankers.selection_report import SelectionReport
 from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries, hold_out
 from podium.typing import Floats
 
@@ -75,6 +76,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Parameters that change only scores: fits that differ only in these learn the same model."""
     aliases: ClassVar[Mapping[str, str]] = {}
     """The papers' names of parameters, for suggestions in errors."""
+    is_search: ClassVar[bool] = False
+    """Whether a fit is a search over other rankers; comparisons of all rankers leave it out."""
+    machine_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that change only how fast a fit is: files leave them out."""
     accepts_missing: ClassVar[bool] = False
     accepts_categories: ClassVar[bool] = False
     extra: ClassVar[str | None] = None
@@ -100,6 +105,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Why the fit ended; may be empty."""
     certificate_: Certificate | None
     """Where the optimiser stopped, and its proved distance from the optimum, if there is one."""
+    report_: SelectionReport | None
+    """What a search for a ranker tried and chose; None for a ranker that is no search."""
 
     # --- fit ---
 
@@ -154,7 +161,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             )
         self.model_, self.history_ = result.model, monitor.history()
         self.converged_, self.stopped_ = result.converged, result.reason
-        self.certificate_ = result.certificate
+        self.certificate_, self.report_ = result.certificate, result.report
         self._remember(data)
         return self
 
@@ -268,9 +275,9 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return ", ".join(f"{name}={value!r}" for name, value in self.get_params(deep=False).items())
 
     def result_parameters(self) -> dict[str, Any]:
-        """Return what the result depends on besides the data: the parameters."""
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        return parameters
+        """Return what the result depends on besides the data: parameters that change more than speed."""
+        parameters = self.get_params(deep=False).items()
+        return {name: v for name, v in parameters if name not in self.machine_parameters}
 
     # --- checks ---
 

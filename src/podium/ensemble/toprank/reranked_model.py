@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -46,6 +46,31 @@ class Member:
     """Why its fit stopped early; empty if it converged."""
     certificate: Certificate | None = None
     """The optimiser's certificate; files do not keep it."""
+
+
+def aggregate_heads(
+    groups: Groups,
+    base: Floats,
+    heads: Heads,
+    votes: Floats,
+    weights: Sequence[float],
+    aggregator: Aggregator,
+    depth: int,
+    from_base: bool = False,
+) -> Floats:
+    """Return minus the place of each row: the heads by the aggregator, then the rest by the base.
+
+    Parameters
+    ----------
+    votes
+        The voters' scores of the heads' documents, one column per voter.
+    """
+    consensus = np.empty(0)
+    if len(heads.rows):
+        rankings = Rankings.from_scores(heads.groups, votes).top(depth)
+        mu = -heads.groups.places.astype(np.float64)  # heads are in the base's order
+        consensus = aggregator(rankings, list(weights), mu if from_base else None).scores
+    return heads.place_on_top(groups, consensus, base)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +166,10 @@ class RerankedModel(Model):
 
     def combine_votes(self, groups: Groups, base: Floats, heads: Heads, votes: Floats) -> Floats:
         """Return minus the place of each row: the heads by the aggregator, then the rest by the base."""
-        consensus = np.empty(0)
-        if len(heads.rows):
-            rankings = Rankings.from_scores(heads.groups, votes).top(self.depth)
-            weights = [self.weights[a] for a in self.voters]
-            mu = -heads.groups.places.astype(np.float64)  # heads are in the base's order
-            initial = mu if self.from_base else None
-            consensus = self.aggregator(rankings, weights, initial).scores
-        return heads.place_on_top(groups, consensus, base)
+        weights = [self.weights[a] for a in self.voters]
+        return aggregate_heads(
+            groups, base, heads, votes, weights, self.aggregator, self.depth, self.from_base
+        )
 
     def contributions(self, X: NDArray[Any]) -> Floats:
         """Raise, because an order by votes is not a sum over features."""

@@ -39,7 +39,7 @@ from podium.experiments.report import Report
 from podium.rankers import Ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.parameters import parameter_types
-from podium.registry import RANKERS, load, rankers_without_extras
+from podium.registry import RANKERS, compared_rankers, load
 
 
 def run_compare(options: CompareOptions) -> None:
@@ -111,7 +111,7 @@ def _ignore_scaling(contestants: dict[str, Ranker], data: RankingData | list[Fol
 def _build_rankers(names: str, settings: list[str] | None, seed: int) -> dict[str, Ranker]:
     """Return the rankers by name, with their settings."""
     listed = [n.strip() for n in names.split(",") if n.strip()]
-    listed = rankers_without_extras() if names == "all" else listed
+    listed = compared_rankers() if names == "all" else listed
     twice = next((name for name in listed if listed.count(name) > 1), None)
     if not listed or twice is not None:
         got = f"{twice} twice" if twice else repr(names)

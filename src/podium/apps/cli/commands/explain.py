@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
 from podium.apps.cli.inputs.input_files import InputFiles
@@ -19,6 +20,7 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.options.explain import ExplainOptions
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
 from podium.apps.cli.outputs.progress import spinner
+from podium.apps.cli.outputs.search_report import print_report
 from podium.data import RankingData
 from podium.ensemble import HeadExplanation, RerankedModel
 from podium.errors import UsageError
@@ -81,6 +83,9 @@ def run_explain(options: ExplainOptions) -> None:
 
 def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
     model = ranker.model_
+    if ranker.report_ is not None:
+        _explain_search(ranker, path, json)
+        return
     kind = model.model.kind if isinstance(model, PreparedModel) else model.kind
     if model.kind == "reranked":
         _explain_vote(ranker, path, json)
@@ -121,6 +126,20 @@ def _steps(ranker: Ranker) -> str | None:
     """Return the preparation of a model in words, None without one."""
     model = ranker.model_
     return model.describe() if isinstance(model, PreparedModel) else None
+
+
+def _explain_search(ranker: Ranker, path: Path, json: bool) -> None:
+    """Print who counts how much, and what a search tried."""
+    report = ranker.report_
+    assert report is not None
+    if json:
+        print_json(
+            {"ranker": innermost_ranker(ranker).name, "model": ranker.model_.kind,
+             "report": report.to_dict()}
+        )  # fmt: skip
+        return
+    typer.echo(f"{path}: {_origin(ranker)}; a model of kind {ranker.model_.kind}")
+    print_report(report)
 
 
 def _explain_vote(ranker: Ranker, path: Path, json: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +30,18 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_parameter_types
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
+from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
+from podium.apps.cli.outputs.search_report import print_report, report_facts
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
-from podium.ensemble import CFBRS, Bagged, RerankedModel
+from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
-from podium.rankers import FitStep, History, Prepared, Ranker, innermost_ranker
+from podium.rankers import Callback, FitStep, History, Prepared, Ranker, innermost_ranker
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 
@@ -51,7 +55,9 @@ def run_train(options: TrainOptions) -> None:
     check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
     _check_feedback(plain, options, phi)
-    bagged = bag_ranker(plain, options, seed=options.seed, jobs=options.jobs)
+    bagged = bag_ranker(
+        plain, options, seed=options.seed, jobs=1 if options.jobs is None else options.jobs
+    )
     learner = prepare_ranker(bagged, options)
     if options.plot is not None:
         _check_plot(options.plot)
@@ -64,8 +70,8 @@ def run_train(options: TrainOptions) -> None:
     elif options.alpha is not None:
         users["feedback"] = make_alpha_source(options.alpha, options.seed)
     started = time.perf_counter()
-    with warnings_in_one_line(), training_bar(options.ranker) as (advance, _):
-        learner.fit(data, valid=valid, callback=advance, **users)
+    with warnings_in_one_line(), _progress(learner, options) as advance:
+        learner.fit(data, valid=valid, callback=advance, **users, **_checkpoints(learner, options))
     seconds = time.perf_counter() - started
     learner.save(options.out)
     if options.plot is not None:
@@ -76,6 +82,8 @@ def run_train(options: TrainOptions) -> None:
     else:
         rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
+        if learner.report_ is not None:
+            print_report(learner.report_)
     if learner.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
 
@@ -93,16 +101,46 @@ def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
 
 
 def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
-    """Return the settings of --set, with --metric and --seed if the ranker has such parameters."""
+    """Return the settings of --set, with the options that are parameters of the ranker."""
     settings = parse_settings(options.setting)
-    for name, value in (("metric", options.metric), ("seed", options.seed)):
+    is_search = options.ranker in RANKERS and RANKERS[options.ranker].is_search
+    if options.budget is not None and not is_search:
+        raise UsageError(f"expected --budget with auto, which searches, got {options.ranker}")
+    if options.bag is not None and is_search:
+        raise UsageError("auto is a mean of many fits already; leave out --bag")
+    if is_search and "n_jobs" not in settings and options.jobs is None:
+        settings["n_jobs"] = -1
+    for option, name, value in (
+        ("metric", "metric", options.metric), ("seed", "seed", options.seed),
+        ("budget", "budget", options.budget),
+        ("jobs", "n_jobs", options.jobs if is_search else None),
+    ):  # fmt: skip
         if value is None:
             continue
         if name in settings:
-            raise UsageError(f"expected --{name} or --set {name}, got both")
+            raise UsageError(f"expected --{option} or --set {name}, got both")
         if options.ranker in RANKERS and name in ranker_parameter_types(options.ranker):
             settings[name] = value
     return settings
+
+
+@contextmanager
+def _progress(learner: Ranker, options: TrainOptions) -> Iterator[Callback]:
+    """Show a progress bar, or the leaderboard of a search; yield what takes the steps."""
+    search = innermost_ranker(learner)
+    if isinstance(search, AutoRanker):
+        with search_board(Budget.parse(search.budget).seconds) as show:
+            yield show
+    else:
+        with training_bar(options.ranker) as (advance, _):
+            yield advance
+
+
+def _checkpoints(learner: Ranker, options: TrainOptions) -> dict[str, Any]:
+    """Return the folder of finished fits for a search: next to the model file."""
+    if not isinstance(learner, AutoRanker):
+        return {}
+    return {"checkpoints": options.out.with_name(f"{options.out.name}.work")}
 
 
 def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> None:
@@ -146,6 +184,8 @@ def _facts(
         facts["bags"] = bags
     if isinstance(ranker.model_, PreparedModel):
         facts["preparation"] = ranker.model_.describe()
+    if ranker.report_ is not None:
+        facts |= report_facts(ranker.report_)
     if isinstance(ranker.model_, RerankedModel):
         facts["vote"] = ranker.model_.describe()
     if isinstance(ranker, CFBRS):
@@ -175,8 +215,12 @@ def _validation_value(
 def _changed_parameters(ranker: Ranker) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
     defaults = type(ranker)().get_params(deep=False)
-    parameters = ranker.get_params(deep=False)
-    return {name: value for name, value in parameters.items() if value != defaults[name]}
+    parameters = ranker.get_params(deep=False).items()
+    return {
+        name: value
+        for name, value in parameters
+        if value != defaults[name] and name not in ranker.machine_parameters
+    }
 
 
 def _fact_text(value: Any) -> str:

@@ -35,7 +35,8 @@ class CompareOptions(BaggingOptions):
     rankers: Annotated[
         str,
         typer.Option(
-            help="Rankers by name, with commas between; or all (that need no extra). See podium rankers."
+            help="Rankers by name, with commas between; or all, which leaves out auto and rankers that need an "
+            "extra. See podium rankers."
         ),
     ]
     out: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from podium.apps.cli.options import Force, Json, data_argument, data_option
-from podium.apps.cli.options.bagging import BaggingOptions, BagJobs
+from podium.apps.cli.options.bagging import BaggingOptions
 from podium.apps.cli.options.feedback import (
     Alpha,
     FeedbackClasses,
@@ -51,6 +51,10 @@ class TrainOptions(BaggingOptions):
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.
+
+    auto searches for the best ranker within a budget: podium train auto train.txt --budget 10m -o
+    best.podium. Finished fits are kept in MODEL.work until the search ends: the same command continues
+    an interrupted search.
     """
 
     ranker: RankerName
@@ -66,6 +70,12 @@ class TrainOptions(BaggingOptions):
     seed: Annotated[
         int | None, typer.Option(help="Same seed, same model.", min=0, max=2**63 - 1)
     ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="auto: what the search may cost, as in 10m, 90s, 1h or 200fits (default 10m)."
+        ),
+    ] = None
     feedback: FeedbackLogs = None
     classes: FeedbackClasses = None
     phi_weight: PhiWeight = None
@@ -74,6 +84,14 @@ class TrainOptions(BaggingOptions):
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve (.png, .svg or .pdf).")
     ] = None
-    jobs: BagJobs = 1
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="How many fits of auto, or bags of --bag, run at a time; -1 uses all cores, which is "
+            "the default of auto.",
+        ),
+    ] = None
     force: Force = False
     json: Json = False

@@ -1,0 +1,190 @@
+"""Candidates: the rankers that a search tries, by the shape of the data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from podium.ensemble.auto.data_shape import DataShape
+from podium.ensemble.base_rankers import make_base_ranker
+from podium.errors import UsageError
+from podium.losses import YetiLoss
+from podium.losses.head_hinge import head_measure
+from podium.metrics.naming import parse
+from podium.rankers import Ranker
+
+Family = Literal["trees", "linear", "stumps", "network"]
+
+MAX_CANDIDATES = 64
+"""More candidates would be chosen by chance."""
+MAX_NETWORK_VALUES = 20_000_000
+"""Networks on more feature values take too long beside the other candidates."""
+FEATURE_FRACTION = 0.5
+"""The share of the features that each tree sees: trees that differ make better sums."""
+
+_LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("topslack", {"C": 10.0}),
+    ("listnet", {"l2": 1e-3}),
+    ("ranksvm", {"C": 1e-3}),
+    ("topk-listmle", {"l2": 1e-3}),
+    ("least-squares", {"C": 1e-2}),
+    ("topslack", {"C": 1.0}),
+    ("listnet", {"l2": 1e-2}),
+    ("ranksvm", {"C": 1e-1}),
+    ("topslack", {"C": 100.0}),
+    ("topmargin", {"C": 10.0}),
+    ("listmle", {"l2": 1e-2}),
+    ("focused-svm", {"beta": 0.25}),
+    ("focused-net", {"beta": 0.5}),
+    ("ordinal", {"l2": 1e-2}),
+    ("listnet", {"l2": 1e-1}),
+    ("ranknet", {"l2": 1e-3}),
+    ("ranksvm", {"C": 1e-5}),
+    ("topk-listmle", {"l2": 1e-1}),
+    ("regression", {"l2": 1e-2}),
+)
+"""Linear rankers: the middle of each ranker's own grid first, then its ends."""
+_STUMPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("rankboost", {}),
+    ("focused-boost", {"beta": 0.25}),
+    ("focused-boost", {"beta": 0.75}),
+)
+_NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("listnet", {"scorer": "mlp"}),
+    ("focused-net", {"scorer": "mlp"}),
+)
+TREE_LOSSES = ("yetiloss", "xendcg", "lambdarank")
+_TREE_LEAVES = (15, 7, 31)
+_DRAWN_LEAVES, _DRAWN_MIN_LEAF, _DRAWN_L2 = (
+    (4, 7, 15, 31, 63),
+    (5, 10, 20, 50, 100),
+    (0.0, 1.0, 10.0),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A ranker to try; `label` names it among the others."""
+
+    label: str
+    family: Family
+    ranker: Ranker
+
+    @property
+    def takes_raw_features(self) -> bool:
+        """Whether the ranker takes missing values and features of any scale: trees and stumps do."""
+        return self.family == "trees"
+
+
+def make_candidates(
+    shape: DataShape, *, metric: str, k: int, seed: int, most: int = MAX_CANDIDATES
+) -> list[Candidate]:
+    """Return the candidates for data of this shape, those of most promise first.
+
+    Families take turns, so that a small budget tries all of them. After the fixed settings come
+    settings of trees that are drawn at random by the seed.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> shape = DataShape.of(make_synthetic(n_queries=50, seed=0))
+    >>> [c.label for c in make_candidates(shape, metric="NDCG@10", k=10, seed=0, most=3)]
+    ['lambdamart loss=yetiloss leaves=15', 'topslack C=10', 'lambdamart loss=xendcg leaves=15']
+    """
+    maker = _CandidateMaker(shape, metric, k, seed)
+    fixed_trees, linear = maker.trees(), maker.of_family("linear", _LINEAR)
+    others = itertools.chain(
+        maker.of_family("stumps", _STUMPS),
+        maker.of_family("network", _NETWORKS) if shape.n_values <= MAX_NETWORK_VALUES else (),
+    )
+    turns = _take_turns(fixed_trees, linear, _every_other(others))
+    return list(itertools.islice(itertools.chain(turns, maker.drawn_trees()), most))
+
+
+@dataclass(frozen=True)
+class _CandidateMaker:
+    """Makes candidates with the metric and the seed of a search."""
+
+    shape: DataShape
+    metric: str
+    k: int
+    seed: int
+
+    def of_family(
+        self, family: Family, settings: tuple[tuple[str, dict[str, Any]], ...]
+    ) -> Iterator[Candidate]:
+        for name, fixed in settings:
+            extra = {"measure": self._measure()} if name in ("topslack", "topmargin") else {}
+            ranker = make_base_ranker(name, metric=self.metric, seed=self.seed, **fixed, **extra)
+            yield Candidate(_label(name, fixed), family, ranker)
+
+    def trees(self) -> Iterator[Candidate]:
+        for leaves, loss in itertools.product(_TREE_LEAVES, self._tree_losses()):
+            yield self._tree({"loss": loss, "leaves": leaves})
+
+    def drawn_trees(self) -> Iterator[Candidate]:
+        """Yield trees with settings drawn by the seed, without end."""
+        rng = np.random.default_rng(self.seed)
+        while True:
+            yield self._tree(
+                {
+                    "loss": str(rng.choice(self._tree_losses())),
+                    "leaves": int(rng.choice(_DRAWN_LEAVES)),
+                    "learning_rate": float(np.round(0.2 ** rng.uniform(1, 2.5), 3)),
+                    "min_leaf": int(rng.choice(_DRAWN_MIN_LEAF)),
+                    "feature_fraction": float(np.round(rng.uniform(0.2, 1.0), 2)),
+                    "l2": float(rng.choice(_DRAWN_L2)),
+                }
+            )
+
+    def _tree(self, fixed: dict[str, Any]) -> Candidate:
+        settings = {"feature_fraction": FEATURE_FRACTION, "k": self.k, **fixed}
+        if settings["loss"] == "yetiloss":
+            settings["loss"] = self._yetiloss()
+        # Leaves of a small data set must be small, or there are no splits.
+        most = max(1, self.shape.n_documents // 50)
+        settings["min_leaf"] = min(settings.get("min_leaf", 20), most)
+        ranker = make_base_ranker("lambdamart", metric=self.metric, seed=self.seed, **settings)
+        return Candidate(_label("lambdamart", fixed), "trees", ranker)
+
+    def _tree_losses(self) -> list[str]:
+        return [loss for loss in TREE_LOSSES if loss != "xendcg" or self.shape.has_whole_labels]
+
+    def _yetiloss(self) -> YetiLoss:
+        """Return the loss of the metric, or of NDCG@k if an exchange has no simple effect on it."""
+        try:
+            return YetiLoss(self.metric)
+        except UsageError:
+            return YetiLoss(f"NDCG@{self.k}")
+
+    def _measure(self) -> str:
+        """Return the measure of TopSlack: the metric if it is NDCG or precision, else NDCG@k."""
+        try:
+            return str(head_measure(str(parse(self.metric))))
+        except UsageError:
+            return f"NDCG@{self.k}"
+
+
+def _label(name: str, settings: dict[str, Any]) -> str:
+    texts = (
+        f"{key}={value:g}" if isinstance(value, int | float) else f"{key}={value}"
+        for key, value in settings.items()
+    )
+    return " ".join([name, *texts])
+
+
+def _take_turns(*sources: Iterator[Candidate | None]) -> Iterator[Candidate]:
+    """Yield one candidate of each source in turn, until all are exhausted."""
+    for turn in itertools.zip_longest(*sources):
+        yield from (candidate for candidate in turn if candidate is not None)
+
+
+def _every_other(source: Iterator[Candidate]) -> Iterator[Candidate | None]:
+    """Yield a candidate in every other turn only."""
+    for candidate in source:
+        yield None
+        yield candidate

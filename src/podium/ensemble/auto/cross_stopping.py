@@ -1,0 +1,77 @@
+"""Cross-stopping: each half of the held-out queries is scored at the iteration that the other half chooses.
+
+A fit that is stopped by the queries on which it is measured looks better than it is. Here no query
+takes part in the choice of its own scores, and no query is lost for training. Validation queries help
+both halves to choose.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.data import RankingData, shuffled_queries
+from podium.data.row_selection import select_queries
+from podium.ensemble.combined_models import offset_and_scale
+from podium.metrics import Metric
+from podium.metrics.repeated_metric import RepeatedMetric
+from podium.typing import Floats
+
+BOTH = 2
+"""Validation queries are in neither half and choose for both."""
+
+
+class CrossStopping:
+    """Follows the scores of held-out queries through the iterations of a fit.
+
+    Parameters
+    ----------
+    data
+        The held-out queries, then the validation queries.
+    n_held_out
+        How many queries are held out; None: all.
+
+    Examples
+    --------
+    >>> data = RankingData.from_arrays([[0.0]] * 4, [1, 0, 1, 0], qid=["a", "a", "b", "b"])
+    >>> from podium.metrics import parse
+    >>> stopping = CrossStopping(data, parse("MRR"))
+    >>> stopping.add(np.array([2.0, 1.0, 1.0, 3.0]))  # a is right
+    >>> stopping.add(np.array([3.0, 7.0, 9.0, 1.0]))  # b is right
+    >>> stopping.chosen_scores(np.zeros(4)).tolist()  # b chooses for a, and a for b
+    [-1.0, 1.0, -1.0, 1.0]
+    """
+
+    def __init__(self, data: RankingData, metric: Metric, n_held_out: int | None = None) -> None:
+        n = data.n_queries if n_held_out is None else n_held_out
+        order = shuffled_queries(data, 0)
+        half = np.full(data.n_queries, BOTH)
+        half[order[order < n]] = np.arange(n) % 2
+        self._halves = [select_queries(data, np.flatnonzero(half == h)) for h in (0, 1)]
+        self._choosers = [
+            select_queries(data, np.flatnonzero((half == h) | (half == BOTH))) for h in (0, 1)
+        ]
+        self._measures = [RepeatedMetric(queries, metric) for queries in self._choosers]
+        self._best = [-np.inf, -np.inf]
+        self._chosen: list[Floats | None] = [None, None]
+
+    def add(self, scores: Floats) -> None:
+        """Take the scores after one iteration."""
+        for own, other in ((0, 1), (1, 0)):
+            rows = self._choosers[own].rows
+            value = self._measures[own](scores[rows]) if len(rows) else -np.inf
+            if value > self._best[own]:  # of equal values, the first; never a NaN
+                self._best[own] = value
+                self._chosen[other] = scores[self._halves[other].rows].copy()
+
+    def chosen_scores(self, final: Floats) -> Floats:
+        """Return standardised scores: of each half those that the other half chose.
+
+        Without a choice, those of the final model.
+        """
+        scores = np.empty(len(final))
+        for queries, chosen in zip(self._halves, self._chosen, strict=True):
+            own = final[queries.rows] if chosen is None else chosen
+            if len(own):
+                offset, scale = offset_and_scale(own, queries.groups)
+                scores[queries.rows] = (own - offset) / scale
+        return scores

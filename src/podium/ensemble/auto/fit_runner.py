@@ -1,0 +1,212 @@
+"""The runner of fits: parallel, within the budget, and kept for a search that is interrupted."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from numpy.typing import NDArray
+
+from podium.data import RankingData
+from podium.ensemble.auto.candidates import Candidate
+from podium.ensemble.auto.fit_store import FitStore, StoredFit
+from podium.ensemble.auto.fold_fits import FitTask, FoldFit, fit_fold, measure_fit
+from podium.ensemble.auto.query_folds import query_folds
+from podium.ensemble.auto.search_clock import SearchClock
+from podium.errors import PodiumError
+from podium.metrics import Metric
+from podium.rankers.models import Model
+from podium.rankers.preparation import Preparation
+from podium.rankers.prepared_model import PreparedModel
+
+SAMPLE_VALUES = 3_000_000
+"""The time of a fit is measured on a sample first if there are more feature values."""
+SAMPLES_SHARE = 0.2
+"""The share of the time of the first rung that samples may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedQueries:
+    """The queries of a search, as they are and as rankers that need preparation see them."""
+
+    raw: RankingData
+    raw_valid: RankingData | None
+    preparation: Preparation | None
+    prepared: RankingData
+    prepared_valid: RankingData | None
+
+    def of(self, candidate: Candidate) -> tuple[RankingData, RankingData | None]:
+        """Return the training and the validation queries for a candidate."""
+        if candidate.takes_raw_features:
+            return self.raw, self.raw_valid
+        return self.prepared, self.prepared_valid
+
+    def wrap(self, candidate: Candidate, model: Model) -> Model:
+        """Return the model that takes raw features."""
+        if candidate.takes_raw_features or self.preparation is None:
+            return model
+        return PreparedModel(self.preparation, model)
+
+
+@dataclass
+class FitRunner:
+    """Runs fits of candidates and keeps their results.
+
+    Parameters
+    ----------
+    on_fit
+        Called with each task that is finished.
+    """
+
+    queries: PreparedQueries
+    candidates: Sequence[Candidate]
+    metric: Metric
+    n_folds: int
+    seed: int
+    clock: SearchClock
+    store: FitStore
+    n_jobs: int | None
+    on_fit: Callable[[FitTask], object]
+    fits: dict[FitTask, FoldFit] = field(default_factory=dict)
+    left_out: list[FitTask] = field(default_factory=list)
+    sample_seconds: dict[str, float] = field(default_factory=dict)
+    """The predicted time of a fit on all queries by the kind of ranker, from a fit on a sample."""
+    _folds: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+
+    def folds(self, repeat: int) -> NDArray[np.int64]:
+        """Return the fold of each query; each repeat divides the queries anew."""
+        if repeat not in self._folds:
+            self._folds[repeat] = query_folds(self.queries.raw, self.n_folds, self.seed + repeat)
+        return self._folds[repeat]
+
+    def run(
+        self, tasks: Sequence[FitTask], share: float = 1.0, *, starts_all: bool = False
+    ) -> None:
+        """Run the tasks that are not finished, in order, until a share of the time is used.
+
+        A fit that is predicted to take longer than the time that is left is not started, unless
+        `starts_all` is set; then it is cut when the time is over.
+        """
+        for task in tasks:
+            if task not in self.fits:
+                self._load(task)
+        remaining = [task for task in tasks if task not in self.fits]
+        if not remaining:
+            return
+        parallel = Parallel(
+            n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
+        )
+        try:
+            for task, fit in parallel(self._start(remaining, share, starts_all)):
+                self._finish(task, fit)
+        except TerminatedWorkerError:
+            raise PodiumError(
+                "a process of the search was killed, perhaps out of memory; finished fits are kept; "
+                "use fewer processes (n_jobs)"
+            ) from None
+
+    def n_workers(self) -> int:
+        """Return the number of fits that run at a time."""
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _start(self, tasks: Sequence[FitTask], share: float, starts_all: bool) -> Iterator[Any]:
+        """Yield the calls that fit; joblib asks for one when a process is free."""
+        for task in tasks:
+            left = self.clock.seconds_left(share)
+            is_late = left <= 0 or self.predicted_seconds(task.candidate) > left
+            if is_late and not starts_all:
+                self.left_out.append(task)
+                continue
+            candidate = self.candidates[task.candidate]
+            data, valid = self.queries.of(candidate)
+            held_out = self.folds(task.repeat) == task.fold
+            limit = max(left, 0.0) if math.isfinite(left) else None
+            yield delayed(_run_task)(
+                task, candidate.ranker, data, held_out, valid, self.metric, limit
+            )
+
+    def _finish(self, task: FitTask, fit: FoldFit) -> None:
+        if fit.model is not None:
+            model = self.queries.wrap(self.candidates[task.candidate], fit.model)
+            fit = replace(fit, model=model)
+        self.fits[task] = fit
+        self.clock.fits += 1
+        stored = StoredFit(
+            fit.model, fit.scores, fit.seconds, self.clock.seconds, fit.is_cut, fit.error
+        )
+        self.store.save(self._name(task), stored)
+        self.on_fit(task)
+
+    def _load(self, task: FitTask) -> None:
+        """Take a fit of an interrupted search, and the time that it had used."""
+        stored = self.store.load(self._name(task))
+        if stored is None:
+            return
+        self.clock.fits += 1
+        self.clock.continue_from(stored.elapsed)
+        if stored.model is None:
+            self.fits[task] = FoldFit.failed(stored.error, stored.seconds)
+        else:
+            test = self.queries.raw.subset(np.flatnonzero(self.folds(task.repeat) == task.fold))
+            fit = measure_fit(stored.model, test, self.metric, stored.scores)
+            self.fits[task] = replace(fit, seconds=stored.seconds, is_cut=stored.is_cut)
+        self.on_fit(task)
+
+    def predicted_seconds(self, candidate: int) -> float:
+        """Return the mean time of the candidate's fits so far, or of its kind; 0 if none is known."""
+        own = [fit.seconds for task, fit in self.fits.items() if task.candidate == candidate]
+        if own:
+            return float(np.mean(own))
+        kind = self.kind(candidate)
+        alike = [
+            fit.seconds for task, fit in self.fits.items() if self.kind(task.candidate) == kind
+        ]
+        return float(np.mean(alike)) if alike else self.sample_seconds.get(kind, 0.0)
+
+    def kind(self, candidate: int) -> str:
+        """Return what decides the time of a fit: the ranker, its loss and its scorer."""
+        ranker = self.candidates[candidate].ranker
+        loss, scorer = getattr(ranker, "loss", ""), getattr(ranker, "scorer", "")
+        return " ".join([ranker.name, loss if isinstance(loss, str) else "own", str(scorer)])
+
+    def measure_sample_times(self, candidates: Sequence[int], share: float) -> None:
+        """Predict the time of each kind of fit by a fit on a sample, if fits may be long."""
+        data = self.queries.raw
+        if self.clock.budget.seconds is None or data.X.size <= SAMPLE_VALUES:
+            return
+        n = max(2 * self.n_folds, round(data.n_queries * SAMPLE_VALUES / data.X.size / 10))
+        sampled = np.sort(np.argsort(self.folds(0), kind="stable")[:n])
+        for number in candidates:
+            kind = self.kind(number)
+            if kind in self.sample_seconds or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
+                continue
+            candidate = self.candidates[number]
+            sample = self.queries.of(candidate)[0].subset(sampled)
+            held_out = np.arange(len(sampled)) % self.n_folds == 0
+            limit = self.clock.seconds_left(SAMPLES_SHARE * share)
+            fit = fit_fold(candidate.ranker, sample, held_out, None, self.metric, limit)
+            self.sample_seconds[kind] = fit.seconds * data.n_queries / len(sampled)
+
+    def _name(self, task: FitTask) -> str:
+        ranker = self.candidates[task.candidate].ranker
+        return f"{ranker!r} repeat {task.repeat} fold {task.fold}"
+
+
+def _run_task(
+    task: FitTask,
+    ranker: Any,
+    data: RankingData,
+    held_out: NDArray[np.bool_],
+    valid: RankingData | None,
+    metric: Metric,
+    seconds: float | None,
+) -> tuple[FitTask, FoldFit]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the search reports what failed
+        return task, fit_fold(ranker, data, held_out, valid, metric, seconds)

@@ -1,0 +1,389 @@
+"""AutoRanker: the best list within a budget, by a search over rankers and their combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from podium.data import RankingData
+from podium.ensemble.auto.budget import Budget
+from podium.ensemble.auto.candidates import Candidate, make_candidates
+from podium.ensemble.auto.combinations import SupervisedVote
+from podium.ensemble.auto.data_shape import DataShape
+from podium.ensemble.auto.final_model import FinalMember, sum_members, vote_of_members
+from podium.ensemble.auto.fit_runner import FitRunner, PreparedQueries
+from podium.ensemble.auto.fit_store import FitStore, search_fingerprint
+from podium.ensemble.auto.fold_fits import FitTask
+from podium.ensemble.auto.nested_validation import ChosenCombination, choose_combination
+from podium.ensemble.auto.query_folds import choose_fold_count
+from podium.ensemble.auto.search import CandidateSearch
+from podium.ensemble.auto.search_clock import SearchClock
+from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep, interval
+from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
+from podium.ensemble.toprank.reranked_model import RerankedModel
+from podium.errors import DataError, UnknownNameError, UsageError
+from podium.rankers import MODELS, Explanation, Ranker
+from podium.rankers.fit_monitor import FitMonitor
+from podium.rankers.fit_result import FitResult
+from podium.rankers.learning_curve import Callback
+from podium.rankers.models import Model
+from podium.rankers.parameters import Count, Seed
+from podium.rankers.preparation import learn_preparation
+from podium.rankers.selection_report import CandidateResult, SelectionReport
+from podium.rankers.training_queries import contrasting_queries
+from podium.typing import Floats, Path_
+
+MIN_QUERIES = 2
+"""A search needs queries to learn from and others to validate on."""
+N_LEADERS = 5
+"""The number of candidates on a leaderboard."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoRanker(Ranker):
+    """The best ranker within a budget: a race of candidates, then a combination of the finalists.
+
+    Candidates (trees, linear rankers, stumps, networks) are chosen by the shape of the data. They
+    race by successive halving over folds of the queries. Each finalist is the mean of its fold
+    models, and has scores for queries that it did not see. These scores choose a combination: the
+    mean, the best finalist alone, greedy selection (Caruana et al., 2004), non-negative stacking
+    (Breiman, 1996) or TopRank's vote. Nested validation measures each, and the simplest within one
+    standard error of the best wins. The result is one model; sums of trees and of linear models are
+    merged. `report_` has all that was tried.
+
+    Parameters
+    ----------
+    budget
+        The wall time ("10m", "90s", "1h", or a number of seconds), or the number of fits
+        ("200fits"). The result of a number of fits does not depend on the machine.
+    metric
+        The metric to maximise.
+    k
+        The number of places that count for trees (truncation).
+    seed
+        The seed of folds, drawn settings and fits.
+    n_jobs
+        The number of fits at a time: None or 1: one; -1: one per core. joblib's backends can spread
+        them over a cluster. The result of a number of fits does not depend on it.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> data = make_synthetic(n_queries=40, seed=0)
+    >>> ranker = AutoRanker(budget="6fits").fit(data)
+    >>> ranker.report_.fits, ranker.report_.folds
+    (6, 2)
+    >>> bool(ranker.score(data) > 0.8)
+    True
+    """
+
+    name: ClassVar[str] = "auto"
+    paper: ClassVar[str] = "Caruana et al., 2004; Cheng, Sun, Xie, TopRank"
+    accepts_missing: ClassVar[bool] = True
+    is_search: ClassVar[bool] = True
+    machine_parameters: ClassVar[tuple[str, ...]] = ("n_jobs",)
+
+    # The vote needs query ids: predict requests them, too.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 - read by scikit-learn
+
+    budget: str | float = "10m"
+    metric: str = "NDCG@10"
+    k: Count = 10
+    seed: Seed = 0
+    n_jobs: int | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        checkpoints: Path_ | None = None,
+        sample_weight: ArrayLike | None = None,
+        valid: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Search for the best ranker; see `Ranker.fit`.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            The training queries.
+        checkpoints
+            A folder for finished fits. A search that was interrupted continues with them; a search
+            that ends removes them.
+        valid
+            More queries that choose the iterations of fits; models do not learn from them.
+        callback
+            Called with a `SearchStep` after each fit.
+        """
+        train = self.ranking_data(X, y, qid, sample_weight)
+        validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
+        learn = partial(self._search, checkpoints=checkpoints)
+        return self.fit_data(train, validation, callback, learn=learn)
+
+    def predict(
+        self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False
+    ) -> Floats:
+        """Return one score per row, in the order of the rows.
+
+        Parameters
+        ----------
+        X
+            RankingData; or an array or a data frame. If the model is a vote, these need `qid`.
+        qid
+            The query of each row.
+        ignore_scaling
+            Whether to accept RankingData that is scaled differently from the training data.
+        """
+        if qid is None:
+            return super().predict(X, ignore_scaling=ignore_scaling)
+        return self.predict_by_query(X, qid)
+
+    def explain(self, data: RankingData, query: str | int) -> Explanation | HeadExplanation:  # type: ignore[override]
+        """Explain one query's list: what each feature adds, or the votes if the model is a vote."""
+        check_is_fitted(self, "model_")
+        model = self.model_
+        if not isinstance(model, RerankedModel):
+            return super().explain(data, query)
+        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
+        if str(query) not in numbers:
+            raise UnknownNameError("query", str(query), numbers)
+        number = numbers[str(query)]
+        documents, first_row = data.subset([number]), int(data.groups.offsets[number])
+        return explain_head(model, documents, self.predict(documents), first_row)
+
+    def check_settings(self) -> None:
+        """Raise if the budget or the number of processes is wrong."""
+        Budget.parse(self.budget)
+        if self.n_jobs == 0:
+            raise UsageError(
+                "expected n_jobs of auto to be 1 or more, below 0 (-1: all cores) or None, got 0"
+            )
+
+    def check_training(self, data: RankingData) -> None:
+        """Raise if there are too few queries for a search."""
+        super().check_training(data)
+        n = int(contrasting_queries(data).sum())
+        if n < MIN_QUERIES:
+            raise DataError(
+                f"auto needs at least {MIN_QUERIES} queries with different labels, to learn from some "
+                f"and to validate on others, got {n}"
+            )
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the best iteration is kept: no, the model after the last one."""
+        return False
+
+    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
+        """Search without checkpoints."""
+        return self._search(train, monitor, start)
+
+    def _search(
+        self,
+        train: RankingData,
+        monitor: FitMonitor,
+        start: Model | None,
+        checkpoints: Path_ | None = None,
+    ) -> FitResult:
+        """Race, repeat and combine; if interrupted, end with the best so far."""
+        search = self._start_search(train, monitor, checkpoints)
+        is_interrupted = False
+        try:
+            search.race()
+            search.repeat()
+        except KeyboardInterrupt:
+            is_interrupted = True
+        if search.best() is None:
+            if is_interrupted:
+                raise KeyboardInterrupt
+            raise _nothing_fitted(search)
+        combination, members = self._combine(search)
+        vote = combination.rule if combination is not None else None
+        model: Model = (
+            vote_of_members(members, vote)
+            if isinstance(vote, SupervisedVote)
+            else sum_members(members)
+        )
+        report = _make_report(self, search, combination, members)
+        monitor(1 - (members[0].value or 0.0), model)
+        if not is_interrupted:
+            search.runner.store.remove()
+        return FitResult(
+            model, not is_interrupted, "interrupted" if is_interrupted else "", report=report
+        )
+
+    def _start_search(
+        self, train: RankingData, monitor: FitMonitor, checkpoints: Path_ | None
+    ) -> CandidateSearch:
+        shape, budget = DataShape.of(train), Budget.parse(self.budget)
+        candidates = make_candidates(shape, metric=self.metric, k=self.k, seed=self.seed)
+        n_folds = choose_fold_count(train, budget.fits)
+        settings = f"{self.metric} {self.k} {self.seed} {n_folds}"
+        store = FitStore(checkpoints, search_fingerprint(train, monitor.valid, settings), MODELS)
+        runner = FitRunner(
+            queries=_prepare_queries(train, monitor.valid, shape),
+            candidates=candidates,
+            metric=monitor.metric,
+            n_folds=n_folds,
+            seed=self.seed,
+            clock=SearchClock(budget),
+            store=store,
+            n_jobs=self.n_jobs,
+            on_fit=lambda task: None,
+        )
+        search = CandidateSearch(runner, on_stage=monitor.begin)
+        runner.on_fit = partial(_report_fit, search, monitor)
+        return search
+
+    def _combine(
+        self, search: CandidateSearch
+    ) -> tuple[ChosenCombination | None, list[FinalMember]]:
+        """Return the chosen combination of the finalists, and the members with a weight.
+
+        Without finalists, the best candidate so far is the only member.
+        """
+        if not search.finalists:
+            best = search.best()
+            assert best is not None
+            return None, [_final_member(search, best, 1.0)]
+        search.on_stage("combining")
+        members = search.out_of_fold().sample(self.seed)
+        combination = choose_combination(members, search.runner.metric)
+        chosen = [
+            _final_member(search, number, float(weight))
+            for number, weight in zip(search.finalists, combination.weights, strict=True)
+            if weight > 0
+        ]
+        return combination, chosen
+
+
+def _prepare_queries(
+    train: RankingData, valid: RankingData | None, shape: DataShape
+) -> PreparedQueries:
+    """Return the queries with the preparation that linear rankers need; labels do not enter it."""
+    if valid is not None:  # a validation query may have the id of a training query
+        valid = replace(valid, qids=np.array([f"valid {qid}" for qid in valid.qids.tolist()]))
+    if not (shape.has_missing or shape.has_uneven_features):
+        return PreparedQueries(train, valid, None, train, valid)
+    steps = learn_preparation(
+        train.X,
+        train.names(),
+        impute="median" if shape.has_missing else "none",
+        scale="zscore" if shape.has_uneven_features else "none",
+    )
+
+    def prepare(data: RankingData) -> RankingData:
+        return data.with_features(steps.apply(data.X), steps.output_names(data.names()))
+
+    prepared_valid = None if valid is None else prepare(valid)
+    return PreparedQueries(train, valid, steps, prepare(train), prepared_valid)
+
+
+def _final_member(search: CandidateSearch, number: int, weight: float) -> FinalMember:
+    candidate, value = search.runner.candidates[number], search.value(number)
+    return FinalMember(
+        candidate.label, repr(candidate.ranker), weight,
+        value if np.isfinite(value) else None, search.fits_of(number),
+    )  # fmt: skip
+
+
+def _nothing_fitted(search: CandidateSearch) -> DataError:
+    errors = [fit.error for fit in search.runner.fits.values() if fit.error]
+    reason = (
+        f"; the first error: {errors[0]}" if errors else "; the budget is too small for one fit"
+    )
+    return DataError(f"no candidate of auto could be fitted{reason}")
+
+
+def _report_fit(search: CandidateSearch, monitor: FitMonitor, task: FitTask) -> None:
+    """Call the user's callback with the leaderboard."""
+    if monitor.callback is None:
+        return
+    clock = search.runner.clock
+    leaders = _leaderboard(search)
+    left = clock.seconds_left()
+    monitor.callback(
+        SearchStep(
+            ranker="auto",
+            iteration=clock.fits,
+            total=clock.budget.fits,
+            objective=1 - leaders[0].value if leaders else float("nan"),
+            metric=str(search.runner.metric),
+            valid=leaders[0].value if leaders else None,
+            stage=monitor.stage,
+            leaders=tuple(leaders),
+            seconds=clock.seconds,
+            seconds_left=left if np.isfinite(left) else None,
+        )
+    )
+
+
+def _leaderboard(search: CandidateSearch) -> list[LeaderboardRow]:
+    """Return the best candidates so far, those with the most folds first."""
+    rows = []
+    for number, candidate in enumerate(search.runner.candidates):
+        per_query, _ = search.per_query(number)
+        if len(per_query):
+            value, low, high = interval(per_query)
+            folds = len(search.fits_of(number))
+            rows.append(LeaderboardRow(candidate.label, value, low, high, folds))
+    return sorted(rows, key=lambda row: (-row.folds, -row.value))[:N_LEADERS]
+
+
+def _make_report(
+    ranker: AutoRanker,
+    search: CandidateSearch,
+    combination: ChosenCombination | None,
+    members: Sequence[FinalMember],
+) -> SelectionReport:
+    runner, clock = search.runner, search.runner.clock
+    weights = {member.label: member.weight for member in members}
+    results = [
+        _candidate_result(search, number, candidate, weights.get(candidate.label, 0.0))
+        for number, candidate in enumerate(runner.candidates)
+    ]
+    n_left_out = sum(result.outcome == "left out: budget" for result in results)
+    left_out = [f"{n_left_out} of {len(results)} candidates were not fitted on all their folds"]
+    return SelectionReport(
+        metric=str(runner.metric),
+        budget=str(clock.budget),
+        folds=runner.n_folds,
+        repeats=search.repeats,
+        fits=clock.fits,
+        seconds=round(clock.seconds, 3),
+        counts_fits=clock.budget.fits is not None,
+        candidates=tuple(results),
+        combinations=() if combination is None else combination.results,
+        left_out=tuple(left_out if n_left_out else ()),
+    )
+
+
+def _candidate_result(
+    search: CandidateSearch, number: int, candidate: Candidate, weight: float
+) -> CandidateResult:
+    own = [fit for task, fit in search.runner.fits.items() if task.candidate == number]
+    value, low, high = interval(search.per_query(number)[0])
+    has_value = bool(np.isfinite(value))
+    default = (
+        "finalist" if number in search.finalists else ("interrupted" if own else "left out: budget")
+    )
+    return CandidateResult(
+        label=candidate.label,
+        family=candidate.family,
+        settings=repr(candidate.ranker),
+        value=round(value, 6) if has_value else None,
+        low=round(low, 6) if has_value and np.isfinite(low) else None,
+        high=round(high, 6) if has_value and np.isfinite(high) else None,
+        fits=len(own),
+        seconds=round(sum(fit.seconds for fit in own), 3),
+        weight=weight,
+        outcome="member" if weight > 0 else search.outcomes.get(number, default),
+    )

@@ -1,0 +1,194 @@
+"""The search: a race of candidates, then more fits of the finalists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from podium.ensemble.auto.fit_runner import FitRunner
+from podium.ensemble.auto.fold_fits import FitTask, FoldFit
+from podium.ensemble.auto.out_of_fold import OutOfFold
+from podium.ensemble.auto.racing import MAX_FINALISTS, plan_race, rung_sizes, survivors
+from podium.metrics.query_mean import mean_over_queries
+from podium.typing import Floats
+
+MAX_REPEATS = 4
+"""The finalists are fitted on at most this many divisions of the queries into folds."""
+FIRST_RUNG_SHARE, RACE_SHARE, REPEATS_SHARE = 0.4, 0.8, 0.92
+"""The shares of the time at whose ends the first rung, the race and the repeats end."""
+DIGITS = 6
+"""Values that differ less are equal: the order of rows must not choose a candidate."""
+
+
+@dataclass
+class CandidateSearch:
+    """The state of a search: who is still in the race, and why others are not.
+
+    Parameters
+    ----------
+    on_stage
+        Called with the name of each stage that begins.
+    """
+
+    runner: FitRunner
+    on_stage: Callable[[str], object]
+    finalists: list[int] = field(default_factory=list)
+    outcomes: dict[int, str] = field(default_factory=dict)
+    repeats: int = 0
+
+    # --- the race ---
+
+    def race(self) -> None:
+        """Fit the candidates fold by fold; each fold halves their number."""
+        n_folds, runner = self.runner.n_folds, self.runner
+        entrants, finalists = len(runner.candidates), MAX_FINALISTS
+        if runner.clock.budget.fits is not None:
+            entrants, finalists = plan_race(entrants, n_folds, runner.clock.budget.fits)
+        for number in range(entrants, len(runner.candidates)):
+            self.outcomes[number] = "left out: budget"
+        running = list(range(entrants))
+        sizes: list[int] = []
+        for fold in range(n_folds):
+            self.on_stage(f"fold {fold + 1} of {n_folds}, {len(running)} candidates")
+            share = FIRST_RUNG_SHARE if fold == 0 else RACE_SHARE
+            if fold == 0:
+                runner.measure_sample_times(running, share)
+            runner.run([FitTask(number, 0, fold) for number in running], share)
+            running = self._finished(running, fold)
+            sizes = sizes or rung_sizes(max(1, len(running)), n_folds, finalists)
+            if fold == 0 and not running:
+                running = self._fit_quickest(entrants)
+            if fold + 1 < n_folds:
+                size = self._affordable_size(running, sizes[fold + 1 :])
+                running = self._halve(running, size, fold)
+        self.finalists = sorted(running, key=lambda number: (-self.value(number), number))
+        self.repeats = 1 if running else 0
+
+    def _fit_quickest(self, entrants: int) -> list[int]:
+        """Fit the candidate that takes the shortest time, whatever the prediction: a search has a result."""
+        runner = self.runner
+        order = sorted(range(entrants), key=lambda n: (runner.predicted_seconds(n), n))
+        for number in order:
+            runner.run([FitTask(number, 0, 0)], RACE_SHARE, starts_all=True)
+            if finished := self._finished([number], 0):
+                return finished
+        return []
+
+    def _affordable_size(self, running: Sequence[int], sizes: Sequence[int]) -> int:
+        """Return how many candidates go on, so that the rest of the race is predicted to be in time."""
+        runner = self.runner
+        order = sorted(running, key=lambda number: (-self.value(number), number))
+        left = runner.clock.seconds_left(RACE_SHARE) * runner.n_workers()
+        seconds = [runner.predicted_seconds(number) for number in order]
+        size = sizes[0]
+        while size > 1 and sum(sum(seconds[: min(size, n)]) for n in sizes) > left:
+            size -= 1
+        return size
+
+    def _finished(self, running: Sequence[int], fold: int) -> list[int]:
+        """Return the candidates whose fit of this fold succeeded."""
+        finished = []
+        for number in running:
+            fit = self.runner.fits.get(FitTask(number, 0, fold))
+            if fit is None:
+                self.outcomes[number] = "left out: budget"
+            elif fit.model is None:
+                self.outcomes[number] = f"failed: {fit.error}"
+            else:
+                finished.append(number)
+        return finished
+
+    def _halve(self, running: Sequence[int], size: int, fold: int) -> list[int]:
+        values = {number: self.value(number) for number in running}
+        remaining = survivors(values, self.runner.candidates, size)
+        for number in running:
+            if number not in remaining:
+                self.outcomes[number] = f"dropped after fold {fold + 1}"
+        return remaining
+
+    # --- repeats ---
+
+    def repeat(self) -> None:
+        """Fit the finalists on other divisions of the queries while the budget lasts."""
+        runner = self.runner
+        n_fits = len(self.finalists) * runner.n_folds
+        while 0 < self.repeats < MAX_REPEATS and runner.clock.fits_left() >= n_fits:
+            if not self._has_time_for_repeat():
+                break
+            self.on_stage(f"repeat {self.repeats + 1}, {len(self.finalists)} finalists")
+            tasks = [
+                FitTask(number, self.repeats, fold)
+                for number in self.finalists
+                for fold in range(runner.n_folds)
+            ]
+            runner.run(tasks, REPEATS_SHARE)
+            self.repeats += 1
+
+    def _has_time_for_repeat(self) -> bool:
+        runner = self.runner
+        seconds = sum(runner.predicted_seconds(n) * runner.n_folds for n in self.finalists)
+        n_workers = runner.n_workers()
+        return seconds / n_workers <= runner.clock.seconds_left(REPEATS_SHARE)
+
+    # --- results ---
+
+    def fits_of(self, number: int) -> list[FoldFit]:
+        """Return the fits of a candidate that count: those of complete divisions of the queries.
+
+        If no division is complete, all fits count.
+        """
+        complete: list[FoldFit] = []
+        for repeat in range(max(self.repeats, 1)):
+            fits = self._fits_of_repeat(number, repeat)
+            if len(fits) == self.runner.n_folds:
+                complete.extend(fits)
+        return complete or self._fits_of_repeat(number, 0)
+
+    def _fits_of_repeat(self, number: int, repeat: int) -> list[FoldFit]:
+        tasks = (FitTask(number, repeat, fold) for fold in range(self.runner.n_folds))
+        fits = (self.runner.fits.get(task) for task in tasks)
+        return [fit for fit in fits if fit is not None and fit.model is not None]
+
+    def per_query(self, number: int) -> tuple[Floats, Floats | None]:
+        """Return the metric of each query that the candidate did not see, and the queries' weights."""
+        folds, weight = self.runner.folds(0), self.runner.queries.raw.query_weight
+        values, weights = [], []
+        for fold in range(self.runner.n_folds):
+            fit = self.runner.fits.get(FitTask(number, 0, fold))
+            if fit is not None and fit.model is not None:
+                values.append(fit.per_query)
+                weights.append(None if weight is None else weight[folds == fold])
+        joined = np.concatenate([np.empty(0), *values])
+        return joined, None if weight is None else np.concatenate([np.empty(0), *weights])
+
+    def value(self, number: int) -> float:
+        """Return the mean metric of a candidate; minus infinity without a fit."""
+        value = mean_over_queries(*self.per_query(number))
+        return round(value, DIGITS) if np.isfinite(value) else -np.inf
+
+    def best(self) -> int | None:
+        """Return the candidate with the most folds, of these the best; None if nothing is fitted."""
+        n_fits = {n: len(self._fits_of_repeat(n, 0)) for n in range(len(self.runner.candidates))}
+        fitted = [number for number, n in n_fits.items() if n > 0]
+        return max(fitted, key=lambda n: (n_fits[n], self.value(n), -n), default=None)
+
+    def out_of_fold(self) -> OutOfFold:
+        """Return the standardised out-of-fold scores of the finalists."""
+        columns = [self._column(number) for number in self.finalists]
+        return OutOfFold.of(self.runner.queries.raw, self.runner.folds(0), columns)
+
+    def _column(self, number: int) -> Floats:
+        """Return the mean over repeats of a finalist's scores."""
+        data = self.runner.queries.raw
+        columns = []
+        for repeat in range(self.repeats):
+            if len(self._fits_of_repeat(number, repeat)) < self.runner.n_folds:
+                continue
+            column = np.empty(len(data))
+            for fold in range(self.runner.n_folds):
+                rows = data.groups.spread(self.runner.folds(repeat) == fold)
+                column[rows] = self.runner.fits[FitTask(number, repeat, fold)].scores
+            columns.append(column)
+        return np.asarray(np.mean(columns, axis=0))

@@ -1,0 +1,318 @@
+"""AutoRanker: one model from a search, the same for the same budget of fits."""
+
+import json
+
+import numpy as np
+import pytest
+
+import podium
+from podium.data import RankingData, make_synthetic, split
+from podium.ensemble import AutoRanker, RerankedModel, SearchStep
+from podium.ensemble.auto import ranker as auto
+from podium.ensemble.auto.combinations import SupervisedVote
+from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
+from podium.ensemble.auto.fold_fits import FitTask
+from podium.errors import DataError, ModelFileError, NotConvergedWarning, UsageError
+from podium.rankers import MODELS, Linear
+from podium.rankers.selection_report import SelectionReport
+from podium.testing import check_ranker
+
+DATA = make_synthetic(n_queries=30, n_docs=(4, 10), n_features=4, grades=(0.5, 0.3, 0.2), seed=1)
+
+
+def test_auto_keeps_the_contract_of_a_ranker():
+    check_ranker(AutoRanker(budget="4fits"))
+
+
+def saved(ranker, tmp_path, name="model"):
+    ranker.save(tmp_path / name)
+    return (tmp_path / name).read_bytes()
+
+
+def test_a_number_of_fits_gives_the_same_bytes_for_any_number_of_processes(tmp_path):
+    one = AutoRanker(budget="12fits").fit(DATA)
+    two = AutoRanker(budget="12fits", n_jobs=2).fit(DATA)
+    assert saved(one, tmp_path, "one") == saved(two, tmp_path, "two")
+    other = AutoRanker(budget="12fits", seed=1).fit(DATA)
+    assert saved(other, tmp_path) != saved(one, tmp_path)
+
+
+def test_a_race_counts_its_fits_and_says_what_it_left_out():
+    report = AutoRanker(budget="12fits").fit(DATA).report_
+    assert report.fits == sum(c.fits for c in report.candidates) <= 12
+    assert report.budget == "12 fits"
+    assert "candidates were not fitted" in report.left_out[0]
+    assert sum(c.weight for c in report.candidates) == pytest.approx(1)
+    assert {m.outcome for m in report.members} == {"member"}
+    assert report.combination in {c.name for c in report.combinations}
+    for candidate in report.candidates:
+        assert (candidate.value is None) == (candidate.fits == 0)
+
+
+def test_the_report_is_kept_in_the_file(tmp_path):
+    ranker = AutoRanker(budget="6fits").fit(DATA)
+    ranker.save(tmp_path / "model.podium")
+    loaded = podium.load(tmp_path / "model.podium")
+    assert loaded.report_ == ranker.report_.without_times()
+    assert loaded.budget == "6fits"
+    assert loaded.predict(DATA).tobytes() == ranker.predict(DATA).tobytes()
+    headers, rows = loaded.report_.candidate_table()
+    assert all(len(row) == len(headers) for row in rows)
+    assert "auto" not in repr(loaded.report_)
+    assert loaded.report_.members[0].label in repr(loaded.report_)
+    assert "<table" in loaded.report_._repr_html_()
+
+
+@pytest.mark.parametrize("damage", [{"fits": "many"}, {"candidates": [3]}, {"metric": None}])
+def test_a_damaged_report_is_refused(damage):
+    stored = AutoRanker(budget="4fits").fit(DATA).report_.to_dict()
+    assert SelectionReport.from_dict(json.loads(json.dumps(stored))).fits == stored["fits"]
+    with pytest.raises(ValueError, match="damaged report"):
+        SelectionReport.from_dict({**stored, **damage})
+
+
+def test_validation_queries_choose_iterations():
+    train, valid = split(DATA, [0.7, 0.3], seed=0)
+    ranker = AutoRanker(budget="8fits").fit(train, valid=valid)
+    assert ranker.trained_.n_queries == train.n_queries
+    assert ranker.history_.steps[-1].valid == pytest.approx(
+        podium.evaluate(valid, ranker.predict(valid), "NDCG(ties='average')@10")[
+            "NDCG(ties='average')@10"
+        ].mean
+    )
+
+
+def test_steps_have_a_leaderboard():
+    steps = []
+    AutoRanker(budget="6fits").fit(DATA, callback=steps.append)
+    own = [step for step in steps if isinstance(step, SearchStep)]
+    assert [step.iteration for step in own] == [1, 2, 3, 4, 5, 6]
+    assert {step.total for step in own} == {6}
+    assert own[-1].seconds_left is None
+    for step in own:
+        assert step.valid == step.leaders[0].value
+        assert all(row.low <= row.value <= row.high for row in step.leaders)
+
+
+def test_missing_values_and_uneven_features_are_prepared():
+    X = DATA.X * [1.0, 1.0, 1.0, 1e5]
+    X[::7, 1] = np.nan
+    qid = np.repeat(DATA.qids, DATA.groups.sizes)
+    ranker = AutoRanker(budget="8fits").fit(X, DATA.y, qid=qid)
+    assert np.isfinite(ranker.predict(X, qid=qid)).all()
+    assert ranker.score(X, DATA.y, qid=qid) > 0.75
+
+
+# --- budgets in time ---
+
+
+def test_a_budget_in_time_ends_and_names_what_is_left_out():
+    ranker = AutoRanker(budget=0.5).fit(DATA)
+    assert ranker.report_.seconds is not None
+    assert not ranker.report_.counts_fits
+    assert ranker.report_.fits < 64 * 2
+    assert ranker.report_.members
+
+
+def test_no_fit_starts_that_is_predicted_to_take_too_long(monkeypatch):
+    search = AutoRanker(budget="1h")._start_search(DATA, monitor_of(DATA), None)
+    runner = search.runner
+    monkeypatch.setattr(runner, "predicted_seconds", lambda number: 1e6 if number else 0.0)
+    runner.run([FitTask(0, 0, 0), FitTask(1, 0, 0)])
+    assert list(runner.fits) == [FitTask(0, 0, 0)]
+    assert runner.left_out == [FitTask(1, 0, 0)]
+
+
+def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeypatch):
+    monkeypatch.setattr("podium.ensemble.auto.fit_runner.SAMPLE_VALUES", 100)
+    runner = AutoRanker(budget="1h")._start_search(DATA, monitor_of(DATA), None).runner
+    assert runner.predicted_seconds(0) == 0
+    runner.measure_sample_times([0, 1], 1.0)
+    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.kind(0)] > 0
+    runner.run([FitTask(0, 0, 0)])
+    assert runner.predicted_seconds(0) == runner.fits[FitTask(0, 0, 0)].seconds
+    alike = next(i for i in range(1, 64) if runner.kind(i) == runner.kind(0))
+    assert runner.predicted_seconds(alike) == runner.predicted_seconds(0)
+
+
+def test_a_search_has_a_result_even_if_every_fit_is_predicted_to_take_too_long(monkeypatch):
+    monkeypatch.setattr(
+        "podium.ensemble.auto.fit_runner.FitRunner.predicted_seconds", lambda self, number: 1e6
+    )
+    report = AutoRanker(budget="1h").fit(DATA).report_
+    assert report.fits == 1
+    assert [member.weight for member in report.members] == [1.0]
+
+
+def test_only_as_many_candidates_go_on_as_the_time_allows(monkeypatch):
+    search = AutoRanker(budget=1000.0)._start_search(DATA, monitor_of(DATA), None)
+    monkeypatch.setattr(search.runner, "predicted_seconds", lambda number: 50.0)
+    # 0.8 * 1000 s are left for the race; 50 s * (6 + 5 + 4) = 750 s, 50 s * (7 + 5 + 4) = 800 s
+    assert search._affordable_size(range(8), [8, 5, 4]) == 6
+
+
+def test_a_fit_is_cut_when_its_time_is_over():
+    from podium.ensemble.auto.fold_fits import fit_fold
+    from podium.rankers import LambdaMART
+
+    held_out = np.arange(DATA.n_queries) % 3 == 0
+    metric = podium.metrics.parse("NDCG@10").averaging_ties()
+    fit = fit_fold(LambdaMART(min_leaf=1, threads=1), DATA, held_out, None, metric, seconds=0.0)
+    assert fit.is_cut
+    assert fit.model is not None
+
+
+def monitor_of(data):
+    from podium.rankers.fit_monitor import FitMonitor
+
+    return FitMonitor("auto", podium.metrics.parse("NDCG@10").averaging_ties())
+
+
+# --- interrupted searches ---
+
+
+def interrupt_after(n):
+    calls = []
+
+    def callback(step):
+        if isinstance(step, SearchStep):
+            calls.append(step)
+            if len(calls) == n:
+                raise KeyboardInterrupt
+
+    return callback
+
+
+def test_an_interrupted_search_ends_with_the_best_so_far():
+    with pytest.warns(NotConvergedWarning, match="interrupted"):
+        ranker = AutoRanker(budget="12fits").fit(DATA, callback=interrupt_after(3))
+    assert ranker.stopped_ == "interrupted"
+    assert ranker.report_.fits == 3
+    assert [m.weight for m in ranker.report_.members] == [1.0]
+    assert np.isfinite(ranker.predict(DATA)).all()
+
+
+def test_an_interrupted_search_continues_where_it_was(tmp_path):
+    folder = tmp_path / "model.work"
+    with pytest.warns(NotConvergedWarning, match="interrupted"):
+        AutoRanker(budget="8fits").fit(DATA, callback=interrupt_after(5), checkpoints=folder)
+    kept = sorted(folder.glob(f"*{FIT_ENDING}"))
+    assert len(kept) == 5
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    kept[0].write_bytes(b"damaged")
+    fresh, after = [], {}
+
+    def follow(step):
+        if isinstance(step, SearchStep):
+            fresh.append(step)
+            after.update({p: p.stat().st_mtime_ns for p in folder.glob(f"*{FIT_ENDING}")})
+
+    continued = AutoRanker(budget="8fits").fit(DATA, checkpoints=folder, callback=follow)
+    assert {path for path in kept if after[path] != before[path]} == {kept[0]}
+    assert not folder.exists()
+    whole = AutoRanker(budget="8fits").fit(DATA)
+    assert saved(continued, tmp_path, "one") == saved(whole, tmp_path, "two")
+
+
+def test_fits_of_another_search_are_ignored(tmp_path):
+    store = FitStore(tmp_path / "work", "one", MODELS)
+    store.save("a", StoredFit(Linear(np.array([1.0, 2.0])), np.array([4.0]), 0.5, 3.0))
+    store.save("b", StoredFit(None, np.empty(0), 0.5, 3.0, error="no splits"))
+    kept = store.load("a")
+    assert kept.model.weights.tolist() == [1.0, 2.0]
+    assert kept.scores.tolist() == [4.0]
+    assert (kept.seconds, kept.elapsed, store.load("b").error) == (0.5, 3.0, "no splits")
+    assert FitStore(tmp_path / "work", "two", MODELS).load("a") is None
+    assert store.load("c") is None
+    (tmp_path / "work" / "mine.txt").write_text("keep")
+    store.remove()
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["mine.txt"]
+
+
+# --- the model ---
+
+
+def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
+    rules = (SupervisedVote(t=5),)
+    choose = auto.choose_combination
+    monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, rules))
+    ranker = AutoRanker(budget="8fits").fit(DATA)
+    assert isinstance(ranker.model_, RerankedModel)
+    assert ranker.report_.combination == "supervised Kemeny"
+    qid = np.repeat(DATA.qids, DATA.groups.sizes)
+    np.testing.assert_array_equal(ranker.predict(DATA.X, qid=qid), ranker.predict(DATA))
+    assert "supervised-kemeny" in repr(ranker.explain(DATA, "q1"))
+    ranker.save(tmp_path / "vote.podium")
+    loaded = podium.load(tmp_path / "vote.podium")
+    assert loaded.predict(DATA).tobytes() == ranker.predict(DATA).tobytes()
+    with pytest.raises(podium.errors.UnknownNameError, match="query"):
+        ranker.explain(DATA, "none")
+
+
+def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypatch):
+    searches = []
+    combine = AutoRanker._combine
+
+    def remember(self, search):
+        searches.append(search)
+        return combine(self, search)
+
+    monkeypatch.setattr(AutoRanker, "_combine", remember)
+    rule = auto.choose_combination
+    from podium.ensemble.auto.combinations import EqualMean
+
+    monkeypatch.setattr(
+        auto, "choose_combination", lambda m, metric: rule(m, metric, [EqualMean()])
+    )
+    ranker = AutoRanker(budget="20fits").fit(DATA)
+    search = searches[0]
+    expected = np.zeros(len(DATA))
+    for number in search.finalists:
+        fits = search.fits_of(number)
+        for fit in fits:
+            scores = fit.model.scores(DATA.X, DATA.groups)
+            expected += (scores - fit.offset) / fit.scale / len(fits) / len(search.finalists)
+    difference = ranker.predict(DATA) - expected
+    assert np.ptp(difference) < 1e-9 * np.ptp(expected)  # a constant changes no order
+
+
+# --- wrong input ---
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(UsageError, match="expected a budget, '10m'"):
+        AutoRanker(budget="soon").fit(DATA)
+    with pytest.raises(UsageError, match="n_jobs of auto"):
+        AutoRanker(budget="4fits", n_jobs=0).fit(DATA)
+    with pytest.raises(DataError, match="at least 2 queries with different labels"):
+        AutoRanker(budget="4fits").fit(DATA.subset([0]))
+
+
+def test_candidates_that_all_fail_are_an_error(monkeypatch):
+    def fail(*args, **kwargs):
+        raise DataError("no such data")
+
+    monkeypatch.setattr("podium.ensemble.auto.fold_fits.fit_model", fail)
+    with pytest.raises(DataError, match=r"no candidate of auto could be fitted; .*no such data"):
+        AutoRanker(budget="4fits").fit(DATA)
+
+
+def test_a_report_of_the_wrong_form_is_no_model_file(tmp_path):
+    ranker = AutoRanker(budget="4fits").fit(DATA)
+
+    class Wrong:
+        def to_dict(self):
+            return {"fits": 3}
+
+    ranker.report_ = Wrong()
+    ranker.save(tmp_path / "m.podium")
+    with pytest.raises(ModelFileError, match="damaged report"):
+        podium.load(tmp_path / "m.podium")
+
+
+def test_data_frames_and_single_queries_work():
+    small = RankingData.from_arrays(
+        [[0.0], [1.0], [0.5], [2.0]], [0, 1, 0, 1], qid=["a", "a", "b", "b"]
+    )
+    ranker = AutoRanker(budget="4fits").fit(small)
+    assert ranker.predict(small)[1] > ranker.predict(small)[0]
