@@ -76,7 +76,10 @@ def compare_rankers(name: str, folds: list[Fold], jobs: int) -> Report:
 def compare_on_library(jobs: int) -> Report:
     """Compare BM25 and every ranker on the demo's corpus, with the demo's settings."""
     demo = Demo.prepare()
-    rankers = {**{name: make_ranker(name) for name in RANKERS}, **demo.rankers()}
+    rankers = {
+        **{name: make_ranker(name) for name in compared_rankers(with_extras=True)},
+        **demo.rankers(),
+    }
     return podium.compare(
         demo.folds, rankers, METRICS, tune=False, baseline=BASELINE, seed=demo.seed, n_jobs=jobs,
         progress=print_progress, name=LIBRARY,

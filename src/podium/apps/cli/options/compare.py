@@ -35,7 +35,7 @@ class CompareOptions(BaggingOptions):
     rankers: Annotated[
         str,
         typer.Option(
-            help="Rankers by name, with commas between; or all, which leaves out auto and rankers that need an "
+            help="Rankers by name, with commas between; or all, which leaves out auto and those that need an "
             "extra. See podium rankers."
         ),
     ]
