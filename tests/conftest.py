@@ -34,10 +34,10 @@ def absent(reason: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: browsers and servers let a worker wait a third of its time."""
+    """Two workers more than cores: browsers and servers let a worker wait a third of its time."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) + 1
-    return (os.cpu_count() or 1) + 1
+        return len(os.sched_getaffinity(0)) + 2
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
