@@ -103,6 +103,11 @@ def test_missing_values_and_uneven_features_are_prepared():
     assert ranker.score(X, DATA.y, qid=qid) > 0.75
 
 
+def test_rankers_can_be_left_out():
+    report = AutoRanker(budget="4fits", without="lambdamart").fit(DATA).report_
+    assert not [c for c in report.candidates if c.label.startswith("lambdamart")]
+
+
 # --- budgets in time ---
 
 
@@ -282,6 +287,8 @@ def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypat
 def test_wrong_settings_are_refused():
     with pytest.raises(UsageError, match="expected a budget, '10m'"):
         AutoRanker(budget="soon").fit(DATA)
+    with pytest.raises(podium.errors.UnknownNameError, match="lambdamart"):
+        AutoRanker(budget="4fits", without=("lambdamrt",)).fit(DATA)
     with pytest.raises(UsageError, match="n_jobs of auto"):
         AutoRanker(budget="4fits", n_jobs=0).fit(DATA)
     with pytest.raises(DataError, match="at least 2 queries with different labels"):

@@ -156,6 +156,27 @@ def test_candidates_fit_the_shape_of_the_data():
     assert [c.label for c in again] == [c.label for c in candidates]
 
 
+def test_catboost_is_a_candidate_if_its_extra_is_installed(monkeypatch):
+    from podium.ensemble.auto import candidates as module
+    from podium.ensemble.base_rankers import RANKERS
+
+    class Symmetric(RankSVM):
+        name = "catboost"
+
+    shape = DataShape.of(make_synthetic(n_queries=30, seed=0))
+    monkeypatch.setattr(module, "_SYMMETRIC_TREES", (("catboost", {"C": 0.5}),))
+    monkeypatch.setitem(RANKERS, "catboost", Symmetric)
+    for installed in (None, "a spec"):
+        monkeypatch.setattr(module, "find_spec", lambda name, installed=installed: installed)
+        made = make_candidates(shape, metric="NDCG@10", k=10, seed=0, most=9)
+        assert ("catboost C=0.5" in [c.label for c in made]) == (installed is not None)
+    made = make_candidates(
+        shape, metric="NDCG@10", k=10, seed=0, most=9, without=("catboost", "lambdamart")
+    )
+    assert len(made) == 9
+    assert {"catboost", "lambdamart"}.isdisjoint({c.ranker.name for c in made})
+
+
 def test_uneven_and_missing_features_are_seen():
     rng = np.random.default_rng(0)
     X, y, qid = rng.standard_normal((40, 3)), rng.integers(0, 2, 40), np.repeat(np.arange(8), 5)

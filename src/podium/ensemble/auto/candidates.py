@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +16,9 @@ from podium.errors import UsageError
 from podium.losses import YetiLoss
 from podium.losses.head_hinge import head_measure
 from podium.metrics.naming import parse
-from podium.rankers import Ranker
+from podium.rankers import RANKERS, Ranker
 
-Family = Literal["trees", "linear", "stumps", "network"]
+Family = Literal["trees", "symmetric trees", "linear", "stumps", "network"]
 
 MAX_CANDIDATES = 64
 """More candidates would be chosen by chance."""
@@ -57,6 +58,12 @@ _NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("listnet", {"scorer": "mlp"}),
     ("focused-net", {"scorer": "mlp"}),
 )
+_SYMMETRIC_TREES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("catboost", {"depth": 6}),
+    ("catboost", {"depth": 4}),
+    ("catboost", {"depth": 8}),
+)
+"""Candidates if the extra is installed."""
 TREE_LOSSES = ("yetiloss", "xendcg", "lambdarank")
 _TREE_LEAVES = (15, 7, 31)
 _DRAWN_LEAVES, _DRAWN_MIN_LEAF, _DRAWN_L2 = (
@@ -77,16 +84,29 @@ class Candidate:
     @property
     def takes_raw_features(self) -> bool:
         """Whether the ranker takes missing values and features of any scale: trees and stumps do."""
-        return self.family == "trees"
+        return self.family in ("trees", "symmetric trees")
 
 
 def make_candidates(
-    shape: DataShape, *, metric: str, k: int, seed: int, most: int = MAX_CANDIDATES
+    shape: DataShape,
+    *,
+    metric: str,
+    k: int,
+    seed: int,
+    most: int = MAX_CANDIDATES,
+    without: Collection[str] = (),
 ) -> list[Candidate]:
     """Return the candidates for data of this shape, those of most promise first.
 
     Families take turns, so that a small budget tries all of them. After the fixed settings come
     settings of trees that are drawn at random by the seed.
+
+    Parameters
+    ----------
+    most
+        The maximum number of candidates.
+    without
+        Names of rankers that are left out.
 
     Examples
     --------
@@ -101,8 +121,16 @@ def make_candidates(
         maker.of_family("stumps", _STUMPS),
         maker.of_family("network", _NETWORKS) if shape.n_values <= MAX_NETWORK_VALUES else (),
     )
-    turns = _take_turns(fixed_trees, linear, _every_other(others))
-    return list(itertools.islice(itertools.chain(turns, maker.drawn_trees()), most))
+    symmetric = maker.of_family("symmetric trees", _SYMMETRIC_TREES if _has_catboost() else ())
+    turns = _take_turns(fixed_trees, symmetric, linear, _every_other(others))
+    drawn = itertools.islice(maker.drawn_trees(), most)
+    allowed = (c for c in itertools.chain(turns, drawn) if c.ranker.name not in without)
+    return list(itertools.islice(allowed, most))
+
+
+def _has_catboost() -> bool:
+    """Whether the ranker of CatBoost is there, and its extra is installed."""
+    return "catboost" in RANKERS and find_spec("catboost") is not None
 
 
 @dataclass(frozen=True)

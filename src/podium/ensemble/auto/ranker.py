@@ -28,7 +28,7 @@ from podium.ensemble.auto.search_progress import LeaderboardRow, SearchStep, int
 from podium.ensemble.toprank.head_explanation import HeadExplanation, explain_head
 from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import DataError, UnknownNameError, UsageError
-from podium.rankers import MODELS, Explanation, Ranker
+from podium.rankers import MODELS, RANKERS, Explanation, Ranker
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
 from podium.rankers.learning_curve import Callback
@@ -68,6 +68,9 @@ class AutoRanker(Ranker):
         The number of places that count for trees (truncation).
     seed
         The seed of folds, drawn settings and fits.
+    without
+        Names of rankers that are not tried, as in ("catboost",), which is tried if its extra is
+        installed.
     n_jobs
         The number of fits at a time: None or 1: one; -1: one per core. joblib's backends can spread
         them over a cluster. The result of a number of fits does not depend on it.
@@ -96,6 +99,7 @@ class AutoRanker(Ranker):
     metric: str = "NDCG@10"
     k: Count = 10
     seed: Seed = 0
+    without: Sequence[str] = ()
     n_jobs: int | None = None
 
     def fit(
@@ -162,10 +166,19 @@ class AutoRanker(Ranker):
     def check_settings(self) -> None:
         """Raise if the budget or the number of processes is wrong."""
         Budget.parse(self.budget)
+        for name in (names := self._left_out_names()):
+            if name not in RANKERS:
+                raise UnknownNameError("ranker in without", str(name), RANKERS)
+        if set(names) >= set(RANKERS):
+            raise UsageError("expected a ranker to try, but without names all of them")
         if self.n_jobs == 0:
             raise UsageError(
                 "expected n_jobs of auto to be 1 or more, below 0 (-1: all cores) or None, got 0"
             )
+
+    def _left_out_names(self) -> Sequence[str]:
+        """Return the names of `without`; a command line gives a single name as text."""
+        return (self.without,) if isinstance(self.without, str) else self.without
 
     def check_training(self, data: RankingData) -> None:
         """Raise if there are too few queries for a search."""
@@ -224,7 +237,9 @@ class AutoRanker(Ranker):
         self, train: RankingData, monitor: FitMonitor, checkpoints: Path_ | None
     ) -> CandidateSearch:
         shape, budget = DataShape.of(train), Budget.parse(self.budget)
-        candidates = make_candidates(shape, metric=self.metric, k=self.k, seed=self.seed)
+        candidates = make_candidates(
+            shape, metric=self.metric, k=self.k, seed=self.seed, without=self._left_out_names()
+        )
         n_folds = choose_fold_count(train, budget.fits)
         settings = f"{self.metric} {self.k} {self.seed} {n_folds}"
         store = FitStore(checkpoints, search_fingerprint(train, monitor.valid, settings), MODELS)
