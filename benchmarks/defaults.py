@@ -26,7 +26,7 @@ import podium
 from podium.data import Fold, RankingData
 from podium.errors import NotConvergedWarning, NothingLearnedWarning
 from podium.metrics import paired_test
-from podium.registry import RANKERS, make_ranker
+from podium.registry import compared_rankers, make_ranker
 from podium.typing import Floats
 from podium_papers.markdown import table
 
@@ -182,7 +182,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.docs:
         result = measure(
-            options.rankers or list(RANKERS), options.shape or list(SHAPES), options.jobs
+            options.rankers or list(compared_rankers()), options.shape or list(SHAPES), options.jobs
         )
         if options.rankers or options.shape:
             print(json.dumps(result["shapes"], indent=1))

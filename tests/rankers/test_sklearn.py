@@ -107,7 +107,7 @@ def test_grid_search_of_every_ranker(name, routing):
     ranker = cheap(name)
     parameter, values = next(
         (p, [getattr(ranker, p), type(getattr(ranker, p))(2 * getattr(ranker, p))])
-        for p in ("C", "l2", "rounds", "steps", "trees", "t")
+        for p in ("C", "l2", "rounds", "steps", "trees", "t", "k")
         if p in ranker.get_params()
     )
     search = GridSearchCV(ranker, {parameter: values}, cv=FOLDS, error_score="raise")

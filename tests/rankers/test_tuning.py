@@ -13,7 +13,7 @@ from tests.support.small_rankers import NAMES, cheap, small
 mpl.use("Agg")
 TRAIN, VALID = split(small(24, seed=6), [0.6, 0.4])
 # In closed form, or one step.
-ITERATIVE = [name for name in NAMES if name not in ("regression", "least-squares", "cfbrs")]
+ITERATIVE = [name for name in NAMES if name not in ("regression", "least-squares", "cfbrs", "auto")]
 
 
 def ndcg(ranker, data=VALID):
@@ -151,10 +151,9 @@ def test_history_has_objective_and_metric_of_each_iteration(name):
 @pytest.mark.parametrize("name", ["rankboost", "adarank", "focused-boost", "lambdamart"])
 def test_the_number_of_steps_to_come_is_known(name):
     steps = []
-    cheap(name).fit(TRAIN, valid=VALID, callback=steps.append)
-    assert {step.total for step in steps} == {
-        getattr(cheap(name), "rounds", None) or cheap(name).trees
-    }
+    settings = {"beta": 0.5} if name == "focused-boost" else {}  # without it, several are tried
+    ranker = cheap(name, **settings).fit(TRAIN, valid=VALID, callback=steps.append)
+    assert {step.total for step in steps} == {getattr(ranker, "rounds", None) or ranker.trees}
 
 
 def test_without_validation_there_is_no_metric():

@@ -49,11 +49,11 @@ def test_a_run_is_written_and_evaluated(folder):
         (["data", "partition", "data.txt", "-o", "parts"], "got parts, which exists"),
         (["data", "info", "parts", "data.txt"], "podium data partition IN... -o DIR"),
         (["data", "info", "parts", "--query", "q"], "leave out the options about columns"),
-        (["data", "info", "."], "expected a folder with collection.json"),
+        (["train", "listnet", ".", "-o", "m.podium"], "the folder of a collection; . has data.txt"),
     ],
 )
 def test_wrong_calls_say_what_to_do(folder, arguments, message):
-    assert message in flat(run(*arguments, code=1 if arguments[-1] == "." else 2).stderr)
+    assert message in flat(run(*arguments, code=2).stderr)
 
 
 def test_a_damaged_part_is_named(folder):

@@ -84,7 +84,8 @@ def test_a_ranker_that_fails_is_a_warning_unless_all_do(folder, tmp_path):
     # No list is as long as the clusters need.
     options = ("-m", "NDCG@5", "--no-tune", "--set", "rpc-mtl.n_clusters=50")
     result = run("compare", folder, "--rankers", "regression,rpc-mtl", *options, "--out", tmp_path)
-    assert result.stderr.count("podium: warning: rpc-mtl failed in all 3 folds: ") == 1
+    # The longest list differs between the folds, and so do the three reasons.
+    assert result.stderr.count("podium: warning: rpc-mtl failed in ") == 3
     result = run(
         "compare", folder, "--rankers", "rpc-mtl", *options, "--out", tmp_path / "x", code=1
     )

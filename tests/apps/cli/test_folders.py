@@ -49,19 +49,21 @@ def test_info_names_the_files_of_another_folder(data):
     [
         "train listnet folds -o m.podium",
         "train listnet all.txt --valid folds -o m.podium",
-        "tune listnet folds -o m.podium",
-        "predict all.txt folds -o a.scores",
-        "explain all.txt folds --query 1",
+        "tune listnet folds --valid all.txt -o m.podium",
+        "predict regression.podium folds -o a.scores",
+        "explain regression.podium folds --query 1",
         "evaluate folds all.txt",
         "data convert folds all.parquet",
         "data split folds parts --folds 3",
     ],
 )
 def test_a_folder_in_place_of_a_file_names_its_files(data, arguments):
+    run("train", "regression", "all.txt", "-o", "regression.podium")
     error = flat(run(*arguments.split(), code=2).stderr)
-    assert (
-        "'folds' is a directory. folds has Fold1/test.txt, Fold1/train.txt, Fold1/vali.txt" in error
+    expected = (
+        "expected files, or the folder of a collection; folds has Fold1/test.txt, Fold1/train.txt"
     )
+    assert expected in error
     assert (
         "and 4 more; name one of them, as in folds/Fold1/train.txt; podium compare folds" in error
     )

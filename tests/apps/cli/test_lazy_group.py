@@ -117,5 +117,9 @@ def test_groups_and_commands_are_what_the_table_says():
 def test_a_folder_of_commands_has_no_other_modules(folder):
     package = import_module(f"podium.apps.cli.{folder}")
     modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")} - {"__init__"}
-    shared = {"preparation", "tables", "web_access", "judge"} if folder == "options" else set()
+    shared = (
+        {"bagging", "preparation", "tables", "web_access", "judge"}
+        if folder == "options"
+        else set()
+    )
     assert modules - shared == {entry.module for _, entry in entries()}

@@ -160,9 +160,9 @@ def test_samples_have_the_text_of_the_query(write, column, options):
 
 def test_a_service_without_fields_says_which_rules_need_them(write):
     write("rules.yaml", "version: 1\nrules:\n  - {rule: hide, where: stock == 0, hard: true}\n")
-    warning = ServedFiles(ServingSettings((), rules="rules.yaml")).state.warning
+    (warning,) = ServedFiles(ServingSettings((), rules="rules.yaml")).state.warnings
     assert warning.startswith("rules.yaml:3: ")
-    assert "uses the field stock, and there is no --docs FILE" in warning
+    assert "uses the field 'stock', and there is no --docs" in warning
 
 
 def test_evaluate_warns_of_queries_that_a_run_lacks(write):

@@ -139,7 +139,13 @@ def test_candidates_fit_the_shape_of_the_data():
     shape = DataShape.of(data)
     candidates = make_candidates(shape, metric="MAP", k=7, seed=3)
     assert len({c.label for c in candidates}) == len(candidates)
-    assert {c.family for c in candidates} == {"trees", "linear", "stumps", "network"}
+    assert {c.family for c in candidates} == {
+        "trees",
+        "symmetric trees",
+        "linear",
+        "stumps",
+        "network",
+    }
     trees = [c.ranker for c in candidates if c.family == "trees"]
     losses = {tree.loss if isinstance(tree.loss, str) else tree.loss.name for tree in trees}
     assert losses == set(TREE_LOSSES)
