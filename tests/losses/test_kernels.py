@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import kernels
+from podium import RankingData, kernels
 from podium.kernels import reference
+from podium.losses import PairHinge
 
 SIZES = st.lists(st.integers(0, 9), max_size=6)
 SCORE = st.floats(-3, 3) | st.sampled_from([0.0, -0.0, 1.0, 1.0, 0.5, -0.5, 2.0])
@@ -223,6 +224,16 @@ def test_hinge_pairs_by_arithmetic():
     for power in (1, 2):
         parts = kernels.hinge_pairs(s, levels, order, offsets, power)
         assert [p.tolist() for p in parts] == [[0.0], [0.0] * 3, [0.0] * 3]
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_no_numbers_do_not_end_the_process(native, score):
+    """A diverged fit hands such scores to the kernel before it is refused."""
+    n = 4_000
+    data = RankingData.from_arrays(np.zeros((n, 1)), np.arange(n) % 3, qid=np.zeros(n))
+    values, gradient = PairHinge().bind(data)(np.full(n, score))
+    assert values.shape == (1,)
+    assert gradient.shape == (n,)
 
 
 def test_a_large_common_offset_costs_the_hinge_nothing():

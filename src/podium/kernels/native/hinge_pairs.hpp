@@ -54,7 +54,7 @@ inline void margin_ends(const ScoredDocument* documents, Row n, Row* ends) {
     Row u = 0, v = 0;
     while (v < n) {
         ends[u] = v;
-        const bool inside = documents[u].score - documents[v].score < 1;
+        const bool inside = !(documents[u].score - documents[v].score >= 1);  // NaN is inside: u never passes v
         v += inside;
         u += !inside;
     }
