@@ -142,6 +142,26 @@ def test_scores_and_metrics_of_a_collection_are_those_of_the_data(data, tmp_path
         podium.evaluate(collection, scores[1:], "MAP")
 
 
+def test_metrics_that_need_the_scale_of_all_labels_get_it(tmp_path):
+    labels = [0, 1, 0, 1, 0, 4]  # only the last part has the top grade
+    data = RankingData.from_arrays(np.zeros((6, 1)), labels, qid=[0, 0, 1, 1, 2, 2])
+    data.to_parquet(tmp_path / "data.parquet")
+    collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=2)
+    scores, names = np.arange(6.0), [*podium.METRICS, "ERR(r_max='query')"]
+    metrics = [
+        name if "(" in name or name in ("ERR", "MAP", "MRR") else f"{name}@2" for name in names
+    ]
+    for metric in metrics:
+        try:
+            in_memory = podium.evaluate(data, scores, metric)
+        except podium.PodiumError:  # a metric of top-k truth
+            continue
+        blocks = podium.evaluate(collection, scores, metric)
+        assert blocks[metric].per_query.tolist() == in_memory[metric].per_query.tolist()
+    # Only the first document of the first query counts, with (2^1 - 1) / 2^4.
+    assert podium.evaluate(collection, scores, "ERR")["ERR"].per_query[0] == 1 / 16
+
+
 def test_weights_of_queries_are_kept(data, tmp_path):
     weight = np.arange(1.0, 61.0)
     weighted = RankingData.from_arrays(

@@ -52,7 +52,7 @@ class ERR(Metric):
 
     def stop_probabilities(self, lists: RankedLists) -> Floats:
         """Return the probability R that a user stops at each document."""
-        largest = float(lists.max_label().max(initial=0))
+        largest = lists.largest_label()
         check_exponent(largest)
         top = np.full(len(lists.labels), largest)
         if self.r_max == "query":

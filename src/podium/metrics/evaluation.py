@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -253,8 +253,10 @@ def _evaluate_blocks(
     parts: list[Evaluation] = []
     first = 0
     for block in collection.blocks(with_features=False):
-        block_scores = values[first : first + len(block)]
-        parts.append(evaluate_lists(RankedLists.of_scores(block, block_scores), metrics))
+        lists = RankedLists.of_scores(block, values[first : first + len(block)])
+        # A block may lack the top grade, which is the scale of ERR.
+        lists = replace(lists, scale_top=collection.manifest.labels[1])
+        parts.append(evaluate_lists(lists, metrics))
         first += len(block)
     return join_evaluations(parts)
 

@@ -33,7 +33,8 @@ class RankedLists:
     """Labelled documents with scores, grouped by query.
 
     `judged` has the labels that count for the ideal and for recall; None means those of the ranked
-    documents.
+    documents. `scale_top` is the top of the label scale, if the lists are a part of more; None means
+    their own largest label.
     """
 
     labels: Floats
@@ -44,6 +45,7 @@ class RankedLists:
     judged: JudgedDocuments | None = None
     weight: Floats | None = None
     topk: int | None = None
+    scale_top: float | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -73,6 +75,11 @@ class RankedLists:
             weight=qrels.weight,
             topk=qrels.topk,
         )
+
+    def largest_label(self) -> float:
+        """Return the top of the label scale: the largest label of all lists."""
+        own = float(self.max_label().max(initial=0))
+        return own if self.scale_top is None else max(own, self.scale_top)
 
     def with_scores(self, scores: Floats) -> RankedLists:
         """Return the same documents with other scores; results that depend only on labels are kept."""

@@ -19,6 +19,8 @@ from podium.ensemble.auto.combinations import (
 )
 from podium.ensemble.auto.cross_stopping import CrossStopping
 from podium.ensemble.auto.data_shape import DataShape
+from podium.ensemble.auto.final_model import FinalMember, sum_members
+from podium.ensemble.auto.fold_fits import FoldFit
 from podium.ensemble.auto.greedy_selection import select_greedily
 from podium.ensemble.auto.nested_validation import choose_combination, nested_values
 from podium.ensemble.auto.out_of_fold import OutOfFold
@@ -31,6 +33,7 @@ from podium.ensemble.combined_models import offset_and_scale
 from podium.errors import UsageError
 from podium.metrics import evaluate, parse
 from podium.rankers import RankSVM
+from podium.rankers.models import Linear, Stumps
 
 NDCG = parse("NDCG@10").averaging_ties()
 
@@ -229,6 +232,27 @@ def test_greedy_selection_equals_brute_force(seed):
 def test_greedy_selection_takes_the_shortest_of_equal_sums():
     scores = np.array([[1.0, 0.5], [0.0, 0.0]])
     assert select_greedily(scores, lambda s: float(s[0] > s[1])).tolist() == [1.0, 0.0]
+
+
+def test_without_a_value_no_member_is_preferred():
+    assert select_greedily(np.eye(2), lambda s: np.nan).tolist() == [0.5, 0.5]
+
+
+def test_merged_members_keep_their_weight_in_the_importance():
+    def fit(model):
+        return FoldFit(model, np.zeros(0), np.zeros(0), offset=0.0, scale=1.0)
+
+    linear = [fit(Linear(np.array([1.0, 0.0]))), fit(Linear(np.array([3.0, 0.0])))]
+    stump = fit(Stumps(2, np.array([1]), np.array([0.5]), np.array([1.0])))
+    members = [
+        FinalMember("linear", "", 0.2, None, linear),
+        FinalMember("stump", "", 0.8, None, [stump]),
+    ]
+    model = sum_members(members)
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    # .2 (1 + 3) / 2 for the first row, .8 for the second; the features count as their members do.
+    np.testing.assert_allclose(model.predict(X), [0.4, 0.8])
+    np.testing.assert_allclose(model.importance(), [0.2, 0.8])
 
 
 # --- stacking ---

@@ -112,7 +112,10 @@ def make_candidates(
     --------
     >>> from podium.data import make_synthetic
     >>> shape = DataShape.of(make_synthetic(n_queries=50, seed=0))
-    >>> [c.label for c in make_candidates(shape, metric="NDCG@10", k=10, seed=0, most=3)]
+    >>> candidates = make_candidates(
+    ...     shape, metric="NDCG@10", k=10, seed=0, most=3, without=("catboost",)
+    ... )
+    >>> [candidate.label for candidate in candidates]
     ['lambdamart loss=yetiloss leaves=15', 'topslack C=10', 'lambdamart loss=xendcg leaves=15']
     """
     maker = _CandidateMaker(shape, metric, k, seed)

@@ -52,8 +52,9 @@ def vote_of_members(members: Sequence[FinalMember], rule: SupervisedVote) -> Rer
 def _merge(
     group: Sequence[tuple[Model, float, float, float]],
 ) -> tuple[Model, float, float, float]:
-    """Return one term that equals the sum of these, up to a constant."""
-    return group[0] if len(group) == 1 else (_combine(group), 1.0, 0.0, 1.0)
+    """Return one term that equals the sum of these, up to a constant, with their whole weight."""
+    weight = sum(term[1] for term in group)
+    return group[0] if len(group) == 1 else (_combine(group), weight, 0.0, weight)
 
 
 def _combine(terms: Sequence[tuple[Model, float, float, float]]) -> Model:

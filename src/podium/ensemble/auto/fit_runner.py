@@ -160,13 +160,12 @@ class FitRunner:
 
     def predicted_seconds(self, candidate: int) -> float:
         """Return the mean time of the candidate's fits so far, or of its kind; 0 if none is known."""
-        own = [fit.seconds for task, fit in self.fits.items() if task.candidate == candidate]
+        fits = self.fits.copy()  # joblib asks in a thread of its own while fits come in
+        own = [fit.seconds for task, fit in fits.items() if task.candidate == candidate]
         if own:
             return float(np.mean(own))
         kind = self.kind(candidate)
-        alike = [
-            fit.seconds for task, fit in self.fits.items() if self.kind(task.candidate) == kind
-        ]
+        alike = [fit.seconds for task, fit in fits.items() if self.kind(task.candidate) == kind]
         return float(np.mean(alike)) if alike else self.sample_seconds.get(kind, 0.0)
 
     def kind(self, candidate: int) -> str:

@@ -42,6 +42,8 @@ def select_greedily(
     best, best_counts = -np.inf, counts
     for _ in range(max_steps):
         values = [round(measure(total + column), DIGITS) for column in scores.T]
+        if np.isnan(values).any():  # no query has a value: nothing can be chosen
+            return np.full(scores.shape[1], 1 / scores.shape[1])
         j = int(np.argmax(values))  # of equal values, the first
         counts = counts + (np.arange(len(counts)) == j)
         total = total + scores[:, j]
