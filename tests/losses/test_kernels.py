@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from podium import RankingData, kernels
 from podium.kernels import reference
-from podium.losses import PairHinge
+from podium.losses import PairHinge, TopkListMLELoss
 
 SIZES = st.lists(st.integers(0, 9), max_size=6)
 SCORE = st.floats(-3, 3) | st.sampled_from([0.0, -0.0, 1.0, 1.0, 0.5, -0.5, 2.0])
@@ -234,6 +234,14 @@ def test_scores_that_are_no_numbers_do_not_end_the_process(native, score):
     values, gradient = PairHinge().bind(data)(np.full(n, score))
     assert values.shape == (1,)
     assert gradient.shape == (n,)
+
+
+def test_a_score_that_is_no_number_makes_the_likelihood_none(native):
+    data = RankingData.from_arrays(np.zeros((6, 1)), [5, 4, 3, 2, 1, 0], qid=np.zeros(6))
+    for place in range(6):
+        scores = np.where(np.arange(6) == place, np.nan, 0.5)
+        values, _ = TopkListMLELoss(k=2).bind(data)(scores)
+        assert np.isnan(values).all()
 
 
 def test_a_large_common_offset_costs_the_hinge_nothing():

@@ -28,11 +28,16 @@ _RESERVED_COLUMNS = ("qid", "label", "docid", "comment", "query_weight", "query_
 
 def write_parquet(data: RankingColumns, path: Path_) -> None:
     """Write a Parquet file that any tool can open; the file appears whole or not at all."""
-    write_parquet_blocks([data], path)
+    write_parquet_blocks([data], path, max_group_rows=MAX_GROUP_ROWS)
 
 
-def write_parquet_blocks(blocks: Iterable[RankingColumns], path: Path_) -> None:
-    """Write a Parquet file with a row group for each block; the blocks have the same columns."""
+def write_parquet_blocks(
+    blocks: Iterable[RankingColumns], path: Path_, max_group_rows: int | None = None
+) -> None:
+    """Write a Parquet file with a row group for each block; the blocks have the same columns.
+
+    With `max_group_rows`, a longer block becomes several row groups.
+    """
     pq = require("pyarrow.parquet", "arrow", "writing Parquet")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(path))
@@ -43,9 +48,8 @@ def write_parquet_blocks(blocks: Iterable[RankingColumns], path: Path_) -> None:
                 temporary_writer = stack.enter_context(
                     pq.ParquetWriter(temporary, table.schema, compression="lz4")
                 )
-            temporary_writer.write_table(
-                table, row_group_size=min(max(1, len(block)), MAX_GROUP_ROWS)
-            )
+            n_rows = min(len(block), max_group_rows or len(block))
+            temporary_writer.write_table(table, row_group_size=n_rows)
 
 
 def _arrow_table(data: RankingColumns) -> Any:

@@ -19,6 +19,7 @@ from podium.rankers.boosted_trees import BoostedTrees
 from podium.rankers.catboost_json import MAX_DEPTH, read_catboost_json
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
+from podium.rankers.float32 import LARGEST_FLOAT32
 from podium.rankers.forest_text import model_from_forest
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
@@ -227,7 +228,10 @@ def _pool(data: RankingData) -> Any:
     X, rows = data.stored_features()
     weight = data.query_weight
     return _catboost().Pool(
-        np.ascontiguousarray(X if rows is None else X[rows], dtype=np.float32),
+        # A value beyond float32 would be infinite, which CatBoost's files cannot hold.
+        np.clip(X if rows is None else X[rows], -LARGEST_FLOAT32, LARGEST_FLOAT32).astype(
+            np.float32
+        ),
         data.y,
         group_id=data.groups.codes,
         group_weight=None if weight is None else data.groups.spread(weight),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,8 @@ from podium.rankers.prepared_model import PreparedModel
 
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
+MAX_FIT_SHARE = 0.05
+"""The share of a time budget after which one fit is cut; it keeps its best iteration."""
 SAMPLES_SHARE = 0.2
 """The share of the time of the first rung that samples may take."""
 
@@ -126,10 +127,17 @@ class FitRunner:
             candidate = self.candidates[task.candidate]
             data, valid = self.queries.of(candidate)
             held_out = self.folds(task.repeat) == task.fold
-            limit = max(left, 0.0) if math.isfinite(left) else None
+            limit = self._fit_limit(left)
             yield delayed(_run_task)(
                 task, candidate.ranker, data, held_out, valid, self.metric, limit
             )
+
+    def _fit_limit(self, seconds_left: float) -> float | None:
+        """Return the seconds after which a fit is cut, so that one fit cannot use the budget of all."""
+        budget = self.clock.budget.seconds
+        if budget is None:
+            return None
+        return min(max(seconds_left, 0.0), MAX_FIT_SHARE * budget)
 
     def _finish(self, task: FitTask, fit: FoldFit) -> None:
         if fit.model is not None:
@@ -146,7 +154,8 @@ class FitRunner:
     def _load(self, task: FitTask) -> None:
         """Take a fit of an interrupted search, and the time that it had used."""
         stored = self.store.load(self._name(task))
-        if stored is None:
+        # A fit that was cut depends on the machine, which a number of fits must not.
+        if stored is None or (stored.is_cut and self.clock.budget.seconds is None):
             return
         self.clock.fits += 1
         self.clock.continue_from(stored.elapsed)

@@ -286,12 +286,13 @@ def _prepare_queries(
     """Return the queries with the preparation that linear rankers need; labels do not enter it."""
     if valid is not None:  # a validation query may have the id of a training query
         valid = replace(valid, qids=np.array([f"valid {qid}" for qid in valid.qids.tolist()]))
-    if not (shape.has_missing or shape.has_uneven_features):
+    has_missing = shape.has_missing or (valid is not None and bool(np.isnan(valid.X).any()))
+    if not (has_missing or shape.has_uneven_features):
         return PreparedQueries(train, valid, None, train, valid)
     steps = learn_preparation(
         train.X,
         train.names(),
-        impute="median" if shape.has_missing else "none",
+        impute="median" if has_missing else "none",
         scale="zscore" if shape.has_uneven_features else "none",
     )
 
@@ -345,9 +346,9 @@ def _leaderboard(search: CandidateSearch) -> list[LeaderboardRow]:
     """Return the best candidates so far, those with the most folds first."""
     rows = []
     for number, candidate in enumerate(search.runner.candidates):
-        per_query, _ = search.per_query(number)
+        per_query, weight = search.per_query(number)
         if len(per_query):
-            value, low, high = interval(per_query)
+            value, low, high = interval(per_query, weight)
             folds = len(search.fits_of(number))
             rows.append(LeaderboardRow(candidate.label, value, low, high, folds))
     return sorted(rows, key=lambda row: (-row.folds, -row.value))[:N_LEADERS]
@@ -385,7 +386,7 @@ def _candidate_result(
     search: CandidateSearch, number: int, candidate: Candidate, weight: float
 ) -> CandidateResult:
     own = [fit for task, fit in search.runner.fits.items() if task.candidate == number]
-    value, low, high = interval(search.per_query(number)[0])
+    value, low, high = interval(*search.per_query(number))
     has_value = bool(np.isfinite(value))
     default = (
         "finalist" if number in search.finalists else ("interrupted" if own else "left out: budget")

@@ -38,17 +38,24 @@ class SearchStep(FitStep):
     seconds_left: float | None = None
 
 
-def interval(per_query: Floats) -> tuple[float, float, float]:
-    """Return the mean over queries and its 95% interval, mean -+ 1.96 sd / sqrt(n).
+def interval(per_query: Floats, weight: Floats | None = None) -> tuple[float, float, float]:
+    """Return the mean over queries and its 95% interval, mean -+ 1.96 standard errors.
+
+    The standard error of a weighted mean is sqrt(n / (n - 1) sum_q w_q^2 (value_q - mean)^2), for
+    weights w that add up to 1; for equal weights it is sd / sqrt(n).
 
     Examples
     --------
     >>> interval(np.array([0.0, 1.0, np.nan, 0.5, 0.5]))[0]
     0.5
     """
-    values = per_query[np.isfinite(per_query)]
-    if not len(values):
+    has_value = np.isfinite(per_query)
+    values, n = per_query[has_value], int(has_value.sum())
+    shares = np.ones(n) if weight is None else weight[has_value]
+    if not shares.sum() > 0:
         return (np.nan,) * 3
-    mean = float(values.mean())
-    half = 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else np.inf
+    shares = shares / shares.sum()
+    mean = float((shares * values).sum())
+    squares = float((shares**2 * (values - mean) ** 2).sum())
+    half = 1.96 * (n / (n - 1) * squares) ** 0.5 if n > 1 else np.inf
     return mean, mean - half, mean + half

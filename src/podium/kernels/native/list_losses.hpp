@@ -270,8 +270,11 @@ inline double likelihood_of_list(const double* scores, const Row* rows, Row n, R
     Doubles s(room(whole_lanes(n)), scores[rows[0]]);
     for (Row i = 0; i < n; ++i) s[room(i)] = scores[rows[i]];
     const auto [low, high] = std::minmax_element(s.begin(), s.end());
-    if (*high - *low <= kNear)
-        return likelihood_near(s, *high, rows, n, std::min(stages, n), gradient, curvature);
+    if (*high - *low <= kNear) {
+        const double value = likelihood_near(s, *high, rows, n, std::min(stages, n), gradient, curvature);
+        // A score that is not a number makes every gradient NaN, but not every logarithm.
+        return std::isnan(gradient[rows[0]]) ? gradient[rows[0]] : value;
+    }
     return likelihood_far(scores, rows, n, stages, gradient, curvature);
 }
 

@@ -311,6 +311,7 @@ class FocusedBoost(BoostedRanker):
         betas: tuple[float, ...] = BETAS if self.beta is None else (self.beta,)
         if monitor.valid is None or not problem.has_both:
             betas = betas[:1]
+        self.beta_ = betas[0]
         for beta in betas:
             earlier_best = monitor.kept_iteration
             self._follow(self._rounds_with(beta, truth, problem), train, monitor)
