@@ -90,6 +90,14 @@ def document(splits, values, weights):
     })  # fmt: skip
 
 
+def test_values_beyond_float32_are_the_largest_of_it():
+    data = make_synthetic(n_queries=20, n_features=3, seed=0)
+    X = np.array(data.X, dtype=np.float64)
+    X[::5, 0] *= 1e39
+    ranker = CatBoostTrees(trees=5, threads=1).fit(data.with_features(X))
+    assert np.isfinite(ranker.predict(X)).all()
+
+
 def test_sides_that_no_row_reaches_are_left_out():
     # x0 > 1 and x0 > 2: no row is in leaf 2 (not above 1, but above 2).
     text = document([(0, 1.0), (0, 2.0), (1, 0.0)], list(range(8)), [1] * 8)

@@ -1,6 +1,7 @@
 """AutoRanker: one model from a search, the same for the same budget of fits."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from podium.ensemble.auto import ranker as auto
 from podium.ensemble.auto.combinations import SupervisedVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fold_fits import FitTask
+from podium.ensemble.auto.search_progress import interval
 from podium.errors import DataError, ModelFileError, NotConvergedWarning, UsageError
 from podium.rankers import MODELS, Linear
 from podium.rankers.selection_report import SelectionReport
@@ -323,3 +325,44 @@ def test_data_frames_and_single_queries_work():
     )
     ranker = AutoRanker(budget="4fits").fit(small)
     assert ranker.predict(small)[1] > ranker.predict(small)[0]
+
+
+def test_values_missing_in_the_validation_queries_alone_are_filled_in():
+    X = np.array(DATA.X)
+    X[::7, 0] = np.nan
+    valid = RankingData.from_arrays(X, DATA.y, qid=DATA.groups.codes, missing="nan")
+    report = AutoRanker(budget="12fits", without=("catboost",)).fit(DATA, valid=valid).report_
+    assert [c.label for c in report.candidates if "missing" in c.outcome] == []
+
+
+def test_the_interval_of_a_weighted_mean_is_that_of_repeated_values():
+    values, weight = np.array([0.0, 1.0, 0.5, np.nan]), np.array([2.0, 1.0, 1.0, 9.0])
+    mean = (2 * 0.0 + 1.0 + 0.5) / 4
+    squares = (0.5**2 * mean**2) + 0.25**2 * ((1 - mean) ** 2 + (0.5 - mean) ** 2)
+    half = 1.96 * (3 / 2 * squares) ** 0.5
+    np.testing.assert_allclose(interval(values, weight), (mean, mean - half, mean + half))
+    equal = interval(values)
+    sd = np.std([0.0, 1.0, 0.5], ddof=1)
+    np.testing.assert_allclose(equal, (0.5, 0.5 - 1.96 * sd / 3**0.5, 0.5 + 1.96 * sd / 3**0.5))
+
+
+def test_a_number_of_fits_does_not_take_fits_that_a_time_limit_cut(tmp_path, monkeypatch):
+    load = FitStore.load
+
+    def load_as_cut(store, name):
+        stored = load(store, name)
+        return None if stored is None else replace(stored, is_cut=True)
+
+    folder = tmp_path / "model.work"
+    with pytest.warns(NotConvergedWarning, match="interrupted"):
+        AutoRanker(budget="8fits").fit(DATA, callback=interrupt_after(3), checkpoints=folder)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob(f"*{FIT_ENDING}")}
+    after = {}
+    monkeypatch.setattr(FitStore, "load", load_as_cut)
+
+    def follow(step):
+        after.update({p: p.stat().st_mtime_ns for p in folder.glob(f"*{FIT_ENDING}")})
+
+    AutoRanker(budget="8fits").fit(DATA, checkpoints=folder, callback=follow)
+    assert len(before) == 3
+    assert all(after[path] != before[path] for path in before)  # fitted again
