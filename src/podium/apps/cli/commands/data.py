@@ -18,6 +18,11 @@ from podium.apps.cli.options.data import (
     DataPartitionOptions,
     DataSplitOptions,
 )
+from podium.apps.cli.outputs.feature_table import (
+    feature_advice,
+    features_as_json,
+    print_features,
+)
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.problem_list import fail_with_problems
 from podium.apps.cli.outputs.progress import spinner
@@ -41,6 +46,7 @@ from podium.data import (
 from podium.data import split as split_data
 from podium.data.atomic_files import check_target, make_folder
 from podium.data.collections.manifest import is_collection
+from podium.data.feature_statistics import feature_statistics
 from podium.data.scaling import SCALERS
 from podium.errors import DataError, UnknownNameError, UsageError
 
@@ -55,10 +61,15 @@ def run_data_info(options: DataInfoOptions) -> None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
     data = _read_inputs(files, options.inputs)
-    facts = _facts(data)
+    facts, features = _facts(data), feature_statistics(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
+    if options.json:
+        print_json(facts | {"feature_table": features_as_json(features)})
+        return
     _print_facts(options, facts)
+    print_features(features)
+    print_notes(feature_advice(features, data.scaled))
 
 
 def _print_facts(options: DataInfoOptions, facts: dict[str, Any]) -> None:
