@@ -136,16 +136,16 @@ def _statistics(
     name: str, column: NDArray[np.floating], words: int | None, levels: _LabelLevels
 ) -> FeatureStatistics:
     values = column.astype(np.float64)
-    known = values[~np.isnan(values)]
-    missing = len(values) - len(known)
-    is_constant = len(known) == 0 or bool(known.min() == known.max())
+    present = values[~np.isnan(values)]
+    missing = len(values) - len(present)
+    is_constant = len(present) == 0 or bool(present.min() == present.max())
     flags: tuple[str, ...] = (CONSTANT,) if is_constant else ()
-    if words is not None or len(known) == 0:
+    if words is not None or len(present) == 0:
         return FeatureStatistics(
             name, missing, math.nan, math.nan, math.nan, math.nan, words, flags
         )
     flags += (LABEL_ORDER,) if levels.is_order_of(values) else ()
     return FeatureStatistics(
-        name, missing, float(known.min()), float(np.median(known)), float(known.max()),
-        0.0 if is_constant else float(known.std()), flags=flags,
+        name, missing, float(present.min()), float(np.median(present)), float(present.max()),
+        0.0 if is_constant else float(present.std()), flags=flags,
     )  # fmt: skip

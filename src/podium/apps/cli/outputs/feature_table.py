@@ -18,11 +18,11 @@ MAX_ROWS = 40
 
 def print_features(features: Sequence[FeatureStatistics]) -> None:
     """Print one row per feature, and how many are left out."""
-    shown = _select_features(features)
+    listed = _select_features(features)
     headers = ["feature", "missing", "min", "median", "max", "note"]
-    print_table("Features", headers, [_row(feature) for feature in shown], text_last=True)
-    if len(shown) < len(features):
-        typer.echo(f"... and {len(features) - len(shown):,} more (--json lists all)")
+    print_table("Features", headers, [_row(feature) for feature in listed], text_last=True)
+    if len(listed) < len(features):
+        typer.echo(f"... and {len(features) - len(listed):,} more (--json lists all)")
 
 
 def features_as_json(features: Sequence[FeatureStatistics]) -> list[dict[str, Any]]:
