@@ -134,5 +134,5 @@ def test_wrong_options(shop, text, message):
 
 def test_words_that_are_left_out_are_told_with_the_option(shop):
     result = run("data", "info", "shop.csv")
-    assert "brand left out (words)" in result.stderr
+    assert "brand left out (no numbers)" in result.stderr
     assert "--categories" in result.stderr
