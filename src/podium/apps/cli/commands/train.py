@@ -31,7 +31,7 @@ from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_paramete
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
 from podium.apps.cli.outputs.leaderboard import search_board
-from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
+from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.apps.cli.outputs.search_report import print_report, report_facts
@@ -92,6 +92,13 @@ def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
     files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
     data = files.read(options.inputs)
+    if data.n_queries < MIN_QUERIES and not options.json:
+        print_notes(
+            [
+                f"there {'is 1 query' if data.n_queries == 1 else f'are {data.n_queries} queries'} to learn "
+                "from; a model needs dozens of queries to be right about others"
+            ]
+        )
     if data.categories and (options.feedback or options.alpha is not None):
         raise UsageError("expected feedback or --categories, got both; leave the categories out")
     if not options.valid:
@@ -233,6 +240,8 @@ def _fact_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+MIN_QUERIES = 5
+"""With fewer queries to learn from, `podium train` prints a note."""
 PLOT_ENDINGS = (".png", ".svg", ".pdf")
 
 
