@@ -124,7 +124,7 @@ def test_converted_files_say_it_themselves(shop):
         ("brand,,size", "names and commas between them"),
         ("brand,brand", "expected each category once"),
         ("size=S:S", "expected each word of a category once, got 'S' twice"),
-        ("brnd", "unknown column 'brnd'; did you mean brand or grade?"),
+        ("brnd", "unknown column 'brnd'; did you mean brand?"),
     ],
 )
 def test_wrong_options(shop, text, message):

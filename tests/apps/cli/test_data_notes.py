@@ -43,7 +43,7 @@ def test_the_proposed_grades_are_small(tmp_path):
     assert "0: 17, 1: 17, 2: 16" in done.stdout
 
 
-@pytest.mark.parametrize(("n", "part"), [(1, "there is 1 query"), (4, "there are 4 queries")])
+@pytest.mark.parametrize(("n", "part"), [(1, "trained on 1 query;"), (4, "trained on 4 queries;")])
 def test_training_on_few_queries_is_noted(tmp_path, n, part):
     path = table(tmp_path / "d.csv", [0, 1, 2], n)
     assert part in run("train", "regression", path, "-o", tmp_path / "m.podium").stderr
@@ -52,5 +52,6 @@ def test_training_on_few_queries_is_noted(tmp_path, n, part):
 def test_enough_queries_need_no_note(tmp_path):
     path = table(tmp_path / "d.csv", [0, 1, 2], MIN_QUERIES)
     assert (
-        "to learn from" not in run("train", "regression", path, "-o", tmp_path / "m.podium").stderr
+        "to be right about others"
+        not in run("train", "regression", path, "-o", tmp_path / "m.podium").stderr
     )

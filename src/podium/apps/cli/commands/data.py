@@ -48,6 +48,7 @@ from podium.data.atomic_files import check_target, make_folder
 from podium.data.collections.manifest import is_collection
 from podium.data.feature_statistics import feature_statistics
 from podium.data.scaling import SCALERS
+from podium.data.text_files import stem
 from podium.errors import DataError, UnknownNameError, UsageError
 
 
@@ -198,7 +199,8 @@ def run_data_split(options: DataSplitOptions) -> None:
             for i, fold in enumerate(rounds, start=1)
             for name, piece in zip(("train", "vali", "test"), fold, strict=True)
         }
-    paths = {name: options.out / f"{name}.{options.ending.removeprefix('.')}" for name in pieces}
+    ending = options.ending or _ending_of(options.inputs[0])
+    paths = {name: options.out / f"{name}.{ending.removeprefix('.')}" for name in pieces}
     check_ranking_data_targets(list(paths.values()), options.force)
     if writable_format(next(iter(paths.values()))) == "qrels":
         next(iter(pieces.values())).require_docids("writing qrels")
@@ -210,6 +212,12 @@ def run_data_split(options: DataSplitOptions) -> None:
         return
     rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
     print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+
+
+def _ending_of(path: Path) -> str:
+    """Return the ending of the parts of a file: that of a table that podium writes, else .txt."""
+    ending = Path(stem(path)).suffix.lower()
+    return ending if ending in (".csv", ".tsv", ".parquet") else ".txt"
 
 
 def _read_parts(files: InputFiles, paths: Sequence[Path]) -> list[RankingData]:

@@ -84,21 +84,24 @@ def run_train(options: TrainOptions) -> None:
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
         if learner.report_ is not None:
             print_report(learner.report_)
+        print_notes(_few_queries(data))
     if learner.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _few_queries(data: RankingData) -> list[str]:
+    """Return a note if there are too few queries to learn from."""
+    n = data.n_queries
+    if n >= MIN_QUERIES:
+        return []
+    count = "1 query" if n == 1 else f"{n} queries"
+    return [f"trained on {count}; a model needs dozens of queries to be right about others"]
 
 
 def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
     files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
     data = files.read(options.inputs)
-    if data.n_queries < MIN_QUERIES and not options.json:
-        print_notes(
-            [
-                f"there {'is 1 query' if data.n_queries == 1 else f'are {data.n_queries} queries'} to learn "
-                "from; a model needs dozens of queries to be right about others"
-            ]
-        )
     if data.categories and (options.feedback or options.alpha is not None):
         raise UsageError("expected feedback or --categories, got both; leave the categories out")
     if not options.valid:
