@@ -220,12 +220,21 @@ class UnknownNameError(UsageError):
         super().__init__(f"{place}unknown {kind} {name!r:.200}; {instead and f'{instead}; '}{hint}")
 
 
+MIN_SIMILARITY = 0.55
+"""The similarity (difflib's ratio) from which on a name is suggested for another."""
+
+
 def _near_names(name: str, lowered: Iterable[str]) -> list[str]:
     """Return up to three names that are near to a name, the nearest first; only itself in other case."""
     names, key = list(lowered), name[:80].lower()
     if key in names or ", " in name:
         return [key] * (key in names)
-    return difflib.get_close_matches(key, names, 3, 0.4)
+    near = difflib.get_close_matches(key, names, 3, MIN_SIMILARITY)
+    begins_alike = [
+        other for other in names
+        if min(len(other), len(key)) >= 3 and (other.startswith(key) or key.startswith(other))
+    ]  # fmt: skip
+    return list(dict.fromkeys([*near, *begins_alike]))[:3]
 
 
 class ConversionError(UsageError):

@@ -162,7 +162,7 @@ def test_many_blocks_equal_python(tmp_path):
         ('qid,label,f\n1,1,2\n1,0,"1,299.50"\n', MalformedLineError, "thousands=','", "--thousands"),
         ("qid,label,f\n1,1,2\n1,0,2024-05-01\n", MalformedLineError, "dates", "--ignore f"),
         ("qid,label,f\n1,1,2\n1,0,red\n", MalformedLineError, "categories=", "--categories f"),
-        ("qid,label,f\n1,good,2\n", MalformedLineError, "grades=", "--grades 'good=1"),
+        ("qid,label,f\n1,good,2\n", MalformedLineError, "grades=", "--grades good=0"),
         ("qid,label,f\n1,1,2\n1,0,\n", MissingValueError, ":3: column 'f'.*missing='nan'", "--missing nan"),
         ("qid,label,f\n1,1,inf\n", DataError, "finite", ""),
         ("qid,label,f\n1,1,2\n,1,2\n", DataError, ":3: column 'qid': expected a query id", ""),

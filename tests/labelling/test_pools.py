@@ -302,7 +302,7 @@ def test_pools_are_checked():
         Pool((PoolQuery("q", documents=(PoolDocument("x"),)),) * 2)
     with pytest.raises(DataError, match="has no documents"):
         PoolQuery("q")
-    with pytest.raises(UnknownNameError, match="did you mean q2 or q1"):
+    with pytest.raises(UnknownNameError, match="known: q1, q2"):
         POOL["q3"]
 
 

@@ -259,7 +259,7 @@ def test_pools_members_and_tasks_are_kept(store, store_url):
         assert [s.task for s in other.session_states()] == [ANN, BOB, CAT]
         assert [s.task for s in other.session_states(assessor="bob")] == [BOB]
         assert [s.task for s in other.session_states(assessor="bob", query="q2")] == []
-        with pytest.raises(UnknownNameError, match="did you mean q"):
+        with pytest.raises(UnknownNameError, match="known: q1, q2"):
             other.query("q3")
 
 

@@ -32,6 +32,11 @@ def plain_spelling(text: str) -> str:
     return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else ""
 
 
+def is_date(text: str) -> bool:
+    """Whether text looks like a date, such as 2026-03-15, 3/15/26 or 15.03.2026."""
+    return _DATE.fullmatch(text) is not None
+
+
 def label_advice(name: str, columns: Columns) -> tuple[str, str]:
     """Return what to do about an empty label, for Python and for the command line."""
     if ("label", name) not in columns.guesses:
@@ -96,7 +101,7 @@ def advice(kind: str, got: str, name: str, columns: Columns) -> tuple[str, str]:
             f"a number with a currency sign: remove the sign first, or ignore=[{name!r}]",
             f"a number with a currency sign: remove the sign first, or --ignore {name}",
         )
-    if _DATE.fullmatch(got):
+    if is_date(got):
         return (
             f"turn dates into numbers first (days, for example), or ignore=[{name!r}]",
             f"turn dates into numbers first (days, for example), or --ignore {name}",

@@ -25,6 +25,7 @@ from podium.data.csv_text import (
 from podium.data.packed_strings import Strings
 from podium.data.ranking_columns import Missing
 from podium.data.table_checks import TableValues, wrong_values
+from podium.data.word_grades import find_word_grades
 from podium.errors import DataError
 from podium.typing import Ints
 
@@ -61,8 +62,12 @@ def find_csv_problems(
     """
     head = read_head(path, columns)
     columns = resolve_columns(head, columns, labelled, path)
-    checker = _RecordChecker(path, head, columns, csv_layout(head, columns, missing))
-    listed: list[DataError] = []
+    layout = csv_layout(head, columns, missing)
+    word_grades = find_word_grades(path, head, columns)
+    if word_grades is not None:  # one problem, not one for each row
+        layout.roles[head.names.index(columns.label or "")] = -1
+    checker = _RecordChecker(path, head, columns, layout)
+    listed: list[DataError] = [] if word_grades is None else [word_grades]
     kinds: Counter[tuple[str | None, type[DataError]]] = Counter()
     for error in checker.problems():
         kind = (error.column, type(error))
@@ -73,7 +78,8 @@ def find_csv_problems(
             break
     listed.sort(key=lambda error: error.line or 0)
     is_complete = kinds.total() < MAX_COUNTED_PROBLEMS
-    return CsvProblems(tuple(listed), kinds.total() - len(listed), columns, is_complete)
+    n_others = kinds.total() + (word_grades is not None) - len(listed)
+    return CsvProblems(tuple(listed), n_others, columns, is_complete)
 
 
 class _Records(NamedTuple):

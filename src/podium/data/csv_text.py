@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from podium import kernels
 from podium.data.columns import SEPARATORS, Columns
-from podium.data.csv_advice import advice
+from podium.data.csv_advice import advice, is_date
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.foreign_files import foreign_file
 from podium.data.packed_strings import Strings
@@ -236,12 +236,12 @@ def resolve_columns(head: CsvHead, columns: Columns, labelled: bool, path: str) 
     columns = replace(columns, separator=head.separator)
 
     def is_number(name: str) -> bool:
-        return _holds_numbers(head, name)
+        return holds_numbers(head, name)
 
     return columns.resolve(head.names, is_number, labelled=labelled, path=path)
 
 
-def _holds_numbers(head: CsvHead, name: str) -> bool:
+def holds_numbers(head: CsvHead, name: str) -> bool:
     """Whether the first value of a column is a number.
 
     What looks like a number, and is none, is an error later, with its line and what to do.
@@ -249,6 +249,8 @@ def _holds_numbers(head: CsvHead, name: str) -> bool:
     column = head.names.index(name)
     values = (record[column].strip() for record in head.sample)
     first = next((value for value in values if value.lower() not in MISSING_WORDS), "")
+    if is_date(first):
+        return False
     return not re.search(r"[^\W\d_]", first) or bool(_NUMBER_WITH_LETTERS.fullmatch(first))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +25,13 @@ from podium.data.ranking_columns import Missing
 from podium.data.ranking_data import RankingData
 from podium.data.table_checks import TableValues, unknown_grade, wrong_labels, wrong_query_ids
 from podium.data.text_files import Progress, stem
+from podium.data.word_grades import find_word_grades, word_grades_error
 from podium.errors import (
     CorruptFileError,
     DataError,
     EmptyDataError,
     LeftOutColumnsWarning,
+    MalformedLineError,
     MissingValueError,
     UsageError,
     require,
@@ -165,6 +168,9 @@ def read_table_as(
                 max_bytes=max_bytes, progress=progress,
             )  # fmt: skip
             return _from_csv(table, missing), table.columns
+        except MalformedLineError:
+            _check_word_grades(path, columns, labelled)
+            raise
         except MissingValueError as error:
             label = columns.label or error.column
             is_label = resolve_columns(read_head(path, columns), columns, labelled, path).label
@@ -182,6 +188,15 @@ def read_table_as(
         )
     frames = {"json": _json_frame, "parquet": _parquet_frame, "arrow": _arrow_frame}
     return _from_frame(frames[kind](path), columns, labelled, missing, dtype, max_bytes, path)
+
+
+def _check_word_grades(path: str, columns: Columns, labelled: bool) -> None:
+    """Raise with all words of the labels, if they are words."""
+    head = read_head(path, columns)
+    columns = resolve_columns(head, columns, labelled, path)
+    error = find_word_grades(path, head, columns)
+    if error is not None:
+        raise error from None
 
 
 def stream_csv_table(
@@ -319,13 +334,8 @@ def _frame_labels(table: Any, columns: Columns, path: str | None) -> NDArray[Any
             raise unknown_grade(unknown, columns, path, None)
         return np.array([columns.grades[word] for word in words])
     if not (labels.dtype.is_numeric() or labels.dtype == nw.Boolean):
-        got = next((str(word) for word in labels.to_list()), "")
-        raise DataError(
-            f"expected labels that are numbers, got {got!r:.80}", path=path, column=columns.label
-        ).advise(
-            python=f"grades as words: grades={{{got!r}: 1, ...}} gives each its number",
-            command_line=f"grades as words: --grades '{got}=1,...' gives each its number",
-        )
+        words = [str(word) for word in labels.to_list() if word is not None]
+        raise word_grades_error(Counter(words), columns.label, path)
     return np.asarray(labels.to_numpy(), dtype=np.float64)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from podium.experiments.demo_corpus import (
     search_problem,
 )
 from podium.experiments.report import Report
+from podium.experiments.single_feature import SingleFeature
 from podium.features import make_features
 from podium.postranking import AtMost, Each, Hide, PostRanking, Rule, Where, postrank, write_rules
 from podium.rankers import Ranker
-from podium.rankers.fit_monitor import FitMonitor
-from podium.rankers.fit_result import FitResult
-from podium.rankers.models import Linear, Model
 from podium.registry import compared_rankers, make_ranker
 
 CANDIDATES = 50
@@ -62,19 +60,6 @@ RULES: tuple[Rule, ...] = (
 """The rules of an editor: hide modules that Python removed, and let no module fill the page."""
 
 Stage = Callable[[str], object]
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class FirstStage(Ranker):
-    """The first stage as a ranker: its score is one feature."""
-
-    name: ClassVar[str] = "bm25"
-
-    feature: int = 0
-
-    def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
-        """Learn nothing, because the score is one feature."""
-        return FitResult(Linear(np.eye(train.n_features)[self.feature]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +118,13 @@ class Demo:
 
     def rankers(self) -> dict[str, Ranker]:
         """Return BM25 and every ranker that podium alone can fit."""
-        first = list(self.data.names()).index(FIRST_STAGE_FEATURE)
         learned = {
             name: make_ranker(name, **FAST_SETTINGS.get(name, {})) for name in compared_rankers()
         }
         for ranker in learned.values():
             if "seed" in ranker.get_params():
                 ranker.set_params(seed=self.seed)
-        return {"bm25": FirstStage(feature=first), **learned}
+        return {"bm25": SingleFeature(feature=FIRST_STAGE_FEATURE), **learned}
 
     def compare(
         self, progress: Callable[[ComparisonProgress], object] | None = None, n_jobs: int = 1

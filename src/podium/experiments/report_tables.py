@@ -47,7 +47,17 @@ def notes(report: ComparisonResult) -> list[str]:
                 f"{report.baseline} failed in every fold, so there are no tests against it; "
                 "choose another baseline."
             )
+    lines += [
+        f"{ranker}: every query is perfect ({report.main} = 1). Does a feature hold the label?"
+        for ranker in report.rankers
+        if _is_perfect(report.standing(ranker, report.main))
+    ]
     return lines
+
+
+def _is_perfect(standing: RankerSummary) -> bool:
+    """Whether the metric is 1 in every query; the bootstrap's interval is a point then."""
+    return standing.mean is not None and standing.mean == standing.low == standing.high == 1.0
 
 
 def _averages_ties(report: ComparisonResult, metric: str) -> bool:

@@ -79,7 +79,7 @@ def _metric_class(name: str) -> type[Metric]:
         for cls in metrics.values():
             if name.lower() in (spelling.lower() for spelling in (cls.name, *cls.aliases)):
                 return cls
-    cut = re.fullmatch(r"(\w*?[^\W\d])_?(\d{1,9})", name)
+    cut = re.fullmatch(r"(\w*?[^\W\d_])(?:_at)?_?(\d{1,9})", name)
     names = {metric.lower(): metric for metric in METRICS}
     metric = None if cut is None else names.get(cut[1].lower())
     suggestion = "" if cut is None or metric is None else f"{metric}@{cut[2]}"

@@ -124,7 +124,7 @@ def test_converted_files_say_it_themselves(shop):
         ("brand,,size", "names and commas between them"),
         ("brand,brand", "expected each category once"),
         ("size=S:S", "expected each word of a category once, got 'S' twice"),
-        ("brnd", "unknown column 'brnd'; did you mean brand or grade?"),
+        ("brnd", "unknown column 'brnd'; did you mean brand?"),
     ],
 )
 def test_wrong_options(shop, text, message):
@@ -134,5 +134,5 @@ def test_wrong_options(shop, text, message):
 
 def test_words_that_are_left_out_are_told_with_the_option(shop):
     result = run("data", "info", "shop.csv")
-    assert "brand left out (words)" in result.stderr
+    assert "brand left out (no numbers)" in result.stderr
     assert "--categories" in result.stderr

@@ -9,7 +9,7 @@ from podium.apps.serving.jsonl_filter import filter_lines
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
 from podium.data import kfold
-from podium.experiments.demo import CANDIDATES, REMOVED_MODULES, RULES, Demo, FirstStage
+from podium.experiments.demo import CANDIDATES, REMOVED_MODULES, RULES, Demo
 from podium.metrics import evaluate
 from podium.postranking import read_rules
 from podium.registry import compared_rankers
@@ -45,12 +45,6 @@ def test_bm25_is_the_first_stage(demo):
     for rows in data.groups.slices():
         assert (np.diff(scores[rows]) <= 0).all()
         assert rows.stop - rows.start <= CANDIDATES
-
-
-def test_a_first_stage_learns_nothing(demo):
-    column = 3
-    ranker = FirstStage(feature=column).fit(demo.data)
-    np.testing.assert_array_equal(ranker.predict(demo.data), demo.data.X[:, column])
 
 
 def test_every_ranker_takes_part(demo):

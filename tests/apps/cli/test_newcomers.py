@@ -365,7 +365,7 @@ def test_a_wrong_name_or_order_is_told_with_the_right_one(shop, arguments, code,
 
 @pytest.mark.parametrize(
     ("option", "wrong", "nearest"),
-    [("--label", "lable", "label"), ("--query", "quid", "qid or docid"), ("--doc", "doc", "docid"),
+    [("--label", "lable", "label"), ("--query", "quid", "qid"), ("--doc", "doc", "docid"),
      ("--features", "prise", "price"), ("--ignore", "prices", "price")],
 )  # fmt: skip
 def test_an_unknown_column_lists_those_of_the_table(shop, option, wrong, nearest):

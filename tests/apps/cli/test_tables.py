@@ -250,8 +250,8 @@ MISTAKES = {
         ["FILE:2: column 'grade'", "0 or more", "-1"]),
     "a word among numbers": (SHOP.replace(",3,", ",cheap,"), (*INFO, "FILE"), 1,
         ["FILE:4: column 'price'", "'cheap'", "--ignore price"]),
-    "dates": (SHOP.replace("9.5", "2024-01-02"), (*INFO, "FILE"), 1,
-        ["FILE:2: column 'price'", "'2024-01-02'", "--ignore price"]),
+    "a date among numbers": (SHOP.replace(",3,", ",2024-01-02,"), (*INFO, "FILE"), 1,
+        ["FILE:4: column 'price'", "'2024-01-02'", "--ignore price"]),
     "an open quote": (SHOP.replace("2,a", '2,"a'), (*INFO, "FILE"), 1,
         ["FILE:4: column 'product_id'", "closing quote", "written twice"]),
     "a separator of two characters": (SHOP, (*INFO, "FILE", "--separator", ";;"), 2,
@@ -263,7 +263,7 @@ MISTAKES = {
 
 def test_a_column_of_words_is_left_out_with_a_note(write):
     result = run(*INFO, write("mine.csv", SHOP.replace("9.5", "Nike")))
-    assert "price left out (words)" in result.stderr
+    assert "price left out (no numbers)" in result.stderr
     assert "--text-columns" in result.stderr
 
 
@@ -431,7 +431,7 @@ def test_the_problems_of_several_files_and_the_first_of_other_kinds(write):
     write("a.csv", "qid,label,price\n1,x,5\n")
     write("b.csv", "qid,label,price\n1,1,5\n1,y,5\n")
     lines = run("data", "info", "a.csv", "b.csv", code=1).stderr.splitlines()
-    assert [line.split()[1] for line in lines] == ["a.csv:2:", "b.csv:3:"]
+    assert [line.split()[1] for line in lines] == ["a.csv:", "b.csv:3:"]
     write("c.csv", "qid,label\n1,x\n")
     assert "c.csv: unknown column 'price'" in run("data", "info", "a.csv", "c.csv", code=1).stderr
     write("bad.jsonl", '{"qid": 1, "label": 1, "price": 2}\n{"qid"\n')

@@ -12,6 +12,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from podium.apps.cli.usage_advice import near_file_advice
 from podium.errors import (
     BackendError,
     DuplicateDocumentWarning,
@@ -61,7 +62,9 @@ def _system_error(error: OSError) -> str:
     """Return an error of the system with the name of the file, without its number."""
     if error.strerror is None or error.filename is None:
         return str(error) or type(error).__name__
-    return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    name = os.fsdecode(error.filename)
+    advice = near_file_advice(name) if isinstance(error, FileNotFoundError) else ""
+    return "; ".join(filter(None, [f"{name}: {error.strerror}", advice]))
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -62,6 +62,7 @@ class AdvisingCommand(TyperCommand):
                 self._order_advice(error, words, ctx.command_path)
                 or _name_advice(error)
                 or _folder_advice(error)
+                or _rankers_advice(error)
             )
             error.message = " ".join(filter(None, [error.message, advice]))
             raise
@@ -96,12 +97,21 @@ def _folder_advice(error: typer.BadParameter) -> str:
 def _name_advice(error: typer.BadParameter) -> str:
     """Return the nearest name of a file that is there, for one that is not."""
     match = _MISSING_FILE.search(error.message or "")
-    if match is None:
-        return ""
-    folder = Path(match[1]).parent
+    return "" if match is None else near_file_advice(match[1])
+
+
+def near_file_advice(name: str) -> str:
+    """Return the nearest name of a file in the folder of one that is not there."""
+    folder = Path(name).parent
     try:
         names = [path.name for path in folder.iterdir()]
     except OSError:
         return f"There is no folder {folder}."
-    near = difflib.get_close_matches(Path(match[1]).name, names, 1)
+    near = difflib.get_close_matches(Path(name).name, names, 1)
     return f"Did you mean {folder / near[0]}?" if near else ""
+
+
+def _rankers_advice(error: typer.BadParameter) -> str:
+    """Return an example of --rankers, if it is missing."""
+    is_missing = not error.message and getattr(error.param, "name", "") == "rankers"
+    return "As in --rankers ranksvm,listnet; podium rankers lists all." * is_missing

@@ -36,7 +36,8 @@ from podium.experiments.compare import ComparisonProgress
 from podium.experiments.compare import compare as compare_rankers
 from podium.experiments.compared_metrics import DEFAULT_METRICS
 from podium.experiments.report import Report
-from podium.rankers import Ranker
+from podium.experiments.single_feature import SingleFeature
+from podium.rankers import Prepared, Ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.parameters import parameter_types
 from podium.registry import RANKERS, compared_rankers, load
@@ -55,6 +56,7 @@ def run_compare(options: CompareOptions) -> None:
     check_report_folder(options.out, options.data, options.force)
     make_folder(options.out)
     data = _read(options)
+    _check_baseline_feature(options.baseline_feature, data)
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
     contestants = _with_categories(contestants, data)
@@ -89,7 +91,32 @@ def _build_contestants(options: CompareOptions) -> dict[str, Ranker]:
         name: prepare_ranker(bag_ranker(ranker, options, seed=options.seed), options)
         for name, ranker in plain.items()
     }
-    return prepared | _load_models(options.fixed or [], options.rankers)
+    models = _load_models(options.fixed or [], options.rankers)
+    return _feature_baseline(options, [*prepared, *models]) | prepared | models
+
+
+def _feature_baseline(options: CompareOptions, others: Sequence[str]) -> dict[str, Ranker]:
+    """Return the ranking by --baseline-feature, which is the baseline because it comes first.
+
+    Only missing values are prepared: other steps could make different values equal.
+    """
+    feature = options.baseline_feature
+    if feature is None:
+        return {}
+    if feature in others:
+        raise UsageError(
+            f"expected a baseline with a name of its own, got the feature and the ranker {feature}"
+        )
+    impute = "median" if options.impute in (None, "none") else options.impute
+    return {feature: Prepared(SingleFeature(feature=feature), impute=impute, scale="none")}
+
+
+def _check_baseline_feature(feature: str | None, data: RankingData | list[Fold]) -> None:
+    """Raise if the data lacks the feature of the baseline, or if it is words."""
+    sample = data[0].train if isinstance(data, list) else data
+    numbers = [name for name in sample.names() if name not in sample.categories]
+    if feature is not None and feature not in numbers:
+        raise UnknownNameError("feature of numbers for --baseline-feature", feature, numbers)
 
 
 def _with_categories(

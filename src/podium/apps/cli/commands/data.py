@@ -18,6 +18,11 @@ from podium.apps.cli.options.data import (
     DataPartitionOptions,
     DataSplitOptions,
 )
+from podium.apps.cli.outputs.feature_table import (
+    feature_advice,
+    features_as_json,
+    print_features,
+)
 from podium.apps.cli.outputs.printing import print_json, print_notes, print_table
 from podium.apps.cli.outputs.problem_list import fail_with_problems
 from podium.apps.cli.outputs.progress import spinner
@@ -41,7 +46,9 @@ from podium.data import (
 from podium.data import split as split_data
 from podium.data.atomic_files import check_target, make_folder
 from podium.data.collections.manifest import is_collection
+from podium.data.feature_statistics import feature_statistics
 from podium.data.scaling import SCALERS
+from podium.data.text_files import stem
 from podium.errors import DataError, UnknownNameError, UsageError
 
 
@@ -55,10 +62,15 @@ def run_data_info(options: DataInfoOptions) -> None:
         check_target(options.write_columns, *options.inputs)
         check_not_replaced([options.write_columns], options.force)
     data = _read_inputs(files, options.inputs)
-    facts = _facts(data)
+    facts, features = _facts(data), feature_statistics(data)
     if options.write_columns is not None:
         _write_columns(files.resolved_columns, options.write_columns)
+    if options.json:
+        print_json(facts | {"feature_table": features_as_json(features)})
+        return
     _print_facts(options, facts)
+    print_features(features)
+    print_notes(feature_advice(features, data.scaled))
 
 
 def _print_facts(options: DataInfoOptions, facts: dict[str, Any]) -> None:
@@ -187,7 +199,8 @@ def run_data_split(options: DataSplitOptions) -> None:
             for i, fold in enumerate(rounds, start=1)
             for name, piece in zip(("train", "vali", "test"), fold, strict=True)
         }
-    paths = {name: options.out / f"{name}.{options.ending.removeprefix('.')}" for name in pieces}
+    ending = options.ending or _ending_of(options.inputs[0])
+    paths = {name: options.out / f"{name}.{ending.removeprefix('.')}" for name in pieces}
     check_ranking_data_targets(list(paths.values()), options.force)
     if writable_format(next(iter(paths.values()))) == "qrels":
         next(iter(pieces.values())).require_docids("writing qrels")
@@ -199,6 +212,12 @@ def run_data_split(options: DataSplitOptions) -> None:
         return
     rows = [[str(paths[n]), f"{p.n_queries:,}", f"{len(p):,}"] for n, p in pieces.items()]
     print_table(f"{len(rows)} files", ["file", "queries", "documents"], rows)
+
+
+def _ending_of(path: Path) -> str:
+    """Return the ending of the parts of a file: that of a table that podium writes, else .txt."""
+    ending = Path(stem(path)).suffix.lower()
+    return ending if ending in (".csv", ".tsv", ".parquet") else ".txt"
 
 
 def _read_parts(files: InputFiles, paths: Sequence[Path]) -> list[RankingData]:

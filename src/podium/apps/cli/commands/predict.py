@@ -10,14 +10,19 @@ import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
 from podium.apps.cli.inputs.input_files import InputFiles, pick_features, reading_bar
-from podium.apps.cli.inputs.prepared_rankers import categories_of, missing_for, with_scaling
+from podium.apps.cli.inputs.prepared_rankers import (
+    categories_of,
+    missing_for,
+    unseen_words,
+    with_scaling,
+)
 from podium.apps.cli.options.predict import PredictionFormat, PredictOptions
 from podium.apps.cli.outputs.prediction_files import (
     choose_format,
     prediction_table,
     write_predictions,
 )
-from podium.apps.cli.outputs.printing import print_json
+from podium.apps.cli.outputs.printing import print_json, print_notes
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import RankingData
@@ -52,6 +57,8 @@ def run_predict(options: PredictOptions) -> None:
         options.inputs, labelled=False, features=ranker.trained_.feature_names,
         categories=categories_of(ranker),
     )  # fmt: skip
+    if not options.json:
+        print_notes(unseen_words(ranker, data))
     if options.ignore_scaling:
         data = with_scaling(data, ranker.trained_.scaled)
     with spinner("scoring"), warnings_in_one_line():

@@ -31,7 +31,7 @@ from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_paramete
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
 from podium.apps.cli.outputs.leaderboard import search_board
-from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_table
+from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.apps.cli.outputs.search_report import print_report, report_facts
@@ -84,8 +84,18 @@ def run_train(options: TrainOptions) -> None:
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
         if learner.report_ is not None:
             print_report(learner.report_)
+        print_notes(_few_queries(data))
     if learner.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _few_queries(data: RankingData) -> list[str]:
+    """Return a note if there are too few queries to learn from."""
+    n = data.n_queries
+    if n >= MIN_QUERIES:
+        return []
+    count = "1 query" if n == 1 else f"{n} queries"
+    return [f"trained on {count}; a model needs dozens of queries to be right about others"]
 
 
 def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
@@ -233,6 +243,8 @@ def _fact_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+MIN_QUERIES = 5
+"""With fewer queries to learn from, `podium train` prints a note."""
 PLOT_ENDINGS = (".png", ".svg", ".pdf")
 
 

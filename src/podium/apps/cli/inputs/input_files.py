@@ -38,6 +38,7 @@ from podium.data.duplicate_documents import (
     keep_first_documents,
     repeated_rows,
 )
+from podium.data.large_labels import large_labels_advice
 from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
@@ -136,14 +137,14 @@ class InputFiles:
             if features is None or not {*error.name.split(", ")} <= {*features}:
                 raise
             raise _lacking_features(error, paths) from None
-        data = self.settle_repeats(data)
+        data = self._check_documents(data)
         return pick_features(data, features)
 
     def _read_collection(self, paths: Sequence[Path]) -> RankingData:
         """Read the folder of a collection into memory."""
         collection = self.open_collection(paths)
         with reading_bar(paths, collection.n_bytes) as progress:
-            return self.settle_repeats(collection.read(progress=progress))
+            return self._check_documents(collection.read(progress=progress))
 
     def open_collection(self, paths: Sequence[Path]) -> Collection:
         """Open the folder of a collection; raise if there are other inputs, or options about columns."""
@@ -171,7 +172,7 @@ class InputFiles:
                 folder, missing=self.missing, columns=self.named_columns,
                 tell_columns=self.note_columns, progress=progress,
             )  # fmt: skip
-        return [Fold(*map(self.settle_repeats, fold)) for fold in folds]
+        return [Fold(*map(self._check_documents, fold)) for fold in folds]
 
     def read_folder(self, folder: Path) -> RankingData:
         """Read all queries of a folder of folds as one data set, with a progress bar."""
@@ -180,7 +181,7 @@ class InputFiles:
                 folder, missing=self.missing, columns=self.named_columns,
                 tell_columns=self.note_columns, progress=progress,
             )  # fmt: skip
-        return self.settle_repeats(data)
+        return self._check_documents(data)
 
     @contextmanager
     def _reading(self, paths: Sequence[Path]) -> Iterator[Callable[[int], None]]:
@@ -194,6 +195,13 @@ class InputFiles:
             if self.repeated != "keep":
                 warnings.simplefilter("ignore", DuplicateDocumentWarning)
             yield
+
+    def _check_documents(self, data: RankingData) -> RankingData:
+        """Note large labels; return the data with repeated documents settled."""
+        advice = large_labels_advice(data.y, data.topk)
+        if advice is not None:
+            self._note_once(advice)
+        return self.settle_repeats(data)
 
     def settle_repeats(self, data: RankingData) -> RankingData:
         """Return the data without repeated documents, if --repeated says so; raise if it says error."""
@@ -232,7 +240,7 @@ class InputFiles:
                 path, missing=self.missing, columns=self.named_columns,
                 tell_columns=self.note_columns, progress=progress,
             )  # fmt: skip
-        return judgments if isinstance(judgments, Qrels) else self.settle_repeats(judgments)
+        return judgments if isinstance(judgments, Qrels) else self._check_documents(judgments)
 
     def _with_features(
         self, paths: Sequence[Path], features: Sequence[str], categories: Mapping[str, Category]
@@ -257,7 +265,11 @@ class InputFiles:
                 "column of labels with --label COLUMN"
             )
         note = guesses_text(path, columns, self._query_option)
-        if note is not None and note not in self._notes and not self.is_quiet:
+        if note is not None:
+            self._note_once(note)
+
+    def _note_once(self, note: str) -> None:
+        if note not in self._notes and not self.is_quiet:
             self._notes.add(note)
             print_notes([note])
 

@@ -56,6 +56,26 @@ def categories_of(ranker: Ranker) -> dict[str, Category]:
     return model.categories(names) if isinstance(model, PreparedModel) else {}
 
 
+def unseen_words(ranker: Ranker, data: RankingData) -> list[str]:
+    """Return a note for each category with words that the model was not trained on."""
+    notes, trained = [], categories_of(ranker)
+    for column, category in data.category_columns():
+        name = data.names()[column]
+        if name not in trained:
+            continue
+        is_new = np.array([word not in trained[name].words for word in category.words])
+        places = data.X[:, column]
+        is_word = places >= 0  # a missing value is NaN
+        n_rows = int(is_new[places[is_word].astype(np.intp)].sum())
+        if n_rows:
+            example = category.words[int(np.argmax(is_new))]
+            notes.append(
+                f"{name}: {n_rows:,} of {len(data):,} documents have a word that was not in the training "
+                f"data, such as {example!r:.80}"
+            )
+    return notes
+
+
 def parse_clip(texts: Sequence[str] | None) -> dict[str, Bounds]:
     """Return the bounds by feature.
 

@@ -109,13 +109,15 @@ def guesses_text(path: str, columns: Columns, query_option: str) -> str | None:
     for role, column in columns.guesses:
         words, option = ROLES[role]
         if role == "ignore":
-            parts.append(f"{column} left out (words)")
+            parts.append(f"{column} left out (no numbers)")
         else:
             is_doubtful = role == "label" and is_doubtful_label(columns)
             doubt = " (or is it a feature?)" if is_doubtful else ""
             verb = "as" if parts else "taken as"
             parts.append(f"{words} {verb} {column}{doubt}")
         options += [query_option] if role == "query" else option.split()
+    if columns.doc is None:
+        parts.append("no document ids, which runs, samples and rules need (--doc)")
     if columns.features:
         parts.append(f"features: {_listed(columns.features)}")
     return f"{path}: {', '.join(parts)}; name others with {' '.join(dict.fromkeys(options))}"

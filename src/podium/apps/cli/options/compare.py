@@ -64,6 +64,14 @@ class CompareOptions(BaggingOptions):
         str | None,
         typer.Option(help="The ranker to test the others against; the first by default."),
     ] = None
+    baseline_feature: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="Rank by this feature, the highest value first, and test the others against it: today's "
+            "ranking, such as the score of your search engine.",
+        ),
+    ] = None
     setting: Annotated[
         list[str] | None,
         typer.Option(

@@ -139,8 +139,12 @@ class DataSplitOptions(TableOptions):
         bool, typer.Option("--parts", help="The inputs are the parts S1..Sk to rotate.")
     ] = False
     ending: Annotated[
-        str, typer.Option(help="The ending of the files, which decides the format.")
-    ] = ".txt"
+        str | None,
+        typer.Option(
+            help="The ending of the files, which decides the format; by default that of a CSV, TSV or "
+            "Parquet input, else .txt."
+        ),
+    ] = None
     missing: MissingOption = "nan"
     seed: SeedOption = 0
     force: Force = False
