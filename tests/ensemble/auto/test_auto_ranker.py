@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import podium
 from podium.data import RankingData, make_synthetic, split
@@ -12,7 +13,7 @@ from podium.ensemble.auto import ranker as auto
 from podium.ensemble.auto.combinations import SupervisedVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fold_fits import FitTask
-from podium.errors import DataError, ModelFileError, NotConvergedWarning, UsageError
+from podium.errors import DataError, ModelFileError, NotConvergedWarning, PodiumError, UsageError
 from podium.rankers import MODELS, Linear
 from podium.rankers.selection_report import SelectionReport
 from podium.testing import check_ranker
@@ -125,7 +126,6 @@ def test_no_fit_starts_that_is_predicted_to_take_too_long(monkeypatch):
     monkeypatch.setattr(runner, "predicted_seconds", lambda number: 1e6 if number else 0.0)
     runner.run([FitTask(0, 0, 0), FitTask(1, 0, 0)])
     assert list(runner.fits) == [FitTask(0, 0, 0)]
-    assert runner.left_out == [FitTask(1, 0, 0)]
 
 
 def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeypatch):
@@ -219,6 +219,23 @@ def test_an_interrupted_search_continues_where_it_was(tmp_path):
     assert saved(continued, tmp_path, "one") == saved(whole, tmp_path, "two")
 
 
+def test_a_killed_process_is_an_error_that_says_where_finished_fits_are(monkeypatch, tmp_path):
+    def kill(*arguments, **settings):
+        raise TerminatedWorkerError("killed")
+
+    monkeypatch.setattr("podium.ensemble.auto.fit_runner._run_task", kill)
+    with pytest.raises(PodiumError) as caught:
+        AutoRanker(budget="4fits").fit(DATA)
+    assert "kept" not in str(caught.value)
+    assert str(caught.value).endswith(
+        "perhaps out of memory; run fewer fits at a time, as in n_jobs=2"
+    )
+    with pytest.raises(PodiumError) as caught:
+        AutoRanker(budget="4fits").fit(DATA, checkpoints=tmp_path)
+    assert f"finished fits are kept in {tmp_path}" in str(caught.value)
+    assert caught.value.on_command_line().endswith("as in --jobs 2")
+
+
 def test_fits_of_another_search_are_ignored(tmp_path):
     store = FitStore(tmp_path / "work", "one", MODELS)
     store.save("a", StoredFit(Linear(np.array([1.0, 2.0])), np.array([4.0]), 0.5, 3.0))
@@ -252,6 +269,9 @@ def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
     assert loaded.predict(DATA).tobytes() == ranker.predict(DATA).tobytes()
     with pytest.raises(podium.errors.UnknownNameError, match="query"):
         ranker.explain(DATA, "none")
+    texts = [f"text of {name}" for name in DATA.qids.tolist()]
+    named = RankingData.from_arrays(DATA.X, DATA.y, qid=qid, query_text=texts)
+    assert repr(ranker.explain(named, "Text of  q1")) == repr(ranker.explain(named, "q1"))
 
 
 def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypatch):

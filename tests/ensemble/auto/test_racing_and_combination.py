@@ -174,10 +174,10 @@ def test_catboost_is_a_candidate_if_its_extra_is_installed(monkeypatch):
     monkeypatch.setitem(RANKERS, "catboost", Symmetric)
     for installed in (None, "a spec"):
         monkeypatch.setattr(module, "find_spec", lambda name, installed=installed: installed)
-        made = make_candidates(shape, metric="NDCG@10", k=10, seed=0, most=9)
+        made = make_candidates(shape, metric="NDCG@10", k=10, seed=0, max_candidates=9)
         assert ("catboost C=0.5" in [c.label for c in made]) == (installed is not None)
     made = make_candidates(
-        shape, metric="NDCG@10", k=10, seed=0, most=9, without=("catboost", "lambdamart")
+        shape, metric="NDCG@10", k=10, seed=0, max_candidates=9, without=("catboost", "lambdamart")
     )
     assert len(made) == 9
     assert {"catboost", "lambdamart"}.isdisjoint({c.ranker.name for c in made})

@@ -144,7 +144,7 @@ def _write_parts(
 
 
 def _cut_blocks(pieces: Iterable[RankingData], rows: int) -> Iterator[RankingData]:
-    """Cut data sets into blocks of whole queries with at most `rows` documents, or one query."""
+    """Cut data sets into blocks of at most `rows` and at most `BLOCK_ROWS` documents, or one query."""
     for data in pieces:
         first = 0
         while first < data.n_queries:
@@ -257,10 +257,7 @@ def join_layouts(layouts: Sequence[DataLayout]) -> DataLayout:
     first = layouts[0]
     widest = max(layouts, key=lambda layout: len(layout.features))
     for layout in layouts:
-        for name in ("has_names", "dtype", "topk", "scaled"):
-            ours, theirs = getattr(first, name), getattr(layout, name)
-            if ours != theirs:
-                raise DataError(f"expected files with the same {name}, got {ours!r} and {theirs!r}")
+        _check_alike(first, layout)
         if layout.has_names and layout.features != first.features:
             raise DataError(
                 f"expected files with the same features, got {_few(first.features)} and "
@@ -283,6 +280,34 @@ def join_layouts(layouts: Sequence[DataLayout]) -> DataLayout:
         missing="nan" if any(layout.missing == "nan" for layout in layouts) else "error",
         categories=categories,
     )
+
+
+def _check_alike(first: DataLayout, other: DataLayout) -> None:
+    """Raise if blocks differ in names, type, kind of labels or scaling."""
+    if first.has_names != other.has_names:
+        raise DataError(
+            "expected files that all name their features, or none that does, got both; make one "
+            "collection of each kind, or convert all files to one format"
+        )
+    if first.dtype != other.dtype:
+        raise DataError(
+            f"expected features of one type, got {first.dtype} and {other.dtype}"
+        ).advise(python=f"set dtype={first.dtype!r}", command_line=f"add --dtype {first.dtype}")
+    if first.topk != other.topk:
+        raise DataError(
+            f"expected labels of one kind, got {_labels_text(first)} and {_labels_text(other)}; make "
+            "one collection of each kind"
+        )
+    if first.scaled != other.scaled:
+        raise DataError(
+            "expected files that are all scaled in the same way, or not at all, got scaling by "
+            f"{first.scaled or 'nothing'} and by {other.scaled or 'nothing'}; start from files that are "
+            "not scaled"
+        )
+
+
+def _labels_text(layout: DataLayout) -> str:
+    return "grades" if layout.topk is None else f"positions up to {layout.topk}"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from podium.aggregation import Aggregator, SupervisedKemeny
 from podium.data import RankingData
 from podium.data.groups import Groups
-from podium.ensemble.auto.greedy_selection import DIGITS, select_greedily
+from podium.ensemble.auto.greedy_selection import MEMBER_DIGITS, select_greedily
 from podium.ensemble.auto.stacking import stack
 from podium.ensemble.toprank.heads import Heads
 from podium.ensemble.toprank.reranked_model import aggregate_heads
@@ -140,4 +140,4 @@ COMBINATION_RULES: tuple[CombinationRule, ...] = (
 def member_values(scores: Floats, data: RankingData, metric: Metric) -> Sequence[float]:
     """Return the metric of each member."""
     measure = RepeatedMetric(data, metric)
-    return [round(measure(column), DIGITS) for column in scores.T]
+    return [round(measure(column), MEMBER_DIGITS) for column in scores.T]

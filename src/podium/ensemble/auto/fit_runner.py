@@ -74,7 +74,6 @@ class FitRunner:
     n_jobs: int | None
     on_fit: Callable[[FitTask], object]
     fits: dict[FitTask, FoldFit] = field(default_factory=dict)
-    left_out: list[FitTask] = field(default_factory=list)
     sample_seconds: dict[str, float] = field(default_factory=dict)
     """The predicted time of a fit on all queries by the kind of ranker, from a fit on a sample."""
     _folds: dict[int, NDArray[np.int64]] = field(default_factory=dict)
@@ -106,9 +105,13 @@ class FitRunner:
             for task, fit in parallel(self._start(remaining, share, starts_all)):
                 self._finish(task, fit)
         except TerminatedWorkerError:
+            folder = self.store.folder
+            where = "" if folder is None else f"; finished fits are kept in {folder}"
             raise PodiumError(
-                "a process of the search was killed, perhaps out of memory; finished fits are kept; "
-                "use fewer processes (n_jobs)"
+                f"a process of the search was killed, perhaps out of memory{where}"
+            ).advise(
+                python="run fewer fits at a time, as in n_jobs=2",
+                command_line="run fewer fits at a time, as in --jobs 2",
             ) from None
 
     def n_workers(self) -> int:
@@ -121,7 +124,6 @@ class FitRunner:
             left = self.clock.seconds_left(share)
             is_late = left <= 0 or self.predicted_seconds(task.candidate) > left
             if is_late and not starts_all:
-                self.left_out.append(task)
                 continue
             candidate = self.candidates[task.candidate]
             data, valid = self.queries.of(candidate)

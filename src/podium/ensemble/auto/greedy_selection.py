@@ -12,7 +12,7 @@ import numpy as np
 from podium.typing import Floats
 
 MAX_STEPS = 25
-DIGITS = 9
+MEMBER_DIGITS = 9
 """Values that differ less are equal: the order of rows must not choose a member."""
 
 
@@ -41,7 +41,7 @@ def select_greedily(
     total = np.zeros(len(scores))
     best, best_counts = -np.inf, counts
     for _ in range(max_steps):
-        values = [round(measure(total + column), DIGITS) for column in scores.T]
+        values = [round(measure(total + column), MEMBER_DIGITS) for column in scores.T]
         j = int(np.argmax(values))  # of equal values, the first
         counts = counts + (np.arange(len(counts)) == j)
         total = total + scores[:, j]

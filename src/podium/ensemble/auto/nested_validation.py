@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.data.row_selection import select_queries
 from podium.ensemble.auto.combinations import COMBINATION_RULES, CombinationRule
-from podium.ensemble.auto.greedy_selection import DIGITS
+from podium.ensemble.auto.greedy_selection import MEMBER_DIGITS
 from podium.ensemble.auto.out_of_fold import OutOfFold
 from podium.metrics import Metric, evaluate
 from podium.rankers.selection_report import CombinationResult
@@ -64,9 +64,9 @@ def choose_combination(
     values = values[:, is_usable]
     weight = np.ones(values.shape[1]) if weight is None else weight[is_usable]
     weight = weight / max(weight.sum(), 1e-300)
-    means = [round(float((row * weight).sum()), DIGITS) for row in values]
+    means = [round(float((row * weight).sum()), MEMBER_DIGITS) for row in values]
     gaps = values[int(np.argmax(means))] - values
-    behind = [round(float((row * weight).sum()), DIGITS) for row in gaps]
+    behind = [round(float((row * weight).sum()), MEMBER_DIGITS) for row in gaps]
     errors = [_standard_error(row, weight) for row in gaps]
     chosen = next(
         i
@@ -74,7 +74,9 @@ def choose_combination(
         if behind[i] <= max(standard_errors * errors[i], SMALL_DIFFERENCE)
     )
     results = tuple(
-        CombinationResult(rule.name, means[i], behind[i], round(errors[i], DIGITS), i == chosen)
+        CombinationResult(
+            rule.name, means[i], behind[i], round(errors[i], MEMBER_DIGITS), i == chosen
+        )
         for i, rule in enumerate(rules)
     )
     return ChosenCombination(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium.data import RankingData
+from podium.data.query_lookup import query_number
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import Candidate, make_candidates
 from podium.ensemble.auto.combinations import SupervisedVote
@@ -30,7 +31,7 @@ from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.rankers import MODELS, RANKERS, Explanation, Ranker
 from podium.rankers.fit_monitor import FitMonitor
-from podium.rankers.fit_result import FitResult
+from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Seed
@@ -129,8 +130,7 @@ class AutoRanker(Ranker):
         """
         train = self.ranking_data(X, y, qid, sample_weight)
         validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
-        learn = partial(self._search, checkpoints=checkpoints)
-        return self.fit_data(train, validation, callback, learn=learn)
+        return self.fit_data(train, validation, callback, learn=self.learner(checkpoints))
 
     def predict(
         self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False
@@ -156,10 +156,7 @@ class AutoRanker(Ranker):
         model = self.model_
         if not isinstance(model, RerankedModel):
             return super().explain(data, query)
-        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
-        if str(query) not in numbers:
-            raise UnknownNameError("query", str(query), numbers)
-        number = numbers[str(query)]
+        number = query_number(data, query)
         documents, first_row = data.subset([number]), int(data.groups.offsets[number])
         return explain_head(model, documents, self.predict(documents), first_row)
 
@@ -198,6 +195,10 @@ class AutoRanker(Ranker):
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Search without checkpoints."""
         return self._search(train, monitor, start)
+
+    def learner(self, checkpoints: Path_ | None) -> Learner:
+        """Return `learn` with a folder for finished fits, also for a ranker around this one."""
+        return partial(self._search, checkpoints=checkpoints)
 
     def _search(
         self,

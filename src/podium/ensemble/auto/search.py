@@ -17,8 +17,8 @@ from podium.typing import Floats
 MAX_REPEATS = 4
 """The finalists are fitted on at most this many divisions of the queries into folds."""
 FIRST_RUNG_SHARE, RACE_SHARE, REPEATS_SHARE = 0.4, 0.8, 0.92
-"""The shares of the time at whose ends the first rung, the race and the repeats end."""
-DIGITS = 6
+"""The first rung ends when 40% of the time is used, the race at 80%, the fits of finalists at 92%."""
+CANDIDATE_DIGITS = 6
 """Values that differ less are equal: the order of rows must not choose a candidate."""
 
 
@@ -166,7 +166,7 @@ class CandidateSearch:
     def value(self, number: int) -> float:
         """Return the mean metric of a candidate; minus infinity without a fit."""
         value = mean_over_queries(*self.per_query(number))
-        return round(value, DIGITS) if np.isfinite(value) else -np.inf
+        return round(value, CANDIDATE_DIGITS) if np.isfinite(value) else -np.inf
 
     def best(self) -> int | None:
         """Return the candidate with the most folds, of these the best; None if nothing is fitted."""
