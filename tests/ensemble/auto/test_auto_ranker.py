@@ -133,10 +133,10 @@ def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeyp
     runner = AutoRanker(budget="1h")._start_search(DATA, monitor_of(DATA), None).runner
     assert runner.predicted_seconds(0) == 0
     runner.measure_sample_times([0, 1], 1.0)
-    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.kind(0)] > 0
+    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.timing_kind(0)] > 0
     runner.run([FitTask(0, 0, 0)])
     assert runner.predicted_seconds(0) == runner.fits[FitTask(0, 0, 0)].seconds
-    alike = next(i for i in range(1, 64) if runner.kind(i) == runner.kind(0))
+    alike = next(i for i in range(1, 64) if runner.timing_kind(i) == runner.timing_kind(0))
     assert runner.predicted_seconds(alike) == runner.predicted_seconds(0)
 
 
@@ -255,9 +255,9 @@ def test_fits_of_another_search_are_ignored(tmp_path):
 
 
 def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
-    rules = (SupervisedVote(t=5),)
+    methods = (SupervisedVote(t=5),)
     choose = auto.choose_combination
-    monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, rules))
+    monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, methods))
     ranker = AutoRanker(budget="8fits").fit(DATA)
     assert isinstance(ranker.model_, RerankedModel)
     assert ranker.report_.combination == "supervised Kemeny"
@@ -283,11 +283,11 @@ def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypat
         return combine(self, search)
 
     monkeypatch.setattr(AutoRanker, "_combine", remember)
-    rule = auto.choose_combination
+    choose = auto.choose_combination
     from podium.ensemble.auto.combinations import EqualMean
 
     monkeypatch.setattr(
-        auto, "choose_combination", lambda m, metric: rule(m, metric, [EqualMean()])
+        auto, "choose_combination", lambda m, metric: choose(m, metric, [EqualMean()])
     )
     ranker = AutoRanker(budget="20fits").fit(DATA)
     search = searches[0]

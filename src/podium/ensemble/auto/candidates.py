@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -94,7 +94,7 @@ def make_candidates(
     k: int,
     seed: int,
     max_candidates: int = MAX_CANDIDATES,
-    without: Collection[str] = (),
+    without: Container[str] = (),
 ) -> list[Candidate]:
     """Return the candidates for data of this shape, those of most promise first.
 

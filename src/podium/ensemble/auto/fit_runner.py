@@ -78,11 +78,13 @@ class FitRunner:
     """The predicted time of a fit on all queries by the kind of ranker, from a fit on a sample."""
     _folds: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
-    def folds(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of each query; each repeat divides the queries anew."""
-        if repeat not in self._folds:
-            self._folds[repeat] = query_folds(self.queries.raw, self.n_folds, self.seed + repeat)
-        return self._folds[repeat]
+    def folds(self, division: int) -> NDArray[np.int64]:
+        """Return the fold of each query; each division has other folds."""
+        if division not in self._folds:
+            self._folds[division] = query_folds(
+                self.queries.raw, self.n_folds, self.seed + division
+            )
+        return self._folds[division]
 
     def run(
         self, tasks: Sequence[FitTask], share: float = 1.0, *, starts_all: bool = False
@@ -102,7 +104,7 @@ class FitRunner:
             n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
         )
         try:
-            for task, fit in parallel(self._start(remaining, share, starts_all)):
+            for task, fit in parallel(self._calls_in_time(remaining, share, starts_all)):
                 self._finish(task, fit)
         except TerminatedWorkerError:
             folder = self.store.folder
@@ -118,16 +120,18 @@ class FitRunner:
         """Return the number of fits that run at a time."""
         return int(effective_n_jobs(self.n_jobs))
 
-    def _start(self, tasks: Sequence[FitTask], share: float, starts_all: bool) -> Iterator[Any]:
-        """Yield the calls that fit; joblib asks for one when a process is free."""
+    def _calls_in_time(
+        self, tasks: Sequence[FitTask], share: float, starts_all: bool
+    ) -> Iterator[Any]:
+        """Yield the calls of fits that are in time; joblib asks for one when a process is free."""
         for task in tasks:
             left = self.clock.seconds_left(share)
-            is_late = left <= 0 or self.predicted_seconds(task.candidate) > left
+            is_late = left <= 0 or self.predicted_seconds(task.number) > left
             if is_late and not starts_all:
                 continue
-            candidate = self.candidates[task.candidate]
+            candidate = self.candidates[task.number]
             data, valid = self.queries.of(candidate)
-            held_out = self.folds(task.repeat) == task.fold
+            held_out = self.folds(task.division) == task.fold
             limit = max(left, 0.0) if math.isfinite(left) else None
             yield delayed(_run_task)(
                 task, candidate.ranker, data, held_out, valid, self.metric, limit
@@ -135,7 +139,7 @@ class FitRunner:
 
     def _finish(self, task: FitTask, fit: FoldFit) -> None:
         if fit.model is not None:
-            model = self.queries.wrap(self.candidates[task.candidate], fit.model)
+            model = self.queries.wrap(self.candidates[task.number], fit.model)
             fit = replace(fit, model=model)
         self.fits[task] = fit
         self.clock.fits += 1
@@ -155,25 +159,25 @@ class FitRunner:
         if stored.model is None:
             self.fits[task] = FoldFit.failed(stored.error, stored.seconds)
         else:
-            test = self.queries.raw.subset(np.flatnonzero(self.folds(task.repeat) == task.fold))
+            test = self.queries.raw.subset(np.flatnonzero(self.folds(task.division) == task.fold))
             fit = measure_fit(stored.model, test, self.metric, stored.scores)
             self.fits[task] = replace(fit, seconds=stored.seconds, is_cut=stored.is_cut)
         self.on_fit(task)
 
-    def predicted_seconds(self, candidate: int) -> float:
+    def predicted_seconds(self, number: int) -> float:
         """Return the mean time of the candidate's fits so far, or of its kind; 0 if none is known."""
-        own = [fit.seconds for task, fit in self.fits.items() if task.candidate == candidate]
+        own = [fit.seconds for task, fit in self.fits.items() if task.number == number]
         if own:
             return float(np.mean(own))
-        kind = self.kind(candidate)
+        kind = self.timing_kind(number)
         alike = [
-            fit.seconds for task, fit in self.fits.items() if self.kind(task.candidate) == kind
+            fit.seconds for task, fit in self.fits.items() if self.timing_kind(task.number) == kind
         ]
         return float(np.mean(alike)) if alike else self.sample_seconds.get(kind, 0.0)
 
-    def kind(self, candidate: int) -> str:
+    def timing_kind(self, number: int) -> str:
         """Return what decides the time of a fit: the ranker, its loss and its scorer."""
-        ranker = self.candidates[candidate].ranker
+        ranker = self.candidates[number].ranker
         loss, scorer = getattr(ranker, "loss", ""), getattr(ranker, "scorer", "")
         return " ".join([ranker.name, loss if isinstance(loss, str) else "own", str(scorer)])
 
@@ -185,7 +189,7 @@ class FitRunner:
         n = max(2 * self.n_folds, round(data.n_queries * SAMPLE_VALUES / data.X.size / 10))
         sampled = np.sort(np.argsort(self.folds(0), kind="stable")[:n])
         for number in candidates:
-            kind = self.kind(number)
+            kind = self.timing_kind(number)
             if kind in self.sample_seconds or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
                 continue
             candidate = self.candidates[number]
@@ -196,8 +200,8 @@ class FitRunner:
             self.sample_seconds[kind] = fit.seconds * data.n_queries / len(sampled)
 
     def _name(self, task: FitTask) -> str:
-        ranker = self.candidates[task.candidate].ranker
-        return f"{ranker!r} repeat {task.repeat} fold {task.fold}"
+        ranker = self.candidates[task.number].ranker
+        return f"{ranker!r} repeat {task.division} fold {task.fold}"
 
 
 def _run_task(

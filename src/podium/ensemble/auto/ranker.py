@@ -207,12 +207,12 @@ class AutoRanker(Ranker):
         start: Model | None,
         checkpoints: Path_ | None = None,
     ) -> FitResult:
-        """Race, repeat and combine; if interrupted, end with the best so far."""
+        """Race, fit the finalists more often and combine; if interrupted, end with the best so far."""
         search = self._start_search(train, monitor, checkpoints)
         is_interrupted = False
         try:
             search.race()
-            search.repeat()
+            search.fit_more_divisions()
         except KeyboardInterrupt:
             is_interrupted = True
         if search.best() is None:
@@ -220,10 +220,10 @@ class AutoRanker(Ranker):
                 raise KeyboardInterrupt
             raise _nothing_fitted(search)
         combination, members = self._combine(search)
-        vote = combination.rule if combination is not None else None
+        method = combination.method if combination is not None else None
         model: Model = (
-            vote_of_members(members, vote)
-            if isinstance(vote, SupervisedVote)
+            vote_of_members(members, method)
+            if isinstance(method, SupervisedVote)
             else sum_members(members)
         )
         report = _make_report(self, search, combination, members)
@@ -256,6 +256,7 @@ class AutoRanker(Ranker):
             on_fit=lambda task: None,
         )
         search = CandidateSearch(runner, on_stage=monitor.begin)
+        # The runner reports to the search, which needs the runner first.
         runner.on_fit = partial(_report_fit, search, monitor)
         return search
 
@@ -271,8 +272,8 @@ class AutoRanker(Ranker):
             assert best is not None
             return None, [_final_member(search, best, 1.0)]
         search.on_stage("combining")
-        members = search.out_of_fold().sample(self.seed)
-        combination = choose_combination(members, search.runner.metric)
+        out_of_fold = search.out_of_fold().sample(self.seed)
+        combination = choose_combination(out_of_fold, search.runner.metric)
         chosen = [
             _final_member(search, number, float(weight))
             for number, weight in zip(search.finalists, combination.weights, strict=True)
@@ -372,7 +373,7 @@ def _make_report(
         metric=str(runner.metric),
         budget=str(clock.budget),
         folds=runner.n_folds,
-        repeats=search.repeats,
+        repeats=search.divisions,
         fits=clock.fits,
         seconds=round(clock.seconds, 3),
         counts_fits=clock.budget.fits is not None,
@@ -385,7 +386,7 @@ def _make_report(
 def _candidate_result(
     search: CandidateSearch, number: int, candidate: Candidate, weight: float
 ) -> CandidateResult:
-    own = [fit for task, fit in search.runner.fits.items() if task.candidate == number]
+    own = [fit for task, fit in search.runner.fits.items() if task.number == number]
     value, low, high = interval(search.per_query(number)[0])
     has_value = bool(np.isfinite(value))
     default = (
