@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from podium.data import RankingData, make_synthetic, partition, read_table, writ
 from podium.data.collections import partition as partition_module
 from podium.data.collections.collection import CHECKED_NAME
 from podium.data.collections.manifest import MANIFEST_NAME
+from podium.data.collections.partition import join_layouts, layout_of
 from podium.data.collections.whole_queries import ScatteredQueryError, whole_queries
 from podium.errors import CorruptFileError, DataError, MemoryLimitError, UsageError
 
@@ -298,3 +300,22 @@ def test_float32_takes_half_the_space(data, tmp_path):
     assert np.array_equal(collection.read().X, data.X.astype(np.float32))
     with pytest.raises(UsageError, match="float32"):
         partition([tmp_path / "data.txt"], tmp_path / "other", dtype="int8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"has_names": True}, "expected files that all name their features, or none that does"),
+        (
+            {"dtype": "float32"},
+            "expected features of one type, got float64 and float32; set dtype=",
+        ),
+        ({"topk": 3}, "expected labels of one kind, got grades and positions up to 3"),
+        ({"scaled": "query"}, "got scaling by nothing and by query; start from files"),
+    ],
+)
+def test_files_that_do_not_fit_together_are_refused(data, change, message):
+    layout = layout_of(data)
+    assert join_layouts([layout, layout]) == layout
+    with pytest.raises(DataError, match=message):
+        join_layouts([layout, replace(layout, **change)])

@@ -130,7 +130,10 @@ def read_row_group(path: Path_, number: int, *, with_features: bool = True) -> R
 
 
 def query_ids_of(path: Path_) -> list[str]:
-    """Return the query ids of a Parquet file that podium wrote; one of two row groups comes twice."""
+    """Return the query ids of a Parquet file that podium wrote.
+
+    A query in two row groups is listed twice.
+    """
     file = _open_parquet(path)
     try:
         qids: list[str] = []

@@ -31,13 +31,13 @@ class Bagged(WrappedRanker):
 
     s(x) = 1/B sum_b (s_b(x) - m_b) / d_b: each member's scores are standardised by two numbers that
     are learned on the training queries, their mean m_b and their spread within a query d_b. So the
-    sum of linear members is one linear model, and that of trees is one list of trees. Breiman,
+    sum of linear members is one linear model, and that of trees is one sum of trees. Breiman,
     Bagging predictors, 1996; Ho, The random subspace method, 1998; without replacement: Buhlmann,
     Yu, Analyzing bagging, 2002.
 
-    Each bag draws whole queries without replacement. A query that occurs twice would only count
-    double, for which a bootstrap needs rankers that take weights; a draw needs nothing. One and the
-    same validation data stops every member.
+    Each bag draws whole queries without replacement. A bootstrap would draw some queries twice. That
+    needs query weights, which not all rankers take. One and the same validation data stops every
+    member.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Query bags: random queries and features of the training data, one draw for each member of a bag."""
+"""Query bags: the random queries and features that each member of `Bagged` learns from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class QueryBag:
         names = data.feature_names
         own_names = None if names is None else [names[j] for j in self.columns]
         X = np.ascontiguousarray(data.X[:, list(self.columns)])
-        # Without names of its own, feature j of a bag would be another feature than feature j.
+        # A bag renumbers features, so unnamed features get the names of their old numbers.
         return data.with_features(X, own_names or [f"f{j + 1}" for j in self.columns])
 
 

@@ -85,7 +85,7 @@ class Session:
         self.put_off = 0
         self._place = {document: place for place, document in enumerate(task.documents)}
         self._work: StrategyRun | Grading = _start_work(task)
-        self._standing: list[TimedJudgment] = []
+        self._kept_judgments: list[TimedJudgment] = []
         self._active_ms = 0
         self._counted_until: int | None = None  # the end of the last counted segment
         self._undone: list[TimedJudgment] = []
@@ -117,7 +117,7 @@ class Session:
     @property
     def progress(self) -> SessionProgress:
         """Judgments made, and judgments still expected."""
-        return SessionProgress(len(self._standing), self._work.remaining)
+        return SessionProgress(len(self._kept_judgments), self._work.remaining)
 
     @property
     def judgments(self) -> tuple[AnyJudgment, ...]:
@@ -127,12 +127,12 @@ class Session:
     @property
     def times(self) -> tuple[ActiveTime, ...]:
         """The active time of each judgment in `judgments`."""
-        return tuple(timed.time for timed in self._standing)
+        return tuple(timed.time for timed in self._kept_judgments)
 
     @property
     def active_seconds(self) -> tuple[float, ...]:
         """The active seconds of each judgment in `judgments`."""
-        return tuple(timed.time.seconds for timed in self._standing)
+        return tuple(timed.time.seconds for timed in self._kept_judgments)
 
     @property
     def active_ms(self) -> int:
@@ -152,7 +152,7 @@ class Session:
     @property
     def last(self) -> TimedJudgment | None:
         """The last judgment that was not undone, repeats included: an undo names this one."""
-        ends = [judgments[-1] for judgments in (self._standing, self._repeats) if judgments]
+        ends = [judgments[-1] for judgments in (self._kept_judgments, self._repeats) if judgments]
         return max(ends, key=lambda timed: timed.place, default=None)
 
     @property
@@ -213,7 +213,7 @@ class Session:
     def _judge(self, sent_judgment: AnyJudgment, event: JudgingEvent) -> EventNumbers:
         time, repeated = self._take_time(event.at), event.data.get("repeat") is True
         judgment = sent_judgment if repeated else self._answer_question(sent_judgment)
-        judgments = self._repeats if repeated else self._standing
+        judgments = self._repeats if repeated else self._kept_judgments
         judgments.append(TimedJudgment(judgment, time, event.id, self.n_events))
         if isinstance(sent_judgment, Graded):
             numbers = self._event_numbers(sent_judgment.document)
@@ -243,8 +243,8 @@ class Session:
         if has_name and self.last in self._repeats[-1:]:
             self._undone.append(self._repeats.pop())
         else:
-            self._undone += self._standing[-steps:]
-            del self._standing[-steps:]
+            self._undone += self._kept_judgments[-steps:]
+            del self._kept_judgments[-steps:]
             if isinstance(self._work, Grading):
                 self._work.undo(steps)
             else:
@@ -332,7 +332,7 @@ class Session:
 
     def _check_repeat(self, judgment: AnyJudgment, event: JudgingEvent) -> None:
         documents = _documents(judgment)
-        if not any(_documents(timed.judgment) == documents for timed in self._standing):
+        if not any(_documents(timed.judgment) == documents for timed in self._kept_judgments):
             raise NotAskedError(
                 f"event {event.id!r} repeats {' and '.join(map(repr, sorted(documents)))}, "
                 "which was not judged before"
@@ -354,7 +354,7 @@ class Session:
                     f"expected an undo of {expected}, got {judgment!r:.60} in event {event.id!r}"
                 )
             return
-        steps, most = event.data.get("steps", 1), len(self._standing)
+        steps, most = event.data.get("steps", 1), len(self._kept_judgments)
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise EventError(
                 f"expected an undo of 1 step or more in event {event.id!r}, got {steps!r:.60}"

@@ -1,4 +1,4 @@
-"""Metrics as walks down the list, from which follows what the exchange of two documents changes."""
+"""Metrics as sums over places, in a form that shows how the metric changes if two documents swap."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from podium.typing import Floats
 class MetricWalk:
     """A metric as a walk down the list: sum over places i of reach_i gain discount_i.
 
-    The documents above a place decide its reach. It begins with 1, and the document at place i makes
-    reach_{i+1} = reach_i (1 - stop) + lift. So the kernel finds in constant time what the exchange of
-    two documents changes.
+    The reach of a place is how much its gain counts, given the documents above it: for ERR, the
+    probability that a user gets there. The reach of the first place is 1. The document at place i makes
+    reach_{i+1} = reach_i (1 - stop) + lift, where its lift is what it adds to the reach of all places
+    below. So the kernel finds in constant time what the exchange of two documents changes.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class MetricWalk:
 
     @classmethod
     def from_metric(cls, metric: Metric, lists: LabelledLists) -> MetricWalk:
-        """Return the walk of a metric; its rules on ties, empty queries and short lists do not count."""
+        """Return the walk of a metric; how it treats ties, empty queries and short lists does not count."""
         check_walk(metric)
         ranked = RankedLists(
             lists.labels, np.zeros(len(lists.labels)), lists.groups, np.empty(0, dtype=object)

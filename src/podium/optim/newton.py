@@ -21,7 +21,8 @@ MAX_EXACT_WEIGHTS = 200
 """The maximum number of weights for exact steps: a Hessian costs d^2 operations per row of X."""
 
 WEIGHTS_PER_CG_STEP = 5
-"""A Hessian takes about as long as d / 5 steps of conjugate gradients, each of which reads X twice."""
+"""A Hessian takes about as long as d / 5 steps of conjugate gradients, each of which reads X once or
+twice."""
 
 
 def newton_cg(

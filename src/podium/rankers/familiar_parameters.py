@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 
 _PENALTY_WORDS = (
     "alpha lambda lambda_ lam lambda_l2 reg_lambda reg_alpha l2_reg weight_decay regularization "
@@ -44,7 +44,7 @@ DIFFERENCES = {
 """How a parameter differs from the familiar one."""
 
 
-def familiar_parameter(name: str, own: Collection[str]) -> str | None:
+def familiar_parameter(name: str, own: Container[str]) -> str | None:
     """Return the ranker's parameter for a familiar name, and in brackets how it differs.
 
     Returns an empty text if the name is not familiar, and None if the ranker has no such parameter.

@@ -1,4 +1,4 @@
-"""The report of a search for a ranker: what was tried, what it cost, and who counts how much."""
+"""The report of a search for a ranker: what was tried, its cost, the members and their weights."""
 
 from __future__ import annotations
 

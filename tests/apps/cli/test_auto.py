@@ -9,6 +9,8 @@ import podium
 from podium.apps.cli.outputs import leaderboard
 from podium.data import split
 from podium.ensemble import LeaderboardRow, SearchStep
+from podium.ensemble.auto import fit_runner
+from podium.ensemble.auto.fit_store import FitStore
 from podium.registry import compared_rankers
 from tests.support.cli import answer, flat, run
 
@@ -29,6 +31,7 @@ def test_auto_trains_explains_and_cleans_up(files):
     )  # fmt: skip
     assert "6 fits" in found.stdout
     assert "by nested validation" in found.stdout
+    assert "kept iteration" not in found.stdout
     assert sorted(path.name for path in files.iterdir()) == ["best.podium", "train.txt", "vali.txt"]
     model = podium.load("best.podium")
     assert (model.budget, model.metric) == ("6fits", "MAP")
@@ -43,6 +46,21 @@ def test_auto_as_json(files):
     assert facts["fits"] == 4
     assert sum(facts["members"].values()) == pytest.approx(1, abs=1e-3)
     assert facts["settings"] == {"budget": "4fits"}
+    assert not {"iterations", "kept_iteration", "objective"} & facts.keys()
+
+
+@pytest.mark.parametrize("preparation", [[], ["--scale", "zscore"]])
+def test_the_same_command_continues_with_finished_fits(files, monkeypatch, preparation):
+    command = ["train", "auto", "train.txt", *preparation, "--budget", "4fits", "-j", 1, "-o", "m"]
+    with monkeypatch.context() as unfinished:
+        unfinished.setattr(FitStore, "remove", lambda store: None)
+        run(*command)
+    model = (files / "m").read_bytes()
+    assert len(list((files / "m.work").iterdir())) == 4
+    monkeypatch.setattr(fit_runner, "fit_fold", lambda *arguments: pytest.fail("a second fit"))
+    run(*command, "--force")
+    assert (files / "m").read_bytes() == model
+    assert not (files / "m.work").exists()
 
 
 @pytest.mark.parametrize(

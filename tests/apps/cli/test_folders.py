@@ -40,7 +40,10 @@ def test_info_names_the_files_of_another_folder(data):
         "belong together, as in 'tables/a b.csv' tables/c.csv.gz\n"
     )
     Path("empty").mkdir()
-    assert "empty has no data files" in run("data", "info", "empty", code=2).stderr
+    assert "empty has no files of ranking data" in run("data", "info", "empty", code=2).stderr
+    assert flat(run("train", "listnet", "empty", "-o", "m", code=2).stderr).startswith(
+        "podium: expected files of ranking data, got the folder empty, which has none (.csv, .parquet,"
+    )
     assert "got 2 paths with a folder" in run("data", "info", "folds", "empty", code=2).stderr
 
 

@@ -65,8 +65,8 @@ def test_a_model_that_takes_too_long_is_refused(shop, tmp_path, monkeypatch):
     monkeypatch.setattr(Linear, "scores", waiting)
     monkeypatch.setattr(
         model_arguments,
-        "check_by_trial",
-        lambda model: model_check.check_by_trial(model, seconds=0.05),
+        "check_model",
+        lambda model: model_check.check_model(model, seconds=0.05),
     )
     other = tmp_path / "other.podium"
     with pytest.raises(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import podium
 from podium.data import RankingData, make_synthetic, split
@@ -14,7 +15,7 @@ from podium.ensemble.auto.combinations import SupervisedVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fold_fits import FitTask
 from podium.ensemble.auto.search_progress import interval
-from podium.errors import DataError, ModelFileError, NotConvergedWarning, UsageError
+from podium.errors import DataError, ModelFileError, NotConvergedWarning, PodiumError, UsageError
 from podium.rankers import MODELS, Linear
 from podium.rankers.selection_report import SelectionReport
 from podium.testing import check_ranker
@@ -127,7 +128,6 @@ def test_no_fit_starts_that_is_predicted_to_take_too_long(monkeypatch):
     monkeypatch.setattr(runner, "predicted_seconds", lambda number: 1e6 if number else 0.0)
     runner.run([FitTask(0, 0, 0), FitTask(1, 0, 0)])
     assert list(runner.fits) == [FitTask(0, 0, 0)]
-    assert runner.left_out == [FitTask(1, 0, 0)]
 
 
 def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeypatch):
@@ -135,10 +135,10 @@ def test_times_are_predicted_from_fits_of_the_same_kind_or_from_a_sample(monkeyp
     runner = AutoRanker(budget="1h")._start_search(DATA, monitor_of(DATA), None).runner
     assert runner.predicted_seconds(0) == 0
     runner.measure_sample_times([0, 1], 1.0)
-    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.kind(0)] > 0
+    assert runner.predicted_seconds(0) == runner.sample_seconds[runner.timing_kind(0)] > 0
     runner.run([FitTask(0, 0, 0)])
     assert runner.predicted_seconds(0) == runner.fits[FitTask(0, 0, 0)].seconds
-    alike = next(i for i in range(1, 64) if runner.kind(i) == runner.kind(0))
+    alike = next(i for i in range(1, 64) if runner.timing_kind(i) == runner.timing_kind(0))
     assert runner.predicted_seconds(alike) == runner.predicted_seconds(0)
 
 
@@ -221,6 +221,23 @@ def test_an_interrupted_search_continues_where_it_was(tmp_path):
     assert saved(continued, tmp_path, "one") == saved(whole, tmp_path, "two")
 
 
+def test_a_killed_process_is_an_error_that_says_where_finished_fits_are(monkeypatch, tmp_path):
+    def kill(*arguments, **settings):
+        raise TerminatedWorkerError("killed")
+
+    monkeypatch.setattr("podium.ensemble.auto.fit_runner._run_task", kill)
+    with pytest.raises(PodiumError) as caught:
+        AutoRanker(budget="4fits").fit(DATA)
+    assert "kept" not in str(caught.value)
+    assert str(caught.value).endswith(
+        "perhaps out of memory; run fewer fits at a time, as in n_jobs=2"
+    )
+    with pytest.raises(PodiumError) as caught:
+        AutoRanker(budget="4fits").fit(DATA, checkpoints=tmp_path)
+    assert f"finished fits are kept in {tmp_path}" in str(caught.value)
+    assert caught.value.on_command_line().endswith("as in --jobs 2")
+
+
 def test_fits_of_another_search_are_ignored(tmp_path):
     store = FitStore(tmp_path / "work", "one", MODELS)
     store.save("a", StoredFit(Linear(np.array([1.0, 2.0])), np.array([4.0]), 0.5, 3.0))
@@ -240,9 +257,9 @@ def test_fits_of_another_search_are_ignored(tmp_path):
 
 
 def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
-    rules = (SupervisedVote(t=5),)
+    methods = (SupervisedVote(t=5),)
     choose = auto.choose_combination
-    monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, rules))
+    monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, methods))
     ranker = AutoRanker(budget="8fits").fit(DATA)
     assert isinstance(ranker.model_, RerankedModel)
     assert ranker.report_.combination == "supervised Kemeny"
@@ -254,6 +271,9 @@ def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
     assert loaded.predict(DATA).tobytes() == ranker.predict(DATA).tobytes()
     with pytest.raises(podium.errors.UnknownNameError, match="query"):
         ranker.explain(DATA, "none")
+    texts = [f"text of {name}" for name in DATA.qids.tolist()]
+    named = RankingData.from_arrays(DATA.X, DATA.y, qid=qid, query_text=texts)
+    assert repr(ranker.explain(named, "Text of  q1")) == repr(ranker.explain(named, "q1"))
 
 
 def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypatch):
@@ -265,11 +285,11 @@ def test_a_sum_is_the_weighted_mean_of_its_members_standardised_scores(monkeypat
         return combine(self, search)
 
     monkeypatch.setattr(AutoRanker, "_combine", remember)
-    rule = auto.choose_combination
+    choose = auto.choose_combination
     from podium.ensemble.auto.combinations import EqualMean
 
     monkeypatch.setattr(
-        auto, "choose_combination", lambda m, metric: rule(m, metric, [EqualMean()])
+        auto, "choose_combination", lambda m, metric: choose(m, metric, [EqualMean()])
     )
     ranker = AutoRanker(budget="20fits").fit(DATA)
     search = searches[0]

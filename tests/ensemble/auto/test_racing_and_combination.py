@@ -10,7 +10,7 @@ from podium.data.groups import Groups
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import TREE_LOSSES, Candidate, make_candidates
 from podium.ensemble.auto.combinations import (
-    COMBINATION_RULES,
+    COMBINATION_METHODS,
     BestSingle,
     EqualMean,
     GreedySelection,
@@ -177,10 +177,10 @@ def test_catboost_is_a_candidate_if_its_extra_is_installed(monkeypatch):
     monkeypatch.setitem(RANKERS, "catboost", Symmetric)
     for installed in (None, "a spec"):
         monkeypatch.setattr(module, "find_spec", lambda name, installed=installed: installed)
-        made = make_candidates(shape, metric="NDCG@10", k=10, seed=0, most=9)
+        made = make_candidates(shape, metric="NDCG@10", k=10, seed=0, max_candidates=9)
         assert ("catboost C=0.5" in [c.label for c in made]) == (installed is not None)
     made = make_candidates(
-        shape, metric="NDCG@10", k=10, seed=0, most=9, without=("catboost", "lambdamart")
+        shape, metric="NDCG@10", k=10, seed=0, max_candidates=9, without=("catboost", "lambdamart")
     )
     assert len(made) == 9
     assert {"catboost", "lambdamart"}.isdisjoint({c.ranker.name for c in made})
@@ -282,7 +282,7 @@ def test_members_that_only_hurt_get_equal_weights():
     assert weights.tolist() == [0.5, 0.5]
 
 
-# --- rules ---
+# --- combination methods ---
 
 
 def members_of(data, noise, seed=0, n_parts=3):
@@ -292,14 +292,14 @@ def members_of(data, noise, seed=0, n_parts=3):
     return OutOfFold.of(data, np.arange(data.n_queries) % n_parts, list(scores.T))
 
 
-@pytest.mark.parametrize("rule", COMBINATION_RULES)
-def test_weights_are_shares(rule):
+@pytest.mark.parametrize("method", COMBINATION_METHODS)
+def test_weights_are_shares(method):
     members = members_of(make_synthetic(n_queries=12, seed=0), [1.0, 2.0, 3.0])
-    weights = rule.weigh(members.scores, members.data, NDCG)
+    weights = method.weigh(members.scores, members.data, NDCG)
     assert weights.shape == (3,)
     assert (weights >= 0).all()
     assert weights.sum() == pytest.approx(1)
-    combined = rule.combine(members.scores, weights, members.data.groups)
+    combined = method.combine(members.scores, weights, members.data.groups)
     assert combined.shape == (len(members.data),)
 
 
@@ -321,7 +321,7 @@ def test_nested_weights_come_from_other_queries():
     members = members_of(data, [1.0, 1.5])
     values = nested_values(GreedySelection(), members, NDCG)
     for part in range(3):
-        inside = members.parts == part
+        inside = members.folds == part
         rows = data.groups.spread(inside)
         others = data.subset(np.flatnonzero(~inside))
         weights = GreedySelection().weigh(members.scores[~rows], others, NDCG)
@@ -330,12 +330,12 @@ def test_nested_weights_come_from_other_queries():
         np.testing.assert_allclose(values[inside], expected)
 
 
-def test_the_simplest_rule_within_one_standard_error_wins():
+def test_the_simplest_method_within_one_standard_error_wins():
     data = make_synthetic(n_queries=60, seed=0)
     unlike = members_of(data, [0.3, 3.0])
-    assert choose_combination(unlike, NDCG).rule == BestSingle()
+    assert choose_combination(unlike, NDCG).method == BestSingle()
     many = choose_combination(members_of(data, [2.0] * 6), NDCG)
-    assert many.rule == EqualMean()
+    assert many.method == EqualMean()
     assert sum(result.is_chosen for result in many.results) == 1
     assert min(result.behind for result in many.results) == 0
     chosen = next(result for result in many.results if result.is_chosen)
@@ -349,10 +349,10 @@ def test_large_data_are_combined_by_a_part_of_the_queries():
     members = OutOfFold.of(data, np.arange(20) % 4, [np.arange(100.0), np.ones(100)])
     assert members.sample(0) is members
     sample = members.sample(0, max_rows=50)
-    assert (sample.data.n_queries, len(sample.data), len(sample.parts)) == (10, 50, 10)
+    assert (sample.data.n_queries, len(sample.data), len(sample.folds)) == (10, 50, 10)
     for i, qid in enumerate(sample.data.qids.tolist()):
         q = data.qids.tolist().index(qid)
-        assert sample.parts[i] == q % 4
+        assert sample.folds[i] == q % 4
         assert sample.scores[5 * i, 0] == 5 * q
 
 

@@ -137,7 +137,7 @@ class JudgingService:
         store without tokens.
         """
         session = batch.session(event.task_id)
-        data = self._tokens.event_data(session.task, event.kind, event.data)
+        data = self._tokens.check_and_resolve(session.task, event.kind, event.data)
         # An event that was sent again is in the store already, and its question may be an old one.
         if not batch.has_event(event.id):
             self._check_current(session, event.kind, data)

@@ -56,7 +56,7 @@ class QuestionTokens:
         content = json.dumps([task.id, numbers, repeat]).encode()
         return hmac.new(self._key, content, "sha256").hexdigest()[:24]
 
-    def event_data(self, task: Task, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def check_and_resolve(self, task: Task, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Check the question's token; return the event's data with documents in place of left and right.
 
         The result depends on the sent data only, so an event that comes again is the same event.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from podium.apps.serving.model_check import check_by_trial
+from podium.apps.serving.model_check import check_model
 from podium.apps.serving.served_models import LoadedModel
 from podium.data.text_files import open_regular
 from podium.errors import ModelFileError, UsageError
@@ -57,7 +57,7 @@ class ModelFile:
         loaded = datetime.now(UTC).isoformat(timespec="seconds")
         model = LoadedModel(self.name, self.version or digest[:12], ranker, loaded)
         try:
-            check_by_trial(model)
+            check_model(model)
         except ModelFileError as error:
             raise ModelFileError(f"{self.path}: {error.args[0]}").keep_advice(error) from error
         return model

@@ -10,13 +10,13 @@ import numpy as np
 from podium.apps.serving.served_models import LoadedModel
 from podium.errors import ModelFileError
 
-TRIAL_SECONDS = 10.0
+CHECK_SECONDS = 10.0
 TRIAL_ROWS = 8
 MAX_SERVED_FEATURES = 1 << 20
 """A row of more features would hardly fit into a request, and /v1/models lists all names."""
 
 
-def check_by_trial(model: LoadedModel, seconds: float = TRIAL_SECONDS) -> None:
+def check_model(model: LoadedModel, seconds: float = CHECK_SECONDS) -> None:
     """Raise ModelFileError if a model fails to score a small list, or to describe itself, in time."""
     width = model.ranker.n_features_in_
     if width > MAX_SERVED_FEATURES:
@@ -24,12 +24,12 @@ def check_by_trial(model: LoadedModel, seconds: float = TRIAL_SECONDS) -> None:
             f"expected a model of at most {MAX_SERVED_FEATURES:,} features to serve, got {width:,}"
         )
 
-    def run_trial() -> None:
+    def run_check() -> None:
         rows = np.linspace(0.0, 1.0, TRIAL_ROWS)[:, None]
         model.score_rows(np.ascontiguousarray(np.broadcast_to(rows, (TRIAL_ROWS, width))))
         model.info(is_default=False)
 
-    error = _run_in_time(run_trial, seconds)
+    error = _run_in_time(run_check, seconds)
     if error is not None:
         raise ModelFileError(
             f"expected a model that scores a trial list of {TRIAL_ROWS} rows, got an error "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ class FieldSources:
     """
 
     catalogue: Mapping[str, Fields] | None
-    catalogue_names: Collection[str]
-    feature_names: Collection[str] = ()
+    catalogue_names: Container[str]
+    feature_names: Container[str] = ()
 
     def lacking(self, name: str, documents: Sequence[DocumentRecord]) -> list[DocumentRecord]:
         """Return the documents that lack a field and should have it.
@@ -76,7 +76,7 @@ def find_unapplied(
     return unapplied
 
 
-def _note(names: Sequence[str], count: int, total: int, feature_names: Collection[str]) -> str:
+def _note(names: Sequence[str], count: int, total: int, feature_names: Container[str]) -> str:
     quoted = f"the {'field' if len(names) == 1 else 'fields'} {', '.join(map(repr, names))}"
     lack = (
         f"{count:,} of {total:,} documents lack {quoted}, so the rule does not see them"

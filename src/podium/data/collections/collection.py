@@ -39,9 +39,9 @@ CHECKED_NAME = ".checked.json"
 class Collection:
     """Ranking data in a folder: parts of whole queries, read in blocks.
 
-    Every block is RankingData with at most some ten thousand documents, so work that goes block by block
-    takes little memory. Before the first block is read, every part is checked: it must be there, be the
-    file that the manifest describes, and share no query with another part.
+    Every block is RankingData with at most 32,768 documents (a longer query is one block), so work
+    that goes block by block takes little memory. Before the first block is read, every part is checked:
+    it must be there, be the file that the manifest describes, and share no query with another part.
 
     Examples
     --------

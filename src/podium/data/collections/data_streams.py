@@ -52,11 +52,13 @@ class InputStream:
         """Yield about `rows` documents at a time; a query may go on in the next data set."""
         columns = self.columns
         for path in self.paths:
+            features: tuple[str, ...] | None = None
             for data in self._read_file(path, rows, columns):
+                features = data.names()
                 yield self._with_dtype(data)
-            if columns is not None or is_csv(path):
+            if features is not None and (columns is not None or is_csv(path)):
                 # Further tables have the features of the first one, in any order.
-                columns = replace(columns or Columns(), features=data.names())
+                columns = replace(columns or Columns(), features=features)
 
     def _read_file(self, path: str, rows: int, columns: Columns | None) -> Iterator[RankingData]:
         kind = data_format(path, columns)

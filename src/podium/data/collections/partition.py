@@ -112,16 +112,16 @@ SETTINGS_NAME = "settings.json"
 def _open_draft(target: Path, stream: InputStream, rows: int) -> Path:
     """Return the folder to write into; parts of an interrupted call stay if its settings were the same."""
     draft = target.with_name(f"{target.name}.partial")
-    status = [
+    file_states = [
         (os.path.abspath(p), os.stat(p).st_size, os.stat(p).st_mtime_ns) for p in stream.paths
     ]
-    settings = json.dumps([status, rows, stream.missing, stream.dtype, repr(stream.columns)])
-    note = draft / SETTINGS_NAME
-    if note.is_file() and note.read_text(encoding="utf-8") == settings:
+    settings = json.dumps([file_states, rows, stream.missing, stream.dtype, repr(stream.columns)])
+    settings_path = draft / SETTINGS_NAME
+    if settings_path.is_file() and settings_path.read_text(encoding="utf-8") == settings:
         return draft
     shutil.rmtree(draft, ignore_errors=True)
     make_folder(draft)
-    with atomic_path(note) as temporary:
+    with atomic_path(settings_path) as temporary:
         temporary.write_text(settings, encoding="utf-8")
     return draft
 
@@ -144,7 +144,7 @@ def _write_parts(
 
 
 def _cut_blocks(pieces: Iterable[RankingData], rows: int) -> Iterator[RankingData]:
-    """Cut data sets into blocks of whole queries with at most `rows` documents, or one query."""
+    """Cut data sets into blocks of at most `rows` and at most `BLOCK_ROWS` documents, or one query."""
     for data in pieces:
         first = 0
         while first < data.n_queries:
@@ -190,16 +190,16 @@ def _write_scattered(
     # Larger blocks make fewer files to put aside.
     block_rows = max(min(rows, BLOCK_ROWS), rows // 4)
     part_of = _assign_parts(_query_sizes(stream.read(block_rows)), rows)
-    aside = draft / "aside"
-    shutil.rmtree(aside, ignore_errors=True)
+    pieces_folder = draft / "aside"
+    shutil.rmtree(pieces_folder, ignore_errors=True)
     for number, data in enumerate(stream.read(block_rows)):
         parts = np.array([part_of[qid] for qid in data.qids.tolist()])
         for part in np.unique(parts).tolist():
-            make_folder(aside / f"{part:05}")
+            make_folder(pieces_folder / f"{part:05}")
             piece = replace(data, source_rows=None).subset(np.flatnonzero(parts == part))
-            write_parquet(piece, aside / f"{part:05}" / f"{number:05}.parquet")
-    results = _write_parts(draft, _cut_blocks(_read_aside(aside), rows), rows)
-    shutil.rmtree(aside)
+            write_parquet(piece, pieces_folder / f"{part:05}" / f"{number:05}.parquet")
+    results = _write_parts(draft, _cut_blocks(_read_aside(pieces_folder), rows), rows)
+    shutil.rmtree(pieces_folder)
     return results
 
 
@@ -230,9 +230,9 @@ def _assign_parts(sizes: dict[str, int], rows: int) -> dict[str, int]:
     return part_of
 
 
-def _read_aside(aside: Path) -> Iterator[RankingData]:
+def _read_aside(pieces_folder: Path) -> Iterator[RankingData]:
     """Yield the queries of each part, put together."""
-    for folder in sorted(aside.iterdir()):
+    for folder in sorted(pieces_folder.iterdir()):
         pieces = [read_parquet(path) for path in sorted(folder.iterdir())]
         layout = join_layouts([layout_of(piece) for piece in pieces])
         yield merge_queries([align(piece, layout) for piece in pieces])
@@ -257,10 +257,7 @@ def join_layouts(layouts: Sequence[DataLayout]) -> DataLayout:
     first = layouts[0]
     widest = max(layouts, key=lambda layout: len(layout.features))
     for layout in layouts:
-        for name in ("has_names", "dtype", "topk", "scaled"):
-            ours, theirs = getattr(first, name), getattr(layout, name)
-            if ours != theirs:
-                raise DataError(f"expected files with the same {name}, got {ours!r} and {theirs!r}")
+        _check_alike(first, layout)
         if layout.has_names and layout.features != first.features:
             raise DataError(
                 f"expected files with the same features, got {_few(first.features)} and "
@@ -283,6 +280,34 @@ def join_layouts(layouts: Sequence[DataLayout]) -> DataLayout:
         missing="nan" if any(layout.missing == "nan" for layout in layouts) else "error",
         categories=categories,
     )
+
+
+def _check_alike(first: DataLayout, other: DataLayout) -> None:
+    """Raise if blocks differ in names, type, kind of labels or scaling."""
+    if first.has_names != other.has_names:
+        raise DataError(
+            "expected files that all name their features, or none that does, got both; make one "
+            "collection of each kind, or convert all files to one format"
+        )
+    if first.dtype != other.dtype:
+        raise DataError(
+            f"expected features of one type, got {first.dtype} and {other.dtype}"
+        ).advise(python=f"set dtype={first.dtype!r}", command_line=f"add --dtype {first.dtype}")
+    if first.topk != other.topk:
+        raise DataError(
+            f"expected labels of one kind, got {_labels_text(first)} and {_labels_text(other)}; make "
+            "one collection of each kind"
+        )
+    if first.scaled != other.scaled:
+        raise DataError(
+            "expected files that are all scaled in the same way, or not at all, got scaling by "
+            f"{first.scaled or 'nothing'} and by {other.scaled or 'nothing'}; start from files that are "
+            "not scaled"
+        )
+
+
+def _labels_text(layout: DataLayout) -> str:
+    return "grades" if layout.topk is None else f"positions up to {layout.topk}"
 
 
 def _few(names: Sequence[str]) -> str:

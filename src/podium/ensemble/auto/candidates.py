@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -83,7 +83,7 @@ class Candidate:
 
     @property
     def takes_raw_features(self) -> bool:
-        """Whether the ranker takes missing values and features of any scale: trees and stumps do."""
+        """Whether the ranker gets features as they are: trees do; other rankers get prepared features."""
         return self.family in ("trees", "symmetric trees")
 
 
@@ -93,8 +93,8 @@ def make_candidates(
     metric: str,
     k: int,
     seed: int,
-    most: int = MAX_CANDIDATES,
-    without: Collection[str] = (),
+    max_candidates: int = MAX_CANDIDATES,
+    without: Container[str] = (),
 ) -> list[Candidate]:
     """Return the candidates for data of this shape, those of most promise first.
 
@@ -103,7 +103,7 @@ def make_candidates(
 
     Parameters
     ----------
-    most
+    max_candidates
         The maximum number of candidates.
     without
         Names of rankers that are left out.
@@ -113,7 +113,7 @@ def make_candidates(
     >>> from podium.data import make_synthetic
     >>> shape = DataShape.of(make_synthetic(n_queries=50, seed=0))
     >>> candidates = make_candidates(
-    ...     shape, metric="NDCG@10", k=10, seed=0, most=3, without=("catboost",)
+    ...     shape, metric="NDCG@10", k=10, seed=0, max_candidates=3, without=["catboost"]
     ... )
     >>> [candidate.label for candidate in candidates]
     ['lambdamart loss=yetiloss leaves=15', 'topslack C=10', 'lambdamart loss=xendcg leaves=15']
@@ -126,9 +126,9 @@ def make_candidates(
     )
     symmetric = maker.of_family("symmetric trees", _SYMMETRIC_TREES if _has_catboost() else ())
     turns = _take_turns(fixed_trees, symmetric, linear, _every_other(others))
-    drawn = itertools.islice(maker.drawn_trees(), most)
+    drawn = itertools.islice(maker.drawn_trees(), max_candidates)
     allowed = (c for c in itertools.chain(turns, drawn) if c.ranker.name not in without)
-    return list(itertools.islice(allowed, most))
+    return list(itertools.islice(allowed, max_candidates))
 
 
 def _has_catboost() -> bool:
@@ -177,8 +177,8 @@ class _CandidateMaker:
         if settings["loss"] == "yetiloss":
             settings["loss"] = self._yetiloss()
         # Leaves of a small data set must be small, or there are no splits.
-        most = max(1, self.shape.n_documents // 50)
-        settings["min_leaf"] = min(settings.get("min_leaf", 20), most)
+        max_min_leaf = max(1, self.shape.n_documents // 50)
+        settings["min_leaf"] = min(settings.get("min_leaf", 20), max_min_leaf)
         ranker = make_base_ranker("lambdamart", metric=self.metric, seed=self.seed, **settings)
         return Candidate(_label("lambdamart", fixed), "trees", ranker)
 

@@ -1,6 +1,6 @@
 """Combinations of finalists, from the simplest to the least simple.
 
-Each rule learns weights of members from scores of queries that the members did not see, and orders
+Each method learns weights of members from scores of queries that the members did not see, and orders
 other queries with them.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from podium.aggregation import Aggregator, SupervisedKemeny
 from podium.data import RankingData
 from podium.data.groups import Groups
-from podium.ensemble.auto.greedy_selection import DIGITS, select_greedily
+from podium.ensemble.auto.greedy_selection import MEMBER_DIGITS, select_greedily
 from podium.ensemble.auto.stacking import stack
 from podium.ensemble.toprank.heads import Heads
 from podium.ensemble.toprank.reranked_model import aggregate_heads
@@ -26,7 +26,7 @@ from podium.typing import Floats
 
 
 @dataclass(frozen=True)
-class CombinationRule(ABC):
+class CombinationMethod(ABC):
     """Learns the weights of members, and combines their scores."""
 
     name: ClassVar[str]
@@ -41,7 +41,7 @@ class CombinationRule(ABC):
 
 
 @dataclass(frozen=True)
-class BestSingle(CombinationRule):
+class BestSingle(CombinationMethod):
     """The member of the largest metric alone."""
 
     name: ClassVar[str] = "best single"
@@ -53,7 +53,7 @@ class BestSingle(CombinationRule):
 
 
 @dataclass(frozen=True)
-class EqualMean(CombinationRule):
+class EqualMean(CombinationMethod):
     """The mean of all members."""
 
     name: ClassVar[str] = "mean"
@@ -64,7 +64,7 @@ class EqualMean(CombinationRule):
 
 
 @dataclass(frozen=True)
-class GreedySelection(CombinationRule):
+class GreedySelection(CombinationMethod):
     """Greedy ensemble selection with replacement (Caruana et al., 2004)."""
 
     name: ClassVar[str] = "greedy selection"
@@ -75,7 +75,7 @@ class GreedySelection(CombinationRule):
 
 
 @dataclass(frozen=True)
-class NonNegativeStacking(CombinationRule):
+class NonNegativeStacking(CombinationMethod):
     """Least squares with weights of 0 or more; the gain of a document is 2^y - 1."""
 
     name: ClassVar[str] = "stacking"
@@ -86,7 +86,7 @@ class NonNegativeStacking(CombinationRule):
 
 
 @dataclass(frozen=True)
-class SupervisedVote(CombinationRule):
+class SupervisedVote(CombinationMethod):
     """TopRank's vote: the best members order the first t documents of the best one.
 
     Parameters
@@ -127,17 +127,17 @@ class SupervisedVote(CombinationRule):
 MAX_LABEL = 30.0
 """Larger labels would have gains beyond what least squares can hold."""
 
-COMBINATION_RULES: tuple[CombinationRule, ...] = (
+COMBINATION_METHODS: tuple[CombinationMethod, ...] = (
     EqualMean(),
     BestSingle(),
     GreedySelection(),
     NonNegativeStacking(),
     SupervisedVote(),
 )
-"""The rules, the simplest first: a mean learns nothing, a single one number, the others weights."""
+"""The methods, the simplest first: a mean learns nothing, a single one number, the others weights."""
 
 
 def member_values(scores: Floats, data: RankingData, metric: Metric) -> Sequence[float]:
     """Return the metric of each member."""
     measure = RepeatedMetric(data, metric)
-    return [round(measure(column), DIGITS) for column in scores.T]
+    return [round(measure(column), MEMBER_DIGITS) for column in scores.T]

@@ -16,7 +16,7 @@ from podium.metrics import Metric
 from podium.metrics.repeated_metric import RepeatedMetric
 from podium.typing import Floats
 
-BOTH = 2
+IN_NO_HALF = 2
 """Validation queries are in neither half and choose for both."""
 
 
@@ -44,11 +44,11 @@ class CrossStopping:
     def __init__(self, data: RankingData, metric: Metric, n_held_out: int | None = None) -> None:
         n = data.n_queries if n_held_out is None else n_held_out
         order = shuffled_queries(data, 0)
-        half = np.full(data.n_queries, BOTH)
+        half = np.full(data.n_queries, IN_NO_HALF)
         half[order[order < n]] = np.arange(n) % 2
         self._halves = [select_queries(data, np.flatnonzero(half == h)) for h in (0, 1)]
         self._choosers = [
-            select_queries(data, np.flatnonzero((half == h) | (half == BOTH))) for h in (0, 1)
+            select_queries(data, np.flatnonzero((half == h) | (half == IN_NO_HALF))) for h in (0, 1)
         ]
         self._measures = [RepeatedMetric(queries, metric) for queries in self._choosers]
         self._best = [-np.inf, -np.inf]

@@ -41,12 +41,12 @@ def sum_members(members: Sequence[FinalMember]) -> Model:
     return _combine(merged)
 
 
-def vote_of_members(members: Sequence[FinalMember], rule: SupervisedVote) -> RerankedModel:
+def vote_of_members(members: Sequence[FinalMember], method: SupervisedVote) -> RerankedModel:
     """Return TopRank's vote of the members; the one of the largest weight orders all documents."""
     order = sorted(members, key=lambda member: -member.weight)
     voters = tuple(Member(m.label, m.settings, sum_members([m]), value=m.value) for m in order)
     weights = tuple(member.weight for member in order)
-    return RerankedModel(voters, weights, rule.t, rule.t, rule.aggregator)
+    return RerankedModel(voters, weights, method.t, method.t, method.aggregator)
 
 
 def _merge(

@@ -75,16 +75,17 @@ class FitRunner:
     n_jobs: int | None
     on_fit: Callable[[FitTask], object]
     fits: dict[FitTask, FoldFit] = field(default_factory=dict)
-    left_out: list[FitTask] = field(default_factory=list)
     sample_seconds: dict[str, float] = field(default_factory=dict)
     """The predicted time of a fit on all queries by the kind of ranker, from a fit on a sample."""
     _folds: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
-    def folds(self, repeat: int) -> NDArray[np.int64]:
-        """Return the fold of each query; each repeat divides the queries anew."""
-        if repeat not in self._folds:
-            self._folds[repeat] = query_folds(self.queries.raw, self.n_folds, self.seed + repeat)
-        return self._folds[repeat]
+    def folds(self, division: int) -> NDArray[np.int64]:
+        """Return the fold of each query; each division has other folds."""
+        if division not in self._folds:
+            self._folds[division] = query_folds(
+                self.queries.raw, self.n_folds, self.seed + division
+            )
+        return self._folds[division]
 
     def run(
         self, tasks: Sequence[FitTask], share: float = 1.0, *, starts_all: bool = False
@@ -104,29 +105,34 @@ class FitRunner:
             n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
         )
         try:
-            for task, fit in parallel(self._start(remaining, share, starts_all)):
+            for task, fit in parallel(self._calls_in_time(remaining, share, starts_all)):
                 self._finish(task, fit)
         except TerminatedWorkerError:
+            folder = self.store.folder
+            where = "" if folder is None else f"; finished fits are kept in {folder}"
             raise PodiumError(
-                "a process of the search was killed, perhaps out of memory; finished fits are kept; "
-                "use fewer processes (n_jobs)"
+                f"a process of the search was killed, perhaps out of memory{where}"
+            ).advise(
+                python="run fewer fits at a time, as in n_jobs=2",
+                command_line="run fewer fits at a time, as in --jobs 2",
             ) from None
 
     def n_workers(self) -> int:
         """Return the number of fits that run at a time."""
         return int(effective_n_jobs(self.n_jobs))
 
-    def _start(self, tasks: Sequence[FitTask], share: float, starts_all: bool) -> Iterator[Any]:
-        """Yield the calls that fit; joblib asks for one when a process is free."""
+    def _calls_in_time(
+        self, tasks: Sequence[FitTask], share: float, starts_all: bool
+    ) -> Iterator[Any]:
+        """Yield the calls of fits that are in time; joblib asks for one when a process is free."""
         for task in tasks:
             left = self.clock.seconds_left(share)
-            is_late = left <= 0 or self.predicted_seconds(task.candidate) > left
+            is_late = left <= 0 or self.predicted_seconds(task.number) > left
             if is_late and not starts_all:
-                self.left_out.append(task)
                 continue
-            candidate = self.candidates[task.candidate]
+            candidate = self.candidates[task.number]
             data, valid = self.queries.of(candidate)
-            held_out = self.folds(task.repeat) == task.fold
+            held_out = self.folds(task.division) == task.fold
             limit = self._fit_limit(left)
             yield delayed(_run_task)(
                 task, candidate.ranker, data, held_out, valid, self.metric, limit
@@ -141,7 +147,7 @@ class FitRunner:
 
     def _finish(self, task: FitTask, fit: FoldFit) -> None:
         if fit.model is not None:
-            model = self.queries.wrap(self.candidates[task.candidate], fit.model)
+            model = self.queries.wrap(self.candidates[task.number], fit.model)
             fit = replace(fit, model=model)
         self.fits[task] = fit
         self.clock.fits += 1
@@ -162,24 +168,24 @@ class FitRunner:
         if stored.model is None:
             self.fits[task] = FoldFit.failed(stored.error, stored.seconds)
         else:
-            test = self.queries.raw.subset(np.flatnonzero(self.folds(task.repeat) == task.fold))
+            test = self.queries.raw.subset(np.flatnonzero(self.folds(task.division) == task.fold))
             fit = measure_fit(stored.model, test, self.metric, stored.scores)
             self.fits[task] = replace(fit, seconds=stored.seconds, is_cut=stored.is_cut)
         self.on_fit(task)
 
-    def predicted_seconds(self, candidate: int) -> float:
+    def predicted_seconds(self, number: int) -> float:
         """Return the mean time of the candidate's fits so far, or of its kind; 0 if none is known."""
         fits = self.fits.copy()  # joblib asks in a thread of its own while fits come in
-        own = [fit.seconds for task, fit in fits.items() if task.candidate == candidate]
+        own = [fit.seconds for task, fit in fits.items() if task.number == number]
         if own:
             return float(np.mean(own))
-        kind = self.kind(candidate)
-        alike = [fit.seconds for task, fit in fits.items() if self.kind(task.candidate) == kind]
+        kind = self.timing_kind(number)
+        alike = [fit.seconds for task, fit in fits.items() if self.timing_kind(task.number) == kind]
         return float(np.mean(alike)) if alike else self.sample_seconds.get(kind, 0.0)
 
-    def kind(self, candidate: int) -> str:
+    def timing_kind(self, number: int) -> str:
         """Return what decides the time of a fit: the ranker, its loss and its scorer."""
-        ranker = self.candidates[candidate].ranker
+        ranker = self.candidates[number].ranker
         loss, scorer = getattr(ranker, "loss", ""), getattr(ranker, "scorer", "")
         return " ".join([ranker.name, loss if isinstance(loss, str) else "own", str(scorer)])
 
@@ -191,7 +197,7 @@ class FitRunner:
         n = max(2 * self.n_folds, round(data.n_queries * SAMPLE_VALUES / data.X.size / 10))
         sampled = np.sort(np.argsort(self.folds(0), kind="stable")[:n])
         for number in candidates:
-            kind = self.kind(number)
+            kind = self.timing_kind(number)
             if kind in self.sample_seconds or self.clock.seconds_left(SAMPLES_SHARE * share) <= 0:
                 continue
             candidate = self.candidates[number]
@@ -202,8 +208,8 @@ class FitRunner:
             self.sample_seconds[kind] = fit.seconds * data.n_queries / len(sampled)
 
     def _name(self, task: FitTask) -> str:
-        ranker = self.candidates[task.candidate].ranker
-        return f"{ranker!r} repeat {task.repeat} fold {task.fold}"
+        ranker = self.candidates[task.number].ranker
+        return f"{ranker!r} repeat {task.division} fold {task.fold}"
 
 
 def _run_task(

@@ -23,10 +23,10 @@ from podium.typing import Floats
 
 @dataclass(frozen=True)
 class FitTask:
-    """The fit of one candidate without one fold; repeats divide the queries anew."""
+    """The fit of one candidate, by its number, without one fold; each division has other folds."""
 
-    candidate: int
-    repeat: int
+    number: int
+    division: int
     fold: int
 
 
@@ -74,14 +74,14 @@ class FitObserver:
     def __init__(self, stopping: CrossStopping | None, seconds: float | None) -> None:
         self._stopping = stopping
         self._end = None if seconds is None else time.perf_counter() + seconds
-        self.has_passed = False
+        self.is_time_over = False
 
     def __call__(self, step: FitStep) -> None:
         """Take a step; raise KeyboardInterrupt, which ends a fit, if the time is over."""
         if self._stopping is not None and step.scores is not None:
             self._stopping.add(np.asarray(step.scores))
         if self._end is not None and time.perf_counter() > self._end:
-            self.has_passed = True
+            self.is_time_over = True
             raise KeyboardInterrupt
 
 
@@ -109,18 +109,18 @@ def fit_fold(
     started = time.perf_counter()
     train = data.subset(np.flatnonzero(~held_out))
     test = data.subset(np.flatnonzero(held_out))
-    stop = test if valid is None else concatenate([test, valid])
-    stopping = CrossStopping(stop, metric, test.n_queries)
+    stopping_queries = test if valid is None else concatenate([test, valid])
+    stopping = CrossStopping(stopping_queries, metric, test.n_queries)
     observer = FitObserver(stopping if ranker.keeps_best else None, seconds)
     try:
-        model = fit_model(ranker, train, stop, observer)
+        model = fit_model(ranker, train, stopping_queries, observer)
     except PodiumError as error:
         return FoldFit.failed(str(error), time.perf_counter() - started)
     final = model.scores(test.X, test.groups)
     if not np.isfinite(final).all():
         return FoldFit.failed("its scores are not finite", time.perf_counter() - started)
     fit = measure_fit(model, test, metric, stopping.chosen_scores(final))
-    return replace(fit, seconds=time.perf_counter() - started, is_cut=observer.has_passed)
+    return replace(fit, seconds=time.perf_counter() - started, is_cut=observer.is_time_over)
 
 
 def fit_model(
@@ -133,10 +133,10 @@ def fit_model(
         try:
             fitted.fit_data(train, valid, observer)
         except KeyboardInterrupt:
-            if observer.has_passed:  # before there was a model to keep
+            if observer.is_time_over:  # before there was a model to keep
                 raise PodiumError("the time was over before the first iteration") from None
             raise
-    if fitted.stopped_ == "interrupted" and not observer.has_passed:
+    if fitted.stopped_ == "interrupted" and not observer.is_time_over:
         raise KeyboardInterrupt
     return fitted.model_
 

@@ -12,7 +12,7 @@ import numpy as np
 from podium.typing import Floats
 
 MAX_STEPS = 25
-DIGITS = 9
+MEMBER_DIGITS = 9
 """Values that differ less are equal: the order of rows must not choose a member."""
 
 
@@ -41,7 +41,7 @@ def select_greedily(
     total = np.zeros(len(scores))
     best, best_counts = -np.inf, counts
     for _ in range(max_steps):
-        values = [round(measure(total + column), DIGITS) for column in scores.T]
+        values = [round(measure(total + column), MEMBER_DIGITS) for column in scores.T]
         if np.isnan(values).any():  # no query has a value: nothing can be chosen
             return np.full(scores.shape[1], 1 / scores.shape[1])
         j = int(np.argmax(values))  # of equal values, the first

@@ -1,4 +1,4 @@
-"""Nested validation: each rule of combination is measured on queries that did not weigh it."""
+"""Nested validation: each combination method is measured on queries that did not weigh it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.data.row_selection import select_queries
-from podium.ensemble.auto.combinations import COMBINATION_RULES, CombinationRule
-from podium.ensemble.auto.greedy_selection import DIGITS
+from podium.ensemble.auto.combinations import COMBINATION_METHODS, CombinationMethod
+from podium.ensemble.auto.greedy_selection import MEMBER_DIGITS
 from podium.ensemble.auto.out_of_fold import OutOfFold
 from podium.metrics import Metric, evaluate
 from podium.rankers.selection_report import CombinationResult
@@ -21,64 +21,68 @@ SMALL_DIFFERENCE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class ChosenCombination:
-    """The rule that won, its weights learned from all queries, and how all rules did."""
+    """The method that won, its weights learned from all queries, and how all methods did."""
 
-    rule: CombinationRule
+    method: CombinationMethod
     weights: Floats
     results: tuple[CombinationResult, ...]
 
 
-def nested_values(rule: CombinationRule, members: OutOfFold, metric: Metric) -> Floats:
-    """Return the metric of each query; weights are learned from the other parts of the queries."""
-    data, combined = members.data, np.empty(len(members.data))
-    for part in np.unique(members.parts):
-        inside = members.parts == part
+def nested_values(method: CombinationMethod, out_of_fold: OutOfFold, metric: Metric) -> Floats:
+    """Return the metric of each query; weights are learned from the other folds."""
+    data, combined = out_of_fold.data, np.empty(len(out_of_fold.data))
+    for fold in np.unique(out_of_fold.folds):
+        inside = out_of_fold.folds == fold
         rows = data.groups.spread(inside)
         learn, test = (select_queries(data, np.flatnonzero(q)) for q in (~inside, inside))
-        weights = rule.weigh(members.scores[~rows], learn, metric)
-        combined[rows] = rule.combine(members.scores[rows], weights, test.groups)
+        weights = method.weigh(out_of_fold.scores[~rows], learn, metric)
+        combined[rows] = method.combine(out_of_fold.scores[rows], weights, test.groups)
     return np.asarray(evaluate(data, combined, metric)[metric].per_query)
 
 
 def choose_combination(
-    members: OutOfFold,
+    out_of_fold: OutOfFold,
     metric: Metric,
-    rules: Sequence[CombinationRule] = COMBINATION_RULES,
+    methods: Sequence[CombinationMethod] = COMBINATION_METHODS,
     standard_errors: float = 1.0,
 ) -> ChosenCombination:
-    """Return the simplest rule within one standard error of the best by nested validation.
+    """Return the simplest method within one standard error of the best by nested validation.
 
-    The standard error is that of the mean difference per query, because all rules are measured on the
+    The standard error is that of the mean difference per query, because all methods are measured on the
     same queries.
 
     Parameters
     ----------
-    rules
-        The rules, the simplest first.
+    methods
+        The methods, the simplest first.
     standard_errors
-        How many standard errors a simpler rule may be behind.
+        How many standard errors a simpler method may be behind.
     """
-    values = np.array([nested_values(rule, members, metric) for rule in rules])
-    weight = members.data.query_weight
+    values = np.array([nested_values(method, out_of_fold, metric) for method in methods])
+    weight = out_of_fold.data.query_weight
     is_usable = np.isfinite(values).all(axis=0) & (True if weight is None else weight > 0)
     values = values[:, is_usable]
     weight = np.ones(values.shape[1]) if weight is None else weight[is_usable]
     weight = weight / max(weight.sum(), 1e-300)
-    means = [round(float((row * weight).sum()), DIGITS) for row in values]
+    means = [round(float((row * weight).sum()), MEMBER_DIGITS) for row in values]
     gaps = values[int(np.argmax(means))] - values
-    behind = [round(float((row * weight).sum()), DIGITS) for row in gaps]
+    behind = [round(float((row * weight).sum()), MEMBER_DIGITS) for row in gaps]
     errors = [_standard_error(row, weight) for row in gaps]
     chosen = next(
         i
-        for i in range(len(rules))
+        for i in range(len(methods))
         if behind[i] <= max(standard_errors * errors[i], SMALL_DIFFERENCE)
     )
     results = tuple(
-        CombinationResult(rule.name, means[i], behind[i], round(errors[i], DIGITS), i == chosen)
-        for i, rule in enumerate(rules)
+        CombinationResult(
+            method.name, means[i], behind[i], round(errors[i], MEMBER_DIGITS), i == chosen
+        )
+        for i, method in enumerate(methods)
     )
     return ChosenCombination(
-        rules[chosen], rules[chosen].weigh(members.scores, members.data, metric), results
+        methods[chosen],
+        methods[chosen].weigh(out_of_fold.scores, out_of_fold.data, metric),
+        results,
     )
 
 

@@ -25,19 +25,19 @@ class OutOfFold:
     ----------
     data
         The queries and their labels; features are left out.
-    parts
-        The part of each query for nested validation.
+    folds
+        The fold of each query for nested validation.
     """
 
     data: RankingData
     scores: Floats
-    parts: NDArray[np.int64]
+    folds: NDArray[np.int64]
 
     @classmethod
-    def of(cls, data: RankingData, parts: NDArray[np.int64], columns: Sequence[Floats]) -> Self:
+    def of(cls, data: RankingData, folds: NDArray[np.int64], columns: Sequence[Floats]) -> Self:
         """Return the scores of members by column."""
         labels = data.with_features(np.zeros((len(data), 1)), ["none"])
-        return cls(labels, np.stack(columns, axis=1), parts)
+        return cls(labels, np.stack(columns, axis=1), folds)
 
     def sample(self, seed: int, max_rows: int = MAX_ROWS) -> OutOfFold:
         """Return a random part of the queries with at most about `max_rows` rows."""
@@ -48,4 +48,4 @@ class OutOfFold:
         n = max(1, int(np.searchsorted(ends, max_rows, side="right")))
         queries = np.sort(order[:n])
         rows = self.data.groups.take(queries)[1]
-        return OutOfFold(select_queries(self.data, queries), self.scores[rows], self.parts[queries])
+        return OutOfFold(select_queries(self.data, queries), self.scores[rows], self.folds[queries])

@@ -16,7 +16,7 @@ MAX_FINALISTS = 10
 """At most this many candidates are fitted on all folds."""
 
 
-def rung_sizes(n_candidates: int, n_folds: int, finalists: int) -> list[int]:
+def rung_sizes(n_candidates: int, n_folds: int, n_finalists: int) -> list[int]:
     """Return how many candidates are fitted on each fold: n, n/2, n/4, ..., at least the finalists.
 
     Examples
@@ -24,7 +24,7 @@ def rung_sizes(n_candidates: int, n_folds: int, finalists: int) -> list[int]:
     >>> rung_sizes(32, 5, 6)
     [32, 16, 8, 6, 6]
     """
-    least = min(finalists, n_candidates)
+    least = min(n_finalists, n_candidates)
     return [max(math.ceil(n_candidates / HALVING**fold), least) for fold in range(n_folds)]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from podium.data import RankingData
+from podium.data.query_lookup import query_number
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import Candidate, make_candidates
 from podium.ensemble.auto.combinations import SupervisedVote
@@ -30,7 +31,7 @@ from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import DataError, UnknownNameError, UsageError
 from podium.rankers import MODELS, RANKERS, Explanation, Ranker
 from podium.rankers.fit_monitor import FitMonitor
-from podium.rankers.fit_result import FitResult
+from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Seed
@@ -129,8 +130,7 @@ class AutoRanker(Ranker):
         """
         train = self.ranking_data(X, y, qid, sample_weight)
         validation = None if valid is None else self.ranking_data(valid, scaled=train.scaled)
-        learn = partial(self._search, checkpoints=checkpoints)
-        return self.fit_data(train, validation, callback, learn=learn)
+        return self.fit_data(train, validation, callback, learn=self.learner(checkpoints))
 
     def predict(
         self, X: Any, *, qid: ArrayLike | None = None, ignore_scaling: bool = False
@@ -156,10 +156,7 @@ class AutoRanker(Ranker):
         model = self.model_
         if not isinstance(model, RerankedModel):
             return super().explain(data, query)
-        numbers = {qid: q for q, qid in enumerate(data.qids.tolist())}
-        if str(query) not in numbers:
-            raise UnknownNameError("query", str(query), numbers)
-        number = numbers[str(query)]
+        number = query_number(data, query)
         documents, first_row = data.subset([number]), int(data.groups.offsets[number])
         return explain_head(model, documents, self.predict(documents), first_row)
 
@@ -199,6 +196,10 @@ class AutoRanker(Ranker):
         """Search without checkpoints."""
         return self._search(train, monitor, start)
 
+    def learner(self, checkpoints: Path_ | None) -> Learner:
+        """Return `learn` with a folder for finished fits, also for a ranker around this one."""
+        return partial(self._search, checkpoints=checkpoints)
+
     def _search(
         self,
         train: RankingData,
@@ -206,12 +207,12 @@ class AutoRanker(Ranker):
         start: Model | None,
         checkpoints: Path_ | None = None,
     ) -> FitResult:
-        """Race, repeat and combine; if interrupted, end with the best so far."""
+        """Race, fit the finalists more often and combine; if interrupted, end with the best so far."""
         search = self._start_search(train, monitor, checkpoints)
         is_interrupted = False
         try:
             search.race()
-            search.repeat()
+            search.fit_more_divisions()
         except KeyboardInterrupt:
             is_interrupted = True
         if search.best() is None:
@@ -219,10 +220,10 @@ class AutoRanker(Ranker):
                 raise KeyboardInterrupt
             raise _nothing_fitted(search)
         combination, members = self._combine(search)
-        vote = combination.rule if combination is not None else None
+        method = combination.method if combination is not None else None
         model: Model = (
-            vote_of_members(members, vote)
-            if isinstance(vote, SupervisedVote)
+            vote_of_members(members, method)
+            if isinstance(method, SupervisedVote)
             else sum_members(members)
         )
         report = _make_report(self, search, combination, members)
@@ -255,6 +256,7 @@ class AutoRanker(Ranker):
             on_fit=lambda task: None,
         )
         search = CandidateSearch(runner, on_stage=monitor.begin)
+        # The runner reports to the search, which needs the runner first.
         runner.on_fit = partial(_report_fit, search, monitor)
         return search
 
@@ -270,8 +272,8 @@ class AutoRanker(Ranker):
             assert best is not None
             return None, [_final_member(search, best, 1.0)]
         search.on_stage("combining")
-        members = search.out_of_fold().sample(self.seed)
-        combination = choose_combination(members, search.runner.metric)
+        out_of_fold = search.out_of_fold().sample(self.seed)
+        combination = choose_combination(out_of_fold, search.runner.metric)
         chosen = [
             _final_member(search, number, float(weight))
             for number, weight in zip(search.finalists, combination.weights, strict=True)
@@ -372,7 +374,7 @@ def _make_report(
         metric=str(runner.metric),
         budget=str(clock.budget),
         folds=runner.n_folds,
-        repeats=search.repeats,
+        repeats=search.divisions,
         fits=clock.fits,
         seconds=round(clock.seconds, 3),
         counts_fits=clock.budget.fits is not None,
@@ -385,7 +387,7 @@ def _make_report(
 def _candidate_result(
     search: CandidateSearch, number: int, candidate: Candidate, weight: float
 ) -> CandidateResult:
-    own = [fit for task, fit in search.runner.fits.items() if task.candidate == number]
+    own = [fit for task, fit in search.runner.fits.items() if task.number == number]
     value, low, high = interval(*search.per_query(number))
     has_value = bool(np.isfinite(value))
     default = (

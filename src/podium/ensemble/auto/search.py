@@ -14,11 +14,11 @@ from podium.ensemble.auto.racing import MAX_FINALISTS, plan_race, rung_sizes, su
 from podium.metrics.query_mean import mean_over_queries
 from podium.typing import Floats
 
-MAX_REPEATS = 4
+MAX_DIVISIONS = 4
 """The finalists are fitted on at most this many divisions of the queries into folds."""
-FIRST_RUNG_SHARE, RACE_SHARE, REPEATS_SHARE = 0.4, 0.8, 0.92
-"""The shares of the time at whose ends the first rung, the race and the repeats end."""
-DIGITS = 6
+FIRST_RUNG_SHARE, RACE_SHARE, DIVISIONS_SHARE = 0.4, 0.8, 0.92
+"""The first rung ends when 40% of the time is used, the race at 80%, the fits of finalists at 92%."""
+CANDIDATE_DIGITS = 6
 """Values that differ less are equal: the order of rows must not choose a candidate."""
 
 
@@ -36,16 +36,16 @@ class CandidateSearch:
     on_stage: Callable[[str], object]
     finalists: list[int] = field(default_factory=list)
     outcomes: dict[int, str] = field(default_factory=dict)
-    repeats: int = 0
+    divisions: int = 0
 
     # --- the race ---
 
     def race(self) -> None:
         """Fit the candidates fold by fold; each fold halves their number."""
         n_folds, runner = self.runner.n_folds, self.runner
-        entrants, finalists = len(runner.candidates), MAX_FINALISTS
+        entrants, n_finalists = len(runner.candidates), MAX_FINALISTS
         if runner.clock.budget.fits is not None:
-            entrants, finalists = plan_race(entrants, n_folds, runner.clock.budget.fits)
+            entrants, n_finalists = plan_race(entrants, n_folds, runner.clock.budget.fits)
         for number in range(entrants, len(runner.candidates)):
             self.outcomes[number] = "left out: budget"
         running = list(range(entrants))
@@ -57,14 +57,15 @@ class CandidateSearch:
                 runner.measure_sample_times(running, share)
             runner.run([FitTask(number, 0, fold) for number in running], share)
             running = self._finished(running, fold)
-            sizes = sizes or rung_sizes(max(1, len(running)), n_folds, finalists)
+            # Only now is it known how many candidates were in time.
+            sizes = sizes or rung_sizes(max(1, len(running)), n_folds, n_finalists)
             if fold == 0 and not running:
                 running = self._fit_quickest(entrants)
             if fold + 1 < n_folds:
                 size = self._affordable_size(running, sizes[fold + 1 :])
                 running = self._halve(running, size, fold)
         self.finalists = sorted(running, key=lambda number: (-self.value(number), number))
-        self.repeats = 1 if running else 0
+        self.divisions = 1 if running else 0
 
     def _fit_quickest(self, entrants: int) -> list[int]:
         """Fit the candidate that takes the shortest time, whatever the prediction: a search has a result."""
@@ -108,29 +109,29 @@ class CandidateSearch:
                 self.outcomes[number] = f"dropped after fold {fold + 1}"
         return remaining
 
-    # --- repeats ---
+    # --- other divisions of the queries ---
 
-    def repeat(self) -> None:
+    def fit_more_divisions(self) -> None:
         """Fit the finalists on other divisions of the queries while the budget lasts."""
         runner = self.runner
         n_fits = len(self.finalists) * runner.n_folds
-        while 0 < self.repeats < MAX_REPEATS and runner.clock.fits_left() >= n_fits:
-            if not self._has_time_for_repeat():
+        while 0 < self.divisions < MAX_DIVISIONS and runner.clock.fits_left() >= n_fits:
+            if not self._has_time_for_division():
                 break
-            self.on_stage(f"repeat {self.repeats + 1}, {len(self.finalists)} finalists")
+            self.on_stage(f"repeat {self.divisions + 1}, {len(self.finalists)} finalists")
             tasks = [
-                FitTask(number, self.repeats, fold)
+                FitTask(number, self.divisions, fold)
                 for number in self.finalists
                 for fold in range(runner.n_folds)
             ]
-            runner.run(tasks, REPEATS_SHARE)
-            self.repeats += 1
+            runner.run(tasks, DIVISIONS_SHARE)
+            self.divisions += 1
 
-    def _has_time_for_repeat(self) -> bool:
+    def _has_time_for_division(self) -> bool:
         runner = self.runner
         seconds = sum(runner.predicted_seconds(n) * runner.n_folds for n in self.finalists)
         n_workers = runner.n_workers()
-        return seconds / n_workers <= runner.clock.seconds_left(REPEATS_SHARE)
+        return seconds / n_workers <= runner.clock.seconds_left(DIVISIONS_SHARE)
 
     # --- results ---
 
@@ -140,14 +141,14 @@ class CandidateSearch:
         If no division is complete, all fits count.
         """
         complete: list[FoldFit] = []
-        for repeat in range(max(self.repeats, 1)):
-            fits = self._fits_of_repeat(number, repeat)
+        for division in range(max(self.divisions, 1)):
+            fits = self._fits_of_division(number, division)
             if len(fits) == self.runner.n_folds:
                 complete.extend(fits)
-        return complete or self._fits_of_repeat(number, 0)
+        return complete or self._fits_of_division(number, 0)
 
-    def _fits_of_repeat(self, number: int, repeat: int) -> list[FoldFit]:
-        tasks = (FitTask(number, repeat, fold) for fold in range(self.runner.n_folds))
+    def _fits_of_division(self, number: int, division: int) -> list[FoldFit]:
+        tasks = (FitTask(number, division, fold) for fold in range(self.runner.n_folds))
         fits = (self.runner.fits.get(task) for task in tasks)
         return [fit for fit in fits if fit is not None and fit.model is not None]
 
@@ -166,11 +167,11 @@ class CandidateSearch:
     def value(self, number: int) -> float:
         """Return the mean metric of a candidate; minus infinity without a fit."""
         value = mean_over_queries(*self.per_query(number))
-        return round(value, DIGITS) if np.isfinite(value) else -np.inf
+        return round(value, CANDIDATE_DIGITS) if np.isfinite(value) else -np.inf
 
     def best(self) -> int | None:
         """Return the candidate with the most folds, of these the best; None if nothing is fitted."""
-        n_fits = {n: len(self._fits_of_repeat(n, 0)) for n in range(len(self.runner.candidates))}
+        n_fits = {n: len(self._fits_of_division(n, 0)) for n in range(len(self.runner.candidates))}
         fitted = [number for number, n in n_fits.items() if n > 0]
         return max(fitted, key=lambda n: (n_fits[n], self.value(n), -n), default=None)
 
@@ -180,15 +181,15 @@ class CandidateSearch:
         return OutOfFold.of(self.runner.queries.raw, self.runner.folds(0), columns)
 
     def _column(self, number: int) -> Floats:
-        """Return the mean over repeats of a finalist's scores."""
+        """Return the mean over divisions of a finalist's scores."""
         data = self.runner.queries.raw
         columns = []
-        for repeat in range(self.repeats):
-            if len(self._fits_of_repeat(number, repeat)) < self.runner.n_folds:
+        for division in range(self.divisions):
+            if len(self._fits_of_division(number, division)) < self.runner.n_folds:
                 continue
             column = np.empty(len(data))
             for fold in range(self.runner.n_folds):
-                rows = data.groups.spread(self.runner.folds(repeat) == fold)
-                column[rows] = self.runner.fits[FitTask(number, repeat, fold)].scores
+                rows = data.groups.spread(self.runner.folds(division) == fold)
+                column[rows] = self.runner.fits[FitTask(number, division, fold)].scores
             columns.append(column)
         return np.asarray(np.mean(columns, axis=0))

@@ -30,7 +30,7 @@ class SearchStep(FitStep):
     leaders
         The best candidates so far, those with the most folds first.
     seconds, seconds_left
-        The time used and left; nothing is known to be left if the budget counts fits.
+        The time used and left. `seconds_left` is None if the budget counts fits.
     """
 
     leaders: tuple[LeaderboardRow, ...] = ()

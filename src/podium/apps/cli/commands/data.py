@@ -1,4 +1,4 @@
-"""``podium data``: look at ranking data, convert it, split it."""
+"""``podium data``: look at ranking data, convert it, split it, partition it."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _steps(ranker: Ranker) -> str | None:
 
 
 def _explain_search(ranker: Ranker, path: Path, json: bool) -> None:
-    """Print who counts how much, and what a search tried."""
+    """Print the members and their weights, and what a search tried."""
     report = ranker.report_
     assert report is not None
     if json:

@@ -42,50 +42,52 @@ from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
 from podium.rankers import Callback, FitStep, History, Prepared, Ranker, innermost_ranker
+from podium.rankers.fit_result import Learner
 from podium.rankers.prepared_model import PreparedModel
 from podium.registry import RANKERS
 
 
 def run_train(options: TrainOptions) -> None:
     """Train a ranker and write it to a model file."""
-    plain = build_ranker(options.ranker, _ranker_settings(options))
-    metric = check_metric(options.metric or plain.validation_metric())
+    ranker = build_ranker(options.ranker, _ranker_settings(options))
+    metric = check_metric(options.metric or ranker.validation_metric())
     measure = str(metric.averaging_ties())  # as rankers measure on validation data
     check_target(options.out, *options.inputs, *(options.valid or ()), *(options.feedback or ()))
     check_not_replaced([path for path in (options.out, options.plot) if path], options.force)
     phi = make_phi(options.phi_weight, options.phi_scale)
-    _check_feedback(plain, options, phi)
-    bagged = bag_ranker(
-        plain, options, seed=options.seed, jobs=1 if options.jobs is None else options.jobs
-    )
-    learner = prepare_ranker(bagged, options)
+    _check_feedback(ranker, options, phi)
+    jobs = 1 if options.jobs is None else options.jobs
+    ranker = prepare_ranker(bag_ranker(ranker, options, seed=options.seed, jobs=jobs), options)
     if options.plot is not None:
         _check_plot(options.plot)
     data, valid = _read_data(options)
-    learner = take_categories(learner, data)
-    users: dict[str, Any] = {}
+    ranker = take_categories(ranker, data)
+    fit_arguments: dict[str, Any] = {}
     if options.feedback:
-        users["feedback"] = read_feedback(options.feedback, options.classes, phi=phi)
-        print_joined(users["feedback"], data)
+        fit_arguments["feedback"] = read_feedback(options.feedback, options.classes, phi=phi)
+        print_joined(fit_arguments["feedback"], data)
     elif options.alpha is not None:
-        users["feedback"] = make_alpha_source(options.alpha, options.seed)
+        fit_arguments["feedback"] = make_alpha_source(options.alpha, options.seed)
     started = time.perf_counter()
-    with warnings_in_one_line(), _progress(learner, options) as advance:
-        learner.fit(data, valid=valid, callback=advance, **users, **_checkpoints(learner, options))
+    with warnings_in_one_line(), _progress(ranker, options) as advance:
+        if isinstance(search := innermost_ranker(ranker), AutoRanker):
+            _fit_search(ranker, search.learner(_checkpoints(options)), data, valid, advance)
+        else:
+            ranker.fit(data, valid=valid, callback=advance, **fit_arguments)
     seconds = time.perf_counter() - started
-    learner.save(options.out)
+    ranker.save(options.out)
     if options.plot is not None:
-        _draw_learning_curve(learner.history_, options.plot)
-    facts = _facts(learner, data, valid, measure, seconds)
+        _draw_learning_curve(ranker.history_, options.plot)
+    facts = _facts(ranker, data, valid, measure, seconds)
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
         rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
-        if learner.report_ is not None:
-            print_report(learner.report_)
+        if ranker.report_ is not None:
+            print_report(ranker.report_)
         print_notes(_few_queries(data))
-    if learner.stopped_ == "interrupted":
+    if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
 
 
@@ -135,9 +137,9 @@ def _ranker_settings(options: TrainOptions) -> dict[str, Any]:
 
 
 @contextmanager
-def _progress(learner: Ranker, options: TrainOptions) -> Iterator[Callback]:
+def _progress(ranker: Ranker, options: TrainOptions) -> Iterator[Callback]:
     """Show a progress bar, or the leaderboard of a search; yield what takes the steps."""
-    search = innermost_ranker(learner)
+    search = innermost_ranker(ranker)
     if isinstance(search, AutoRanker):
         with search_board(Budget.parse(search.budget).seconds) as show:
             yield show
@@ -146,22 +148,33 @@ def _progress(learner: Ranker, options: TrainOptions) -> Iterator[Callback]:
             yield advance
 
 
-def _checkpoints(learner: Ranker, options: TrainOptions) -> dict[str, Any]:
+def _checkpoints(options: TrainOptions) -> Path:
     """Return the folder of finished fits for a search: next to the model file."""
-    if not isinstance(learner, AutoRanker):
-        return {}
-    return {"checkpoints": options.out.with_name(f"{options.out.name}.work")}
+    return options.out.with_name(f"{options.out.name}.work")
 
 
-def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> None:
+def _fit_search(
+    ranker: Ranker,
+    learn: Learner,
+    data: RankingData,
+    valid: RankingData | None,
+    callback: Callback,
+) -> None:
+    """Fit a search, or a ranker that prepares features for it; `learn` keeps the finished fits."""
+    train = ranker.ranking_data(data)
+    validation = None if valid is None else ranker.ranking_data(valid, scaled=train.scaled)
+    ranker.fit_data(train, validation, callback, learn=learn)
+
+
+def _check_feedback(ranker: Ranker, options: TrainOptions, phi: Phi | None) -> None:
     """Raise if the options about feedback do not fit the ranker or each other."""
     has_feedback = options.feedback or options.alpha is not None
-    if has_feedback and not isinstance(learner, CFBRS):
+    if has_feedback and not isinstance(ranker, CFBRS):
         option = "--feedback" if options.feedback else "--alpha"
-        raise UsageError(f"expected {option} with cfbrs, which learns from it, got {learner.name}")
+        raise UsageError(f"expected {option} with cfbrs, which learns from it, got {ranker.name}")
     if has_feedback and options.bag is not None:
         raise UsageError("expected feedback or --bag, got both")
-    if has_feedback and isinstance(prepare_ranker(learner, options), Prepared):
+    if has_feedback and isinstance(prepare_ranker(ranker, options), Prepared):
         raise UsageError("expected feedback, or options that prepare features, got both")
     check_needs_log(options.feedback, options.classes, phi)
     if options.alpha is not None:
@@ -173,7 +186,7 @@ def _check_feedback(learner: Ranker, options: TrainOptions, phi: Phi | None) -> 
 def _facts(
     ranker: Ranker, data: RankingData, valid: RankingData | None, measure: str, seconds: float
 ) -> dict[str, Any]:
-    history = ranker.history_
+    history, is_search = ranker.history_, innermost_ranker(ranker).is_search
     kept_step = None if history.best is None else history.steps[history.best - 1]
     facts: dict[str, Any] = {
         "ranker": innermost_ranker(ranker).name,
@@ -181,9 +194,7 @@ def _facts(
         "queries": data.n_queries,
         "documents": len(data),
         "features": data.n_features,
-        "iterations": len(history),
-        "kept_iteration": history.best,
-        "objective": None if kept_step is None else kept_step.objective,
+        **({} if is_search else _iteration_facts(history, kept_step)),
         "metric": measure,
         "validation": _validation_value(ranker, kept_step, valid, measure),
         "converged": ranker.converged_,
@@ -201,6 +212,14 @@ def _facts(
     if isinstance(ranker, CFBRS):
         facts["ensemble"] = ranker.describe()
     return {name: finite_or_none(value) for name, value in facts.items()}
+
+
+def _iteration_facts(history: History, kept_step: FitStep | None) -> dict[str, Any]:
+    return {
+        "iterations": len(history),
+        "kept_iteration": history.best,
+        "objective": None if kept_step is None else kept_step.objective,
+    }
 
 
 def _bags(ranker: Ranker) -> str | None:

@@ -28,11 +28,11 @@ def folder_advice(folder: Path) -> str:
     --------
     >>> import tempfile
     >>> folder_advice(Path(tempfile.mkdtemp())).partition(" has ")[2]
-    'no data files (.csv, .parquet, .txt, ...); expected files of ranking data'
+    'no files of ranking data (.csv, .parquet, .txt, ...)'
     """
     files = data_files_of(folder)
     if not files:
-        return f"{folder} has no data files (.csv, .parquet, .txt, ...); expected files of ranking data"
+        return f"{folder} has no files of ranking data (.csv, .parquet, .txt, ...)"
     names = [str(path.relative_to(folder)) for path in files]
     listed = ", ".join(names[:MAX_LISTED_FILES])
     more = f" and {len(names) - MAX_LISTED_FILES} more" if len(names) > MAX_LISTED_FILES else ""

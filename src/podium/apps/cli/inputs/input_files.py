@@ -15,7 +15,7 @@ import numpy as np
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.data_folders import folder_advice
+from podium.apps.cli.inputs.data_folders import data_files_of, folder_advice
 from podium.apps.cli.inputs.table_columns import columns_of, guesses_text, is_doubtful_label
 from podium.apps.cli.options import MissingChoice
 from podium.apps.cli.options.tables import TableOptions
@@ -150,6 +150,11 @@ class InputFiles:
         """Open the folder of a collection; raise if there are other inputs, or options about columns."""
         folder = next(path for path in paths if path.is_dir())
         if not is_collection(folder):
+            if not data_files_of(folder):
+                raise UsageError(
+                    f"expected files of ranking data, got the folder {folder}, which has none (.csv, "
+                    ".parquet, .txt, ...)"
+                )
             raise UsageError(
                 f"expected files, or the folder of a collection; {folder_advice(folder)}"
             )

@@ -47,7 +47,7 @@ class TrainOptions(BaggingOptions):
     the training queries and kept in the model, which then takes raw features.
 
     --bag 8 fits the ranker to eight draws of the queries. The model is the mean of their standardised
-    scores: one linear model if the ranker is linear, one list of trees if it has trees.
+    scores: one linear model if the ranker is linear, one sum of trees if it has trees.
 
     Ctrl-C ends training and writes the best model so far, if there is one (exit code 130). rpc-mtl
     has no model before its last stage, tasks.

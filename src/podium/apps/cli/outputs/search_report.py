@@ -1,4 +1,4 @@
-"""The report of a search as commands print it: what was tried, and who counts how much."""
+"""The report of a search as commands print it: what was tried, the members and their weights."""
 
 from __future__ import annotations
 
