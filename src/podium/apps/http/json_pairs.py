@@ -32,6 +32,24 @@ def pair_counter(kind: Any) -> PairCounter:
     return _counter(inspect.type_info(kind)) or (lambda value: 0)
 
 
+def own_pair_counter(kind: Any) -> PairCounter:
+    """Return a function that counts the fields of a struct, without what is inside them; -1 for other types.
+
+    Examples
+    --------
+    >>> class Place(msgspec.Struct):
+    ...     name: str = ""
+    ...     near: dict[str, str] | None = None
+    >>> own_pair_counter(Place)(Place(near={"a": "b:c"})), own_pair_counter(list[str])(["a:b"])
+    (1, -1)
+    """
+    info = _without_metadata(inspect.type_info(kind))
+    if not isinstance(info, inspect.StructType):
+        return lambda value: -1
+    fields = _own_fields(info)
+    return lambda value: sum(getattr(value, name) is not default for name, default, _ in fields)
+
+
 def _counter(kind: inspect.Type) -> PairCounter | None:
     """Return the counter of a type; None if its values have neither pairs nor strings."""
     kind = _without_metadata(kind)
@@ -84,12 +102,7 @@ def _count_colons(value: Any) -> int:
 
 
 def _struct_counter(kind: inspect.StructType) -> PairCounter:
-    fields = [
-        (field.name, field.default, _counter(field.type))
-        for field in kind.fields
-        if field.default_factory
-        is msgspec.NODEFAULT  # otherwise it is unknown whether the body had it
-    ]
+    fields = [(name, default, _counter(inner)) for name, default, inner in _own_fields(kind)]
 
     def count(value: msgspec.Struct) -> int:
         n = 0
@@ -100,6 +113,15 @@ def _struct_counter(kind: inspect.StructType) -> PairCounter:
         return n
 
     return count
+
+
+def _own_fields(kind: inspect.StructType) -> list[tuple[str, Any, inspect.Type]]:
+    """Return name, default and type of the fields of which a value tells whether the body had them."""
+    return [
+        (field.name, field.default, field.type)
+        for field in kind.fields
+        if field.default_factory is msgspec.NODEFAULT
+    ]
 
 
 def _list_counter(inner: PairCounter | None) -> PairCounter | None:
