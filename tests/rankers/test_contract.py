@@ -224,6 +224,7 @@ def test_the_number_of_threads_changes_no_bit(name):
         "lambdamart": {"trees": 3, "leaves": 15, "threads": 0}, "ranknet": {"tol": 1e-2},
         "coordinate-ascent": {"restarts": 1, "steps": 2}, "focused-svm": {"eps": 0.1},
         "cfbrs": {"min_block": 8},
+        "auto": {"without": ("lambdamart", "catboost")},  # which are tried by themselves
     }.get(name, {})  # fmt: skip
     found = []
     for threads in (1, 2):
