@@ -24,6 +24,8 @@ def problem(sizes, n_features, seed, dtype=np.float64, n_levels=5):
     for a, b in itertools.pairwise(offsets.tolist()):
         levels[a:b] = np.unique(rng.integers(0, n_levels, b - a), return_inverse=True)[1]
     by_level = reference.order(levels.astype(np.float64), None, offsets)
+    members = np.flatnonzero(levels > n_levels // 2)
+    n_members = np.diff(np.searchsorted(members, offsets))
     return {
         "x": rng.normal(size=(n + 3, n_features)).astype(dtype),
         "w": rng.normal(size=n_features),
@@ -35,6 +37,9 @@ def problem(sizes, n_features, seed, dtype=np.float64, n_levels=5):
         "scores": scores,
         "levels": levels,
         "by_level": by_level,
+        "members": members,
+        "member_offsets": np.cumsum([0, *n_members], dtype=np.int64),
+        "shares": rng.random((2, len(sizes))),
     }
 
 
@@ -44,6 +49,15 @@ def run(kernel_module, name, d, rows):
         "softmax_cross_entropy_pass": {"target": d["target"]},
         "plackett_luce_pass": {"order": d["by_level"], "stages": d["stages"]},
         "logistic_pairs_pass": {"levels": d["levels"], "by_level": d["by_level"]},
+        "softmax_and_logistic_pass": {
+            "target": d["target"][d["members"]],
+            "members": d["members"],
+            "member_offsets": d["member_offsets"],
+            "list_weight": d["shares"][0],
+            "levels": d["levels"],
+            "by_level": d["by_level"],
+            "pair_weight": d["shares"][1],
+        },
         "hinge_pairs_product_pass": {
             "scores": d["scores"],
             "levels": d["levels"],

@@ -37,12 +37,9 @@ def draw(rng, largest=7):
 def rankings(loss, ideal, scores):
     """(loss, lead) of every ranking, as the definitions say."""
     n, cut = len(scores), int(loss.cuts[0])
-    psi = np.zeros((0, n))
-    for z in itertools.permutations(range(n)):
-        row = np.zeros(n)
-        row[list(z[:cut])] = loss.discount[:cut]
-        psi = np.vstack([psi, row])
-    psi = np.unique(psi, axis=0)
+    heads = np.array(list(itertools.permutations(range(n), min(cut, n))))
+    psi = np.zeros((len(heads), n))
+    np.put_along_axis(psi, heads, np.broadcast_to(loss.discount[: heads.shape[1]], heads.shape), 1)
     return 1 - psi @ loss.worth, 1 + (psi - ideal) @ scores
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from podium import kernels
-from podium.data import Groups, RankingData, draw_order
+from podium.data import Groups, RankingData, draw_order, make_synthetic
 from podium.errors import GainOverflowError, LengthMismatchError, UnknownNameError, UsageError
 from podium.losses import (
     LOSSES,
@@ -225,7 +225,7 @@ def test_no_hidden_limits(loss):
 
     (All but top-j ListNet, which costs n^j.)
     """
-    n = 20_000 if kernels.BACKEND == "native" else 300
+    n = 10_000 if kernels.BACKEND == "native" else 300
     rng = np.random.default_rng(0)
     y = np.round(rng.gamma(1.0, 30.0, n), 1)
     data = RankingData.from_arrays(np.zeros((n, 1)), y, qid=np.zeros(n), docid=list(range(n)))
@@ -551,3 +551,32 @@ def test_a_truth_that_names_nobody_says_nothing(list_loss):
     assert (values.tolist(), gradient.tolist()) == ([0.0], [0.0] * 3)
     assert curvature.tolist() == [0.0] * 3
     assert bound.active.tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [ListNetLoss(), ListMLELoss(), PairLogistic(), FocusedLoss(k=3), FocusedLoss(k=3, beta=0.0)],
+    ids=str,
+)
+def test_a_pass_over_the_features_equals_the_loss_and_two_products(loss):
+    data = make_synthetic(n_queries=12, n_features=4, seed=3)
+    w, weight = np.linspace(-1, 1, 4), np.linspace(0.5, 2, data.n_queries)
+    bound = loss.bind(data)
+    one_pass = bound.linear_pass()
+    assert one_pass is not None
+    values, gradient = one_pass(data.X, w, None, weight)
+    expected, g = bound(data.X @ w)
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        gradient, data.X.T @ (g * data.groups.spread(weight)), rtol=1e-10, atol=1e-12
+    )
+
+
+def test_other_focused_losses_have_no_pass():
+    data = make_synthetic(n_queries=5, seed=0)
+    losses = (
+        FocusedLoss(scale_pairs=True),
+        FocusedLoss(pair=PairHinge()),
+        FocusedLoss(list=ListMLELoss()),
+    )
+    assert [loss.bind(data).linear_pass() for loss in losses] == [None, None, None]

@@ -192,7 +192,7 @@ def test_trees_learn_it_and_the_seed_decides():
     data = make_synthetic(n_queries=60, n_features=5, truth="nonlinear", seed=0)
 
     def fit(**settings):
-        return LambdaMART(loss="yetiloss", trees=15, learning_rate=0.2, **settings).fit(data)
+        return LambdaMART(loss="yetiloss", trees=10, learning_rate=0.3, **settings).fit(data)
 
     ranker = fit()
     assert ranker.score(data) > 0.75

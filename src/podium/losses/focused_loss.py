@@ -5,16 +5,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import ClassVar
 
 import numpy as np
 
+from podium import kernels
 from podium.data import Groups, RankingData
 from podium.errors import UsageError
 from podium.losses.labelled_lists import LabelledLists, LabelledPairs
 from podium.losses.listwise import ListNetLoss, check_whole_number
-from podium.losses.loss import BoundLoss, ListLoss, Loss, WeightedLoss
+from podium.losses.loss import BoundLoss, KernelLoss, LinearPass, ListLoss, Loss, WeightedLoss
 from podium.losses.pairwise import PairLogistic, PairLoss, ScaledPairs
 from podium.typing import Bools, Derivatives, Floats, Rows
 
@@ -145,6 +146,26 @@ class SubsetLoss(BoundLoss):
         return self._spread(self.bound.product(scores[self.rows], direction[self.rows]))
 
 
+def _list_and_pairs_pass(listed: WeightedLoss, paired: WeightedLoss) -> LinearPass | None:
+    """Return the kernel of ListNet on some rows plus RankNet's pairs, if the terms are these."""
+    subset, pair_weight, pairs = listed.bound, paired.weight, paired.bound
+    if isinstance(pairs, WeightedLoss):  # the mean over pairs
+        pair_weight, pairs = pair_weight * pairs.weight, pairs.bound
+    if not (
+        isinstance(subset, SubsetLoss)
+        and isinstance(subset.bound, KernelLoss)
+        and subset.bound.evaluate is kernels.softmax_cross_entropy
+        and isinstance(pairs, KernelLoss)
+        and pairs.evaluate is kernels.logistic_pairs
+    ):
+        return None
+    return partial(
+        kernels.softmax_and_logistic_pass, **subset.bound.bound, members=subset.rows,
+        member_offsets=subset.bound.groups.offsets, list_weight=listed.weight, **pairs.bound,
+        pair_weight=pair_weight, offsets=pairs.groups.offsets,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class SumOfLosses(BoundLoss):
     """The sum of bound losses on the same queries."""
@@ -174,6 +195,15 @@ class SumOfLosses(BoundLoss):
         """Return values and gradient."""
         values, gradient = _sum_parts(self.terms, lambda term: term(scores))
         return values, gradient
+
+    def linear_pass(self) -> LinearPass | None:
+        """Return the kernel of the only term, or of ListNet on some rows plus RankNet's pairs."""
+        if len(self.terms) == 1:
+            return self.terms[0].linear_pass()
+        listed, paired, *others = self.terms
+        if others or not (isinstance(listed, WeightedLoss) and isinstance(paired, WeightedLoss)):
+            return None
+        return _list_and_pairs_pass(listed, paired)
 
     def curvature(self, scores: Floats) -> Floats:
         """Return the sum of the curvatures."""

@@ -24,8 +24,10 @@ LossOfLinearScores = Callable[[Any, Floats, Rows | None], tuple[float, Floats]]
 ProductPass = Callable[[Any, Floats, Rows | None], tuple[Floats, Floats]]
 """(X, w, rows) -> X w, and X' H X w for the loss's Hessian H at some predictions."""
 
-HESSIAN_COLUMNS = 64
-"""The number of columns of X per block of a Hessian; a copy of all columns would double the memory."""
+HESSIAN_COLUMNS, MIN_HESSIAN_COLUMNS = 64, 4
+"""The most and the least columns of X per block of a Hessian; a copy of all would double the memory."""
+HESSIAN_BYTES = 128 << 20
+"""The bytes of a block and of its products, unless it has the least number of columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +92,20 @@ class LinearProblem:
     def hessian(self, scores: Floats) -> Floats:
         """Return l2 I + X' H X, where H is the loss's Hessian; needs `products`."""
         assert self.products is not None
-        X = self.X if self.rows is None else self.X[self.rows]
-        d = X.shape[1]
+        d, n = self.X.shape[1], len(scores)
+        affordable = HESSIAN_BYTES // (16 * max(n, 1))
+        width = max(MIN_HESSIAN_COLUMNS, min(HESSIAN_COLUMNS, affordable))
         out = self.l2 * np.eye(d)
         with one_blas_thread():
-            for left in range(0, d, HESSIAN_COLUMNS):
-                block = slice(left, left + HESSIAN_COLUMNS)
-                columns = np.ascontiguousarray(X[:, block], dtype=np.float64)
-                out[:, block] += X.T @ self.products(scores, columns)
+            for left in range(0, d, width):
+                block = slice(left, left + width)
+                X = self.X[:, block] if self.rows is None else self.X[self.rows, block]
+                columns = np.ascontiguousarray(X, dtype=np.float64)
+                products = self.products(scores, columns)
+                for first in range(0, n, 8192):  # not all rows at once: float32 becomes float64
+                    rows = slice(first, first + 8192)
+                    features = self.X[rows] if self.rows is None else self.X[self.rows[rows]]
+                    out[:, block] += features.T @ products[rows]
         return out
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:

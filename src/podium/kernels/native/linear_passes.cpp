@@ -68,6 +68,31 @@ Pass logistic_pass(const In2<T>& x, const In<double>& w, const Chosen& rows, con
                      });
 }
 
+// The weighted sum of the softmax cross entropy of some rows of each query and of the logistic loss of its pairs.
+template <class T>
+Pass softmax_and_logistic_pass(const In2<T>& x, const In<double>& w, const Chosen& rows, const In<double>& weight,
+                               const In<double>& target, const In<Row>& members, const In<Row>& member_offsets,
+                               const In<double>& list_weight, const In<Row>& levels, const In<Row>& by_level,
+                               const In<double>& pair_weight, const In<Row>& offsets) {
+    const Row *bounds = offsets.data(), *level = levels.data(), *best_first = by_level.data();
+    const Row *member = members.data(), *member_bounds = member_offsets.data();
+    const double *p = target.data(), *of_list = list_weight.data(), *of_pairs = pair_weight.data();
+    return loss_pass(x, w, rows, weight, offsets, pairs_in(bounds, queries(offsets)),
+                     [=](Row q, double* s, double* g) {
+                         const Row first = bounds[q], n = bounds[q + 1] - first;
+                         double value = logistic_pairs_of_list(s, level, best_first + first, n, g, nullptr);
+                         value *= of_pairs[q];
+                         for (Row i = first; i < first + n; ++i) g[i] *= of_pairs[q];
+                         const Row listed = member_bounds[q], size = member_bounds[q + 1] - listed;
+                         Doubles own(room(size)), slope(room(size));
+                         for (Row i = 0; i < size; ++i) own[room(i)] = s[member[listed + i]];
+                         value += of_list[q] *
+                                  cross_entropy_of_list(own.data(), p + listed, size, slope.data(), nullptr);
+                         for (Row i = 0; i < size; ++i) g[member[listed + i]] += of_list[q] * slope[room(i)];
+                         return value;
+                     });
+}
+
 // X p, and X' (weighted Hessian) X p.
 template <class T>
 Pass hinge_product_pass(const In2<T>& x, const In<double>& w, const Chosen& rows, const In<double>& weight,
@@ -99,6 +124,9 @@ void bind_passes_of(nb::module_& m) {
           "order"_a, "stages"_a, "offsets"_a);
     m.def("logistic_pairs_pass", &logistic_pass<T>, "x"_a.noconvert(), "w"_a, "rows"_a.none(), "weight"_a,
           "levels"_a, "by_level"_a, "offsets"_a);
+    m.def("softmax_and_logistic_pass", &softmax_and_logistic_pass<T>, "x"_a.noconvert(), "w"_a, "rows"_a.none(),
+          "weight"_a, "target"_a, "members"_a, "member_offsets"_a, "list_weight"_a, "levels"_a, "by_level"_a,
+          "pair_weight"_a, "offsets"_a);
     m.def("hinge_pairs_product_pass", &hinge_product_pass<T>, "x"_a.noconvert(), "w"_a, "rows"_a.none(),
           "weight"_a, "scores"_a, "levels"_a, "order"_a, "offsets"_a);
 }

@@ -60,10 +60,14 @@ class LogOfProduct {
 // One u against n documents v (n is a multiple of kLanes; a zero in e means no document). With r = e_v / e_u:
 // sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r): one division per pair.
 // (Each sum has its own loop: in one loop GCC does not see that they are independent.)
-PODIUM_ANY_WIDTH
-inline void logistic_row(double inverse_u, const double* __restrict e, Row n, double* __restrict gradient,
-                         double* __restrict curvature, double* __restrict product,
-                         double* __restrict gradient_u, double* __restrict curvature_u) {
+// Without `curved` the curvature is not touched.
+template <bool curved>
+inline __attribute__((always_inline)) void add_logistic_row(double inverse_u, const double* __restrict e, Row n,
+                                                            double* __restrict gradient,
+                                                            double* __restrict curvature,
+                                                            double* __restrict product,
+                                                            double* __restrict gradient_u,
+                                                            double* __restrict curvature_u) {
     double p[kLanes], g[kLanes], c[kLanes], factor[kLanes], sigma[kLanes], slope[kLanes];
     std::copy_n(product, kLanes, p);
     std::copy_n(gradient_u, kLanes, g);
@@ -77,13 +81,26 @@ inline void logistic_row(double inverse_u, const double* __restrict e, Row n, do
         }
         for (Row k = 0; k < kLanes; ++k) p[k] *= factor[k];
         for (Row k = 0; k < kLanes; ++k) g[k] += sigma[k];
-        for (Row k = 0; k < kLanes; ++k) c[k] += slope[k];
         for (Row k = 0; k < kLanes; ++k) gradient[v + k] += sigma[k];
+        if constexpr (!curved) continue;
+        for (Row k = 0; k < kLanes; ++k) c[k] += slope[k];
         for (Row k = 0; k < kLanes; ++k) curvature[v + k] += slope[k];
     }
     std::copy_n(p, kLanes, product);
     std::copy_n(g, kLanes, gradient_u);
     std::copy_n(c, kLanes, curvature_u);
+}
+
+PODIUM_ANY_WIDTH
+inline void logistic_row(double inverse_u, const double* e, Row n, double* gradient, double* curvature,
+                         double* product, double* gradient_u, double* curvature_u) {
+    add_logistic_row<true>(inverse_u, e, n, gradient, curvature, product, gradient_u, curvature_u);
+}
+
+PODIUM_ANY_WIDTH
+inline void flat_logistic_row(double inverse_u, const double* e, Row n, double* gradient, double* curvature,
+                              double* product, double* gradient_u, double* curvature_u) {
+    add_logistic_row<false>(inverse_u, e, n, gradient, curvature, product, gradient_u, curvature_u);
 }
 
 PODIUM_ANY_WIDTH
@@ -135,15 +152,16 @@ struct Leveled {
     }
 };
 
-inline double logistic_near(const Leveled& docs, Doubles& gradient, Doubles& curvature) {
+inline double logistic_near(const Leveled& docs, bool curved, Doubles& gradient, Doubles& curvature) {
     LogOfProduct logs(docs.range);
+    const auto add_row = curved ? logistic_row : flat_logistic_row;
     for (Row u = 0; u < docs.n; ++u) {
         Lanes g(0), c(0);
         const double inverse = 1 / docs.e[room(u)];
         for (Row v = docs.next[room(u)]; v < docs.n; v += kLanes * logs.capacity()) {
             const Row blocks = std::min(logs.capacity(), (docs.n - v + kLanes - 1) / kLanes);
-            logistic_row(inverse, &docs.e[room(v)], blocks * kLanes, &gradient[room(v)],
-                         &curvature[room(v)], logs.lanes(blocks), g.at, c.at);
+            add_row(inverse, &docs.e[room(v)], blocks * kLanes, &gradient[room(v)], &curvature[room(v)],
+                    logs.lanes(blocks), g.at, c.at);
         }
         gradient[room(u)] -= g.sum();
         curvature[room(u)] += c.sum();
@@ -173,7 +191,7 @@ inline double logistic_pairs_of_list(const double* scores, const Row* levels, co
                                      double* gradient, double* curvature) {
     const Leveled docs(scores, levels, by_level, n);
     Doubles g(room(n + kLanes)), c(room(n + kLanes));
-    const double value = docs.near() ? logistic_near(docs, g, c) : logistic_far(docs, g, c);
+    const double value = docs.near() ? logistic_near(docs, curvature != nullptr, g, c) : logistic_far(docs, g, c);
     docs.scatter(g, gradient);
     if (curvature != nullptr) docs.scatter(c, curvature);
     return value;

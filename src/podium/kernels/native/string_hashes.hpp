@@ -33,7 +33,7 @@ inline std::uint64_t spread_bits(std::uint64_t h) {
 
 // The number of strings that are hashed in parallel. Each byte waits for the product of the last one, so a single
 // string would leave the processor idle.
-constexpr Row kTogether = 32;
+constexpr Row kTogether = 64;
 
 // The first 8 * words bytes of strings that start at begin + offsets[i].
 inline __attribute__((always_inline)) void add_words(const unsigned char* begin, const Row* offsets, Row words,

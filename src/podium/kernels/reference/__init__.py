@@ -45,6 +45,7 @@ from podium.kernels.reference.linear_passes import (
     hinge_pairs_product_pass as hinge_pairs_product_pass,
     logistic_pairs_pass as logistic_pairs_pass,
     plackett_luce_pass as plackett_luce_pass,
+    softmax_and_logistic_pass as softmax_and_logistic_pass,
     softmax_cross_entropy_pass as softmax_cross_entropy_pass,
 )
 from podium.kernels.reference.matrix_products import (

@@ -45,6 +45,24 @@ def logistic_pairs_pass(
     return _pull(x, rows, weight, offsets, loss)
 
 
+def softmax_and_logistic_pass(
+    x: NDArray[Any], w: Floats, rows: Rows | None, weight: Floats,
+    target: Floats, members: Rows, member_offsets: Rows, list_weight: Floats,
+    levels: Rows, by_level: Rows, pair_weight: Floats, offsets: Rows,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return a weighted sum of two losses, and the gradient of the sum over queries by w.
+
+    The first is softmax_cross_entropy of the rows `members` of each query, the second logistic_pairs.
+    """
+    scores = matvec(x, w, rows)
+    listed, slope, _ = softmax_cross_entropy(scores[members], target, member_offsets)
+    paired, gradient, _ = logistic_pairs(scores, levels, by_level, offsets)
+    gradient = gradient * np.repeat(pair_weight, np.diff(offsets))
+    gradient[members] += slope * np.repeat(list_weight, np.diff(member_offsets))
+    values = listed * list_weight + paired * pair_weight
+    return _pull(x, rows, weight, offsets, (values, gradient, gradient))
+
+
 def hinge_pairs_product_pass(
     x: NDArray[Any], w: Floats, rows: Rows | None, weight: Floats,
     scores: Floats, levels: Rows, order: Rows, offsets: Rows,
