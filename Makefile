@@ -16,9 +16,10 @@ demo: $(VENV)/installed
 test soak: export PYTHONDONTWRITEBYTECODE =
 
 # Test workers on all cores, so each on one thread. Each takes a stretch of the tests, so that few of
-# them start the same server, and helps the others at the end.
+# them start the same server, and helps the others at the end. A test of several threads lets those that
+# wait sleep: there are more threads than cores.
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ def test_documents_to_score_need_no_label():
 @pytest.mark.parametrize(
     ("columns", "names", "python", "command_line"),
     [
-        (Columns(), ["label", "f1"], "query='...'", "--query COLUMN"),
+        (Columns(), ["label", "f1"], "query='...'", "--query-column COLUMN"),
         (Columns(), ["qid", "f1"], "label='...'", "--label COLUMN"),
     ],
 )

@@ -158,7 +158,7 @@ def test_many_blocks_equal_python(tmp_path):
     ("text", "error", "match", "command_line"),
     [
         ("qid,label,f\n1,1,12,99\n", MalformedLineError, r":2: expected 3 columns", "--separator"),
-        ('qid,label,f\n1,1,2\n1,0,"2,9"\n', MalformedLineError, "column 'f'.*decimal=','", "--decimal ,"),
+        ('qid,label,f\n1,1,2\n1,0,"2,9"\n', MalformedLineError, "column 'f'.*decimal=','", '--decimal ","'),
         ('qid,label,f\n1,1,2\n1,0,"1,299.50"\n', MalformedLineError, "thousands=','", "--thousands"),
         ("qid,label,f\n1,1,2\n1,0,2024-05-01\n", MalformedLineError, "dates", "--ignore f"),
         ("qid,label,f\n1,1,2\n1,0,red\n", MalformedLineError, "categories=", "--categories f"),
@@ -171,7 +171,7 @@ def test_many_blocks_equal_python(tmp_path):
         ("qid,label,f\n", EmptyDataError, "at least one record", ""),
         ("", EmptyDataError, "empty file", ""),
         ("1,2,3\n4,5,6\n", MalformedLineError, ":1: .*column names", ""),
-        ("a,b\n1,2\n", UsageError, "query='...'", "--query COLUMN"),
+        ("a,b\n1,2\n", UsageError, "query='...'", "--query-column COLUMN"),
         ("qid,label,brand\n1,2,DGT\n", DataError, "expected feature columns, got none", ""),
         ("qid,label,f\r1,2,3\r1,0,4\r", MalformedLineError, ":1: .*carriage returns", ""),
         ("qid,label,f,f\n1,2,3,4\n", DataError, "f twice", ""),

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from podium import compare
 from podium.data import RankingData, make_synthetic, split
 from podium.errors import DataError
-from podium.rankers import LambdaMART, Prepared, tune
+from podium.rankers import LambdaMART, Prepared, binned_features, tune
 from podium.rankers.binned_features import (
     TrainingColumns,
     bin_training_rows,
@@ -170,3 +170,16 @@ def test_features_without_a_split(loss, capfd):
     with pytest.raises(DataError, match="cannot split the data"):
         LambdaMART(loss=loss, trees=3).fit(data)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_batches_change_no_bit(dtype, monkeypatch):
+    data = make_synthetic(n_queries=60, n_features=4, seed=1)
+    train, valid = split(data.with_features(data.X.astype(dtype)), (0.7, 0.3))
+    ranker = LambdaMART(trees=5, min_leaf=2)
+    at_once = clone(ranker).fit(train, valid=valid)
+    monkeypatch.setattr(binned_features, "MAX_COPIED_BYTES", 0)
+    monkeypatch.setattr(binned_features, "ROWS_PER_BATCH", 100)
+    in_batches = clone(ranker).fit(train, valid=valid)
+    assert at_once.predict(valid).tobytes() == in_batches.predict(valid).tobytes()
+    assert len(in_batches.history_.steps) == len(at_once.history_.steps) == 5

@@ -113,7 +113,7 @@ def test_fit_returns_the_ranker_and_leaves_its_parameters(name):
 def test_it_learns_something(name):
     train, test = split(small(60, 3, seed=3), [0.7, 0.3], seed=0)
     # Three features are fewer than a block of cfbrs has by default.
-    own = {"lambdamart": {"trees": 40}, "cfbrs": {}}.get(name)
+    own = {"lambdamart": {"trees": 40}, "cfbrs": {}, "auto": {"budget": "12fits"}}.get(name)
     ranker = make_ranker(name) if own is None else cheap(name, **own)
     assert ranker.fit(train).score(test) > random_ndcg(test) + 0.1
 
@@ -532,7 +532,9 @@ def test_a_query_of_20000_documents(name):
     n_queries = 2 if name == "auto" else 1  # a search needs another query to validate on
     data = RankingData.from_arrays(X, y, qid=np.arange(n) * n_queries // n)
     few = {
-        "lambdamart": {"trees": 2}, "rankboost": {"rounds": 3}, "adarank": {"rounds": 2},
+        "lambdamart": {"trees": 2}, "catboost": {"trees": 2},
+        "auto": {"without": ("catboost",)},  # 500 trees of which take 40 s, and it is tried by itself
+        "rankboost": {"rounds": 3}, "adarank": {"rounds": 2},
         "focused-boost": {"rounds": 3, "beta": 0.0}, "coordinate-ascent": {"restarts": 1, "steps": 2},
         "ranksvm": {"C": 1e-9},
         **{n: {"max_iter": 2} for n in ("ranknet", "listnet", "listmle", "topk-listmle")},

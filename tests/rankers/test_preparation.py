@@ -385,7 +385,7 @@ STEPS = '{"features": %s, "clip": %s, "log1p": %s, "indicators": [0, 1, 2], "sca
     ("changes", "message"),
     [
         ({"preparation": None}, "a text named 'preparation'"),
-        ({"preparation": "[]"}, "the preparation in the model is damaged"),
+        ({"preparation": "[]"}, "the steps of the preparation are damaged"),
         ({"preparation": STEPS % (0, [], [], "zscore")}, "0 features"),
         ({"preparation": STEPS % (4, [], [], "zscore")}, "expected 4 numbers in 'fill'"),
         ({"preparation": STEPS % (3, [[3, 0, 1]], [], "zscore")}, "3 as a clipped feature"),

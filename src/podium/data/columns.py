@@ -16,7 +16,7 @@ from podium.data.text_files import open_regular
 from podium.errors import DataError, MalformedLineError, UnknownNameError, UsageError
 from podium.typing import Path_
 
-QUERY_NAMES = ("qid", "query_id", "queryid", "search_id", "query")
+QUERY_NAMES = ("qid", "query_id", "queryid", "search_id", "searchid", "query")
 LABEL_NAMES = ("label", "grade", "relevance", "rating", "judgment", "judgement")
 DOC_NAMES = (
     "docid",
@@ -36,6 +36,7 @@ QUERY_TEXT_NAMES = (
     "querytext",
     "user_query",
     "search_term",
+    "searchterm",
     "search_query",
     "search_text",
     "keywords",
@@ -56,6 +57,8 @@ _USUAL_NAMES = {
     "query_text": QUERY_TEXT_NAMES,
     "weight": WEIGHT_NAMES,
 }
+_OPTIONS = {"query": "--query-column", "label": "--label"}
+"""Options that name a column. --query works in most commands, but names a query in podium explain."""
 _COLUMN_LISTS = ("features", "ignore", "text")
 
 
@@ -82,6 +85,9 @@ class Columns:
         What stands between the fields of CSV text; None: tab for .tsv, else what the first line has.
     decimal, thousands
         How numbers are written: "," as decimal for 12,99; "." as thousands for 1.299.
+    repeated
+        What to do with rows that repeat a document of a query: "keep" them with a warning, keep only
+        the "first" row, or "error".
     guesses
         What `resolve` chose by name, as ("query", "search_id").
 
@@ -107,6 +113,7 @@ class Columns:
     separator: str | None = None
     decimal: str = "."
     thousands: str = ""
+    repeated: str = "keep"
     guesses: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -120,6 +127,7 @@ class Columns:
         object.__setattr__(self, "categories", check_forms(self.categories))
         _check_character("decimal", self.decimal, DECIMAL_MARKS)
         _check_character("thousands", self.thousands, ("", *THOUSANDS_MARKS))
+        _check_character("repeated", self.repeated, ("keep", "first", "error"))
         if self.separator is not None:
             _check_character("separator", self.separator, SEPARATORS)
         if self.decimal == self.thousands:
@@ -278,7 +286,7 @@ def _no_column(
         advice = "is the first line missing? It has the names of the columns"
         return error.advise(python=advice, command_line=advice)
     return error.advise(
-        python=f"name it with {role}='...'", command_line=f"name it with --{role} COLUMN"
+        python=f"name it with {role}='...'", command_line=f"name it with {_OPTIONS[role]} COLUMN"
     )
 
 

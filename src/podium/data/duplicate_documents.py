@@ -10,7 +10,7 @@ import numpy as np
 from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
-from podium.errors import DuplicateDocumentWarning
+from podium.errors import DataError, DuplicateDocumentWarning
 from podium.typing import Ints
 
 KEEP_FIRST_IN_PYTHON = "podium.data.keep_first_documents(data) keeps the first row of each"
@@ -82,6 +82,19 @@ def keep_first_documents(data: RankingData) -> RankingData:
         doc_text={name: text.take(rows) for name, text in data.doc_text.items()},
         source_rows=None if source is None else np.argsort(np.argsort(source[rows])),
     )
+
+
+def settle_repeats(data: RankingData, repeated: str) -> RankingData:
+    """Return the data as it is ("keep"), with the "first" row of each document, or raise ("error")."""
+    if repeated == "keep" or not len(rows := repeated_rows(data)):
+        return data
+    if repeated == "first":
+        return keep_first_documents(data)
+    docid, qid = data.docid_column[rows[0]], data.qids[data.groups.codes[rows[0]]]  # type: ignore[index]
+    raise DataError(
+        f"expected each document once per query, got {docid!r} twice in query {qid!r}, and "
+        f"{len(rows):,} repeated rows in all"
+    ).advise(python=KEEP_FIRST_IN_PYTHON, command_line=KEEP_FIRST_ON_COMMAND_LINE)
 
 
 def _take(column: Strings | None, rows: Ints) -> Strings | None:

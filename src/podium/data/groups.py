@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,6 +101,23 @@ class Groups:
         bounds = self.offsets.tolist()
         return (slice(a, b) for a, b in itertools.pairwise(bounds))
 
+    def blocks(self, n_rows: int) -> Iterator[QueryBlock]:
+        """Yield whole queries with about `n_rows` rows at a time; a longer query is a block of its own.
+
+        Examples
+        --------
+        >>> [(block.rows.start, block.rows.stop) for block in Groups.from_sizes([2, 1, 5, 2]).blocks(3)]
+        [(0, 3), (3, 8), (8, 10)]
+        """
+        first = 0
+        while first < len(self):
+            end = self.offsets[first] + n_rows
+            last = max(first + 1, int(np.searchsorted(self.offsets, end, side="right")) - 1)
+            offsets = self.offsets[first : last + 1]
+            rows = slice(int(offsets[0]), int(offsets[-1]))
+            yield QueryBlock(slice(first, last), rows, Groups(offsets - offsets[0]))
+            first = last
+
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the values of each query, from one value per row."""
         self.check(values, "values")
@@ -179,3 +196,11 @@ class Groups:
         positions = np.empty(self.n_rows, dtype=np.int64)
         positions[self.order(scores)] = self.places + 1
         return positions
+
+
+class QueryBlock(NamedTuple):
+    """Adjacent queries: which ones, their rows, and the queries as groups of these rows."""
+
+    queries: slice
+    rows: slice
+    groups: Groups

@@ -100,7 +100,7 @@ def read_parquet(
             path=os.fspath(path),
         ).advise(
             python="name its columns with query= and features=",
-            command_line="name its columns with --query and --features",
+            command_line="name its columns with --query-column and --features",
         ) from error
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from podium.data.arrow_files import is_arrow_file, read_arrow_rows
 from podium.data.columns import QUERY_NAMES, QUERY_TEXT_NAMES, usual_form
 from podium.data.document_records import is_json_lines, open_table, read_text, table_rows
 from podium.data.json_lines import read_json_lines
 from podium.data.text_files import stem
-from podium.errors import DataError, EmptyDataError, MalformedLineError, require
+from podium.errors import DataError, EmptyDataError, MalformedLineError
 from podium.typing import Path_
 
 QUERY_ID_NAMES = (*(name for name in QUERY_NAMES if name != "query"), "id", "query")
@@ -25,10 +26,11 @@ _Rows = Iterator[tuple[int, Mapping[str, Any]]]
 def read_queries(path: Path_) -> dict[str, str]:
     """Read the texts of queries by id.
 
-    A file has lines ``qid<TAB>text``, JSON lines, or a table (``.csv``, ``.tsv``, ``.parquet``) whose
-    columns have usual names: ``qid``, ``query_id``, ``search_id`` or ``id``; ``text``, ``query_text``,
-    ``query`` or ``search_term``. Other columns are ignored, and a query may come again with the same
-    text. So a table with one row per document is a file of queries, too.
+    A file has lines ``qid<TAB>text``, JSON lines, or a table (``.csv``, ``.tsv``, ``.parquet``,
+    ``.arrow``) whose columns have usual names: ``qid``, ``query_id``, ``search_id`` or ``id``;
+    ``text``, ``query_text``, ``query`` or ``search_term``. Other columns are ignored, and a query
+    may come again with the same text. So a table with one row per document is a file of queries,
+    too.
 
     Examples
     --------
@@ -42,8 +44,8 @@ def read_queries(path: Path_) -> dict[str, str]:
     ending = Path(stem(name)).suffix.lower()
     if is_json_lines(name):
         return _texts_by_id(read_json_lines(name), name)
-    if ending in (".parquet", ".pq"):
-        return _texts_by_id(_parquet_rows(name), name)
+    if is_arrow_file(name):
+        return _texts_by_id(read_arrow_rows(name), name)
     if ending == ".csv" or (ending == ".tsv" and _has_header(name)):
         reader, header = open_table(name)
         rows = table_rows(reader, header, name)
@@ -95,17 +97,6 @@ def _query_columns(row: Mapping[str, Any], name: str, line: int) -> tuple[str, s
             path=name, line=line,
         )  # fmt: skip
     return id_column, text_column
-
-
-def _parquet_rows(name: str) -> _Rows:
-    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
-    try:
-        table = pq.read_table(name)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"expected a Parquet file, got something else ({error})", path=name
-        ) from None
-    return enumerate(table.to_pylist(), start=1)
 
 
 def _has_header(name: str) -> bool:

@@ -35,6 +35,9 @@ _HOW_TO_FILL_IN = {
     "command_line": "fill it in, or add --missing nan for rankers that take missing values",
 }
 
+ROWS_PER_CHECK = 1 << 14
+"""Rows that are checked at a time: flags of all rows would take a share of the memory of X."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingColumns:
@@ -300,14 +303,22 @@ def _check_features(data: RankingColumns) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(data.X.sum(dtype=np.float64)):
             return
-    bad = np.isinf(data.X) if data.missing == "nan" else ~np.isfinite(data.X)
+    for first in range(0, len(data.X), ROWS_PER_CHECK):
+        _check_block(data, first)
+
+
+def _check_block(data: RankingColumns, first: int) -> None:
+    """Raise at the first value of a block of rows that is not allowed."""
+    block = data.X[first : first + ROWS_PER_CHECK]
+    bad = np.isinf(block) if data.missing == "nan" else ~np.isfinite(block)
     if bad.any():
         row, column = np.argwhere(bad)[0]
+        value = block[row, column]
         error = NonFiniteError(
-            f"expected finite features, got {data.X[row, column]} in feature "
-            f"{data.names()[column]} of {_describe_row(data, row)}"
+            f"expected finite features, got {value} in feature "
+            f"{data.names()[column]} of {_describe_row(data, first + row)}"
         )
-        raise error if np.isinf(data.X[row, column]) else error.advise(**_HOW_TO_FILL_IN)
+        raise error if np.isinf(value) else error.advise(**_HOW_TO_FILL_IN)
 
 
 def _check_labels(data: RankingColumns) -> None:

@@ -20,7 +20,13 @@ from podium.data.label_figures import draw_calibration, draw_category, draw_feat
 from podium.data.packed_strings import Strings
 from podium.data.parquet_writer import write_parquet
 from podium.data.query_ids import encode_queries, pack_texts, texts_per_query, values_per_query
-from podium.data.ranking_columns import Missing, RankingColumns, check_doc_text, to_feature_names
+from podium.data.ranking_columns import (
+    ROWS_PER_CHECK,
+    Missing,
+    RankingColumns,
+    check_doc_text,
+    to_feature_names,
+)
 from podium.errors import EmptyDataError, LengthMismatchError, UnknownNameError
 from podium.figure_style import new_axes
 from podium.typing import Matrix, Path_
@@ -245,6 +251,18 @@ class RankingData(RankingColumns):
         """Return the features as they are stored, and which of their rows the documents are (None: all)."""
         return self.X, None
 
+    def feature_rows(self, first: int, last: int) -> Matrix:
+        """Return the features of the documents `first` to `last` - 1; others are not copied."""
+        X, rows = self.stored_features()
+        return X[first:last] if rows is None else X[rows[first:last]]
+
+    def has_missing_values(self) -> bool:
+        """Whether a feature is NaN; only data with missing="nan" can have such features."""
+        if self.missing != "nan":
+            return False
+        starts = range(0, len(self), ROWS_PER_CHECK)
+        return any(np.isnan(self.feature_rows(i, i + ROWS_PER_CHECK)).any() for i in starts)
+
     def subset(self, queries: Sequence[int] | NDArray[Any]) -> RankingData:
         """Return these queries (by number, or a mask), in this order.
 
@@ -306,7 +324,8 @@ class RankingData(RankingColumns):
 
     def _replace_columns(self, **changes: Any) -> RankingData:
         """Return RankingData even if this is a subclass with fields of its own."""
-        values = {f.name: getattr(self, f.name) for f in fields(RankingData)} | changes
+        names = [f.name for f in fields(RankingData) if f.name not in changes]
+        values = {name: getattr(self, name) for name in names} | changes
         return RankingData(**values) if "X" in changes else RankingData.of_checked_features(values)
 
     def plot(self, ax: Any = None) -> Any:

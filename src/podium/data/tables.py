@@ -14,11 +14,16 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from podium.data.arrow_files import ARROW_ENDINGS, read_arrow_file
 from podium.data.categories import Category, check_forms, read_category
 from podium.data.columns import TEXT_NAMES, Columns, read_columns, text_field
 from podium.data.csv_text import CsvTable, read_csv, read_head, resolve_columns, stream_csv
 from podium.data.data_frames import read_frame, type_form
-from podium.data.duplicate_documents import warn_of_duplicates
+from podium.data.duplicate_documents import (
+    KEEP_FIRST_IN_PYTHON,
+    settle_repeats,
+    warn_of_duplicates,
+)
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.json_lines import read_json_lines
 from podium.data.ranking_columns import Missing
@@ -27,8 +32,8 @@ from podium.data.table_checks import TableValues, unknown_grade, wrong_labels, w
 from podium.data.text_files import Progress, stem
 from podium.data.word_grades import find_word_grades, word_grades_error
 from podium.errors import (
-    CorruptFileError,
     DataError,
+    DuplicateDocumentWarning,
     EmptyDataError,
     LeftOutColumnsWarning,
     MalformedLineError,
@@ -40,7 +45,7 @@ from podium.typing import Floats, Path_
 
 TABLE_ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json",
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    **{ending: kind.lower() for ending, kind in ARROW_ENDINGS.items()},
 }  # fmt: skip
 
 
@@ -123,12 +128,20 @@ def read_table(
         )  # fmt: skip
     elif not isinstance(columns, Columns):
         columns = read_columns(columns)
-    data, resolved = read_table_as(
-        source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
-        progress=progress,
-    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DuplicateDocumentWarning)
+        data, resolved = read_table_as(
+            source, columns, labelled=labelled, missing=missing, dtype=dtype, max_bytes=max_bytes,
+            progress=progress,
+        )  # fmt: skip
+    for warning in caught:  # named at the line of the caller
+        if warning.category is not DuplicateDocumentWarning:
+            warnings.warn(warning.message, stacklevel=2)
+        elif columns.repeated == "keep":
+            message = f"{warning.message}; {KEEP_FIRST_IN_PYTHON}"
+            warnings.warn(message, DuplicateDocumentWarning, stacklevel=2)
     _warn_of_words(source, [name for role, name in resolved.guesses if role == "ignore"])
-    return data
+    return settle_repeats(data, columns.repeated)
 
 
 def _warn_of_words(source: Path_ | Any, names: Sequence[str]) -> None:
@@ -186,8 +199,8 @@ def read_table_as(
         raise UsageError(
             f"expected a file that ends in {', '.join(TABLE_ENDINGS)}, got {os.path.basename(path)}"
         )
-    frames = {"json": _json_frame, "parquet": _parquet_frame, "arrow": _arrow_frame}
-    return _from_frame(frames[kind](path), columns, labelled, missing, dtype, max_bytes, path)
+    frame = _json_frame(path) if kind == "json" else read_arrow_file(path)
+    return _from_frame(frame, columns, labelled, missing, dtype, max_bytes, path)
 
 
 def _check_word_grades(path: str, columns: Columns, labelled: bool) -> None:
@@ -364,21 +377,3 @@ def _mixed_values(lines: Sequence[tuple[int, Any]], name: str, path: str) -> Dat
         f"expected {expected}, as in the lines before, got {value!r:.80}",
         path=path, line=line, column=name,
     )  # fmt: skip
-
-
-def _parquet_frame(path: str) -> Any:
-    pa = require("pyarrow", "arrow", "reading Parquet")
-    pq = require("pyarrow.parquet", "arrow", "reading Parquet")
-    try:
-        return pq.read_table(path)
-    except (pa.ArrowException, ValueError) as error:
-        raise CorruptFileError(f"expected a Parquet file ({error})", path=path) from error
-
-
-def _arrow_frame(path: str) -> Any:
-    pa = require("pyarrow", "arrow", "reading Arrow files")
-    feather = require("pyarrow.feather", "arrow", "reading Arrow files")
-    try:
-        return feather.read_table(path)
-    except (pa.ArrowException, ValueError) as error:
-        raise CorruptFileError(f"expected an Arrow file ({error})", path=path) from error

@@ -44,9 +44,10 @@ def parts_by_model(parts: Mapping[str, Part]) -> dict[int, dict[str, Part]]:
     return models
 
 
-def is_nested_too_deep(parts: Mapping[str, Part]) -> bool:
-    """Whether models are nested more than MAX_NESTED_MODELS levels deep."""
-    return any(name.count("/") > MAX_NESTED_MODELS for name in parts)
+def check_nesting(parts: Mapping[str, Part]) -> None:
+    """Raise if models are nested more than MAX_NESTED_MODELS levels deep."""
+    if any(name.count("/") > MAX_NESTED_MODELS for name in parts):
+        raise ModelFileError(f"models may be nested at most {MAX_NESTED_MODELS} levels deep")
 
 
 def read_nested_model(

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.groups import Groups
-from podium.data.strict_json import read_json
 from podium.ensemble.nested_model_files import (
     MAX_MEMBERS,
-    MAX_NESTED_MODELS,
-    is_nested_too_deep,
+    check_nesting,
     number_parts,
     parts_by_model,
     read_nested_model,
@@ -24,7 +22,7 @@ from podium.ensemble.nested_model_files import (
 )
 from podium.errors import ModelFileError, UsageError
 from podium.rankers import MODELS
-from podium.rankers.models import MAX_STUMP_FEATURES, Model, Part
+from podium.rankers.models import MAX_STUMP_FEATURES, Model, Part, json_part
 from podium.typing import Floats
 
 MAX_SUM_FEATURES = MAX_STUMP_FEATURES
@@ -177,13 +175,8 @@ class ScoreSum(Model):
     @classmethod
     def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
         """Build the model from its parts; raise ModelFileError if they do not fit each other."""
-        if is_nested_too_deep(parts):
-            raise ModelFileError(f"members may be nested at most {MAX_NESTED_MODELS} levels deep")
-        text = parts.get("sum")
-        if not isinstance(text, str):
-            raise ModelFileError("expected a text named 'sum' in the model")
-        try:
-            stored = read_json(text)
+        check_nesting(parts)
+        with json_part(parts, "sum", "the members of the sum") as stored:
             width, entries = _read_width(stored["width"]), stored["members"]
             if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_MEMBERS:
                 raise ModelFileError(f"expected 1 to {MAX_MEMBERS} members of a sum")
@@ -191,10 +184,6 @@ class ScoreSum(Model):
             members = tuple(
                 _read_member(entry, own.get(i, {}), width, kinds) for i, entry in enumerate(entries)
             )
-        except ModelFileError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(f"the members of the sum are damaged ({error})") from error
         return cls(members, width)
 
 

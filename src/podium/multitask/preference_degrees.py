@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 
 from podium.data import RankingData
-from podium.data.strict_json import read_json
 from podium.errors import DataError, ModelFileError, UsageError
 from podium.multitask.list_orders import Orders, draw_orders, ordered_depths
 from podium.multitask.metric_learning import DistanceMetric, MetricKind, learn_metric
@@ -20,7 +19,7 @@ from podium.multitask.rank_preserving_clustering import (
     max_clusters,
     rank_preserving_clusters,
 )
-from podium.rankers.models import Part, vector
+from podium.rankers.models import Part, json_part, vector
 from podium.typing import Floats, Ints
 
 
@@ -91,8 +90,7 @@ class Division:
             raise ModelFileError("expected one centre per cluster of the model")
         if len(counts) != n_clusters or (counts < 0).any():
             raise ModelFileError("expected one number of objects per cluster of the model")
-        try:
-            division = read_json(str(parts["division"]))
+        with json_part(parts, "division", "the settings of the division of lists") as division:
             metric = None
             if "metric" in division:
                 metric = _read_metric(division["metric"], parts, n_features)
@@ -103,14 +101,6 @@ class Division:
                     "expected one objective and one number of moves per "
                     "sweep of the clusters' search"
                 )
-        except ModelFileError:
-            raise
-        except (
-            KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
-        ) as error:  # fmt: skip
-            raise ModelFileError(
-                f"the division of lists in the model is damaged ({error})"
-            ) from error
         no_rows, centres = np.empty(0, dtype=np.int64), centres.reshape(n_clusters, n_features)
         return cls(metric, Clusters(no_rows, centres, counts, sweeps, moves, max_sweeps))
 

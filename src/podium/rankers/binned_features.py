@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import RankingData
+from podium.data.mapped_arrays import mapped_file
 from podium.rankers.tree_model import lightgbm
 from podium.typing import Floats, Matrix
 
@@ -20,6 +21,11 @@ BINNING_PARAMETERS = ("seed", "min_data_in_leaf", "num_threads")
 """LightGBM's parameters that bins depend on and that fits of one ranker may change."""
 SMALLEST_VALUE = 1e-35
 """LightGBM takes values nearer to 0 for 0."""
+
+MAX_COPIED_BYTES = 64 << 20
+"""The most bytes of features that are copied for LightGBM at once (64 MiB)."""
+ROWS_PER_BATCH = 4096
+"""The rows that LightGBM bins at a time if it does not get a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +146,34 @@ def tiny_features(data: RankingData) -> list[str]:
     ]
 
 
-def _features(data: RankingData) -> Matrix:
-    """Return the features of the rows, which LightGBM puts into bins and lets go."""
+def _features(data: RankingData) -> Any:
+    """Return the features of the rows for LightGBM: a matrix, or rows that it asks for batch by batch.
+
+    Both give the same bins. The first use of memory for a large copy takes longer than the copy itself.
+    """
     X, rows = data.stored_features()
-    return X if rows is None else X[rows]
+    if mapped_file(X) is not None:
+        return _row_batches(X, np.arange(len(X)) if rows is None else rows)
+    if rows is None:
+        return X
+    is_small = data.n_features * X.itemsize * len(rows) <= MAX_COPIED_BYTES
+    return X[rows] if is_small else _row_batches(X, rows)
+
+
+def _row_batches(X: Matrix, rows: NDArray[np.int64]) -> Any:
+    """Return LightGBM's sequence of some rows of a matrix."""
+
+    class RowBatches(lightgbm().Sequence):  # type: ignore[misc]
+        """Rows in an order of their own, copied when LightGBM asks for them."""
+
+        batch_size = ROWS_PER_BATCH
+
+        def __getitem__(self, index: int | slice) -> Matrix:
+            chosen = X[rows[index]]
+            # Sampled rows, from which bins are made, come one by one and must be float64.
+            return chosen if isinstance(index, slice) else chosen.astype(np.float64)
+
+        def __len__(self) -> int:
+            return len(rows)
+
+    return RowBatches()

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from podium.data import MAX_DENSE_BYTES, RankingData
 from podium.data.categories import Category, listed_words
 from podium.data.feature_matrix import check_memory
-from podium.data.strict_json import read_json
-from podium.errors import DataError, ModelFileError
-from podium.rankers.models import Part, check_categories
+from podium.errors import DataError
+from podium.rankers.models import Part, check_categories, json_part
 from podium.typing import Floats
 
 MAX_ENCODED_FEATURES = 1 << 20
@@ -142,21 +141,13 @@ class CategoryEncoding:
         """Build the encoding from its part, None without one; raise a ModelFileError if it is invalid."""
         if "categories" not in parts:
             return None
-        text = parts["categories"]
-        try:
-            if not isinstance(text, str):
-                raise TypeError("numbers instead of a text")
-            record = read_json(text)
+        with json_part(parts, "categories", "the categories of the model") as record:
             n, records = record["features"], record["categories"]
             if type(n) is not int or not 1 <= n <= MAX_ENCODED_FEATURES:
                 raise ValueError(f"{n!r:.80} features")
             encoding = cls(n, _read_categories(records, n))
             if not 1 <= encoding.n_outputs <= MAX_ENCODED_FEATURES:
                 raise ValueError(f"{encoding.n_outputs} features after the encoding")
-        except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(
-                f"the categories of the model are damaged ({error!s:.200})"
-            ) from error
         return encoding
 
 

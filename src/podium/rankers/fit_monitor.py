@@ -51,7 +51,7 @@ class FitMonitor:
         value = None
         if self.valid is not None:
             if scores is None:
-                scores = _make_model(model).scores(self.valid.X, self.valid.groups)
+                scores = _make_model(model).score_documents(self.valid)
             value = self._measure(scores)
         step = FitStep(
             self.ranker, len(self.steps) + 1, self.total, float(objective), self._metric_name, value,

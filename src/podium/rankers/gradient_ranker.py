@@ -47,6 +47,7 @@ class GradientRanker(Ranker):
 
     grid: ClassVar[dict[str, Any]] = {"l2": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
     warm_start_along: ClassVar[str | None] = "l2"
+    fits_from_disk: ClassVar[bool] = True
 
     l2: NonNegative = 1e-3
     scorer: Literal["linear", "mlp"] | MLP = "linear"

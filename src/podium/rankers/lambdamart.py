@@ -99,6 +99,7 @@ class LambdaMART(BoostedTrees):
 
     name: ClassVar[str] = "lambdamart"
     paper: ClassVar[str] = "Burges, 2010"
+    fits_from_disk: ClassVar[bool] = True
     grid: ClassVar[dict[str, Any]] = {"loss": ("lambdarank", "xendcg"), "leaves": (7, 15, 31)}
 
     loss: str | Loss | None = None

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import RankingData
+from podium.data import Groups, RankingData
 from podium.errors import DivergedError
 from podium.optim import one_blas_thread
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
-from podium.rankers.models import Linear, Model
+from podium.rankers.models import ROWS_PER_BLOCK, Linear, Model
 from podium.rankers.parameters import Positive
 from podium.rankers.ranker import Ranker
 from podium.typing import Floats
@@ -47,6 +47,7 @@ class LeastSquares(Ranker):
 
     name: ClassVar[str] = "least-squares"
     paper: ClassVar[str] = "Pahikkala et al., Machine Learning 2009"
+    fits_from_disk: ClassVar[bool] = True
     grid: ClassVar[dict[str, Any]] = {"C": tuple(10.0**e for e in range(-5, 2))}
 
     C: Positive = 1e-3
@@ -65,16 +66,32 @@ def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
     """Return X'LX and X'r of the pairs of documents with different labels, queries weighted.
 
     Features are centred within their query, which has n documents; n_g of them have label g, and
-    s_g is the sum of their features: X'LX = sum_u (n - n_g(u)) x_u x_u' + sum_g s_g s_g'.
+    s_g is the sum of their features: X'LX = sum_u (n - n_g(u)) x_u x_u' + sum_g s_g s_g'. Both are
+    summed over blocks of queries, so that X is not copied.
     """
-    groups, weight = data.groups, np.ones(data.n_queries)
-    if data.query_weight is not None:
-        weight = data.query_weight
-    order = groups.order(data.y)
-    X = data.X[order].astype(np.float64)
-    n = np.maximum(groups.sizes, 1)
-    X -= groups.spread(groups.reduce(np.add, X) / n[:, None])
-    alike = groups.runs(data.y[order])
+    X, selected = data.stored_features()
+    order, d = data.groups.order(data.y), data.n_features
+    weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
+    gram, moment = np.zeros((d, d)), np.zeros(d)
+    for queries, rows, groups in data.groups.blocks(ROWS_PER_BLOCK):
+        places = order[rows]
+        block = X[places if selected is None else selected[places]].astype(np.float64)
+        own_gram, own_moment = _block_moments(block, data.y[places], groups, weight[queries])
+        gram += own_gram
+        moment += own_moment
+    if not np.isfinite(gram).all():
+        raise DivergedError(
+            "the features are too large: their squares are infinite; scale the features"
+        )
+    return gram, moment
+
+
+def _block_moments(
+    X: Floats, labels: Floats, groups: Groups, weight: Floats
+) -> tuple[Floats, Floats]:
+    """Return both sums over some queries, whose rows are in the order of their labels."""
+    X -= groups.spread(groups.reduce(np.add, X) / np.maximum(groups.sizes, 1)[:, None])
+    alike = groups.runs(labels)
     w = np.asarray(groups.spread(weight))
     others = groups.spread(groups.sizes) - alike.spread(alike.sizes)
     n_better = alike.spread(groups.places[alike.offsets[:-1]])
@@ -83,12 +100,7 @@ def pair_moments(data: RankingData) -> tuple[Floats, Floats]:
     w_alike = w[alike.offsets[:-1]]
     with one_blas_thread():
         gram = (X * (w * others)[:, None]).T @ X + (sums * w_alike[:, None]).T @ sums
-        moment = X.T @ (w * (n_worse - n_better))
-    if not np.isfinite(gram).all():
-        raise DivergedError(
-            "the features are too large: their squares are infinite; scale the features"
-        )
-    return gram, moment
+        return gram, X.T @ (w * (n_worse - n_better))
 
 
 def pair_count(data: RankingData) -> float:

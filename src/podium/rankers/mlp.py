@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from podium.data import RankingData, shuffled_queries
+from podium.data.row_selection import select_queries
 from podium.errors import ModelFileError, UsageError
 from podium.losses import Loss
 from podium.optim import Adam, Patience, one_blas_thread
@@ -19,7 +21,7 @@ from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.models import Model, Part, vector
 from podium.rankers.parameters import Count, Positive, Range, check_parameters
 from podium.rankers.training_objective import TrainingObjective
-from podium.typing import Floats
+from podium.typing import Floats, Rows
 
 Activation = Literal["relu", "tanh", "sigmoid"]
 
@@ -89,17 +91,14 @@ class Network(Model):
     @classmethod
     def draw(cls, data: RankingData, mlp: MLP, rng: np.random.Generator) -> Network:
         """Draw random weights (He's scale); standardise by means and standard deviations of the features."""
-        X = data.X.astype(np.float64)
-        scale = X.std(axis=0)
+        mean, scale = _mean_and_deviation(data)
         sizes = [data.n_features, *mlp.hidden, 1]
         weights = tuple(
             rng.standard_normal((a, b)) * np.sqrt((2.0 if b > 1 else 1.0) / a)
             for a, b in pairwise(sizes)
         )
         biases = tuple(np.zeros(b) for b in sizes[1:])
-        return cls(
-            X.mean(axis=0), np.where(scale > 1e-12, scale, 1.0), weights, biases, mlp.activation
-        )
+        return cls(mean, np.where(scale > 1e-12, scale, 1.0), weights, biases, mlp.activation)
 
     @property
     def n_features(self) -> int:
@@ -215,8 +214,8 @@ def train_mlp(
         for epoch in range(1, mlp.epochs + 1):
             total = 0.0
             for b in rng.permutation(len(batches)).tolist():
-                X, objective = batches[b]
-                layers = network.layers(X)
+                features, rows, objective = batches[b]
+                layers = network.layers(features[rows])
                 value, gradient = objective.redraw(epoch)(layers[-1][:, 0])
                 check_finite(value, epoch)
                 steps = network.backward(layers, gradient)
@@ -231,16 +230,37 @@ def train_mlp(
     return monitor.model
 
 
+def _mean_and_deviation(data: RankingData) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of each feature, summed row by row in two passes."""
+
+    def mean(values: Callable[[NDArray[Any]], Floats]) -> Floats:
+        total = np.zeros(data.n_features)
+        for first in range(0, len(data), 8192):
+            block = values(data.feature_rows(first, first + 8192))
+            total = np.add.reduce(np.concatenate([total[None], block]), axis=0)
+        return total / len(data)
+
+    centre = mean(lambda X: X.astype(np.float64))
+    return centre, np.sqrt(mean(lambda X: (X - centre) ** 2))
+
+
 def _batches(
     data: RankingData, loss: Loss, size: int, seed: int
-) -> list[tuple[NDArray[Any], TrainingObjective]]:
-    """Return random batches of queries; the loss of each is in units of the mean over all queries."""
+) -> list[tuple[NDArray[Any], Rows, TrainingObjective]]:
+    """Return random batches of queries: features, which rows of them, and the loss.
+
+    The loss of each is in units of the mean over all queries.
+    """
     order = shuffled_queries(data, seed)
     parts = [
-        data.subset(np.sort(order[first : first + size])) for first in range(0, len(order), size)
+        select_queries(data, np.sort(order[first : first + size]))
+        for first in range(0, len(order), size)
     ]
     objectives = [
         TrainingObjective.from_loss(loss, part, seed=seed, reduction="sum") for part in parts
     ]
     share = len(parts) / max(sum(objective.active_weight for objective in objectives), 1e-300)
-    return [(part.X, o.times(share)) for part, o in zip(parts, objectives, strict=True)]
+    return [
+        (part.source.X, part.rows, o.times(share))
+        for part, o in zip(parts, objectives, strict=True)
+    ]

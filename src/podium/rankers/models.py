@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 from podium import kernels
 from podium.data import RankingData
 from podium.data.groups import Groups
+from podium.data.strict_json import read_json
 from podium.errors import DataError, ModelFileError, UsageError
 from podium.typing import Floats, Matrix
 
 Part = NDArray[Any] | str
 """A part of a stored model: an array or a text."""
 
+ROWS_PER_BLOCK = 8192
+"""Selected rows that are copied at a time to be scored; a longer query is one block."""
 MAX_STUMP_FEATURES = 1 << 17
 """The maximum number of features of stumps: a small file could otherwise claim any number."""
 
@@ -60,6 +64,17 @@ class Model(ABC):
     def scores(self, X: NDArray[Any], groups: Groups) -> Floats:
         """Return one score per row; a few models need to know the rows of each query."""
         return self.predict(X)
+
+    def score_documents(self, data: RankingData) -> Floats:
+        """Return one score per document; selected rows are copied a block of whole queries at a time."""
+        X, rows = data.stored_features()
+        if rows is None:
+            return self.scores(X, data.groups)
+        out = np.empty(len(data))
+        for block in data.groups.blocks(ROWS_PER_BLOCK):
+            first, last = block.rows.start, block.rows.stop
+            out[first:last] = self.scores(X[rows[first:last]], block.groups)
+        return out
 
     @abstractmethod
     def contributions(self, X: NDArray[Any]) -> Floats:
@@ -272,3 +287,22 @@ def vector(parts: dict[str, Part], name: str, dtype: Any = np.float64) -> NDArra
     if not np.isfinite(value).all():
         raise ModelFileError(f"expected finite numbers in {name!r} of the model")
     return value
+
+
+@contextmanager
+def json_part(parts: Mapping[str, Part], name: str, content: str) -> Iterator[Any]:
+    """Yield the value of a part that is JSON, whose content nobody has checked yet.
+
+    Errors of the block that reads it become a ModelFileError: "CONTENT are damaged".
+    """
+    text = parts.get(name)
+    if not isinstance(text, str):
+        raise ModelFileError(f"expected a text named {name!r} in the model")
+    try:
+        yield read_json(text)
+    except ModelFileError:
+        raise
+    except (
+        LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError
+    ) as error:  # fmt: skip
+        raise ModelFileError(f"{content} are damaged ({error!s:.200})") from error

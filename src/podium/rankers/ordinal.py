@@ -113,6 +113,7 @@ class Ordinal(Ranker):
     paper: ClassVar[str] = "Rennie and Srebro, 2005; McCullagh, JRSS B 1980"
     grid: ClassVar[dict[str, Any]] = {"l2": (1.0, 0.1, 0.01, 1e-3, 1e-4)}
     warm_start_along: ClassVar[str | None] = "l2"
+    fits_from_disk: ClassVar[bool] = True
 
     loss: OrdinalLoss = "all-threshold"
     l2: NonNegative = 1e-3
@@ -148,10 +149,11 @@ class Ordinal(Ranker):
         def model(fit: OrdinalFit) -> OrdinalModel:
             return OrdinalModel(fit.w, fit.thresholds, labels.astype(np.float64), fit.loss)
 
+        X, rows = train.stored_features()
         fit = fit_ordinal(
-            train.X, degrees, len(labels), l2=self.l2, loss=self.loss, weight=weight,
+            X, degrees, len(labels), l2=self.l2, loss=self.loss, weight=weight,
             tol=self.tol, max_iter=self.max_iter, start=_start(start, train.n_features),
-            callback=lambda fit, value: monitor(value, model(fit)),
+            callback=lambda fit, value: monitor(value, model(fit)), rows=rows,
         )  # fmt: skip
         assert fit.minimum is not None
         certificate = Certificate.from_minimum(fit.minimum)

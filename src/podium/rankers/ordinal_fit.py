@@ -28,7 +28,7 @@ from podium.rankers.ordinal_thresholds import (
     free_parameters,
     ordered_thresholds,
 )
-from podium.typing import Floats, Ints
+from podium.typing import Floats, Ints, Rows
 
 OrdinalCallback = Callable[["OrdinalFit", float], object]
 """A function that is called once per iteration with the current fit and the objective."""
@@ -53,15 +53,17 @@ class OrdinalProblem:
     loss: OrdinalLoss
     centre: Floats
     scale: Floats
+    rows: Rows | None = None
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Return f and its gradient."""
         w, free = self.parts(x)
-        scores = kernels.matvec(self.X, w) - np.sum(self.centre * w)
+        scores = kernels.matvec(self.X, w, self.rows) - np.sum(self.centre * w)
         value, of_scores, of_thresholds = LOSSES[self.loss](
             scores, ordered_thresholds(free), self.degrees, self.weight
         )
-        of_w = kernels.rmatvec(self.X, of_scores) - self.centre * of_scores.sum() + self.l2 * w
+        pulled = kernels.rmatvec(self.X, of_scores, self.rows)
+        of_w = pulled - self.centre * of_scores.sum() + self.l2 * w
         value += 0.5 * self.l2 * float(np.sum(w * w))
         return value, np.concatenate([of_w / self.scale, free_gradient(free, of_thresholds)])
 
@@ -147,6 +149,7 @@ def fit_ordinal(
     max_iter: int = 500,
     start: OrdinalFit | None = None,
     callback: OrdinalCallback | None = None,
+    rows: Rows | None = None,
 ) -> OrdinalFit:
     """Fit scores and ordered thresholds to degrees: minimise the mean loss plus l2/2 |w|^2 by L-BFGS.
 
@@ -158,6 +161,8 @@ def fit_ordinal(
     ----------
     X
         Features, one row per object.
+    rows
+        The rows of X that are the objects, in their order; None: all rows. Nothing is copied.
     degrees
         Whole numbers from 0 (the worst), one per row.
     n_degrees
@@ -193,17 +198,18 @@ def fit_ordinal(
     if max_iter < 1:
         raise UsageError(f"expected max_iter of 1 or more, got {max_iter!r}")
     matrix = _matrix(X)
-    numbers, n = _degrees(degrees, n_degrees, len(matrix))
-    share = _shares(weight, len(matrix))
+    n_rows = len(matrix) if rows is None else len(rows)
+    numbers, n = _degrees(degrees, n_degrees, n_rows)
+    share = _shares(weight, n_rows)
     occurs = degree_sums(numbers, share, n) > 0
     if occurs.sum() < 2:
         got = f"degree {np.flatnonzero(occurs)[0]} only" if occurs.any() else "no row"
         raise DataError(f"expected rows of at least two degrees, got {got}")
-    centre, spread = _moments(matrix, share)
+    centre, spread = _moments(matrix, share, rows)
     # Only degrees that occur are numbered; rows of weight 0 may have any degree.
     place = np.cumsum(occurs) - 1
     problem = OrdinalProblem(
-        matrix, np.maximum(place[numbers], 0), share, l2, loss, centre, np.sqrt(spread + l2)
+        matrix, np.maximum(place[numbers], 0), share, l2, loss, centre, np.sqrt(spread + l2), rows
     )
 
     def fitted(x: Floats, minimum: Minimum | None = None) -> OrdinalFit:
@@ -235,12 +241,13 @@ def _warm_start(
     return problem.point(start.w, thresholds if same else at_zero)
 
 
-def _moments(X: NDArray[Any], share: Floats) -> tuple[Floats, Floats]:
+def _moments(X: NDArray[Any], share: Floats, selected: Rows | None) -> tuple[Floats, Floats]:
     """Return the mean and the variance of each feature; the variance is 1 if only rounding makes it vary."""
-    centre, variance = kernels.rmatvec(X, share), np.zeros(X.shape[1])
-    for first in range(0, len(X), 8192):
+    centre, variance = kernels.rmatvec(X, share, selected), np.zeros(X.shape[1])
+    for first in range(0, len(share), 8192):
         rows = slice(first, first + 8192)
-        variance += np.einsum("i,ij->j", share[rows], (X[rows] - centre) ** 2)
+        block = X[rows] if selected is None else X[selected[rows]]
+        variance += np.einsum("i,ij->j", share[rows], (block - centre) ** 2)
     if not np.isfinite(variance).all():
         wrong = not np.isfinite(centre).all()
         raise NonFiniteError(

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.groups import Groups
+from podium.data.mapped_arrays import empty_beside, mapped_file
 from podium.data.scaling import SCALERS
-from podium.data.strict_json import read_json
 from podium.errors import DataError, ModelFileError, UnknownNameError, UsageError
-from podium.rankers.models import Part, vector
-from podium.typing import Floats
+from podium.rankers.models import ROWS_PER_BLOCK, Part, json_part, vector
+from podium.typing import Floats, Rows
 
 Imputation = Literal["none", "median", "mean", "zero"]
 Scaling = Literal["none", "zscore", "minmax", "robust", "query-zscore", "query-minmax"]
@@ -102,10 +102,13 @@ class Preparation:
 
     # --- use ---
 
-    def apply(self, X: NDArray[Any], groups: Groups | None = None) -> NDArray[Any]:
-        """Return the prepared rows, or X itself if there is nothing to do.
+    def apply(
+        self, X: NDArray[Any], groups: Groups | None = None, rows: Rows | None = None
+    ) -> NDArray[Any]:
+        """Return the prepared rows (of X, or `rows` of X), or X itself if there is nothing to do.
 
-        float32 stays float32. Scaling within queries needs the groups.
+        float32 stays float32, and rows of a file go into a file. Scaling within queries needs the
+        groups.
         """
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise UsageError(f"expected rows of {self.n_features} features, got shape {X.shape}")
@@ -117,16 +120,24 @@ class Preparation:
         if self._changes_nothing(X):
             return X
         dtype = np.float32 if X.dtype == np.float32 else np.float64
-        out = np.empty((len(X), self.n_outputs), dtype)
+        n = len(X) if rows is None else len(rows)
+        out = empty_beside(X, (n, self.n_outputs), dtype)
         step = max(1, BLOCK_VALUES // max(1, self.n_features))
         with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, len(X), step):
-                self._fill_block(X[first : first + step], out[first : first + step], first)
+            for first in range(0, n, step):
+                places = slice(first, first + step)
+                block = X[places] if rows is None else X[rows[places]]
+                self._fill_block(block, out[places], first)
             if groups is not None and self.needs_groups:
-                scaler = SCALERS[self.scale.removeprefix(WITHIN_QUERIES)]
-                columns = out[:, : self.n_features]
-                columns[:] = scaler(groups, columns.astype(np.float64, copy=False))
+                self._scale_queries(out, groups)
         return out
+
+    def _scale_queries(self, out: NDArray[Any], groups: Groups) -> None:
+        """Scale the features within each query, some queries at a time."""
+        scaler = SCALERS[self.scale.removeprefix(WITHIN_QUERIES)]
+        for block in groups.blocks(ROWS_PER_BLOCK):
+            columns = out[block.rows, : self.n_features]
+            columns[:] = scaler(block.groups, columns.astype(np.float64, copy=False))
 
     def _changes_nothing(self, X: NDArray[Any]) -> bool:
         if self.clip or self.log1p or self.indicators or self.scale != "none":
@@ -179,11 +190,7 @@ class Preparation:
     @classmethod
     def from_parts(cls, parts: Mapping[str, Part]) -> Self:
         """Build the steps from their parts; raise a ModelFileError if they do not fit."""
-        text = parts.get("preparation")
-        if not isinstance(text, str):
-            raise ModelFileError("expected a text named 'preparation' in the model")
-        try:
-            steps = read_json(text)
+        with json_part(parts, "preparation", "the steps of the preparation") as steps:
             n = steps["features"]
             if type(n) is not int or not 1 <= n < 2**31:
                 raise ValueError(f"{n!r:.80} features")
@@ -197,12 +204,6 @@ class Preparation:
                 shift=_read_numbers(parts, "shift", n),
                 divisor=_read_numbers(parts, "divisor", n),
             )
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            if isinstance(error, ModelFileError):
-                raise
-            raise ModelFileError(
-                f"the preparation in the model is damaged ({error!s:.200})"
-            ) from error
         preparation.check_scale_numbers()
         return preparation
 
@@ -258,8 +259,9 @@ def learn_preparation(
     scale: Scaling = "none",
     log1p: Sequence[str] = (),
     clip: Mapping[str, Bounds] | None = None,
+    rows: Rows | None = None,
 ) -> Preparation:
-    """Learn the steps from the rows of the training queries.
+    """Learn the steps from the rows of the training queries: all rows of X, or `rows` of them.
 
     A feature without any value is filled with 0. A feature that is constant becomes 0 if it is scaled.
 
@@ -277,7 +279,7 @@ def learn_preparation(
     shift, divisor = np.zeros(n), np.ones(n)
     measure = SCALE_STATISTICS.get(scale)
     if impute != "none" or indicators or measure is not None or logs:
-        for j, column in _columns(X):
+        for j, column in _columns(X, rows):
             if j in bounds:
                 np.clip(column, *bounds[j], out=column)
             if j in logs:
@@ -302,11 +304,15 @@ def learn_preparation(
     )
 
 
-def _columns(X: NDArray[Any]) -> Any:
+def _columns(X: NDArray[Any], rows: Rows | None) -> Any:
     """Yield the number and a float64 copy of each column."""
-    for first in range(0, X.shape[1], BLOCK_COLUMNS):
-        block = np.array(X[:, first : first + BLOCK_COLUMNS].T, dtype=np.float64, order="C")
-        yield from enumerate(block, start=first)
+    width, n = BLOCK_COLUMNS, X.shape[1]
+    if mapped_file(X) is not None:  # in little memory: a thirtieth of the features at a time
+        width = max(1, min(width, n // 30))
+    for first in range(0, n, width):
+        places = slice(first, first + width)
+        block = X[:, places] if rows is None else X[rows, places]
+        yield from enumerate(np.array(block.T, dtype=np.float64, order="C"), start=first)
 
 
 def _position(name: str, names: Sequence[str]) -> int:

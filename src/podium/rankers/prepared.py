@@ -92,9 +92,10 @@ class Prepared(WrappedRanker):
         encoding = learn_encoding(train)
         train, valid = _encode(train, encoding), None if valid is None else _encode(valid, encoding)
         names = train.names()
+        X, rows = train.stored_features()
         preparation = learn_preparation(
-            train.X, names, impute=self.impute, indicators=self.indicators, scale=self.scale,
-            log1p=self.log1p, clip=self.clip,
+            X, names, impute=self.impute, indicators=self.indicators, scale=self.scale,
+            log1p=self.log1p, clip=self.clip, rows=rows,
         )  # fmt: skip
         prepared_valid = None if valid is None else _prepare(valid, preparation, names)
         result, monitor = self.ranker.train_model(
@@ -178,6 +179,11 @@ class Prepared(WrappedRanker):
         return self.impute != "none" or self.ranker.accepts_missing
 
     @property
+    def fits_from_disk(self) -> bool:  # type: ignore[override]
+        """Whether a fit reads the rows of a collection from disk."""
+        return self.ranker.fits_from_disk
+
+    @property
     def warm_start_along(self) -> str | None:  # type: ignore[override]
         """The parameter along which `tune` starts each fit from the last one."""
         return self.ranker.warm_start_along
@@ -210,5 +216,6 @@ def _encode(data: RankingData, encoding: CategoryEncoding | None) -> RankingData
 
 def _prepare(data: RankingData, preparation: Preparation, names: Sequence[str]) -> RankingData:
     """Return the data with prepared features; the same data if there is nothing to do."""
-    X = preparation.apply(data.X, data.groups)
-    return data if X is data.X else data.with_features(X, preparation.output_names(names))
+    X, rows = data.stored_features()
+    prepared = preparation.apply(X, data.groups, rows)
+    return data if prepared is X else data.with_features(prepared, preparation.output_names(names))

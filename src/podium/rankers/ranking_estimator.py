@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium.data import MAX_DENSE_BYTES, Collection, RankingData, shuffle
 from podium.data.argument_checks import to_array
 from podium.data.feature_matrix import to_dense
+from podium.data.free_memory import read_all_rows
 from podium.data.ranking_columns import Missing
 from podium.errors import (
     DataError,
@@ -82,6 +83,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Parameters that change only how fast a fit is: files leave them out."""
     accepts_missing: ClassVar[bool] = False
     accepts_categories: ClassVar[bool] = False
+    fits_from_disk: ClassVar[bool] = False
+    """Whether a fit reads the rows of a collection from disk; if not, it needs them in memory."""
     extra: ClassVar[str | None] = None
     """The extra of podium that a fit needs; None: nothing beyond podium itself."""
 
@@ -125,12 +128,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X, y, qid
-            Features, labels and query ids, one per row; or X alone, a RankingData.
+            Features, labels and query ids, one per row; or X alone, a RankingData or a Collection.
+            Rankers with `fits_from_disk` read the rows of a collection from disk.
         sample_weight
             How much each query counts: one number per query, or one per row, equal within each
             query.
         valid
-            Validation queries, RankingData or (X, y, qid): they choose iterations, never weights.
+            Validation queries, RankingData, a Collection or (X, y, qid): they choose iterations,
+            never weights.
         callback
             Called with a FitStep after each iteration; may raise KeyboardInterrupt to stop.
 
@@ -337,7 +342,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_missing(self, data: RankingData) -> None:
         if data.n_features == 0:
             raise DataError(f"the data has no features; {self.name} needs at least one")
-        if data.missing == "nan" and not self.accepts_missing and np.isnan(data.X).any():
+        if not self.accepts_missing and data.has_missing_values():
             raise DataError(
                 f"the features have missing values (NaN), which {self.name} does not take"
             ).advise(
@@ -395,8 +400,19 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         scaled: str | None = None,
     ) -> RankingData:
         """Return ranking data as `as_data` does; rankers that accept missing values accept NaN."""
+        if isinstance(X, Collection):
+            X = self.open_rows(X)
         missing: Missing = "nan" if self.accepts_missing else "error"
         return as_data(X, y, qid, weight, scaled=scaled, missing=missing)
+
+    def open_rows(
+        self, collection: Collection, progress: Callable[[int], None] | None = None
+    ) -> RankingData:
+        """Return the rows of a collection on disk if the fit can read them there, else in memory."""
+        # Words become numbers in memory.
+        if self.fits_from_disk and not collection.manifest.layout.categories:
+            return collection.mapped(progress=progress)
+        return read_all_rows(collection, self.learner_name, progress=progress)
 
     def training_columns(self, X: Any) -> Any:
         """Return a data frame with the features of training only; other inputs unchanged."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from podium import kernels
 from podium.data import RankingData
 from podium.errors import DivergedError
 from podium.optim import one_blas_thread
@@ -41,6 +42,7 @@ class Regression(Ranker):
 
     name: ClassVar[str] = "regression"
     paper: ClassVar[str] = "Cossock and Zhang, COLT 2006"
+    fits_from_disk: ClassVar[bool] = True
     grid: ClassVar[dict[str, Any]] = {"l2": tuple(10.0**e for e in range(-6, 3))}
 
     l2: NonNegative = 1e-3
@@ -69,13 +71,14 @@ def _moments(data: RankingData, weight: Floats) -> tuple[Floats, Floats]:
     """Return the weighted covariances of the features with each other and with the labels."""
     total, d = weight.sum(), data.n_features
     mean_y = float(np.sum(weight * data.y) / total)
-    mean_x = np.einsum("i,ij->j", weight, data.X, dtype=np.float64) / total
+    features, selected = data.stored_features()
+    mean_x = kernels.rmatvec(features, weight, selected) / total
     gram, moment = np.zeros((d, d)), np.zeros(d)
     # One thread, because threaded BLAS would change the last bits. Blocks, so that X is not copied.
     with one_blas_thread():
         for first in range(0, len(data), 8192):
             rows = slice(first, first + 8192)
-            X = data.X[rows] - mean_x
+            X = data.feature_rows(first, first + 8192) - mean_x
             weighted = X * weight[rows, None]
             gram += weighted.T @ X
             moment += weighted.T @ (data.y[rows] - mean_y)

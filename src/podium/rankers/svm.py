@@ -40,6 +40,7 @@ class SVM(Ranker):
     """
 
     warm_start_along: ClassVar[str | None] = "C"
+    fits_from_disk: ClassVar[bool] = True
 
     C: Positive = 1.0
     max_iter: Count = 2000

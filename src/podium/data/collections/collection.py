@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from podium.data.collections.manifest import (
     file_fingerprint,
     is_collection,
 )
+from podium.data.collections.row_cache import RowCache
 from podium.data.concatenation import concatenate
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.packed_strings import Strings
@@ -130,6 +132,25 @@ class Collection:
                 command_line="podium evaluate and podium predict work block by block",
             )
         return concatenate(list(self.blocks(progress=progress)))
+
+    def mapped(self, *, progress: Progress | None = None) -> RankingData:
+        """Return all documents as RankingData whose features stay on disk, without comments and texts.
+
+        The first call writes the rows into a file `.rows` in the folder; later calls map that file. The
+        system keeps rows in its page cache as long as there is memory. In a folder that cannot be
+        written to, the rows are read into memory.
+        """
+        self.check()
+        cache = RowCache(self.folder, self.manifest)
+        data = cache.open()
+        if data is not None:
+            return data
+        try:
+            return cache.build(self.blocks(progress=progress))
+        except OSError as error:
+            if not isinstance(error, PermissionError) and error.errno != errno.EROFS:
+                raise
+            return self.read(progress=progress)
 
     def check(self) -> None:
         """Raise if a part is missing, damaged or changed, or if two parts share a query."""

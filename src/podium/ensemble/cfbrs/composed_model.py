@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data.groups import Groups
-from podium.data.strict_json import read_json
 from podium.ensemble.cfbrs.block_weights import TEMPERATURES, BlockWeights
 from podium.ensemble.cfbrs.composition_plan import Features
 from podium.ensemble.cfbrs.feature_blocks import BlockCombination
 from podium.ensemble.nested_model_files import (
-    MAX_NESTED_MODELS,
-    is_nested_too_deep,
+    check_nesting,
     number_parts,
     parts_by_model,
     read_aggregator,
@@ -32,7 +30,7 @@ from podium.ensemble.nested_model_files import (
 from podium.ensemble.toprank.reranked_model import RerankedModel
 from podium.errors import ModelFileError, UsageError
 from podium.rankers import MODELS
-from podium.rankers.models import Linear, Model, Part, count, vector
+from podium.rankers.models import Linear, Model, Part, count, json_part, vector
 from podium.typing import Floats
 
 BlockModels = tuple[Model, ...]
@@ -199,23 +197,15 @@ class ComposedModel(Model):
     @classmethod
     def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
         """Build the model from its parts; raise ModelFileError if they do not fit each other."""
-        text = parts.get("ensemble")
-        if not isinstance(text, str):
-            raise ModelFileError("expected a text named 'ensemble' in the model")
         width = count(parts, "width")
         blocks = _read_blocks(parts, width)
         prior = _read_prior(parts, len(blocks))
-        try:
-            ensemble = read_json(text)
+        with json_part(parts, "ensemble", "the blocks of the model") as ensemble:
             population, *classes = _read_all_weights(ensemble["standings"], parts, len(blocks))
             models, *own = _read_models(ensemble, parts, blocks, kinds)
             for turn, j in enumerate(_own_models(ensemble)):
                 classes[j - 1] = replace(classes[j - 1], models=own[turn])
             combination = _read_combination(ensemble)
-        except ModelFileError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(f"the blocks of the model are damaged ({error})") from error
         return cls(width, blocks, models, prior, combination, population, tuple(classes))
 
 
@@ -354,8 +344,7 @@ def _read_models(
 def _read_nested_models(
     kinds: Any, parts: dict[str, Part], sizes: Sequence[int], known_kinds: Mapping[str, type[Model]]
 ) -> BlockModels:
-    if is_nested_too_deep(parts):
-        raise ModelFileError(f"models may be nested at most {MAX_NESTED_MODELS} levels deep")
+    check_nesting(parts)
     if len(kinds) != len(sizes) or not all(kind in known_kinds for kind in kinds):
         raise ModelFileError("expected a known kind of model for each block")
     own = parts_by_model(parts)

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from podium.aggregation import Aggregator, Rankings
 from podium.data.groups import Groups
-from podium.data.strict_json import read_json
 from podium.ensemble.nested_model_files import (
     MAX_MEMBERS,
-    MAX_NESTED_MODELS,
-    is_nested_too_deep,
+    check_nesting,
     number_parts,
     parts_by_model,
     read_aggregator,
@@ -27,7 +25,7 @@ from podium.ensemble.nested_model_files import (
 from podium.ensemble.toprank.heads import Heads
 from podium.errors import ModelFileError, UsageError
 from podium.rankers import MODELS
-from podium.rankers.models import Model, Part
+from podium.rankers.models import Model, Part, json_part
 from podium.rankers.optimality_certificate import Certificate
 from podium.typing import Floats
 
@@ -212,17 +210,9 @@ class RerankedModel(Model):
     @classmethod
     def read(cls, parts: dict[str, Part], kinds: Mapping[str, type[Model]]) -> Self:
         """Build the model from its parts; raise ModelFileError if they do not fit each other."""
-        if is_nested_too_deep(parts):
-            raise ModelFileError(f"members may be nested at most {MAX_NESTED_MODELS} levels deep")
-        text = parts.get("vote")
-        if not isinstance(text, str):
-            raise ModelFileError("expected a text named 'vote' in the model")
-        try:
-            model = cls._from_vote(read_json(text), parts, kinds)
-        except ModelFileError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ModelFileError(f"the members of the model are damaged ({error})") from error
+        check_nesting(parts)
+        with json_part(parts, "vote", "the members of the model") as vote:
+            model = cls._from_vote(vote, parts, kinds)
         if not model.members or not model.voters:
             raise ModelFileError("no member of the model has a vote")
         if any(m.model.n_features != model.n_features for m in model.members):
