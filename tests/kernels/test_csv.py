@@ -13,7 +13,7 @@ from podium.kernels import reference
 
 SEPARATORS = st.sampled_from([",", ";", "\t", "|"])
 NUMBERS = st.sampled_from(
-    ["0", "1.5", "-2e3", " 7 ", "1e999", "1e39", "inf", "-nan", "NA", "", "null", "True", "false",
+    ["0", "1.5", "-2e3", " 7 ", "1e999", "1e39", "inf", "-nan", "NA", "", "null", "True", "no",
      "12,99", "1.234,5", "1,234.5", "2024-01-31", "0.1234567890123456789", "word", ".5", "5.", "+1"]
 )  # fmt: skip
 WORDS = st.text("ab \",;\t|\n\r'é", max_size=6)

@@ -1,9 +1,12 @@
-"""Pools from JSONL, CSV, TSV and TREC runs; a corrupt line is an error at its place."""
+"""Pools from JSONL, tables and TREC runs; a corrupt line is an error at its place."""
 
 import csv
 import gzip
 import json
 
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -291,7 +294,7 @@ def test_an_empty_pool_is_an_error(tmp_path, name, content):
 
 
 def test_an_unknown_ending_is_an_error(tmp_path):
-    with pytest.raises(UsageError, match=r"\.jsonl, \.csv or \.tsv"):
+    with pytest.raises(UsageError, match=r"\.jsonl, \.csv, \.tsv .* or \.arrow"):
         read_pool(write(tmp_path / "pool.xml", ""))
 
 
@@ -333,6 +336,28 @@ def test_a_run_with_documents_and_queries(tmp_path):
     assert read_trec_pool(run, documents)["q2"].text == "q2"
 
 
+def test_a_table_with_a_row_per_document_has_the_texts_of_queries_and_documents(tmp_path):
+    rows = [
+        {"search_id": "q1", "query_text": "jazz", "sku": "x", "title": "X", "description": "red"},
+        {"search_id": "q1", "query_text": "jazz", "sku": "y", "title": "Y", "description": None},
+        {"search_id": "q1", "query_text": "jazz", "sku": "z", "title": "Z", "description": "blue"},
+        {"search_id": "q2", "query_text": "folk", "sku": "x", "title": "X", "description": "red"},
+    ]
+    run = write(tmp_path / "run.txt", RUN)
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, tmp_path / "shop.parquet")
+    feather.write_feather(table, tmp_path / "shop.arrow")
+    for path in (tmp_path / "shop.parquet", tmp_path / "shop.arrow"):
+        pool = read_trec_pool(run, path, path)
+        assert [(q.id, q.text, q.description) for q in pool] == [
+            ("q1", "jazz", ""),
+            ("q2", "folk", ""),
+        ]
+        assert [d.title for d in pool["q1"].documents] == ["X", "Z", "Y"]
+    pq.write_table(table.drop_columns(["description"]), tmp_path / "pool.parquet")
+    assert [d.id for d in read_pool(tmp_path / "pool.parquet")["q1"].documents] == ["x", "y", "z"]
+
+
 def test_what_a_run_names_must_be_there(tmp_path):
     run = write(tmp_path / "run.txt", RUN)
     documents = write(tmp_path / "corpus.jsonl", DOCUMENTS)
@@ -342,8 +367,8 @@ def test_what_a_run_names_must_be_there(tmp_path):
     queries = write(tmp_path / "queries.tsv", "q1\tjazz\n")
     with pytest.raises(DataError, match=r"queries\.tsv: the file has no query 'q2'"):
         read_trec_pool(run, documents, queries)
-    twice = write(tmp_path / "twice.jsonl", DOCUMENTS + DOCUMENTS)
-    with pytest.raises(MalformedLineError, match=r"twice\.jsonl:6: document 'x' occurs twice"):
+    twice = write(tmp_path / "twice.jsonl", DOCUMENTS + DOCUMENTS.replace("text of x", "other"))
+    with pytest.raises(MalformedLineError, match=r"twice\.jsonl:6: document 'x' .* different"):
         read_trec_pool(run, twice)
     with pytest.raises(MalformedLineError, match=r"queries\.tsv:2: .*3 fields"):
         read_trec_pool(run, documents, write(queries, "q1\tjazz\nq2\tfolk\trock\n"))

@@ -53,9 +53,9 @@ def mark_advice(got: str, columns: Columns) -> tuple[str, str]:
     Examples
     --------
     >>> mark_advice("0,248", Columns())[1]
-    'numbers with a decimal comma: --decimal ,'
+    'numbers with a decimal comma: --decimal ","'
     >>> mark_advice("4,406", Columns())[1]
-    'if it means 4.406: --decimal , and if it means 4406: --thousands ","'
+    'if it means 4406: --thousands ","; if it means 4.406: --decimal ","'
     """
     marked = _THOUSANDS.fullmatch(got)
     mark = "," if marked is None else marked[1]
@@ -64,13 +64,13 @@ def mark_advice(got: str, columns: Columns) -> tuple[str, str]:
         instead = columns.thousands == ","
         return (
             "numbers with a decimal comma: decimal=','" + " instead of thousands=','" * instead,
-            "numbers with a decimal comma: --decimal ," + " instead of --thousands ," * instead,
+            'numbers with a decimal comma: --decimal ","' + ' instead of --thousands ","' * instead,
         )
     if may_be_decimal:
         point, plain = got.replace(",", "."), got.replace(",", "")
         return (
-            f"if it means {point}: decimal=',', and if it means {plain}: thousands=','",
-            f'if it means {point}: --decimal , and if it means {plain}: --thousands ","',
+            f"if it means {plain}: thousands=','; if it means {point}: decimal=','",
+            f'if it means {plain}: --thousands ","; if it means {point}: --decimal ","',
         )
     return (
         f"numbers with thousands marks: thousands={mark!r}",

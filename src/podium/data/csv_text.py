@@ -32,6 +32,7 @@ from podium.errors import (
     MalformedLineError,
     MissingValueError,
     NonFiniteError,
+    UsageError,
 )
 from podium.typing import Floats, Ints, Matrix
 
@@ -40,6 +41,7 @@ IN_QUOTES = 2
 SAMPLE_RECORDS = 200
 """Records that decide whether a column holds numbers."""
 FIRST_NON_ASCII = 128
+YES_AND_NO = ("yes", "no")
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
 _NUMBER_WITH_LETTERS = re.compile(
     r"[-+]?[\d.,]+e[-+]?\d+|[-+]?inf(inity)?|true|false", re.IGNORECASE
@@ -166,6 +168,15 @@ def read_head(path: str, columns: Columns) -> CsvHead:
         )
     except csv.Error as error:
         raise MalformedLineError(f"expected column names ({error})", path=path, line=1) from None
+    other = max(SEPARATORS[:4], key=first_line.count)
+    if len(names) == 1 and columns.separator is not None and other in first_line:
+        written = {"\t": "tab"}.get(other, other)
+        raise UsageError(
+            f"{path}: expected fields with {separator!r} between them, got a first line with {other!r}"
+        ).advise(
+            python=f"leave separator= out, or give separator={other!r}",
+            command_line=f"leave --separator out, or give --separator {written!r}",
+        )
     _check_names(names, path)
     rest = io.StringIO(block[n_bytes:].decode("utf-8", "surrogateescape"), newline="")
     records = _first_records(csv.reader(rest, delimiter=separator))
@@ -251,6 +262,9 @@ def holds_numbers(head: CsvHead, name: str) -> bool:
     first = next((value for value in values if value.lower() not in MISSING_WORDS), "")
     if is_date(first):
         return False
+    if first.lower() in YES_AND_NO:  # NO may also be Norway
+        words = {record[column].strip().lower() for record in head.sample}
+        return words <= {*YES_AND_NO, *MISSING_WORDS}
     return not re.search(r"[^\W\d_]", first) or bool(_NUMBER_WITH_LETTERS.fullmatch(first))
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from podium.data.arrow_files import is_arrow_file, read_arrow_rows
 from podium.data.columns import DOC_NAMES, Columns
 from podium.data.json_lines import read_json_lines
 from podium.data.text_files import no_utf8, read_blocks, stem
@@ -23,12 +24,12 @@ Records = dict[str, dict[str, Any]]
 
 
 def read_fields(path: Path_, *, decimal: str = ".", thousands: str = "") -> Records:
-    """Read the fields of documents by id, from JSON lines (``.jsonl``) or a table (``.csv``, ``.tsv``).
+    """Read the fields of documents by id, from JSON lines (``.jsonl``) or a table.
 
     Every record has an ``id``, or a column with another usual name, such as ``product_id`` or ``sku``.
-    In a table, cells that spell a number are numbers, ``true`` and ``false``
-    are truth values, and an empty cell is a field that the document does not have. A record may be
-    repeated; raises DataError if two records of one document differ.
+    A table is CSV, TSV, Parquet or Arrow. In CSV and TSV, cells that spell a number are numbers,
+    ``true`` and ``false`` are truth values. An empty cell is a field that the document does not
+    have. A record may be repeated; raises DataError if two records of one document differ.
 
     Parameters
     ----------
@@ -37,11 +38,11 @@ def read_fields(path: Path_, *, decimal: str = ".", thousands: str = "") -> Reco
     """
     name = os.fspath(path)
     marks = Columns(decimal=decimal, thousands=thousands)
-    if not is_json_lines(name):
+    if not is_json_lines(name) and not is_arrow_file(name):
         reader, header = open_table(name)
         id_column = _id_column(header, name, 1)
         return _by_key(_read_records(reader, header, id_column, name, marks), id_column, name)
-    records = read_json_lines(name)
+    records = read_arrow_rows(name) if is_arrow_file(name) else read_json_lines(name)
     first = next(records, None)
     if first is None:
         raise EmptyDataError("expected at least one record, got none", path=name)

@@ -1,4 +1,4 @@
-"""Pool files: import pools from JSONL, CSV, TSV or a TREC run; write them as JSONL."""
+"""Pool files: import pools from JSONL, a table or a TREC run; write them as JSONL."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from podium.data.arrow_files import is_arrow_file, read_arrow_rows
 from podium.data.atomic_files import atomic_writer
 from podium.data.json_lines import read_json_lines
 from podium.data.text_files import COMPRESSIONS, MAX_LINE_BYTES, read_blocks, stem
@@ -33,12 +34,12 @@ Read = TypeVar("Read")
 
 
 def read_pool(path: Path_) -> Pool:
-    """Read a pool from JSONL (``.jsonl``, ``.ndjson``), CSV or TSV, compressed or not.
+    """Read a pool from JSONL (``.jsonl``, ``.ndjson``), CSV or TSV, compressed or not, Parquet or Arrow.
 
     A line of JSONL is a query, ``{"query": id, "text": ..., "description": ..., "documents": [{"id": ...,
     "text" | "html" | "image": ..., "title": ..., "score": ...}]}``, or one document of it, ``{"query": id,
     "query_text": ..., "description": ..., "document": id, "text" | "html" | "image": ..., ...}``, which
-    are also the columns of CSV and TSV. Other usual names work, too (``query_id`` and ``qid`` for the
+    are also the columns of tables. Other usual names work, too (``query_id`` and ``qid`` for the
     query's id, beside which ``query`` is its text; ``doc_id``, ``docid`` and ``docno``; ``body`` and
     ``content``): see docs/judging.md. Two names with different values are an error. `Pool.ignored` lists
     unknown fields.
@@ -93,10 +94,10 @@ def read_trec_pool(
     run
         Lines of ``query Q0 document rank score tag``.
     documents
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
+        JSONL or a table with ``id`` (or ``_id``, ``doc_id``, ``docno``), ``title`` and one of ``text``,
         ``html``, ``image``; only documents of the run are kept.
     queries
-        JSONL, CSV or TSV with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``)
+        JSONL or a table with ``id`` (or ``_id``, ``qid``, ``query_id``), ``text`` (or ``query``)
         and ``description``; TSV may have no header: ``id`` and ``text``. Without it, the text of a
         query is its id.
     depth
@@ -148,15 +149,17 @@ def write_pool(pool: Pool, path: Path_) -> None:
 
 
 def read_records(path: str) -> Iterator[tuple[int, Record]]:
-    """Yield line number and record of a JSONL, CSV or TSV file."""
+    """Yield line number and record of a JSONL, CSV, TSV, Parquet or Arrow file."""
+    if is_arrow_file(path):
+        return read_arrow_rows(path)
     ending = Path(stem(path)).suffix.lower()
     if ending in (".jsonl", ".ndjson", ".json"):
         return read_json_lines(path)
     if ending in (".csv", ".tsv"):
         return _table_records(path, "," if ending == ".csv" else "\t")
     raise UsageError(
-        "expected a file name that ends in .jsonl, .csv or .tsv (optionally with "
-        f"{', '.join(COMPRESSIONS)}), got {path}"
+        "expected a file name that ends in .jsonl, .csv, .tsv (optionally with "
+        f"{', '.join(COMPRESSIONS)}), .parquet or .arrow, got {path}"
     )
 
 
@@ -250,9 +253,12 @@ def _read_by_id(path: Path_, ids: set[str], ignored: dict[str, None]) -> dict[st
         doc = document_id(fields)
         if doc not in ids:
             return None
-        if doc in by_id:
-            raise DataError(f"document {doc!r:.60} occurs twice; expected each document once")
-        document = read_document(fields, doc)
+        # The score is that of the run; a table may have a document once for each query.
+        document = replace(read_document(fields, doc), score=None)
+        if by_id.get(doc, document) != document:
+            raise DataError(
+                f"document {doc!r:.60} occurs twice with different contents; expected one content"
+            )
         ignored.update(dict.fromkeys(fields.unread))
         return document
 
@@ -270,8 +276,10 @@ def _read_queries(path: Path_, ignored: dict[str, None]) -> dict[str, tuple[str,
     def read(record: Record) -> tuple[str, str, str]:
         fields = RecordFields(record)
         query = read_query(fields)
-        if query[0] in texts:
-            raise DataError(f"query {query[0]!r:.60} occurs twice; expected each query once")
+        if texts.get(query[0], query[1:]) != query[1:]:
+            raise DataError(
+                f"query {query[0]!r:.60} occurs twice with different texts; expected one text"
+            )
         ignored.update(dict.fromkeys(fields.unread))
         return query
 

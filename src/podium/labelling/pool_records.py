@@ -131,7 +131,10 @@ def read_nested(fields: RecordFields) -> tuple[PoolQuery, list[RecordFields]]:
 
 
 def read_query(fields: RecordFields) -> tuple[str, str, str]:
-    """Return id, text and description of a record of a query without documents."""
+    """Return id, text and description of a query; title, text and description may be a document's."""
+    if _has(fields, (*DOCUMENT_ID, *ITEM_ID)):
+        query, text = _query(fields, QUERY_ID, QUERY_TEXT)
+        return query, text, fields.text("query_description")
     query, text = _query(fields, (*QUERY_ID, *ANY_ID), ("text", *QUERY_TEXT))
     return query, text or fields.text("title"), fields.text(*DESCRIPTION)
 

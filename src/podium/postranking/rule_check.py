@@ -127,8 +127,8 @@ def unknown_findings(rules: Sequence[Rule], fields: Catalogue | None) -> Iterato
             yield Finding("error", (number,), f"names unknown documents: {listed}")
         for name in field_names(rule):
             if name not in names:
-                text = str(unknown_field(name, names, rule.selectors))
-                yield Finding("error", (number,), text)
+                problem = unknown_field(name, names, rule.selectors)
+                yield Finding("error", (number,), f"the rule does nothing: {problem}")
         for note in type_notes(rule, types):
             yield Finding("warning", (number,), note)
 

@@ -191,9 +191,9 @@ def test_rank_checks_rules_against_the_fields(write):
     checked = run("rules", "check", "rules.yaml", "--docs", "docs.csv", code=1).stdout
     assert "rules.yaml:3: " in result.stderr
     assert "brnd" in result.stderr
-    assert result.stderr.strip().removeprefix("podium: ").split(": ", 1)[1] in checked.replace(
-        "error: ", ""
-    )
+    assert result.stderr.strip().removeprefix("podium: warning: ").split(": ", 1)[
+        1
+    ] in checked.replace("error: ", "")
 
 
 def test_thousands_marks_in_documents_are_warned_of_before_a_hard_rule_misses_them(write):
@@ -650,7 +650,9 @@ def test_notes_name_each_option_once_and_as_the_command_has_it(write):
     write("words.csv", "qid,docid,label,price,title,brand\n1,a,1,2,x,u\n1,b,0,1,y,v\n")
     run("train", "regression", "words.csv", "-o", "m.podium")
     note = run("data", "info", "words.csv").stderr
-    assert note.strip().endswith("with --query --label --doc --text-columns --categories")
+    assert note.strip().endswith(
+        "with --query --label --doc --text-columns --categories --query-text"
+    )
     note = run("explain", "m.podium", "--data", "words.csv", "--query", "1").stderr
     assert "name others with --query-column --label" in note
 

@@ -3,15 +3,21 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import podium
 from podium.apps.serving.reloaded_files import ServedFiles
 from podium.apps.serving.settings import ServingSettings
-from podium.data import read_fields, read_queries, read_table
+from podium.data import read_fields, read_queries, read_table, scale_by_query
 from podium.data.columns import Columns
 from podium.data.csv_advice import mark_advice
-from podium.errors import DataError, MalformedLineError
+from podium.errors import (
+    DataError,
+    DuplicateDocumentWarning,
+    LeftOutColumnsWarning,
+    MalformedLineError,
+)
 from tests.support.cli import run
 
 
@@ -50,9 +56,9 @@ def test_other_marks_are_no_thousands(write, text):
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("144,13", "numbers with a decimal comma: --decimal ,"),
-        ("0,248", "numbers with a decimal comma: --decimal ,"),
-        ("4,406", 'if it means 4.406: --decimal , and if it means 4406: --thousands ","'),
+        ("144,13", 'numbers with a decimal comma: --decimal ","'),
+        ("0,248", 'numbers with a decimal comma: --decimal ","'),
+        ("4,406", 'if it means 4406: --thousands ","; if it means 4.406: --decimal ","'),
         ("1,299.50", 'numbers with thousands marks: --thousands ","'),
         ("1,299,000", 'numbers with thousands marks: --thousands ","'),
         ("1 299", 'numbers with thousands marks: --thousands " "'),
@@ -65,7 +71,7 @@ def test_advice_on_marks_is_true_for_the_number(text, advice):
 def test_a_wrong_mark_leads_to_the_right_one(write):
     write("a.csv", "qid;label;f\n1;1;144,13\n")
     error = run("data", "info", "a.csv", "--thousands", ",", code=1).stderr
-    assert "numbers with a decimal comma: --decimal , instead of --thousands ," in error
+    assert 'numbers with a decimal comma: --decimal "," instead of --thousands ","' in error
 
 
 @pytest.mark.parametrize(
@@ -217,3 +223,79 @@ def test_a_report_of_failures_says_so():
     assert "every ranker failed: ranksvm failed in all 3 folds: expected C of ranksvm" in repr(
         report
     )
+
+
+# --- what newcomers met
+
+
+def test_yes_and_no_are_numbers_unless_other_words_stand_in_the_column(write):
+    rows = ["1,1,Yes,NO", "1,0,no,SE", "2,1,yes,NO", "2,0,,SE"]
+    write("a.csv", "qid,label,in_stock,country\n" + "\n".join(rows) + "\n")
+    with pytest.warns(LeftOutColumnsWarning, match="country"):
+        data = read_table("a.csv", missing="nan")
+    assert data.feature_names == ("in_stock",)
+    assert data.X[:3, 0].tolist() == [1, 0, 1]
+    assert np.isnan(data.X[3, 0])
+
+
+def test_the_column_of_queries_has_an_option_that_works_in_every_command(write):
+    data = podium.make_synthetic(n_queries=6, n_features=2, seed=0)
+    podium.RankSVM().fit(data).save("m.podium")
+    write("a.csv", "search,label,f1,f2\nq1,1,.5,1\nq1,0,.25,0\n")
+    for words in (["explain", "m.podium", "a.csv", "--query", "q1"], ["data", "info", "a.csv"]):
+        assert "name it with --query-column COLUMN" in run(*words, code=2).stderr
+        assert run(*words, "--query-column", "search").stdout
+
+
+def test_a_columns_file_keeps_what_to_do_with_repeated_rows(write):
+    write("a.csv", "qid,sku,label,f\n1,x,1,.5\n1,x,0,.25\n1,y,0,.5\n")
+    run("data", "info", "a.csv", "--repeated", "first", "--write-columns", "c.yaml")
+    assert (
+        json.loads(run("data", "info", "a.csv", "--columns", "c.yaml", "--json").stdout)[
+            "documents"
+        ]
+        == 2
+    )
+    assert read_table("a.csv", columns="c.yaml").y.tolist() == [1, 0]
+    with pytest.raises(DataError, match=r"'x' twice in query '1'.*keep_first_documents"):
+        read_table("a.csv", columns=Columns(repeated="error"))
+    with pytest.warns(DuplicateDocumentWarning, match="keep_first_documents") as caught:
+        read_table("a.csv")
+    assert caught[0].filename == __file__
+
+
+def test_a_wrong_separator_is_named_with_the_right_one(write):
+    write("a.csv", "qid|label|f\n1|1|.5\n")
+    error = run("data", "info", "a.csv", "--separator", ";", code=2).stderr
+    assert "leave --separator out, or give --separator '|'" in error
+
+
+def test_training_queries_as_validation_queries_are_a_warning(write):
+    data = podium.make_synthetic(n_queries=12, n_features=3, seed=0)
+    podium.write_letor(data, "a.txt")
+    other = podium.make_synthetic(
+        n_queries=12, n_features=3, seed=1
+    )  # the same ids, other documents
+    podium.write_letor(other, "b.txt")
+    same = run("train", "listnet", "a.txt", "--valid", "a.txt", "-o", "m.podium")
+    assert "warning: 12 of 12 queries of --valid are training queries" in same.stderr
+    others = run("train", "listnet", "a.txt", "--valid", "b.txt", "-o", "m2.podium")
+    assert "training queries" not in others.stderr
+
+
+def test_scaling_scaled_features_again_is_noted(write):
+    podium.write_letor(
+        scale_by_query(podium.make_synthetic(n_queries=6, seed=0), "zscore"), "a.txt"
+    )
+    note = "scaled by query already (zscore); --scale minmax scales them again"
+    assert note in run("data", "convert", "a.txt", "b.txt", "--scale", "minmax").stderr
+    words = ["train", "regression", "a.txt", "--scale", "minmax", "-o", "m.podium"]
+    assert note in run(*words).stderr
+
+
+def test_a_served_rule_on_an_unknown_field_warns_that_it_does_nothing(write):
+    write("docs.csv", "sku,in_stock\na,true\n")
+    write("r.yaml", "version: 1\nrules:\n  - {rule: hide, where: instock == false, hard: true}\n")
+    settings = ServingSettings((), rules="r.yaml", docs="docs.csv")
+    (warning,) = ServedFiles(settings).state.warnings
+    assert "the rule does nothing: unknown field 'instock'; did you mean in_stock?" in warning

@@ -2,8 +2,12 @@
 
 import datetime
 import json
+import math
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 import podium
@@ -89,6 +93,23 @@ def test_tables_and_json_lines_say_the_same(folder):
         for word in ALL
     ]
     assert run("postrank", *other).stdout == run("postrank", *ALL).stdout
+
+
+def test_fields_and_queries_come_from_parquet_and_arrow(folder):
+    rows = [
+        {"id": "a", "price": 9.5, "since": datetime.date(2026, 2, 1), "stock": None},
+        {"id": "b", "price": math.nan, "since": None, "stock": 3},
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), "docs.parquet")
+    feather.write_feather(pa.Table.from_pylist(rows), "docs.arrow")
+    expected = {
+        "a": {"id": "a", "price": 9.5, "since": "2026-02-01"},
+        "b": {"id": "b", "stock": 3},
+    }
+    assert read_fields("docs.parquet") == read_fields("docs.arrow") == expected
+    texts = read_queries("queries.tsv")
+    feather.write_feather(pa.table({"qid": list(texts), "text": list(texts.values())}), "q.arrow")
+    assert read_queries("q.arrow") == texts
 
 
 def test_settings_reach_the_solver(folder):

@@ -84,8 +84,8 @@ def test_a_clash_that_priorities_decide_is_served_with_one_warning(path, tmp_pat
     result = ranked(path, "--rules", file, text=requests)
     assert [answer["ids"][0] for answer in lines(result.stdout)] == ["a", "b"]
     assert result.stderr.splitlines() == [
-        "podium: rules.yaml:3: Pin('a', 1) and Pin('b', 1) (line 4): cannot hold together, for query "
-        "'go'; Pin('a', 1) gives way when the list is served: its priority is the lowest"
+        "podium: warning: rules.yaml:3: Pin('a', 1) and Pin('b', 1) (line 4): cannot hold together, for "
+        "query 'go'; Pin('a', 1) gives way when the list is served: its priority is the lowest"
     ]
     file.write_text(pins % 0)
     result = ranked(path, "--rules", file, text=requests, code=1)

@@ -229,7 +229,7 @@ class RankingService:
                 log.warning("the last good version stays in service: %s", reason)
         if any(reloads.get(title) for title in ("rules", "docs", "samples")):
             for warning in state.warnings:
-                log.warning("%s", warning)
+                log.warning("warning: %s", warning)
 
     async def _watch_files(self) -> None:
         while True:

@@ -184,8 +184,10 @@ class CsvParser {
                    fail("nonfinite", "a finite number", field.begin, field.end);
         if (is_nonfinite_word(field.begin, field.end))
             return fail("nonfinite", "a finite number", field.begin, field.end);
-        if (same_word(field.begin, field.end, "true")) return value = 1, true;
-        if (same_word(field.begin, field.end, "false")) return value = 0, true;
+        for (const char* word : {"true", "yes"})
+            if (same_word(field.begin, field.end, word)) return value = 1, true;
+        for (const char* word : {"false", "no"})
+            if (same_word(field.begin, field.end, word)) return value = 0, true;
         return fail("malformed", "a number", field.begin, field.end);
     }
 

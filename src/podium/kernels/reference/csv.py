@@ -22,7 +22,7 @@ from podium.typing import Floats, Ints, Matrix
 CsvBlock = tuple[int, tuple[Packed, ...], int, int, Problem | None]
 
 MISSING_WORDS = {b"", b"na", b"n/a", b"nan", b"null", b"none"}
-TRUTH_VALUES = {b"true": 1.0, b"false": 0.0}
+TRUTH_VALUES = {b"true": 1.0, b"yes": 1.0, b"false": 0.0, b"no": 0.0}
 BLANK_LINE = re.compile(rb"\r*(\n|\Z)")
 QUOTED = re.compile(rb'"((?:[^"]|"")*)"(?!")')
 

@@ -34,7 +34,6 @@ from podium.apps.cli.outputs.ranking_data_files import (
 )
 from podium.data import (
     Collection,
-    Columns,
     RankingData,
     draw_truth,
     kfold,
@@ -64,7 +63,7 @@ def run_data_info(options: DataInfoOptions) -> None:
     data = _read_inputs(files, options.inputs)
     facts, features = _facts(data), feature_statistics(data)
     if options.write_columns is not None:
-        _write_columns(files.resolved_columns, options.write_columns)
+        _write_columns(files, options.write_columns)
     if options.json:
         print_json(facts | {"feature_table": features_as_json(features)})
         return
@@ -226,13 +225,13 @@ def _read_parts(files: InputFiles, paths: Sequence[Path]) -> list[RankingData]:
     return [first, *(files.read([path], features=first.feature_names) for path in paths[1:])]
 
 
-def _write_columns(columns: Columns | None, path: Path) -> None:
-    if columns is None:
+def _write_columns(files: InputFiles, path: Path) -> None:
+    if files.resolved_columns is None:
         raise UsageError(
             "expected --write-columns with a table (CSV, TSV, JSON lines, Parquet of your own), "
             "got data whose columns are clear"
         )
-    write_columns(columns, path)
+    write_columns(replace(files.resolved_columns, repeated=files.repeated), path)
     typer.echo(f"{path}: what each column is; use it with --columns {path}", err=True)
 
 

@@ -24,7 +24,7 @@ def run_rank(options: RankOptions) -> None:
     )
     state = ServedFiles(settings).state
     for warning in state.warnings:
-        typer.echo(f"podium: {warning}", err=True)
+        typer.echo(f"podium: warning: {warning}", err=True)
     wrong, out = 0, sys.stdout.buffer
     for number, (answer, refusal) in enumerate(filter_lines(sys.stdin.buffer, state), start=1):
         if refusal is not None:

@@ -39,7 +39,7 @@ def run_serve(options: ServeOptions) -> None:
     )  # fmt: skip
     service = make_service(settings)  # also for workers: an error in a file is reported once
     for warning in service.files.state.warnings:
-        logging.warning("%s", warning)
+        logging.warning("warning: %s", warning)
     sock = listen_or_fail(options.host, options.port)
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{sock.getsockname()[1]}"

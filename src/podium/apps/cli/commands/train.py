@@ -60,14 +60,9 @@ def run_train(options: TrainOptions) -> None:
     ranker = prepare_ranker(bag_ranker(ranker, options, seed=options.seed, jobs=jobs), options)
     if options.plot is not None:
         _check_plot(options.plot)
-    data, valid = _read_data(options)
+    data, valid = _read_data(options, ranker)
     ranker = take_categories(ranker, data)
-    fit_arguments: dict[str, Any] = {}
-    if options.feedback:
-        fit_arguments["feedback"] = read_feedback(options.feedback, options.classes, phi=phi)
-        print_joined(fit_arguments["feedback"], data)
-    elif options.alpha is not None:
-        fit_arguments["feedback"] = make_alpha_source(options.alpha, options.seed)
+    fit_arguments = _feedback_argument(options, data, phi)
     started = time.perf_counter()
     with warnings_in_one_line(), _progress(ranker, options) as advance:
         if isinstance(search := innermost_ranker(ranker), AutoRanker):
@@ -100,15 +95,17 @@ def _few_queries(data: RankingData) -> list[str]:
     return [f"trained on {count}; a model needs dozens of queries to be right about others"]
 
 
-def _read_data(options: TrainOptions) -> tuple[RankingData, RankingData | None]:
+def _read_data(options: TrainOptions, ranker: Ranker) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
-    files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
+    files = InputFiles(
+        missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=ranker
+    )
     data = files.read(options.inputs)
     if data.categories and (options.feedback or options.alpha is not None):
         raise UsageError("expected feedback or --categories, got both; leave the categories out")
     if not options.valid:
         return data, None
-    valid = files.read(options.valid, features=data.feature_names, categories=data.categories)
+    valid = files.read_validation(options.valid, data)
     return data, with_scaling(valid, data.scaled) if options.ignore_scaling else valid
 
 
@@ -181,6 +178,17 @@ def _check_feedback(ranker: Ranker, options: TrainOptions, phi: Phi | None) -> N
         if options.feedback:
             raise UsageError("expected --feedback or --alpha, got both")
         make_alpha_source(options.alpha, 0)  # raises on a wrong word before the data is read
+
+
+def _feedback_argument(options: TrainOptions, data: RankingData, phi: Phi | None) -> dict[str, Any]:
+    """Return the argument `feedback` of `fit`: a log, a source of alpha, or none."""
+    if options.feedback:
+        feedback = read_feedback(options.feedback, options.classes, phi=phi)
+        print_joined(feedback, data)
+        return {"feedback": feedback}
+    if options.alpha is not None:
+        return {"feedback": make_alpha_source(options.alpha, options.seed)}
+    return {}
 
 
 def _facts(

@@ -38,7 +38,7 @@ def run_tune(options: TuneOptions) -> None:
     files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
     train = files.read(options.inputs)
     learner = take_categories(learner, train)
-    held_out = files.read(options.valid, features=train.feature_names, categories=train.categories)
+    held_out = files.read_validation(options.valid, train)
     if options.ignore_scaling:
         held_out = with_scaling(held_out, train.scaled)
     started, n_done = time.perf_counter(), 0

@@ -35,15 +35,16 @@ from podium.data.categories import Category
 from podium.data.collections.manifest import is_collection
 from podium.data.duplicate_documents import (
     KEEP_FIRST_ON_COMMAND_LINE,
-    keep_first_documents,
-    repeated_rows,
+    settle_repeats,
 )
+from podium.data.free_memory import read_all_rows
 from podium.data.large_labels import large_labels_advice
 from podium.data.parquet_reader import is_podium_parquet
 from podium.data.tables import is_table
 from podium.data.text_files import COMPRESSIONS
 from podium.errors import DataError, DuplicateDocumentWarning, UnknownNameError, UsageError
 from podium.experiments.folds import fold_files, read_folder, read_folds
+from podium.rankers import Ranker
 from podium.typing import Matrix
 
 IMPUTE_ADVICE = (
@@ -91,6 +92,8 @@ class InputFiles:
         Whether notes about guessed columns are left out, as with --json.
     learns
         Whether a ranker learns from the data: a doubtful guess of the label is an error then.
+    ranker
+        The one ranker that learns: it may read the rows of a collection from disk.
     """
 
     def __init__(
@@ -100,13 +103,17 @@ class InputFiles:
         *,
         is_quiet: bool = False,
         learns: bool = False,
+        ranker: Ranker | None = None,
     ) -> None:
+        self.ranker = ranker
         self.missing, self.is_quiet, self.learns = missing, is_quiet, learns
         self.named_columns = None if options is None else columns_of(options)
         self.resolved_columns: Columns | None = None
         self._query_option = (options or TableOptions).query_option
+        self._scale = getattr(options, "scale", None)
         self._notes: set[str] = set()
-        self.repeated = (options or TableOptions).repeated
+        in_file = "keep" if self.named_columns is None else self.named_columns.repeated
+        self.repeated = (options or TableOptions).repeated or in_file
 
     def read(
         self,
@@ -140,11 +147,28 @@ class InputFiles:
         data = self._check_documents(data)
         return pick_features(data, features)
 
+    def read_validation(self, paths: Sequence[Path], train: RankingData) -> RankingData:
+        """Read validation data with the features of the training data; warn of queries in both."""
+        valid = self.read(paths, features=train.feature_names, categories=train.categories)
+        n_shared = len({*_query_contents(train)} & {*_query_contents(valid)})
+        if n_shared:
+            print_notes(
+                [f"{n_shared:,} of {valid.n_queries:,} queries of --valid are training queries, too: the "
+                 "validation metric is too good, and stopping by it does not work; hold other queries out "
+                 "(podium data split)"],
+                kind="warning",
+            )  # fmt: skip
+        return valid
+
     def _read_collection(self, paths: Sequence[Path]) -> RankingData:
-        """Read the folder of a collection into memory."""
+        """Read the folder of a collection into memory, unless the ranker reads its rows from disk."""
         collection = self.open_collection(paths)
         with reading_bar(paths, collection.n_bytes) as progress:
-            return self._check_documents(collection.read(progress=progress))
+            if self.ranker is None or self.repeated != "keep":
+                data = read_all_rows(collection, "this command", progress=progress)
+            else:
+                data = self.ranker.open_rows(collection, progress)
+            return self._check_documents(data)
 
     def open_collection(self, paths: Sequence[Path]) -> Collection:
         """Open the folder of a collection; raise if there are other inputs, or options about columns."""
@@ -206,25 +230,20 @@ class InputFiles:
         advice = large_labels_advice(data.y, data.topk)
         if advice is not None:
             self._note_once(advice)
+        if data.scaled is not None and self._scale not in (None, "none"):
+            self._note_once(
+                f"the features are scaled by query already ({data.scaled}); --scale {self._scale} scales "
+                "them again"
+            )
         return self.settle_repeats(data)
 
     def settle_repeats(self, data: RankingData) -> RankingData:
         """Return the data without repeated documents, if --repeated says so; raise if it says error."""
-        if self.repeated == "keep":
-            return data
-        rows = repeated_rows(data)
-        if not len(rows):
-            return data
-        if self.repeated == "error":
-            docid = data.require_docids("--repeated")[rows[0]]
-            qid = data.qids[data.groups.codes[rows[0]]]
-            raise DataError(
-                f"expected each document once per query, got {docid!r} twice in query {qid!r}, and "
-                f"{len(rows):,} repeated rows in all; {KEEP_FIRST_ON_COMMAND_LINE}"
-            )
-        if not self.is_quiet:
-            print_notes([f"{len(rows):,} of {len(data):,} rows repeat a document and are left out"])
-        return keep_first_documents(data)
+        unique = settle_repeats(data, self.repeated)
+        if len(unique) < len(data) and not self.is_quiet:
+            repeats = len(data) - len(unique)
+            print_notes([f"{repeats:,} of {len(data):,} rows repeat a document and are left out"])
+        return unique
 
     @contextmanager
     def advice_on_missing(self) -> Iterator[None]:
@@ -277,6 +296,12 @@ class InputFiles:
         if note not in self._notes and not self.is_quiet:
             self._notes.add(note)
             print_notes([note])
+
+
+def _query_contents(data: RankingData) -> list[tuple[str, int]]:
+    """Return the id of each query with a number that the features of its documents decide."""
+    sums = np.add.reduceat(data.feature_hashes(), data.groups.offsets[:-1])
+    return list(zip(data.qids.tolist(), sums.tolist(), strict=True))
 
 
 def fold_paths(folder: Path) -> list[Path]:

@@ -39,7 +39,7 @@ def take_categories(ranker: Ranker, data: RankingData) -> Ranker:
 
     Raises if the data has missing values, which neither the ranker takes nor its preparation fills in.
     """
-    if data.missing == "nan" and not ranker.accepts_missing and np.isnan(data.X).any():
+    if not ranker.accepts_missing and data.has_missing_values():
         raise DataError(
             f"the features have missing values (NaN), which {innermost_ranker(ranker).name} does not take; "
             "train with --impute median, or use lambdamart, which takes missing values"

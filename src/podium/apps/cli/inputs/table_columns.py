@@ -20,7 +20,7 @@ ROLES = {
     "weight": ("weight", "--weight"),
     "query_text": ("text of the query", "--query-text"),
     "text": ("text", "--text-columns"),
-    "ignore": ("left out", "--categories --text-columns"),
+    "ignore": ("left out", "--categories --text-columns --query-text"),
 }
 """What a column may be taken as: in words, and the option that names another one."""
 

@@ -40,10 +40,10 @@ class PlanOptions:
 
     store: StoreName = None
     store_: StoreOption = None
-    pool: Annotated[Path | None, file_option("Queries and documents: JSONL, CSV or TSV.")] = None
+    pool: Annotated[Path | None, file_option("Queries and documents: JSONL or a table.")] = None
     run: Annotated[Path | None, file_option("A TREC run instead, with --documents.")] = None
-    documents: Annotated[Path | None, file_option("The run's documents: JSONL, CSV or TSV.")] = None
-    queries: Annotated[Path | None, file_option("The run's queries: JSONL, CSV or TSV.")] = None
+    documents: Annotated[Path | None, file_option("The run's documents: JSONL or a table.")] = None
+    queries: Annotated[Path | None, file_option("The run's queries: JSONL or a table.")] = None
     depth: Annotated[
         int | None, typer.Option(min=1, help="Documents per query of a run; all by default.")
     ] = None

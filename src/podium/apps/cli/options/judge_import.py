@@ -12,7 +12,7 @@ class JudgeImportOptions(PlanOptions):
 
     Example: podium judge import judgments.db --pool pool.jsonl --assessors ann,bob --design overlap
 
-    A pool is JSONL, CSV or TSV with queries and documents, or a TREC run (--run) beside documents
+    A pool is JSONL or a table with queries and documents, or a TREC run (--run) beside documents
     and queries.
 
     With assessors (--assessors, or an --assign file with the columns assessor, query and tool)

@@ -20,7 +20,8 @@ Queries = Annotated[
 Docs = Annotated[
     Path | None,
     file_option(
-        "The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv)."
+        "The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv, "
+        ".parquet)."
     ),
 ]
 DocsDecimal = Annotated[

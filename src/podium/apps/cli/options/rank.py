@@ -31,7 +31,9 @@ class RankOptions:
     ] = None
     docs: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="The fields of documents (.jsonl, .csv, .tsv)."),
+        typer.Option(
+            dir_okay=False, help="The fields of documents (.jsonl, .csv, .tsv, .parquet)."
+        ),
     ] = None
     decimal: DocsDecimal = "."
     thousands: DocsThousands = ""

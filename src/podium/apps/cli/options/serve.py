@@ -53,7 +53,8 @@ class ServeOptions:
         Path | None,
         typer.Option(
             dir_okay=False,
-            help="The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv).",
+            help="The fields of documents, with an id each: JSON lines (.jsonl), or a table (.csv, .tsv, "
+            ".parquet).",
         ),
     ] = None
     decimal: DocsDecimal = "."

@@ -138,11 +138,11 @@ class TableOptions:
         ),
     ] = None
     repeated: Annotated[
-        RepeatedChoice,
+        RepeatedChoice | None,
         typer.Option(
-            help="What to do with rows that repeat a document of a query: keep them, with a warning; keep "
-            "only the first row; or stop with an error.",
+            help="What to do with rows that repeat a document of a query: keep them, with a warning (the "
+            "default); keep only the first row; or stop with an error.",
             rich_help_panel=TABLE_PANEL,
         ),
-    ] = "keep"
+    ] = None
     columns_file: ColumnsFile = None

@@ -59,10 +59,10 @@ def stderr_console() -> Console:
     return Console(stderr=True, markup=False, emoji=False)
 
 
-def print_notes(notes: Sequence[str]) -> None:
-    """Print each note as one line on stderr."""
+def print_notes(notes: Sequence[str], *, kind: str = "note") -> None:
+    """Print each note, or warning, as one line on stderr."""
     for note in notes:
-        typer.echo(f"podium: note: {' '.join(note.split())}", err=True)
+        typer.echo(f"podium: {kind}: {' '.join(note.split())}", err=True)
 
 
 def first_line(kind: type) -> str:

@@ -9,9 +9,14 @@ const MISSED = {
   apart: (by) => `${plural(by, "document")} too near`,
 };
 
+/** Whether a rule that must hold names a field that no document has. */
+const isUnapplied = (record, outcome) => Boolean(record.hard) && /^unknown field/.test(outcome.note ?? "");
+
 /** What an outcome of the service says of a rule. */
 export function sayOutcome(record, outcome) {
-  if (outcome.note) return { kind: "idle", text: `Does nothing here: ${outcome.note}.` };
+  const end = /[.?!]$/.test(outcome.note) ? "" : ".";
+  if (isUnapplied(record, outcome)) return { kind: "missed", text: `Not applied: ${outcome.note}${end}` };
+  if (outcome.note) return { kind: "idle", text: `Does nothing here: ${outcome.note}${end}` };
   if (outcome.yielded && outcome.satisfied) return { kind: "yielded", text: "Counts as a wish: it clashes with a rule that must hold. It holds all the same." };
   if (outcome.yielded) return { kind: "yielded", text: "Gave way to a rule that it clashes with." };
   if (outcome.satisfied) return { kind: "holds", text: "Holds." };
@@ -102,7 +107,9 @@ export function summary({ documents, moves, hidden, rules, outcomes, isOld, unus
   const acting = outcomes.filter((outcome) => !outcome.note);
   const held = acting.filter((outcome) => outcome.satisfied).length;
   const total = acting.length + unused;
-  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${holding(held, total)}.`;
+  const lost = outcomes.filter((outcome, at) => isUnapplied(rules[at].record, outcome)).length;
+  const warning = lost ? ` ${plural(lost, "rule")} that must hold ${lost === 1 ? "is" : "are"} not applied: unknown field.` : "";
+  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${holding(held, total)}.${warning}`;
 }
 
 /** How many of the rules that act hold. */
