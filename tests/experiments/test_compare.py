@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 import podium
 from podium.data import Fold, RankingData, kfold, make_synthetic, split, write_letor
@@ -31,7 +32,7 @@ from podium.experiments.report import Report
 from podium.losses import QueryLoss
 from podium.metrics import correct, evaluate, paired_test
 from podium.postranking import NotTopK, PostRanker
-from podium.rankers import LambdaMART, ListNet, RankSVM, Regression, tune
+from podium.rankers import LambdaMART, ListNet, Prepared, RankSVM, Regression, feature_weights, tune
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.models import Linear
 
@@ -78,6 +79,19 @@ def test_a_cell_is_tuned_on_validation_and_measured_on_test():
     assert {m: list(v) for m, v in cell.values.items()} == {
         m: result[m].per_query.tolist() for m in METRICS
     }
+
+
+def test_weights_of_linear_rankers_keep_their_signs_also_behind_preparation():
+    data = DATA.with_features(DATA.X * [1, -1, 100, 1])
+    rankers = {"raw": RankSVM(), "scaled": Prepared(RankSVM(), scale="zscore")}
+    report = compare(data, rankers, METRICS, folds=2, tune=False)
+    for name, ranker in rankers.items():
+        cell = report.cells_of(name)[0]
+        fold = kfold(data, 2, seed=0)[0]
+        weights = feature_weights(clone(ranker).fit(fold.train, valid=fold.valid))
+        assert cell.signed
+        assert cell.features == weights
+        assert min(cell.features.values()) < 0 < max(cell.features.values())
 
 
 def test_nothing_that_chooses_is_given_the_test_queries(monkeypatch):

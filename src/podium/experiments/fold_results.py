@@ -18,10 +18,9 @@ from podium.experiments.contestants import Contestant
 from podium.experiments.text_escapes import escape_text
 from podium.metrics import Metric, MetricResult, evaluate
 from podium.metrics.naming import resolve
-from podium.rankers import History, Ranker, Tuning, feature_importance, tune
+from podium.rankers import History, Ranker, Tuning, feature_importance, feature_weights, tune
 from podium.rankers.importance import feature_names_of
 from podium.rankers.imported_ranker import ImportedRanker
-from podium.rankers.models import Linear
 from podium.typing import Floats
 
 Setting = str | int | float | bool | None
@@ -158,7 +157,7 @@ def _describe_tuning(tuning: Tuning, contestant: Contestant) -> dict[str, Any]:
         ),
         "learning": _thin_curve(ranker.history_),
         "features": _strongest_features(ranker),
-        "signed": isinstance(ranker.model_, Linear),
+        "signed": _is_linear(ranker),
     }
 
 
@@ -208,16 +207,17 @@ def _thin_curve(history: History) -> LearningCurve:
     )
 
 
+def _is_linear(ranker: Ranker) -> bool:
+    return ranker.model_.linear_weights(feature_names_of(ranker)) is not None
+
+
 def _strongest_features(ranker: Ranker) -> dict[str, float]:
     """Return the features that a model uses most, with the weights of linear models."""
     try:
-        used = feature_importance(ranker)
+        used = feature_weights(ranker) if _is_linear(ranker) else feature_importance(ranker)
     except PodiumError:  # models whose votes alone explain them
         return {}
-    strongest = [name for name, value in used.items() if value > 0][:MAX_FEATURES_KEPT]
-    if isinstance(ranker.model_, Linear):
-        weights = dict(zip(feature_names_of(ranker), ranker.model_.weights.tolist(), strict=True))
-        return {escape_text(name): weights[name] for name in strongest}
+    strongest = [name for name, value in used.items() if value][:MAX_FEATURES_KEPT]
     return {escape_text(name): used[name] for name in strongest}
 
 

@@ -136,6 +136,22 @@ def test_fields_that_say_something_are_shown_below_a_title(browser, address):
     ]
 
 
+def test_a_yes_is_shown_with_its_name_and_rules_without_effect_are_counted(browser, address):
+    with playing(browser, address) as page:
+        documents = [{"id": "a", "fields": {"brand": "Acme", "in_stock": "yes"}}, {"id": "b"}]
+        note = page.evaluate(
+            "async (all) => (await import('/static/documents.js')).noteOf(all[0])", documents
+        )
+        words = page.evaluate(
+            """async () => (await import('/static/outcomes.js')).summary({
+              documents: [1, 2], moves: new Map(), hidden: [], isOld: false, unused: 0,
+              rules: [{record: {}}, {record: {}}], outcomes: [{satisfied: true}, {note: "no such query"}],
+            })"""
+        )
+    assert note == "Acme · in_stock yes"
+    assert words == "Nothing moved; the rule holds, 1 other does nothing here."
+
+
 def test_a_rule_by_keyboard_moves_the_list_with_its_reason_and_is_copied(
     browser, address, tmp_path
 ):

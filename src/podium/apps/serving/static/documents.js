@@ -1,6 +1,7 @@
 /* A list of documents: from the sample with the model's scores, or as somebody pasted it. */
 
 const SHOWN = 3;
+const TRUTH_WORDS = new Set(["yes", "no", "true", "false"]);
 
 /** What the page knows of a list: titles, fields and their values. */
 export class Documents {
@@ -66,12 +67,14 @@ const text = (value) => (typeof value === "string" || typeof value === "number" 
 const titleOf = ({ id, fields }) => text(fields?.title) || text(fields?.name) || id;
 
 /** A line below the title: the snippet, or the first fields that say something. */
-function noteOf({ id, fields = {} }) {
+export function noteOf({ id, fields = {} }) {
   const snippet = text(fields.snippet);
   if (snippet) return snippet;
   // A column such as product_id repeats the id, which has its own place.
   const says = ([name, value]) => !["title", "name"].includes(name) && text(value) && text(value) !== id;
   const others = Object.entries(fields).filter(says);
-  const said = others.slice(0, SHOWN).map(([name, value]) => (typeof value === "number" ? `${name} ${value}` : value));
+  // A word such as "Acme" speaks for itself; a number, or a yes, does not.
+  const isPlain = (value) => typeof value === "string" && !TRUTH_WORDS.has(value.toLowerCase());
+  const said = others.slice(0, SHOWN).map(([name, value]) => (isPlain(value) ? value : `${name} ${value}`));
   return [titleOf({ id, fields }) === id ? "" : id, ...said].filter(Boolean).join(" · ");
 }

@@ -109,7 +109,9 @@ export function summary({ documents, moves, hidden, rules, outcomes, isOld, unus
   const total = acting.length + unused;
   const lost = outcomes.filter((outcome, at) => isUnapplied(rules[at].record, outcome)).length;
   const warning = lost ? ` ${plural(lost, "rule")} that must hold ${lost === 1 ? "is" : "are"} not applied: unknown field.` : "";
-  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${holding(held, total)}.${warning}`;
+  const idle = outcomes.length - acting.length;
+  const rest = idle ? `, ${plural(idle, "other")} ${idle === 1 ? "does" : "do"} nothing here` : "";
+  return `${what}${hidden.length ? `, ${hidden.length} hidden` : ""}; ${holding(held, total)}${total ? rest : ""}.${warning}`;
 }
 
 /** How many of the rules that act hold. */
