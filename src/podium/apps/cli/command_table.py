@@ -61,6 +61,9 @@ COMMANDS: Entries = {
     "tour": CommandEntry(
         "tour", "Show podium in five minutes: data, a ranker, a test, an explanation and rules."
     ),
+    "doctor": CommandEntry(
+        "doctor", "Check the installation, and say what to do about each finding."
+    ),
     "data": GroupEntry(
         "Look at ranking data, convert it, split it, partition it.",
         {

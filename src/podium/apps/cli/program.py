@@ -35,25 +35,31 @@ app = typer.Typer(
 
 
 @reports_errors
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        python = platform.python_version()
-        typer.echo(
-            f"podium {podium.__version__} ({podium.kernels.BACKEND} kernels, Python {python})"
-        )
-        raise typer.Exit
+def _print_version(is_verbose: bool) -> None:
+    python = platform.python_version()
+    typer.echo(f"podium {podium.__version__} ({podium.kernels.BACKEND} kernels, Python {python})")
+    if is_verbose:
+        from podium.apps.cli.inputs.installation import installed_packages
+
+        for name, version in installed_packages().items():
+            typer.echo(f"{name} {version or '(not installed)'}")
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _podium(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Version and kernels."
-        ),
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Version and kernels.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --version: the packages, too.")
     ] = False,
 ) -> None:
-    pass
+    if version:
+        _print_version(verbose)
+        raise typer.Exit
+    if verbose:
+        raise typer.BadParameter("expected --version with it", param_hint="--verbose")
+    if context.invoked_subcommand is None:
+        raise typer.BadParameter("expected a command; podium --help lists them")
 
 
 def main() -> None:
