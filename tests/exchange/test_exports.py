@@ -394,6 +394,71 @@ def test_opensearch_3_2_to_3_7_sends_all_missing_values_right_and_the_notes_say_
     assert export_model(ranker, "elasticsearch").notes == ()
 
 
+VERSIONS = {
+    # version -> what becomes of NaN
+    "opensearch@2.19": "zero", "opensearch@3.1": "zero", "opensearch@3.2": "right",
+    "opensearch@3.5": "right", "opensearch@3.7.1": "right", "opensearch@3.8": "node",
+    "opensearch@3.10": "node", "opensearch@4": "node", "elasticsearch@8.17": "zero",
+    "elasticsearch@9.1": "zero",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("knows_missing", [False, True])
+def test_an_export_for_a_version_is_right_there_or_refused(version, knows_missing):
+    data = _with_gaps() if knows_missing else _whole_numbers()
+    ranker = LambdaMART(trees=30, min_leaf=3, threads=1).fit(data)
+    form = form_of(ranker)
+    assert form.has_missing_side == knows_missing
+    gaps, branch = hard_rows(form, data.n_features, n=500, missing=0.3), VERSIONS[version]
+    # A tree that does not know missing values takes 0 for them; one that knows them sends them its own way.
+    is_right = branch == "node" or (branch == "zero" and not knows_missing)
+    expected = ranker.predict(gaps.astype(float))
+    if is_right:
+        exported = export_model(ranker, version)
+        assert exported.notes == ()
+        rows = gaps if knows_missing else np.nan_to_num(gaps)
+        assert_same(form, rows, expected, emulate(exported, gaps))
+        return
+    with pytest.raises(CannotExpressError, match=version.replace("@", " ")) as refusal:
+        export_model(ranker, version)
+    assert "complete_features=True" in str(refusal.value)
+    exported = export_model(ranker, version, complete_features=True)
+    whole = np.nan_to_num(gaps)
+    assert_same(form, whole, ranker.predict(whole.astype(float)), emulate(exported, whole))
+    wrong = np.abs(emulate(exported, gaps) - expected) > 1e-3
+    assert wrong[np.isnan(gaps).any(axis=1)].any()
+    assert "every document must have a value for every feature" in exported.notes[0]
+
+
+def _with_gaps():
+    X = np.where(np.random.default_rng(1).random(DATA.X.shape) < 0.3, np.nan, DATA.X)
+    return RankingData.from_arrays(X, DATA.y, qid=DATA.groups.codes, missing="nan")
+
+
+def test_solr_before_9_2_refuses_trees_that_know_missing_values():
+    ranker = LambdaMART(trees=5, min_leaf=3, threads=1).fit(_with_gaps())
+    with pytest.raises(CannotExpressError, match=r"solr 9\.1 refuses trees .* nearest: solr@9\.2"):
+        export_model(ranker, "solr@9.1", complete_features=True)
+    (note,) = export_model(ranker, "solr@9.2").notes
+    assert '"defaultValue": "NaN"' in note
+    plain = LambdaMART(trees=5, min_leaf=3, threads=1).fit(DATA)
+    assert export_model(plain, "solr@8.11").content == export_model(plain, "solr").content
+
+
+def test_versions_that_cannot_be():
+    ranker = RankSVM().fit(DATA)
+    assert export_model(ranker, "opensearch@3.5").version == "3.5"
+    assert export_model(ranker, "opensearch").version is None
+    for target in ("opensearch@", "opensearch@new", "opensearch@3.5-rc", "opensearch@3..5"):
+        with pytest.raises(UsageError, match="expected a version such as opensearch"):
+            export_model(ranker, target)
+    with pytest.raises(UsageError, match="onnx has no versions"):
+        export_model(ranker, "onnx@1.17")
+    with pytest.raises(UnknownNameError, match="did you mean opensearch"):
+        export_model(ranker, "opensaerch@3.5")
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_zero_as_missing_is_refused_where_it_matters(target):
     tree = Tree.of([0], [0.5], [(~0, ~1)], [1.0, 2.0], [MISSING_ZERO])

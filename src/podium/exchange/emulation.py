@@ -16,6 +16,7 @@ from podium.exchange.emulators.onnx import score_onnx
 from podium.exchange.emulators.podium_json import score_podium_json
 from podium.exchange.emulators.solr import score_solr
 from podium.exchange.emulators.vespa import score_vespa
+from podium.exchange.engine_versions import EngineVersion
 from podium.exchange.exporters.exported_model import ExportedModel
 
 EMULATORS: dict[str, Callable[..., NDArray[np.floating]]] = {
@@ -35,7 +36,7 @@ def emulate(
     """Return the scores of an engine for these rows.
 
     Columns are the features of the export, or `features`. NaN means that a document lacks a
-    feature; it counts as in the newest known version of the engine.
+    feature; it counts as in the version of the export, or in the newest that podium knows.
 
     Examples
     --------
@@ -49,4 +50,8 @@ def emulate(
     (dtype('float32'), True)
     """
     names = tuple(exported.features if features is None else features)
-    return EMULATORS[exported.target](exported.content, names, np.asarray(X))
+    settings = {}
+    if exported.version is not None and exported.target in ("elasticsearch", "opensearch"):
+        version = EngineVersion.parse(f"{exported.target}@{exported.version}")
+        settings["missing"] = version.branch
+    return EMULATORS[exported.target](exported.content, names, np.asarray(X), **settings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from podium.errors import UnknownNameError, UsageError
+from podium.exchange.engine_versions import EngineVersion
 from podium.exchange.exporters.elasticsearch import export_elasticsearch, export_opensearch
 from podium.exchange.exporters.exported_model import ExportedModel
 from podium.exchange.exporters.onnx import export_onnx
@@ -43,18 +44,20 @@ def export_model(
     normalizers: Any = None,
     member: str | None = None,
     user_class: str | None = None,
+    complete_features: bool = False,
 ) -> ExportedModel:
     """Return a fitted ranker in the format of an engine, with the same scores up to float32 rounding.
 
-    Raises a `CannotExpressError` if the engine cannot express it; the error says why, and names the
-    nearest alternative.
+    Raises a `CannotExpressError` if the engine, or this version of it, cannot express the model; the
+    error says why, and names the nearest alternative.
 
     Parameters
     ----------
     model
         A fitted ranker, or a scikit-learn pipeline of a scaler and one.
     to
-        "elasticsearch", "opensearch", "solr", "vespa", "onnx" or "json".
+        "elasticsearch", "opensearch", "solr", "vespa", "onnx" or "json". Search engines take a
+        version, as in "opensearch@3.5".
     name
         The name of the model in the engine; None: the ranker's name.
     feature_names
@@ -66,6 +69,9 @@ def export_model(
         The ranker of a toprank to export.
     user_class
         The class of users of a cfbrs whose weights to export.
+    complete_features
+        Whether every document has every feature in the engine: then versions that would score
+        documents that lack one wrongly are right, too.
 
     Examples
     --------
@@ -75,8 +81,10 @@ def export_model(
     >>> export_model(ranker, "solr", name="shop", feature_names=["title", "clicks"])
     ExportedModel(target='solr', kind='LinearModel', name='shop', features=('title', 'clicks'), notes=())
     """
-    if to not in EXPORTERS:
-        raise UnknownNameError("target", str(to), EXPORTERS)
+    engine, _, number = str(to).partition("@")
+    if engine not in EXPORTERS:
+        raise UnknownNameError("target", engine, EXPORTERS)
+    version = EngineVersion.parse(to) if number or to != engine else None
     portable = make_portable(
         model, feature_names=feature_names, normalizers=normalizers, member=member,
         user_class=user_class,
@@ -84,9 +92,12 @@ def export_model(
     model_name = portable.ranker.replace(" ", "-") if name is None else name
     if not model_name.strip() or any(ord(letter) < 32 for letter in model_name):
         raise UsageError(f"expected a name for the model, got {model_name!r}")
-    if portable.scaled is not None and to not in _SCALED_BY_CALLER:
+    if portable.scaled is not None and engine not in _SCALED_BY_CALLER:
         raise scaled_by_query_error(portable.scaled)
-    exported = EXPORTERS[to](portable, model_name)
+    exported = EXPORTERS[engine](portable, model_name)
+    if version is not None:
+        version.check(portable, complete_features)
+        exported = replace(exported, notes=version.notes(portable), version=to.partition("@")[2])
     exported = replace(exported, notes=(*exported.notes, *portable.notes))
     if portable.scaled is None:
         return exported

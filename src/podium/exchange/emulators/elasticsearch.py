@@ -22,17 +22,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import ModelFileError
 from podium.exchange.emulators.nested_trees import evaluate_tree
+from podium.exchange.engine_versions import MissingBranch
 
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "children"}
 _LEAF = {"nodeid", "leaf"}
-MissingBranch = Literal["zero", "right", "node"]
 _RAW_OBJECTIVES = ("binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear")
 _OLD_RAW_OBJECTIVES = ("binary:logitraw", "rank:pairwise", "reg:linear")
 

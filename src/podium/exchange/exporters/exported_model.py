@@ -26,6 +26,8 @@ class ExportedModel:
         The content of the file, as text or bytes.
     notes
         Notes to read before the model is served.
+    version
+        The version of the engine; None: the newest that podium knows.
     """
 
     target: str
@@ -34,6 +36,7 @@ class ExportedModel:
     features: tuple[str, ...]
     content: str | bytes = field(repr=False)
     notes: tuple[str, ...] = ()
+    version: str | None = field(default=None, repr=False)
 
     def save(self, path: Path_) -> None:
         """Write the file, all or nothing."""

@@ -30,7 +30,7 @@ def run_export(options: ExportOptions) -> None:
         load(options.model), options.to, name=options.name,
         feature_names=read_feature_names(options.feature_names),
         normalizers=_read_normalizers(options.normalizers), member=options.member,
-        user_class=options.user_class,
+        user_class=options.user_class, complete_features=options.complete_features,
     )  # fmt: skip
     for note in exported.notes:
         typer.echo(f"podium: note: {note}", err=True)
@@ -48,6 +48,7 @@ def _facts(exported: ExportedModel, out: Path | None) -> dict[str, Any]:
     return {
         "file": str(out),
         "target": exported.target,
+        "version": exported.version,
         "kind": exported.kind,
         "name": exported.name,
         "features": list(exported.features),

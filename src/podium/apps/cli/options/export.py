@@ -25,13 +25,19 @@ class ExportOptions:
 
     Example: podium export listnet.podium --to elasticsearch --name shop -o shop.json
 
-    Targets: elasticsearch, opensearch, solr, vespa, onnx, json. If a target cannot express a model,
+    Targets: elasticsearch, opensearch, solr, vespa (each also with a version, as in opensearch@3.5), onnx,
+    json. If a target cannot express a model,
     the error gives the reason and the nearest model that can be exported.
     """
 
     model: Annotated[Path, file_argument("MODEL", "A .podium file.")]
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="The search engine, or the format.")
+        str,
+        typer.Option(
+            "--to",
+            metavar="TARGET",
+            help="The search engine, also with its version, or the format.",
+        ),
     ]
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The file to write; stdout by default.")
@@ -61,5 +67,13 @@ class ExportOptions:
             help="For models of cfbrs: the class of users whose weights are exported.",
         ),
     ] = None
+    complete_features: Annotated[
+        bool,
+        typer.Option(
+            "--complete-features",
+            help="Every document has every feature in the engine: versions that would score documents "
+            "that lack one wrongly are then right, too.",
+        ),
+    ] = False
     force: Force = False
     json: Json = False
