@@ -106,6 +106,19 @@ SOLD_OUT = [
 ]
 
 
+def test_lists_in_which_a_rule_gave_way_say_so_and_are_counted(app):
+    before = get(app, "/healthz").json().get("degraded_lists", 0)
+    clash = {"documents": IDS, "rules": CONFLICT}
+    answer = put(app, **clash)
+    assert answer["degraded"] is True
+    assert "degraded" not in put(app, documents=IDS, rules=CONFLICT[:1])
+    post(app, "/v1/postrank/batch", {"queries": [clash, clash]})
+    health = get(app, "/healthz").json()
+    assert health["status"] == "ok"
+    assert health["degraded_lists"] - before == 1 + 2
+    assert 'podium_degraded_lists_total{path="/v1/postrank"}' in get(app, "/metrics").text
+
+
 def test_a_pinned_product_that_sells_out_is_hidden_and_the_rule_that_gave_way_is_named(app):
     documents = [{"id": id_, "fields": {"stock": int(id_ != "a")}} for id_ in IDS]
     query = {"documents": documents, "rules": SOLD_OUT}

@@ -194,7 +194,8 @@ class RankAnswer(AnswerPart):
     """A ranked list.
 
     `order` has the rows of the request, from 0, best first; `scores`, `ids` and `contributions` are in
-    that order. Scores are the model's, even if rules changed the order. The contributions of a document
+    that order. Scores are the model's, even if rules changed the order. `degraded` is true if a hard
+    rule gave way; `yielded` names it. The contributions of a document
     and `base` add up to its score. `unapplied` has hard rules whose fields documents lack.
     """
 
@@ -208,6 +209,7 @@ class RankAnswer(AnswerPart):
     contributions: list[dict[str, float]] | None = None
     base: float | None = None
     hidden: list[str] | None = None
+    degraded: bool | None = None
     yielded: list[YieldedRule] | None = None
     unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
@@ -223,13 +225,15 @@ class RankAnswers(AnswerPart):
 class PostrankAnswer(AnswerPart):
     """A list after its rules: ids, best first, hidden ids, and hard rules that gave way.
 
-    `unapplied` has hard rules whose fields documents lack. With `explain` also each move and rule.
+    `degraded` is true if a hard rule gave way; `yielded` names it. `unapplied` has hard rules whose
+    fields documents lack. With `explain` also each move and rule.
     """
 
     ids: list[str]
     order: list[int]
     id: str | None = None
     hidden: list[str] | None = None
+    degraded: bool | None = None
     yielded: list[YieldedRule] | None = None
     unapplied: list[UnappliedRule] | None = None
     moves: list[MoveInfo] | None = None
@@ -313,10 +317,14 @@ class EventsAnswer(AnswerPart):
 
 
 class HealthAnswer(AnswerPart):
-    """Health: `degraded` if a file cannot be read and its last good contents serve on."""
+    """Health: `degraded` if a file cannot be read and its last good contents serve on.
+
+    `degraded_lists` counts the lists of this process in which a hard rule gave way.
+    """
 
     status: Literal["ok", "degraded"]
     reasons: list[str]
+    degraded_lists: int = 0
 
 
 class ErrorInfo(msgspec.Struct, omit_defaults=True):

@@ -247,6 +247,7 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
         order=[row[id_] for id_ in order],
         id=request.id,
         hidden=ruled.hidden or None,
+        degraded=bool(ruled.yielded) or None,
         yielded=ruled.yielded or None,
         unapplied=ruled.unapplied or None,
         moves=ruled.moves,

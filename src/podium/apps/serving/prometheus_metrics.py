@@ -44,6 +44,11 @@ class ServingMetrics:
             "podium_reloads", "Files read again.", ["source", "outcome"], registry=registry
         )
         self.events = Counter("podium_events", "Events kept.", registry=registry)
+        self._degraded_lists = Counter(
+            "podium_degraded_lists", "Lists in which a hard rule gave way.", ["path"], registry=registry
+        )
+        self.n_degraded_lists = 0
+        """The lists of this process in which a hard rule gave way."""
         self._degraded = Gauge(
             "podium_degraded", "1 if a file cannot be read and its last good contents serve on.",
             registry=registry, multiprocess_mode="livemax",
@@ -51,12 +56,19 @@ class ServingMetrics:
         # Looking up a child by its labels takes longer than counting.
         self._requests: Any = cache(lambda path, status: requests.labels(path, str(status)))
         self._seconds: Any = cache(seconds.labels)
-        self.documents: Any = cache(documents.labels)
+        self._documents: Any = cache(documents.labels)
 
     def count_request(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests(path, status).inc()
         self._seconds(path).observe(seconds)
+
+    def count_list(self, path: str, n_documents: int, is_degraded: bool | None) -> None:
+        """Count a list, its documents, and whether a hard rule gave way in it."""
+        self._documents(path).inc(n_documents)
+        if is_degraded:
+            self._degraded_lists.labels(path).inc()
+            self.n_degraded_lists += 1
 
     def count_reload(self, source: str, is_valid: bool) -> None:
         """Count a file that was read again."""

@@ -49,6 +49,7 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         id=request.id,
         user_class=user_class,
         hidden=(ruled.hidden or None) if ruled else None,
+        degraded=(bool(ruled.yielded) or None) if ruled else None,
         yielded=(ruled.yielded or None) if ruled else None,
         unapplied=(ruled.unapplied or None) if ruled else None,
         moves=ruled.moves if ruled else None,

@@ -96,7 +96,7 @@ def rank(context: RequestContext, request: RankRequest) -> RankAnswer:
         answer = rank_answer(request, state.models.find(request.model), state.rules)
     except PodiumError as error:
         raise refusal_of(error) from error
-    context.metrics.documents("/v1/rank").inc(request.n_documents)
+    context.metrics.count_list("/v1/rank", request.n_documents, answer.degraded)
     return answer
 
 
@@ -111,7 +111,7 @@ def postrank(context: RequestContext, request: PostrankRequest) -> PostrankAnswe
         answer = postrank_answer(request, context.state.rules)
     except PodiumError as error:
         raise refusal_of(error) from error
-    context.metrics.documents("/v1/postrank").inc(len(request.documents))
+    context.metrics.count_list("/v1/postrank", len(request.documents), answer.degraded)
     return answer
 
 
@@ -156,9 +156,12 @@ def list_models(context: RequestContext, _: None) -> ModelsAnswer:
 
 
 def check_health(context: RequestContext, _: None) -> HealthAnswer:
-    """Say whether all files could be read."""
+    """Say whether all files could be read, and in how many lists a hard rule gave way."""
     reasons = list(context.state.reasons)
-    return HealthAnswer(status="degraded" if reasons else "ok", reasons=reasons)
+    return HealthAnswer(
+        status="degraded" if reasons else "ok", reasons=reasons,
+        degraded_lists=context.metrics.n_degraded_lists,
+    )  # fmt: skip
 
 
 def check_rules(context: RequestContext, request: RulesCheck) -> RulesAnswer:
