@@ -12,6 +12,7 @@ from podium.data.duplicate_documents import keep_first_documents
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.file_formats import detect_format, read_data, read_judgments
 from podium.data.groups import Groups
+from podium.data.indexed_runs import IndexedRun
 from podium.data.letor import read_letor, write_letor
 from podium.data.packed_strings import Strings
 from podium.data.parquet_reader import read_parquet
@@ -48,6 +49,7 @@ __all__ = [
     "Columns",
     "Fold",
     "Groups",
+    "IndexedRun",
     "MAX_DENSE_BYTES",
     "Path_",
     "Qrels",

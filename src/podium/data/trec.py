@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +90,12 @@ class Run(DocumentValues):
         groups = Groups.from_sizes(np.minimum(data.groups.sizes, depth))
         return cls(data.qids, groups, docids.take(rows), values[rows])
 
+    @classmethod
+    def empty(cls) -> Run:
+        """Return a run without queries."""
+        no_ids = np.array([], dtype=object)
+        return cls(no_ids, Groups.from_sizes([]), Strings.of([]), np.empty(0))
+
 
 def read_qrels(path: Path_, progress: Progress | None = None) -> Qrels:
     """Read TREC qrels: lines ``query 0 document label``, plain or compressed."""
@@ -146,20 +153,32 @@ def match_documents(
     return out
 
 
+def raise_problem(problem: tuple[str, int, str, str], path: str, lines: int) -> NoReturn:
+    """Raise the problem that `parse_trec` reports, `lines` lines after the start of the file."""
+    kind, line, expected, got = problem
+    error = NonFiniteError if kind == "nonfinite" else MalformedLineError
+    raise error(f"expected {expected}, got {got!r}", path=path, line=lines + line + 1)
+
+
 def _read_values(
     path: Path_, n_columns: int, progress: Progress | None
 ) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
     name = os.fspath(path)
+    return parse_values(read_blocks(name), name, n_columns, progress)
+
+
+def parse_values(
+    texts: Iterable[NDArray[np.uint8]], name: str, n_columns: int, progress: Progress | None = None
+) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
+    """Return the queries, groups, documents and values of the lines of these texts."""
     docids, values, lines = [], [], 0
     numbers: dict[str, int] = {}
     run_codes: list[int] = []
     run_lengths = []
-    for text in read_blocks(name):
+    for text in texts:
         starts, q, d, v, n, problem = kernels.parse_trec(text, n_columns)
         if problem is not None:
-            kind, line, expected, got = problem
-            error = NonFiniteError if kind == "nonfinite" else MalformedLineError
-            raise error(f"expected {expected}, got {got!r}", path=name, line=lines + line + 1)
+            raise_problem(problem, name, lines)
         run_codes += [numbers.setdefault(qid, len(numbers)) for qid in Strings(*q)]
         run_lengths.append(np.diff(starts, append=len(v)))
         docids.append(Strings(*d))
