@@ -60,11 +60,9 @@ def run(quick: bool = False) -> Report:
     rows = QUICK_ROWS if quick else int(os.environ.get("PODIUM_BEYOND_MEMORY_ROWS", ROWS))
     parent = os.environ.get("PODIUM_BEYOND_MEMORY_FOLDER")
     setting = {
-        "documents": rows,
-        "features": 136,
-        "numbers": "float32",
-        "documents per part": PART_ROWS,
-    }
+        "documents": rows, "features": 136, "numbers": "float32", "documents per part": PART_ROWS,
+        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+    }  # fmt: skip
     report = Report("beyond_memory", "Data that does not fit into memory", setting)
     with tempfile.TemporaryDirectory(prefix="podium-bench-", dir=parent) as name:
         folder = Path(name)

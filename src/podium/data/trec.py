@@ -90,6 +90,13 @@ class Run(DocumentValues):
         groups = Groups.from_sizes(np.minimum(data.groups.sizes, depth))
         return cls(data.qids, groups, docids.take(rows), values[rows])
 
+    def select(self, qids: Iterable[str]) -> Run:
+        """Return the lists of these queries, in this order; queries without a list are left out."""
+        numbers = {qid: number for number, qid in enumerate(self.qids.tolist())}
+        chosen = np.array([numbers[q] for q in qids if q in numbers], dtype=np.int64)
+        groups, rows = self.groups.take(chosen)
+        return Run(self.qids[chosen], groups, self.docids.take(rows), self.values[rows])
+
     @classmethod
     def empty(cls) -> Run:
         """Return a run without queries."""
@@ -109,9 +116,14 @@ def read_run(path: Path_, progress: Progress | None = None) -> Run:
 
 def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
     """Write TREC qrels; whole labels as integers, as trec_eval wants them."""
+    _write(path, qrels_lines(qrels))
+
+
+def qrels_lines(qrels: Qrels | RankingData) -> Iterator[str]:
+    """Return the lines of TREC qrels, query by query."""
     labels = Qrels.from_data(qrels) if isinstance(qrels, RankingData) else qrels
     _check_words(labels)
-    _write(path, labels.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n"))
+    return labels.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n")
 
 
 def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
