@@ -22,7 +22,15 @@ from podium.data.ranking_columns import RankingColumns
 from podium.data.ranking_data import RankingData
 from podium.data.scaling import SCALERS, scale_by_query
 from podium.data.score_files import read_scores, write_scores
-from podium.data.splits_and_folds import Fold, kfold, rotate, shuffle, shuffled_queries, split
+from podium.data.splits_and_folds import (
+    Fold,
+    kfold,
+    rotate,
+    sample,
+    shuffle,
+    shuffled_queries,
+    split,
+)
 from podium.data.synthetic import SyntheticData, TrueUtility, make_opposed, make_synthetic
 from podium.data.tables import read_table
 from podium.data.topk_truth import (
@@ -90,6 +98,7 @@ __all__ = [
     "read_scores",
     "read_table",
     "rotate",
+    "sample",
     "scale_by_query",
     "shuffle",
     "shuffled_queries",

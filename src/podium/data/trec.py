@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -36,6 +37,15 @@ class DocumentValues:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.groups):,} queries, {len(self):,} documents)"
 
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {qid: number for number, qid in enumerate(self.qids.tolist())}
+
+    def numbers_of(self, qids: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of these queries; queries that are not there are left out."""
+        numbers = self._number_of
+        return np.array([numbers[qid] for qid in qids if qid in numbers], dtype=np.int64)
+
     def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """Return the document ids as kernels take them: bytes, bounds, and the offsets of queries."""
         return self.docids.bytes, self.docids.offsets, self.groups.offsets
@@ -57,6 +67,15 @@ class Qrels(DocumentValues):
 
     weight: NDArray[np.float64] | None = None
     topk: int | None = None
+
+    def select(self, qids: Iterable[str]) -> Qrels:
+        """Return the judgments of these queries, in this order."""
+        numbers = self.numbers_of(qids)
+        groups, rows = self.groups.take(numbers)
+        weight = None if self.weight is None else self.weight[numbers]
+        return Qrels(
+            self.qids[numbers], groups, self.docids.take(rows), self.values[rows], weight, self.topk
+        )
 
     @classmethod
     def from_data(cls, data: RankingData) -> Qrels:
@@ -92,10 +111,9 @@ class Run(DocumentValues):
 
     def select(self, qids: Iterable[str]) -> Run:
         """Return the lists of these queries, in this order; queries without a list are left out."""
-        numbers = {qid: number for number, qid in enumerate(self.qids.tolist())}
-        chosen = np.array([numbers[q] for q in qids if q in numbers], dtype=np.int64)
-        groups, rows = self.groups.take(chosen)
-        return Run(self.qids[chosen], groups, self.docids.take(rows), self.values[rows])
+        numbers = self.numbers_of(qids)
+        groups, rows = self.groups.take(numbers)
+        return Run(self.qids[numbers], groups, self.docids.take(rows), self.values[rows])
 
     @classmethod
     def empty(cls) -> Run:
