@@ -173,11 +173,11 @@ def chunks_of_queries(
 def _line_starts(text: NDArray[np.uint8], n_rows: int) -> NDArray[np.int64]:
     """Return where each line that is not blank starts."""
     ends = np.flatnonzero(text == ord("\n")) + 1
-    starts = np.concatenate([[0], ends])
+    starts: NDArray[np.int64] = np.concatenate([[0], ends])
     starts = starts[:-1] if starts[-1] == len(text) else starts
     if len(starts) == n_rows:
         return starts
     bounds = np.append(starts[1:], len(text))
     content = text.tobytes()
     has_words = [bool(content[a:b].strip(b" \t\r\n")) for a, b in zip(starts, bounds, strict=True)]
-    return starts[np.array(has_words, dtype=bool)]
+    return np.asarray(starts[np.array(has_words, dtype=bool)])

@@ -86,7 +86,7 @@ class Ranker(RankingEstimator):
         data = self.ranking_data(own, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
-    def explain(self, data: RankingData, query: str | int) -> Explanation:
+    def explain(self, data: RankingData | Collection, query: str | int) -> Explanation:
         """Return one query's list with the contribution of each feature to each score."""
         return explain(self, data, query)
 
