@@ -17,7 +17,7 @@ from podium import kernels
 from podium.data.packed_strings import Strings
 from podium.data.text_files import COMPRESSIONS, Progress, open_regular, read_blocks
 from podium.data.trec import Run, parse_values, raise_problem
-from podium.errors import CorruptFileError, EmptyDataError
+from podium.errors import CorruptFileError, EmptyDataError, MalformedLineError, NonFiniteError
 from podium.typing import Path_
 
 DOCUMENTS_PER_CHUNK = 100_000
@@ -88,7 +88,7 @@ class IndexedRun:
         text = np.frombuffer(b"".join(pieces), dtype=np.uint8)
         try:
             run = Run(*parse_values([text], self.path, _RUN_COLUMNS))
-        except EmptyDataError:
+        except (EmptyDataError, MalformedLineError, NonFiniteError):
             raise self._changed() from None
         if run.qids.tolist() != [self.qids[number] for number in numbers]:
             raise self._changed()
