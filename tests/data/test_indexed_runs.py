@@ -101,7 +101,7 @@ def test_a_file_that_changes_meanwhile_is_an_error(tmp_path):
     indexed = IndexedRun(path)
     with path.open("r+") as file:
         file.seek(len(first))
-        file.write("q3 Q0 d1 1 0.5 t\nq4 d1")
+        file.write("q3 Q0 d1 1 0.5 t\nq4 Q0-d1")
     for qid in ("q2", "q4"):
         with pytest.raises(CorruptFileError, match="changed while it was read"):
             indexed.read([qid])
@@ -155,7 +155,7 @@ def test_lists_are_post_ranked_chunk_by_chunk_as_together(judged):
 
 @pytest.mark.parametrize("method", AGGREGATORS)
 def test_an_aggregator_sees_one_query_at_a_time(judged, method):
-    data, path = judged
+    data, _ = judged
     runs = [Run.from_scores(data, data.X[:, j]) for j in range(3)]
     aggregator = make_aggregator(method)
     together = aggregator(Rankings.from_runs(runs), [0.5, 0.3, 0.2]).scores
