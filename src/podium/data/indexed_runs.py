@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium import kernels
 from podium.data.packed_strings import Strings
+from podium.data.parallel import read_ahead
 from podium.data.text_files import COMPRESSIONS, Progress, open_regular, read_blocks
 from podium.data.trec import Run, parse_values, raise_problem
 from podium.errors import CorruptFileError, EmptyDataError, MalformedLineError, NonFiniteError
@@ -51,6 +53,7 @@ class IndexedRun:
     def __init__(self, path: Path_, progress: Progress | None = None) -> None:
         self.path = os.fspath(path)
         self._numbers: dict[str, int] = {}
+        self._lock = threading.Lock()  # chunks are read by a thread
         self._span_queries, self._span_starts, self._sizes = array("q"), array("q"), array("q")
         is_plain = Path(path).suffix not in COMPRESSIONS
         self._file: IO[bytes] = open_regular(path) if is_plain else tempfile.TemporaryFile()  # noqa: SIM115
@@ -95,16 +98,16 @@ class IndexedRun:
         return run
 
     def chunks(self, documents: int = DOCUMENTS_PER_CHUNK) -> Iterator[Run]:
-        """Yield all lists in chunks of about so many documents; queries keep their order."""
-        for qids in chunks_of_queries(self.qids, self.size, documents):
-            yield self.read(qids)
+        """Return all lists in chunks of about so many documents, in order; the next one is read ahead."""
+        return read_ahead(map(self.read, chunks_of_queries(self.qids, self.size, documents)))
 
     def _lines_of(self, number: int) -> Iterator[bytes]:
         """Yield the lines of a query, each piece with a line end."""
         for span in self._spans[self._first_span[number] : self._first_span[number + 1]]:
             start, end = self._span_starts[span], int(self._ends[span])
-            self._file.seek(start)
-            piece = self._file.read(end - start)
+            with self._lock:
+                self._file.seek(start)
+                piece = self._file.read(end - start)
             yield piece if piece.endswith(b"\n") else piece + b"\n"
 
     def _index(self, copy: IO[bytes] | None, progress: Progress | None) -> int:

@@ -15,6 +15,7 @@ from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
 from podium.apps.cli.options.tables import TableOptions
 from podium.data import IndexedRun, RankingData, Run
 from podium.data.indexed_runs import chunks_of_queries
+from podium.data.parallel import read_ahead
 from podium.typing import Floats
 
 RUN_ADVICE = (
@@ -63,9 +64,9 @@ class RunPool:
         return list(dict.fromkeys(qid for run in self.runs for qid in run.qids))
 
     def chunks(self) -> Iterator[PooledRankings]:
-        """Yield the rankings of all queries in chunks of about as many documents."""
-        for qids in chunks_of_queries(self.qids, lambda qid: sum(r.size(qid) for r in self.runs)):
-            yield self.read(qids)
+        """Return the rankings of all queries in chunks of about as many documents, read ahead."""
+        chunks = chunks_of_queries(self.qids, lambda qid: sum(r.size(qid) for r in self.runs))
+        return read_ahead(map(self.read, chunks))
 
     def read(self, qids: Sequence[str]) -> PooledRankings:
         """Return the rankings of these queries."""
