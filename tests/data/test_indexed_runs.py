@@ -139,6 +139,22 @@ def test_a_run_is_evaluated_chunk_by_chunk_as_a_whole(judged, tmp_path, monkeypa
             assert ours[metric].mean == expected[metric].mean
 
 
+def test_blocks_without_a_list_count_as_0_and_a_run_of_other_queries_is_an_error(tmp_path):
+    data = make_synthetic(n_queries=20, n_docs=5, seed=4)
+    path = tmp_path / "a.run"
+    write_run(Run.from_scores(data, data.y).select(["q20", "q3"]), path)
+    data.to_parquet(tmp_path / "data.parquet")
+    collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=10)
+    for judgments in (collection, Qrels.from_data(data)):
+        values = evaluate(judgments, IndexedRun(path), "NDCG@10")["NDCG@10"].per_query
+        assert values.tolist() == [float(qid in ("q3", "q20")) for qid in data.qids]
+        path2 = tmp_path / "other.run"
+        path2.write_text("x1 Q0 d1 1 0.5 t\n")
+        for run in (IndexedRun(path2), read_run(path2)):
+            with pytest.raises(DataError, match=r"no query in common \(run: 'x1', qrels: 'q1'"):
+                evaluate(judgments, run, "MAP")
+
+
 def test_lists_are_post_ranked_chunk_by_chunk_as_together(judged):
     data, path = judged
     rules = [

@@ -17,6 +17,7 @@ from podium.errors import LengthMismatchError, UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.metrics.bootstrap import Interval, bootstrap_interval
+from podium.metrics.judged_documents import check_shared_queries
 from podium.metrics.metric import Metric
 from podium.metrics.metric_figures import draw_metrics
 from podium.metrics.naming import resolve
@@ -255,7 +256,11 @@ def _evaluate_blocks(
     progress: Progress | None,
 ) -> Evaluation:
     """Evaluate block by block: metrics have one value per query, and blocks have whole queries."""
-    values = None if isinstance(scores, Run | IndexedRun) else _one_per_row(collection, scores)
+    values = None
+    if isinstance(scores, Run | IndexedRun):
+        check_shared_queries(list(scores.qids), collection.query_ids())
+    else:
+        values = _one_per_row(collection, scores)
     # A block may lack the top grade, which is the scale of ERR.
     top = collection.manifest.labels[1]
     parts: list[Evaluation] = []
@@ -282,6 +287,7 @@ def _one_per_row(collection: Collection, scores: ArrayLike) -> Floats:
 
 def _evaluate_indexed(qrels: Qrels, run: IndexedRun, metrics: Sequence[str | Metric]) -> Evaluation:
     """Evaluate a run whose lists are read some queries at a time."""
+    check_shared_queries(run.qids, qrels.qids.tolist())
     top = float(qrels.values.max(initial=0))
     sizes = dict(zip(qrels.qids.tolist(), qrels.groups.sizes.tolist(), strict=True))
     parts = []
