@@ -46,10 +46,10 @@ def write_parquet_blocks(
 @contextmanager
 def parquet_writer(path: Path_) -> Iterator[Callable[..., None]]:
     """Give a function that writes a block of documents as a row group; the file appears all or nothing."""
-    with _table_writer(path) as write_table:
+    with _table_writer(path) as add_table:
 
         def write(data: RankingColumns, max_group_rows: int | None = None) -> None:
-            write_table(_arrow_table(data), min(len(data), max_group_rows or len(data)))
+            add_table(_arrow_table(data), min(len(data), max_group_rows or len(data)))
 
         yield write
 
@@ -60,15 +60,15 @@ def _table_writer(path: Path_) -> Iterator[Callable[[Any, int], None]]:
     pq = require("pyarrow.parquet", "arrow", "writing Parquet")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(path))
-        writer: Any = None
+        temporary_writer: Any = None
 
         def write(table: Any, group_rows: int) -> None:
-            nonlocal writer
-            if writer is None:
-                writer = stack.enter_context(
+            nonlocal temporary_writer
+            if temporary_writer is None:
+                temporary_writer = stack.enter_context(
                     pq.ParquetWriter(temporary, table.schema, compression="lz4")
                 )
-            writer.write_table(table, row_group_size=group_rows)
+            temporary_writer.write_table(table, row_group_size=group_rows)
 
         yield write
 
@@ -146,7 +146,7 @@ def columns_writer(
 ) -> Iterator[Callable[[RankingColumns, Mapping[str, ArrayLike]], None]]:
     """Give a function that writes a block of documents as `write_columns_parquet` does."""
     pa = require("pyarrow", "arrow", "writing Parquet")
-    with _table_writer(path) as write_table:
+    with _table_writer(path) as add_table:
 
         def write(data: RankingColumns, values: Mapping[str, ArrayLike]) -> None:
             rows = pa.array(data.restore(np.arange(len(data))))
@@ -154,7 +154,7 @@ def columns_writer(
             if data.docid_column is not None:
                 columns["docid"] = _to_arrow(pa, data.docid_column)
             columns |= {name: pa.array(np.asarray(column)) for name, column in values.items()}
-            write_table(pa.table(columns).take(rows), MAX_GROUP_ROWS)
+            add_table(pa.table(columns).take(rows), MAX_GROUP_ROWS)
 
         yield write
 
