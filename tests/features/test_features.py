@@ -11,7 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podium import errors
-from podium.data import Groups, Qrels, Run, Strings
+from podium.data import (
+    Groups,
+    IndexedRun,
+    Qrels,
+    Run,
+    Strings,
+    concatenate,
+    write_run,
+)
 from podium.features import (
     FORMULAS,
     STEMMERS,
@@ -21,6 +29,7 @@ from podium.features import (
     Tokenizer,
     make_features,
     read_documents,
+    stream_features,
 )
 
 DOCS = [
@@ -518,3 +527,22 @@ def test_ids_may_be_numbers():
         data = make_features(index, {1: "x"}, candidates, {1: {8: 2}})
         assert dict(zip(data.docids, data.y, strict=True)) == {"7": 0, "8": 2}
     assert index.retrieve({1: "x"}).qids.tolist() == ["1"]
+
+
+def test_a_stream_of_features_has_the_data_of_all_at_once(tmp_path):
+    index = Index.build(
+        [{"id": f"d{i}", "body": f"word{i % 5} word{i % 3} lift of wings {i}"} for i in range(40)]
+    )
+    queries = {f"q{i}": f"word{i % 5} wings" for i in range(9)} | {"none": "zzz"}
+    judged = {"q1": {"d1": 2.0}, "q7": {"d7": 1.0}}
+    for candidates in (7, {qid: ["d3", "d1"] for qid in ("q1", "q5")}):
+        whole = make_features(index, queries, candidates, judged)
+        blocks = list(stream_features(index, queries, candidates, judged, documents=15))
+        assert concatenate(blocks).equals(whole)
+    write_run(Run.from_scores(whole, -np.arange(len(whole), dtype=float)), tmp_path / "a.run")
+    from_run = stream_features(index, queries, IndexedRun(tmp_path / "a.run"), judged)
+    assert concatenate(list(from_run)).equals(whole)
+    with pytest.raises(errors.DataError, match="the judgments have none of these queries"):
+        list(stream_features(index, queries, 7, {"other": {"d1": 1.0}}))
+    with pytest.raises(errors.EmptyDataError, match="no query has candidates"):
+        list(stream_features(index, {"none": "zzz"}, 7))

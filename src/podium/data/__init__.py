@@ -12,6 +12,7 @@ from podium.data.duplicate_documents import keep_first_documents
 from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.file_formats import detect_format, read_data, read_judgments
 from podium.data.groups import Groups
+from podium.data.indexed_runs import IndexedRun
 from podium.data.letor import read_letor, write_letor
 from podium.data.packed_strings import Strings
 from podium.data.parquet_reader import read_parquet
@@ -21,7 +22,15 @@ from podium.data.ranking_columns import RankingColumns
 from podium.data.ranking_data import RankingData
 from podium.data.scaling import SCALERS, scale_by_query
 from podium.data.score_files import read_scores, write_scores
-from podium.data.splits_and_folds import Fold, kfold, rotate, shuffle, shuffled_queries, split
+from podium.data.splits_and_folds import (
+    Fold,
+    kfold,
+    rotate,
+    sample,
+    shuffle,
+    shuffled_queries,
+    split,
+)
 from podium.data.synthetic import SyntheticData, TrueUtility, make_opposed, make_synthetic
 from podium.data.tables import read_table
 from podium.data.topk_truth import (
@@ -48,6 +57,7 @@ __all__ = [
     "Columns",
     "Fold",
     "Groups",
+    "IndexedRun",
     "MAX_DENSE_BYTES",
     "Path_",
     "Qrels",
@@ -88,6 +98,7 @@ __all__ = [
     "read_scores",
     "read_table",
     "rotate",
+    "sample",
     "scale_by_query",
     "shuffle",
     "shuffled_queries",

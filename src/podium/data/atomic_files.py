@@ -60,6 +60,18 @@ def make_folder(folder: Path_) -> None:
         sync_folder(path.parent)
 
 
+def recover_folder(draft: Path_, target: Path_) -> None:
+    """Undo a `publish_folder` that was killed: the older folder gets its name back, or is removed."""
+    older = Path(f"{os.fspath(draft)}.older")
+    if not older.exists():
+        return
+    if os.path.exists(target):
+        shutil.rmtree(older, ignore_errors=True)
+    else:  # killed between the two renames
+        os.rename(older, target)
+    sync_folder(Path(target).parent)
+
+
 def publish_folder(draft: Path_, target: Path_) -> None:
     """Give a complete folder its name, in place of an older one, and wait until that is on the disk."""
     sync_folder(draft)

@@ -42,6 +42,17 @@ def write_csv(data: RankingColumns, path: Path_, columns: Columns | None = None)
     a,x,1,0.5
     a,y,0,2
     """
+    header, lines = csv_text(data, path, columns)
+    with atomic_writer(path) as write:
+        write(header)
+        for text in lines:
+            write(text)
+
+
+def csv_text(
+    data: RankingColumns, path: Path_, columns: Columns | None = None
+) -> tuple[bytes, Iterator[bytes]]:
+    """Return the line with the names of the columns, and the lines of the documents in pieces."""
     own = _OWN_COLUMNS if columns is None else columns
     texts = _text_columns(data, own)
     label, weight = own.label or "label", own.weight or "query_weight"
@@ -54,11 +65,12 @@ def write_csv(data: RankingColumns, path: Path_, columns: Columns | None = None)
             "rename them first"
         )
     separator = "\t" if stem(path).lower().endswith(".tsv") else own.separator or ","
-    with atomic_writer(path) as write:
-        write(_csv_lines([header], separator))
-        rows = _rows(data, texts, own)
-        while block := [row for _, row in zip(range(ROWS_PER_BLOCK), rows, strict=False)]:
-            write(_csv_lines(block, separator))
+    return _csv_lines([header], separator), _pieces(_rows(data, texts, own), separator)
+
+
+def _pieces(rows: Iterator[list[str]], separator: str) -> Iterator[bytes]:
+    while block := [row for _, row in zip(range(ROWS_PER_BLOCK), rows, strict=False)]:
+        yield _csv_lines(block, separator)
 
 
 _OWN_COLUMNS = Columns()

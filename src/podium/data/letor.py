@@ -174,6 +174,15 @@ def write_letor(data: RankingData, path: Path_) -> None:
     no single word: they go into a first line ``#podium {...}`` that other readers skip. The file
     appears whole or not at all.
     """
+    header, lines = letor_text(data)
+    with atomic_writer(path) as write:
+        write(header)
+        for text in lines:
+            write(text)
+
+
+def letor_text(data: RankingData) -> tuple[bytes, Iterator[bytes]]:
+    """Return the header of the data as LETOR text, empty if it needs none, and its lines in pieces."""
     for qid in data.qids.tolist():
         if not qid or any(c in qid for c in " \t\r\n#"):
             raise DataError(
@@ -190,11 +199,9 @@ def write_letor(data: RankingData, path: Path_) -> None:
             qids.bytes, qids.offsets, comments.bytes, comments.offsets,
         ).tobytes()  # fmt: skip
 
-    with atomic_writer(path) as write:
-        read_back = _read_line_comments(comments)
-        write(header_line(data, read_back != (data.docid_column, data.comment_column)))
-        for text in map_in_parallel(format_queries, _query_batches(data.groups)):
-            write(text)
+    read_back = _read_line_comments(comments)
+    header = header_line(data, read_back != (data.docid_column, data.comment_column))
+    return header, map_in_parallel(format_queries, _query_batches(data.groups))
 
 
 _NULL_ADVICE = {

@@ -49,6 +49,17 @@ def header_line(data: RankingColumns, with_comments: bool) -> bytes:
     return _HEADER_START + json.dumps(header).encode() + b"\n" if header else b""
 
 
+def has_per_row_entries(line: bytes) -> bool:
+    """Whether a header has values for each document or query.
+
+    Examples
+    --------
+    >>> has_per_row_entries(b'#podium {"dtype": "float32"}\\n'), has_per_row_entries(b"")
+    (False, False)
+    """
+    return bool(line) and bool(json.loads(line[len(_HEADER_START) :]).keys() & PER_ROW_ENTRIES)
+
+
 def read_header(path: str) -> dict[str, Any]:
     """Return the entries of a file's header; empty if the first line is not a header."""
     line = read_first_line(path, _HEADER_START)

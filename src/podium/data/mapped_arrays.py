@@ -56,20 +56,24 @@ def empty_beside(source: NDArray[Any], shape: tuple[int, ...], dtype: DTypeLike)
 @contextmanager
 def disk_space(folder: Path_, n_bytes: int) -> Iterator[None]:
     """Raise DataError if a folder has no room for so many bytes, before they are written or during it."""
-    if shutil.disk_usage(folder).free < n_bytes:
-        raise _no_room(folder, n_bytes)
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise _no_room(folder, n_bytes) from error
-
-
-def _no_room(folder: Path_, n_bytes: int) -> DataError:
     free = shutil.disk_usage(folder).free
-    return DataError(
+    error = DataError(
         f"expected {n_bytes / 1e6:,.1f} MB of free disk for the rows of a fit, got {free / 1e6:,.1f} MB; "
         "free some, or move the collection to a larger disk",
         path=str(folder),
     )
+    if free < n_bytes:
+        raise error
+    with full_disk_is(error):
+        yield
+
+
+@contextmanager
+def full_disk_is(error: DataError) -> Iterator[None]:
+    """Raise this error in place of one about a disk without room."""
+    try:
+        yield
+    except OSError as own:
+        if own.errno not in _FULL:
+            raise
+        raise error from own

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -36,3 +36,20 @@ def map_in_parallel(work: Callable[[Item], Answer], items: Iterable[Item]) -> It
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items in order while a thread fetches the next one; at most one is waiting.
+
+    Examples
+    --------
+    >>> list(read_ahead(n * n for n in range(4)))
+    [0, 1, 4, 9]
+    """
+    iterator = iter(items)
+    end: Any = object()
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(next, iterator, end)
+        while (item := pending.result()) is not end:
+            pending = pool.submit(next, iterator, end)
+            yield item

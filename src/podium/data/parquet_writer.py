@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,39 @@ def write_parquet_blocks(
 
     With `max_group_rows`, a longer block becomes several row groups.
     """
+    with parquet_writer(path) as write:
+        for block in blocks:
+            write(block, max_group_rows)
+
+
+@contextmanager
+def parquet_writer(path: Path_) -> Iterator[Callable[..., None]]:
+    """Give a function that writes a block of documents as a row group; the file appears all or nothing."""
+    with _table_writer(path) as add_table:
+
+        def write(data: RankingColumns, max_group_rows: int | None = None) -> None:
+            add_table(_arrow_table(data), min(len(data), max_group_rows or len(data)))
+
+        yield write
+
+
+@contextmanager
+def _table_writer(path: Path_) -> Iterator[Callable[[Any, int], None]]:
+    """Give a function that writes a table in row groups of some size."""
     pq = require("pyarrow.parquet", "arrow", "writing Parquet")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(path))
         temporary_writer: Any = None
-        for block in blocks:
-            table = _arrow_table(block)
+
+        def write(table: Any, group_rows: int) -> None:
+            nonlocal temporary_writer
             if temporary_writer is None:
                 temporary_writer = stack.enter_context(
                     pq.ParquetWriter(temporary, table.schema, compression="lz4")
                 )
-            n_rows = min(len(block), max_group_rows or len(block))
-            temporary_writer.write_table(table, row_group_size=n_rows)
+            temporary_writer.write_table(table, row_group_size=group_rows)
+
+        yield write
 
 
 def _arrow_table(data: RankingColumns) -> Any:
@@ -115,15 +136,27 @@ def write_columns_parquet(
 
     The rows of the file have the order of the data's input.
     """
+    with columns_writer(path) as write:
+        write(data, values)
+
+
+@contextmanager
+def columns_writer(
+    path: Path_,
+) -> Iterator[Callable[[RankingColumns, Mapping[str, ArrayLike]], None]]:
+    """Give a function that writes a block of documents as `write_columns_parquet` does."""
     pa = require("pyarrow", "arrow", "writing Parquet")
-    pq = require("pyarrow.parquet", "arrow", "writing Parquet")
-    rows = pa.array(data.restore(np.arange(len(data))))
-    columns: dict[str, Any] = {"qid": _to_dictionary(pa, data, data.qids.tolist())}
-    if data.docid_column is not None:
-        columns["docid"] = _to_arrow(pa, data.docid_column)
-    columns |= {name: pa.array(np.asarray(column)) for name, column in values.items()}
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.table(columns).take(rows), temporary, compression="lz4")
+    with _table_writer(path) as add_table:
+
+        def write(data: RankingColumns, values: Mapping[str, ArrayLike]) -> None:
+            rows = pa.array(data.restore(np.arange(len(data))))
+            columns: dict[str, Any] = {"qid": _to_dictionary(pa, data, data.qids.tolist())}
+            if data.docid_column is not None:
+                columns["docid"] = _to_arrow(pa, data.docid_column)
+            columns |= {name: pa.array(np.asarray(column)) for name, column in values.items()}
+            add_table(pa.table(columns).take(rows), MAX_GROUP_ROWS)
+
+        yield write
 
 
 def _to_arrow(pa: Any, strings: Strings) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.data.collections.collection import Collection
 from podium.data.ranking_data import RankingData
 from podium.errors import UnknownNameError, UsageError
 
@@ -36,6 +37,33 @@ def query_number(data: RankingData, query: str | int) -> int:
             f"{len(matches)} queries; name one by its id: {listed}"
         )
     return matches[0]
+
+
+def find_block(collection: Collection, query: str | int) -> tuple[int, RankingData]:
+    """Return the block of a collection that has a query, by id or else by text, and its first row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from podium.data import make_synthetic, partition
+    >>> home = Path(tempfile.mkdtemp())
+    >>> make_synthetic(n_queries=9, n_docs=10, seed=0).to_parquet(home / "a.parquet")
+    >>> first, block = find_block(partition([home / "a.parquet"], home / "parts", rows=20), "q4")
+    >>> first, block.qids.tolist()
+    (20, ['q3', 'q4'])
+    """
+    qids = collection.query_ids()
+    is_id = str(query) in set(qids)
+    first = 0
+    for block in collection.blocks():
+        texts = block.query_text or ()
+        if str(query) in block.qids.tolist() or (
+            not is_id and any(_plain(text) == _plain(str(query)) for text in texts)
+        ):
+            return first, block
+        first += len(block)
+    raise UnknownNameError("query", str(query), qids)
 
 
 def _plain(text: str) -> str:

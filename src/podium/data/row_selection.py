@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cached_property, partial
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.groups import Groups
+from podium.data.mapped_arrays import mapped_file
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.typing import Matrix
@@ -119,3 +120,17 @@ class SelectedData(RankingData):
 def select_queries(data: RankingData, queries: NDArray[np.int64]) -> SelectedData:
     """Return these queries, in this order, without a copy of the features."""
     return SelectedData(data, queries, data.groups.take(queries)[1])
+
+
+def mapped_blocks(data: RankingData, n_rows: int) -> Iterator[SelectedData] | None:
+    """Return blocks of about `n_rows` selected rows of a mapped file; None for all other data.
+
+    One block of such rows is no longer cut: it is copied when it is used.
+    """
+    X, rows = data.stored_features()
+    if rows is None or mapped_file(X) is None or len(data) <= n_rows or data.n_queries == 1:
+        return None
+    return (
+        select_queries(data, np.arange(block.queries.start, block.queries.stop))
+        for block in data.groups.blocks(n_rows)
+    )

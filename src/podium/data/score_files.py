@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from array import array
 from pathlib import Path
 from tokenize import TokenError
 from typing import Literal
@@ -36,7 +37,7 @@ def read_scores(path: Path_) -> NDArray[np.float64]:
         return read_scores_parquet(name)
     if detect_format(path) == "npy":
         return _read_npy(name)
-    scores: list[float] = []
+    scores = array("d")
     line_number = 0
     for text in read_blocks(name):
         for line in text.tobytes().splitlines():
@@ -44,7 +45,7 @@ def read_scores(path: Path_) -> NDArray[np.float64]:
             word = line.strip()
             if word:
                 scores.append(_parse_score(word, name, line_number))
-    return np.array(scores)
+    return np.array(scores, dtype=np.float64)
 
 
 def write_scores(

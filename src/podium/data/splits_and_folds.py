@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.argument_checks import check_seed, to_array
 from podium.data.concatenation import concatenate
-from podium.data.packed_strings import Strings
+from podium.data.mapped_arrays import mapped_file
+from podium.data.random_queries import (
+    cut_queries,
+    fold_cuts,
+    fraction_cuts,
+    random_order,
+    sample_queries,
+)
 from podium.data.ranking_data import RankingData
-from podium.data.row_selection import SelectedData
+from podium.data.row_selection import SelectedData, select_queries
 from podium.data.topk_truth import document_noise
 from podium.errors import DataError, UsageError
 
@@ -28,8 +33,7 @@ class Fold(NamedTuple):
 
 def shuffled_queries(data: RankingData, seed: int) -> NDArray[np.int64]:
     """Return query numbers in a random order that depends on the seed and the query ids alone."""
-    check_seed(seed)
-    return np.argsort(Strings.of(data.qids.tolist()).hash(seed), kind="stable")
+    return random_order(data.qids.tolist(), seed)
 
 
 def shuffle(data: RankingData, seed: int) -> RankingData:
@@ -53,11 +57,20 @@ def split(data: RankingData, fractions: Sequence[float], *, seed: int = 0) -> li
     >>> train.n_queries, test.n_queries
     (8, 2)
     """
-    shares = to_array(fractions, "fractions", np.float64)
-    if len(shares) == 0 or (shares <= 0).any() or not np.isclose(shares.sum(), 1):
-        raise UsageError(f"expected fractions above 0 that add up to 1, got {list(fractions)}")
-    cuts = np.round(np.cumsum(shares)[:-1] * data.n_queries).astype(np.int64)
-    return _cut_at(data, cuts, seed)
+    return _cut_at(data, fraction_cuts(fractions, data.n_queries), seed)
+
+
+def sample(data: RankingData, n_queries: int, *, seed: int = 0) -> RankingData:
+    """Return random queries, all with the same chance, in the order of the data.
+
+    Examples
+    --------
+    >>> from podium.data import make_synthetic
+    >>> sample(make_synthetic(n_queries=10, seed=0), 3).n_queries
+    3
+    """
+    chosen = set(sample_queries(data.qids.tolist(), n_queries, seed))
+    return data.subset(np.flatnonzero([qid in chosen for qid in data.qids.tolist()]))
 
 
 def kfold(data: RankingData, k: int = 5, *, seed: int = 0) -> list[Fold]:
@@ -73,13 +86,12 @@ def kfold(data: RankingData, k: int = 5, *, seed: int = 0) -> list[Fold]:
     >>> [part.n_queries for part in folds[0]]
     [6, 2, 2]
     """
-    if not isinstance(k, int | np.integer) or k < 2:
-        raise UsageError(f"expected at least 2 folds, got {k}")
-    cuts = np.round(np.arange(1, k) * data.n_queries / k).astype(np.int64)
-    parts = _cut_at(data, cuts, seed)
+    cuts = fold_cuts(k, data.n_queries)
     if k > 2:
-        return rotate(parts)
-    first, second = parts
+        # The rows of a mapped file stay there.
+        is_mapped = mapped_file(data.stored_features()[0]) is not None
+        return _rotate_rows(data, cuts, seed) if is_mapped else rotate(_cut_at(data, cuts, seed))
+    first, second = _cut_at(data, cuts, seed)
     return [_hold_out(first, second, seed), _hold_out(second, first, seed)]
 
 
@@ -123,21 +135,17 @@ def _check_parts(parts: Sequence[RankingData]) -> None:
             part_of_query[qid] = number
 
 
-def _join_sizes(sizes: Sequence[int], most: int = 10) -> str:
-    return "/".join([*map(str, sizes[:most]), *(["..."] if len(sizes) > most else [])])
-
-
 def _cut_at(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[RankingData]:
-    bounds = [0, *cuts.tolist(), data.n_queries]
-    sizes = [b - a for a, b in itertools.pairwise(bounds)]
-    if min(sizes) < 1:
-        raise DataError(
-            f"expected at least one query in each of {len(sizes)} parts, got "
-            f"{_join_sizes(sizes)} of {data.n_queries} queries"
-        ).advise(
-            python="use fewer parts, or larger fractions, or data with more queries",
-            command_line="use fewer --folds, or larger --fractions, or data with more queries",
-        )
-    order = shuffled_queries(data, seed)
     # Within a part, queries keep the order of the data.
-    return [data.subset(np.sort(order[a:b])) for a, b in itertools.pairwise(bounds)]
+    return [data.subset(part) for part in cut_queries(data.qids.tolist(), cuts, seed)]
+
+
+def _rotate_rows(data: RankingData, cuts: NDArray[np.int64], seed: int) -> list[Fold]:
+    """Make the folds that `rotate` makes, without a copy of the features."""
+    parts = cut_queries(data.qids.tolist(), cuts, seed)
+    k = len(parts)
+    turns = [[parts[(i + j) % k] for j in range(k)] for i in range(k)]
+    return [
+        Fold(*(select_queries(data, q) for q in (np.concatenate(turn[:-2]), turn[-2], turn[-1])))
+        for turn in turns
+    ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +37,15 @@ class DocumentValues:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.groups):,} queries, {len(self):,} documents)"
 
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {qid: number for number, qid in enumerate(self.qids.tolist())}
+
+    def numbers_of(self, qids: Iterable[str]) -> NDArray[np.int64]:
+        """Return the numbers of these queries; queries that are not there are left out."""
+        numbers = self._number_of
+        return np.array([numbers[qid] for qid in qids if qid in numbers], dtype=np.int64)
+
     def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """Return the document ids as kernels take them: bytes, bounds, and the offsets of queries."""
         return self.docids.bytes, self.docids.offsets, self.groups.offsets
@@ -56,6 +67,15 @@ class Qrels(DocumentValues):
 
     weight: NDArray[np.float64] | None = None
     topk: int | None = None
+
+    def select(self, qids: Iterable[str]) -> Qrels:
+        """Return the judgments of these queries, in this order."""
+        numbers = self.numbers_of(qids)
+        groups, rows = self.groups.take(numbers)
+        weight = None if self.weight is None else self.weight[numbers]
+        return Qrels(
+            self.qids[numbers], groups, self.docids.take(rows), self.values[rows], weight, self.topk
+        )
 
     @classmethod
     def from_data(cls, data: RankingData) -> Qrels:
@@ -89,6 +109,18 @@ class Run(DocumentValues):
         groups = Groups.from_sizes(np.minimum(data.groups.sizes, depth))
         return cls(data.qids, groups, docids.take(rows), values[rows])
 
+    def select(self, qids: Iterable[str]) -> Run:
+        """Return the lists of these queries, in this order; queries without a list are left out."""
+        numbers = self.numbers_of(qids)
+        groups, rows = self.groups.take(numbers)
+        return Run(self.qids[numbers], groups, self.docids.take(rows), self.values[rows])
+
+    @classmethod
+    def empty(cls) -> Run:
+        """Return a run without queries."""
+        no_ids = np.array([], dtype=object)
+        return cls(no_ids, Groups.from_sizes([]), Strings.of([]), np.empty(0))
+
 
 def read_qrels(path: Path_, progress: Progress | None = None) -> Qrels:
     """Read TREC qrels: lines ``query 0 document label``, plain or compressed."""
@@ -102,9 +134,14 @@ def read_run(path: Path_, progress: Progress | None = None) -> Run:
 
 def write_qrels(qrels: Qrels | RankingData, path: Path_) -> None:
     """Write TREC qrels; whole labels as integers, as trec_eval wants them."""
+    _write(path, qrels_lines(qrels))
+
+
+def qrels_lines(qrels: Qrels | RankingData) -> Iterator[str]:
+    """Return the lines of TREC qrels, query by query."""
     labels = Qrels.from_data(qrels) if isinstance(qrels, RankingData) else qrels
     _check_words(labels)
-    _write(path, labels.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n"))
+    return labels.lines(lambda qid, doc, label, _: f"{qid} 0 {doc} {label:.17g}\n")
 
 
 def write_run(run: Run, path: Path_, tag: str = "podium") -> None:
@@ -146,20 +183,32 @@ def match_documents(
     return out
 
 
+def raise_problem(problem: tuple[str, int, str, str], path: str, lines: int) -> NoReturn:
+    """Raise the problem that `parse_trec` reports, `lines` lines after the start of the file."""
+    kind, line, expected, got = problem
+    error = NonFiniteError if kind == "nonfinite" else MalformedLineError
+    raise error(f"expected {expected}, got {got!r}", path=path, line=lines + line + 1)
+
+
 def _read_values(
     path: Path_, n_columns: int, progress: Progress | None
 ) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
     name = os.fspath(path)
+    return parse_values(read_blocks(name), name, n_columns, progress)
+
+
+def parse_values(
+    texts: Iterable[NDArray[np.uint8]], name: str, n_columns: int, progress: Progress | None = None
+) -> tuple[NDArray[np.object_], Groups, Strings, NDArray[np.float64]]:
+    """Return the queries, groups, documents and values of the lines of these texts."""
     docids, values, lines = [], [], 0
     numbers: dict[str, int] = {}
     run_codes: list[int] = []
     run_lengths = []
-    for text in read_blocks(name):
+    for text in texts:
         starts, q, d, v, n, problem = kernels.parse_trec(text, n_columns)
         if problem is not None:
-            kind, line, expected, got = problem
-            error = NonFiniteError if kind == "nonfinite" else MalformedLineError
-            raise error(f"expected {expected}, got {got!r}", path=name, line=lines + line + 1)
+            raise_problem(problem, name, lines)
         run_codes += [numbers.setdefault(qid, len(numbers)) for qid in Strings(*q)]
         run_lengths.append(np.diff(starts, append=len(v)))
         docids.append(Strings(*d))

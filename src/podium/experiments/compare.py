@@ -17,7 +17,7 @@ from podium.errors import UnknownNameError, UsageError
 from podium.experiments.checkpoints import CheckpointStore, fingerprint
 from podium.experiments.compared_metrics import DEFAULT_METRICS, curve_metric, read_metrics
 from podium.experiments.comparison_result import DataFacts
-from podium.experiments.contestants import Contestant, read_contestants
+from podium.experiments.contestants import Contestant, open_rows, read_contestants
 from podium.experiments.fingerprint_inputs import data_inputs
 from podium.experiments.fold_results import FoldResult, Seconds, TimedFoldResult, run_fold
 from podium.experiments.folds import make_folds
@@ -73,9 +73,10 @@ def compare(
     Parameters
     ----------
     data
-        RankingData, whose queries are cut into folds and rotated as LETOR does; a LETOR folder (S1.txt
-        to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt, compressed or not) or a file;
-        or folds, each `podium.data.Fold(train, valid, test)`.
+        RankingData or a Collection, whose queries are cut into folds and rotated as LETOR does (rows
+        stay on disk if all rankers read them there); a LETOR folder (S1.txt to S5.txt, or Fold1 to
+        Fold5 with train.txt, vali.txt and test.txt, compressed or not) or a file; or folds, each
+        `podium.data.Fold(train, valid, test)`.
     rankers
         Names of ``podium.RANKERS``, rankers, or a mapping from labels to either.
     metrics
@@ -116,7 +117,7 @@ def compare(
     measures = read_metrics(metrics)
     baseline = labels[0] if baseline is None else baseline
     _check_options(labels, baseline, n_jobs, correction)
-    parts = make_folds(data, folds, seed)
+    parts = make_folds(open_rows(data, contestants), folds, seed)
     curve_name, curve = curve_metric(measures, topk=parts[0].test.topk is not None)
     run = _ComparisonRun(
         contestants, parts, measures, curve, None if out is None else Path(out), progress

@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from podium.data import Collection
 from podium.errors import UnknownNameError, UsageError
 from podium.experiments.fingerprint_inputs import plain_value
 from podium.experiments.text_escapes import escape_text
@@ -71,6 +72,14 @@ def read_contestants(
         Contestant(label, ranker, _make_grid(ranker, grids.get(label), tunes=tune is not False))
         for label, ranker in by_label.items()
     )
+
+
+def open_rows(data: Any, contestants: Sequence[Contestant]) -> Any:
+    """Return the rows of a collection: on disk if every ranker reads them there; other data as it is."""
+    if not isinstance(data, Collection):
+        return data
+    in_memory = [c for c in contestants if not c.ranker.fits_from_disk]
+    return (in_memory or contestants)[0].ranker.open_rows(data)
 
 
 def _label_rankers(rankers: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from podium.features.documents import Document, read_documents
 from podium.features.formulas import FORMULAS
 from podium.features.index import Hits, Index
-from podium.features.letor_features import make_features
+from podium.features.letor_features import make_features, stream_features
 from podium.features.stemmers import STEMMERS
 from podium.features.term_matches import FormulaParameters
 from podium.features.tokenizer import IDENTIFIER_MODES, STOP_WORDS, Tokenizer
@@ -20,4 +20,5 @@ __all__ = [
     "Tokenizer",
     "make_features",
     "read_documents",
+    "stream_features",
 ]

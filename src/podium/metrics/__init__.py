@@ -23,6 +23,7 @@ from podium.metrics.paired_tests import TESTS, PairedTest, paired_test
 from podium.metrics.query_differences import QueryDifferences
 from podium.metrics.query_mean import mean_over_queries
 from podium.metrics.ranked_lists import RankedLists
+from podium.metrics.streamed_evaluation import StreamedMean, evaluate_stream
 from podium.metrics.tool_conventions import RULES
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ __all__ = [
     "RULES",
     "RankedLists",
     "Recall",
+    "StreamedMean",
     "TESTS",
     "Tau",
     "bootstrap_interval",
@@ -60,6 +62,7 @@ __all__ = [
     "correct",
     "evaluate",
     "evaluate_lists",
+    "evaluate_stream",
     "explain",
     "kERR",
     "kNDCG",

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data import Collection, Qrels, RankingData, Run
+from podium.data import Collection, IndexedRun, Qrels, RankingData, Run
 from podium.data.argument_checks import to_array
+from podium.data.indexed_runs import chunks_of_queries
+from podium.data.text_files import Progress
 from podium.errors import LengthMismatchError, UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.metrics.bootstrap import Interval, bootstrap_interval
+from podium.metrics.judged_documents import check_shared_queries
 from podium.metrics.metric import Metric
 from podium.metrics.metric_figures import draw_metrics
 from podium.metrics.naming import resolve
@@ -194,18 +197,23 @@ def _interval_text(result: MetricResult) -> str:
 
 def evaluate(
     data: RankingData | Qrels | Collection,
-    scores: ArrayLike | Run,
+    scores: ArrayLike | Run | IndexedRun,
     metrics: Sequence[str | Metric] | str | Metric,
+    *,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Evaluate scores on labelled data, or a run on qrels.
 
     Parameters
     ----------
     data
-        RankingData or a Collection (scores: one per row, in the data's row order), or Qrels (scores: a
-        Run). A Collection is read block by block, without its features.
+        RankingData (scores: one per row, in the data's row order), Qrels (scores: a Run or an
+        IndexedRun), or a Collection (either). A Collection is read block by block, without its
+        features, and so are the lists of an IndexedRun.
     metrics
         Names such as "NDCG@10", or metrics.
+    progress
+        Called with the number of bytes of a Collection read since the last call.
 
     Examples
     --------
@@ -220,13 +228,15 @@ def evaluate(
     if not metric_list:
         raise UsageError("there is no metric; expected at least one, such as NDCG@10")
     if isinstance(data, Collection):
-        return _evaluate_blocks(data, scores, metric_list)
+        return _evaluate_blocks(data, scores, metric_list, progress)
     if isinstance(data, Qrels):
+        if isinstance(scores, IndexedRun):
+            return _evaluate_indexed(data, scores, metric_list)
         if not isinstance(scores, Run):
             raise UsageError(f"qrels need a Run as scores, got {type(scores).__name__}")
         lists = RankedLists.of_run(data, scores)
     elif isinstance(data, RankingData):
-        if isinstance(scores, Run):
+        if isinstance(scores, Run | IndexedRun):
             raise UsageError(
                 "a Run needs Qrels as data, got RankingData; Qrels.from_data(data) makes them"
             )
@@ -240,25 +250,58 @@ def evaluate(
 
 
 def _evaluate_blocks(
-    collection: Collection, scores: ArrayLike | Run, metrics: Sequence[str | Metric]
+    collection: Collection,
+    scores: ArrayLike | Run | IndexedRun,
+    metrics: Sequence[str | Metric],
+    progress: Progress | None,
 ) -> Evaluation:
     """Evaluate block by block: metrics have one value per query, and blocks have whole queries."""
-    if isinstance(scores, Run):
-        raise UsageError("a collection needs scores, one for each document, got a Run")
+    values = None
+    if isinstance(scores, Run | IndexedRun):
+        check_shared_queries(list(scores.qids), collection.query_ids())
+    else:
+        values = _one_per_row(collection, scores)
+    # A block may lack the top grade, which is the scale of ERR.
+    top = collection.manifest.labels[1]
+    parts: list[Evaluation] = []
+    first = 0
+    for block in collection.blocks(with_features=False, progress=progress):
+        if values is not None:
+            lists = RankedLists.of_scores(block, values[first : first + len(block)])
+        else:
+            assert isinstance(scores, Run | IndexedRun)
+            lists = _lists_of_run(Qrels.from_data(block), scores)
+        parts.append(evaluate_lists(replace(lists, scale_top=top), metrics))
+        first += len(block)
+    return join_evaluations(parts)
+
+
+def _one_per_row(collection: Collection, scores: ArrayLike) -> Floats:
     values = to_array(scores, "scores", np.float64)
     if values.shape != (len(collection),):
         raise LengthMismatchError(
             f"expected {len(collection):,} scores, one for each document, got shape {values.shape}"
         )
-    parts: list[Evaluation] = []
-    first = 0
-    for block in collection.blocks(with_features=False):
-        lists = RankedLists.of_scores(block, values[first : first + len(block)])
-        # A block may lack the top grade, which is the scale of ERR.
-        lists = replace(lists, scale_top=collection.manifest.labels[1])
-        parts.append(evaluate_lists(lists, metrics))
-        first += len(block)
+    return values
+
+
+def _evaluate_indexed(qrels: Qrels, run: IndexedRun, metrics: Sequence[str | Metric]) -> Evaluation:
+    """Evaluate a run whose lists are read some queries at a time."""
+    check_shared_queries(run.qids, qrels.qids.tolist())
+    top = float(qrels.values.max(initial=0))
+    sizes = dict(zip(qrels.qids.tolist(), qrels.groups.sizes.tolist(), strict=True))
+    parts = []
+    for qids in chunks_of_queries(list(sizes), lambda qid: sizes[qid] + run.size(qid)):
+        lists = _lists_of_run(qrels.select(qids), run)
+        parts.append(evaluate_lists(replace(lists, scale_top=top), metrics))
     return join_evaluations(parts)
+
+
+def _lists_of_run(qrels: Qrels, run: Run | IndexedRun) -> RankedLists:
+    """Return the lists of a run for the queries of qrels."""
+    qids = qrels.qids.tolist()
+    own = run.read(qids) if isinstance(run, IndexedRun) else run.select(qids)
+    return RankedLists.of_run(qrels, own)
 
 
 def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:

@@ -5,6 +5,7 @@ A document without a judgment has label 0, as in trec_eval.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,16 +42,23 @@ def _in_query_order(run: Run, qids: NDArray[np.object_]) -> Run:
     run_qids, qrels_qids = run.qids.tolist(), qids.tolist()
     if run_qids == qrels_qids:
         return run
+    if not run_qids:  # a part of a run that has other queries
+        return Run(qids, Groups.from_sizes(np.zeros(len(qids), np.int64)), run.docids, run.values)
+    check_shared_queries(run_qids, qrels_qids)
     number = {qid: q for q, qid in enumerate(run_qids)}
     queries = np.array([number.get(qid, -1) for qid in qrels_qids], dtype=np.int64)
     has_list = queries >= 0
-    if not has_list.any():
-        raise DataError(
-            f"the run and the qrels have no query in common (run: {run.qids[0]!r}, qrels: "
-            f"{qids[0]!r}, ...); check the query ids"
-        )
     groups = Groups.from_sizes(np.where(has_list, run.groups.sizes[queries], 0))
     if np.array_equal(queries[has_list], np.arange(len(run_qids))):
         return Run(qids, groups, run.docids, run.values)
     _, rows = run.groups.take(queries[has_list])
     return Run(qids, groups, run.docids.take(rows), run.values[rows])
+
+
+def check_shared_queries(run_qids: Sequence[str], judged_qids: Sequence[str]) -> None:
+    """Raise if a run has none of the judged queries."""
+    if set(run_qids).isdisjoint(judged_qids):
+        raise DataError(
+            f"the run and the qrels have no query in common (run: {run_qids[0]!r}, qrels: "
+            f"{judged_qids[0]!r}, ...); check the query ids"
+        )

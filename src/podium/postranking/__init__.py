@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from podium.data import read_fields, read_queries
-from podium.postranking.batch import PostRankedRun, postrank_batch
+from podium.postranking.batch import PostRankedRun, postrank_batch, postrank_stream
 from podium.postranking.listing import Listing
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
@@ -89,6 +89,7 @@ __all__ = [
     "examine_rules",
     "postrank",
     "postrank_batch",
+    "postrank_stream",
     "read_fields",
     "read_queries",
     "read_rules",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,23 +137,97 @@ def postrank_batch(
     ('q3-d7', 1)
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    index = RuleIndex(check_rules(rules), check_day(today), every=missing == "error")
-    index.check_fields(own_fields(run) if fields is None else fields)
-    results: dict[str, PostRanking] = {}
-    for block in _blocks(lists_of(run, scores, queries, fields)):
-        prepared = [_prepare(query_list, index, settings) for query_list in block]
-        solutions = solve([prepared_list for _, prepared_list in prepared], settings)
+    job = _BatchJob.start(rules, settings, queries, fields, today, explain, progress)
+    return job.postrank(run, scores)
+
+
+def postrank_stream(
+    runs: Iterable[Run | Lists],
+    rules: Iterable[Rule],
+    *,
+    queries: Mapping[str, str] | None = None,
+    fields: Catalogue | None = None,
+    today: datetime.date | None = None,
+    explain: bool = True,
+    progress: Callable[[int], object] | None = None,
+    **settings: Any,
+) -> Iterator[PostRankedRun]:
+    """Yield the lists of each run after the rules; only one run is in memory at a time.
+
+    The `rules` of each result count the use of each rule in all runs so far. The runs are parts of
+    one run: each query is in one of them. Together they give the lists of `postrank_batch`.
+
+    Parameters
+    ----------
+    runs
+        Runs, such as ``IndexedRun(path).chunks()``.
+    queries, fields, today, explain, progress
+        As in `postrank_batch`.
+    settings
+        The other settings of `postrank_batch`, by name.
+
+    Examples
+    --------
+    >>> from podium.postranking import TopK
+    >>> parts = [{"q1": ["a", "b"]}, {"q2": ["c", "b"]}]
+    >>> ruled = list(postrank_stream(parts, [TopK("b", 1, weight=30)]))
+    >>> ruled[1]["q2"][0], ruled[0].rules[0].lists, ruled[1].rules[0].lists
+    ('b', 1, 2)
+    """
+    method = make_method(settings.pop("method", "bradley-terry"))
+    checked = Settings(**{"missing": "report", **settings}, method=method)
+    job = _BatchJob.start(rules, checked, queries, fields, today, explain, progress)
+    return (job.postrank(run, None) for run in runs)
+
+
+@dataclass(frozen=True, eq=False)
+class _BatchJob:
+    """Rules and settings under which runs are post-ranked, one after the other."""
+
+    settings: Settings
+    index: RuleIndex
+    queries: Mapping[str, str] | None
+    fields: Catalogue | None
+    explain: bool
+    progress: Callable[[int], object] | None
+
+    @classmethod
+    def start(
+        cls,
+        rules: Iterable[Rule],
+        settings: Settings,
+        queries: Mapping[str, str] | None = None,
+        fields: Catalogue | None = None,
+        today: datetime.date | None = None,
+        explain: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> _BatchJob:
+        """Return a job; raise for wrong rules."""
+        index = RuleIndex(check_rules(rules), check_day(today), every=settings.missing == "error")
+        return cls(settings, index, queries, fields, explain, progress)
+
+    def postrank(self, run: Run | RankingData | Lists, scores: ArrayLike | None) -> PostRankedRun:
+        """Return the lists of a run, and the use of the rules so far."""
+        self.index.check_fields(own_fields(run) if self.fields is None else self.fields)
+        results: dict[str, PostRanking] = {}
+        for block in _blocks(lists_of(run, scores, self.queries, self.fields)):
+            self._solve(block, results)
+        return PostRankedRun(results, self.index.usage())
+
+    def _solve(self, block: Sequence[QueryList], results: dict[str, PostRanking]) -> None:
+        """Add the results of some lists."""
+        prepared = [_prepare(query_list, self.index, self.settings) for query_list in block]
+        solutions = solve([prepared_list for _, prepared_list in prepared], self.settings)
         for query_list, (numbers, prepared_list), solution in zip(
             block, prepared, solutions, strict=True
         ):
             with errors_naming(query_list.qid):
-                placed = place_documents(prepared_list, solution, settings)
-            result = make_result(placed, settings, explain=explain)
+                placed = place_documents(prepared_list, solution, self.settings)
+            result = make_result(placed, self.settings, explain=self.explain)
             results[query_list.qid] = result
-            index.count(numbers, result)
-            if progress is not None:
-                progress(1)
-    return PostRankedRun(results, index.usage())
+            self.index.count(numbers, result)
+            if self.progress is not None:
+                self.progress(1)
 
 
 def _prepare(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from podium.data import RankingData
+from podium.data import Collection, RankingData
 from podium.data.query_lookup import query_number
 from podium.errors import MissingDocidsError, UsageError
 from podium.postranking.batch import PostRankedRun, postrank_batch
@@ -33,7 +33,7 @@ from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
-from podium.rankers.ranked_lists import RankedList, check_k
+from podium.rankers.ranked_lists import RankedList, check_k, stream_lists
 from podium.rankers.ranker import Ranker
 from podium.typing import Floats, Path_
 
@@ -172,11 +172,13 @@ class PostRanker(Ranker):
             scores[rows] = [-place[docids[row]] for row in range(rows.start, rows.stop)]
         return scores
 
-    def rank(
+    def rank(  # type: ignore[override]
         self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
-    ) -> list[RankedList]:
+    ) -> list[RankedList] | Iterator[RankedList]:
         """Return the top k of each query after the rules, best first, without hidden documents."""
         check_k(k)
+        if isinstance(X, Collection):
+            return stream_lists(X, lambda block: list(self.rank(block, k)))
         ruled = self._postrank(X, explain=False)
         scores, docids = self._places(X, ruled), X.docids
         order, lists = X.groups.order(scores), []

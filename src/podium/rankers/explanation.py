@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import RankingData
-from podium.data.query_lookup import query_number
+from podium.data import Collection, RankingData
+from podium.data.query_lookup import find_block, query_number
 from podium.errors import UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
@@ -86,8 +86,12 @@ class Explanation:
         return ax
 
 
-def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Explanation:
+def explain(
+    ranker: RankingEstimator, data: RankingData | Collection, query: str | int
+) -> Explanation:
     """Return one query's list with the contribution of each feature to each score.
+
+    The blocks of a collection are read until the query comes.
 
     Parameters
     ----------
@@ -105,6 +109,10 @@ def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Ex
     >>> bool(np.allclose(explanation.contributions.sum(axis=1), explanation.scores))
     True
     """
+    if isinstance(data, Collection):
+        first, block = find_block(data, query)
+        own = explain(ranker, block, query)
+        return replace(own, rows=own.rows + first)
     number = query_number(data, query)
     part = data.subset([number])
     scores = ranker.predict(part)

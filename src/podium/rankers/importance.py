@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from podium.data import Groups
 from podium.errors import UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
 from podium.metrics import Metric, evaluate
 from podium.metrics.naming import resolve
 from podium.rankers.feature_figures import draw_importance
+from podium.rankers.models import ROWS_PER_BLOCK, Model
 from podium.rankers.ranking_estimator import RankingEstimator
 from podium.typing import Floats
 
@@ -147,13 +150,23 @@ def permutation_importance(
     value = evaluate(data, ranker.predict(data), resolved)[resolved].mean
     rng = np.random.default_rng(seed)
     falls = np.empty((repeats, data.n_features))
-    X = np.array(ranker.model_.align(data))
+    X = ranker.model_.align(data)
     for repeat in range(repeats):
         for j in range(data.n_features):
-            column = X[:, j].copy()
-            X[:, j] = column[rng.permutation(len(X))]
-            scores = ranker.model_.scores(X, data.groups)
+            column = np.asarray(X[:, j])[rng.permutation(len(X))]
+            scores = _scores_with(ranker.model_, X, data.groups, j, column)
             falls[repeat, j] = value - evaluate(data, scores, resolved)[resolved].mean
-            X[:, j] = column
     names = feature_names_of(ranker)
     return Importance(str(resolved), value, names, falls.mean(axis=0), falls.std(axis=0))
+
+
+def _scores_with(
+    model: Model, X: NDArray[Any], groups: Groups, j: int, column: NDArray[Any]
+) -> Floats:
+    """Return the scores of documents with another column j, some queries at a time."""
+    scores = np.empty(len(X))
+    for block in groups.blocks(ROWS_PER_BLOCK):
+        rows = np.array(X[block.rows])
+        rows[:, j] = column[block.rows]
+        scores[block.rows] = model.scores(rows, block.groups)
+    return scores

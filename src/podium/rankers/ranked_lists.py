@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import RankingData
+from podium.data import Collection, RankingData
 from podium.errors import UsageError
 from podium.html_tables import html_table
 from podium.typing import Floats
@@ -60,3 +62,17 @@ def ranked_lists(
         ids = None if docids is None else tuple(docids[top].tolist())
         lists.append(RankedList(query, rows[top], ids, scores[top]))
     return lists
+
+
+AnyList = TypeVar("AnyList", bound=RankedList)
+
+
+def stream_lists(
+    collection: Collection, rank: Callable[[RankingData], Sequence[AnyList]]
+) -> Iterator[AnyList]:
+    """Yield the lists that `rank` makes of each block, with the rows of the whole collection."""
+    first = 0
+    for block in collection.blocks():
+        for ranked in rank(block):
+            yield replace(ranked, rows=ranked.rows + first)
+        first += len(block)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium.data import RankingData
+from podium.data import Collection, RankingData
 from podium.errors import UsageError
 from podium.metrics import evaluate
 from podium.rankers.explanation import Explanation, explain
 from podium.rankers.model_files import save
-from podium.rankers.ranked_lists import RankedList, check_k, ranked_lists
+from podium.rankers.ranked_lists import RankedList, check_k, ranked_lists, stream_lists
 from podium.rankers.ranking_estimator import RankingEstimator
 from podium.typing import Floats, Path_
 
@@ -24,10 +24,20 @@ class Ranker(RankingEstimator):
     Subclasses are dataclasses: parameters are fields, and `learn` turns data into a model.
     """
 
+    @overload
+    def rank(self, X: Collection, k: int | None = None) -> Iterator[RankedList]: ...
+
+    @overload
     def rank(
         self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
-    ) -> list[RankedList]:
+    ) -> list[RankedList]: ...
+
+    def rank(
+        self, X: Any, k: int | None = None, *, qid: ArrayLike | None = None
+    ) -> list[RankedList] | Iterator[RankedList]:
         """Return the top k of each query, best first; without k, all documents.
+
+        The lists of a `Collection` come one after the other while its blocks are read.
 
         Examples
         --------
@@ -37,6 +47,9 @@ class Ranker(RankingEstimator):
         >>> RankSVM().fit(data).rank(data, k=3)[0]
         RankedList(q1: q1-d5, q1-d31, q1-d17)
         """
+        if isinstance(X, Collection):
+            check_k(k)
+            return stream_lists(X, lambda block: self.rank(block, k))
         return self._lists(X, k, qid, self.predict)
 
     def _lists(
@@ -73,7 +86,7 @@ class Ranker(RankingEstimator):
         data = self.ranking_data(own, y, qid, sample_weight, scaled=self._scaled)
         return evaluate(data, self.predict(data), "NDCG@10")["NDCG@10"].mean
 
-    def explain(self, data: RankingData, query: str | int) -> Explanation:
+    def explain(self, data: RankingData | Collection, query: str | int) -> Explanation:
         """Return one query's list with the contribution of each feature to each score."""
         return explain(self, data, query)
 

@@ -19,6 +19,7 @@ from podium.data.argument_checks import to_array
 from podium.data.feature_matrix import to_dense
 from podium.data.free_memory import read_all_rows
 from podium.data.ranking_columns import Missing
+from podium.data.row_selection import mapped_blocks
 from podium.errors import (
     DataError,
     DivergedError,
@@ -40,7 +41,7 @@ from podium.rankers.input_checks import (
     pick_features,
 )
 from podium.rankers.learning_curve import Callback, History
-from podium.rankers.models import Model
+from podium.rankers.models import ROWS_PER_BLOCK, Model
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import check_parameters
 from podium.rankers.selection_report import SelectionReport
@@ -377,6 +378,9 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             return np.concatenate(
                 [self.predict(block, ignore_scaling=ignore_scaling) for block in X.blocks()]
             )
+        if isinstance(X, RankingData) and (blocks := mapped_blocks(X, ROWS_PER_BLOCK)) is not None:
+            own = RankingEstimator.predict
+            return np.concatenate([own(self, b, ignore_scaling=ignore_scaling) for b in blocks])
         matrix = self._features(X, ignore_scaling=ignore_scaling)
         has_groups = isinstance(X, RankingData)
         scores = self.model_.scores(matrix, X.groups) if has_groups else self.model_.predict(matrix)

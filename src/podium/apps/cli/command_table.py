@@ -65,7 +65,7 @@ COMMANDS: Entries = {
         "doctor", "Check the installation, and say what to do about each finding."
     ),
     "data": GroupEntry(
-        "Look at ranking data, convert it, split it, partition it.",
+        "Look at ranking data, convert it, sample it, split it, partition it.",
         {
             "info": CommandEntry(
                 "data", "Show what is in ranking data: counts, labels, list lengths, odd features."
@@ -79,6 +79,9 @@ COMMANDS: Entries = {
                 "data",
                 "Write ranking data as a collection: a folder of parts with whole queries, for data that "
                 "does not fit into memory.",
+            ),
+            "sample": CommandEntry(
+                "data", "Write random queries of ranking data, all with the same chance."
             ),
             "split": CommandEntry(
                 "data",

@@ -29,6 +29,7 @@ from podium.data.feature_matrix import MAX_DENSE_BYTES
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel
 from podium.data.parquet_reader import query_ids_of, read_row_group, row_group_count
+from podium.data.random_queries import sample_queries
 from podium.data.ranking_data import RankingData
 from podium.data.text_files import Progress
 from podium.errors import CorruptFileError, DataError, MemoryLimitError
@@ -117,6 +118,27 @@ class Collection:
             if progress is not None:
                 progress(part.n_bytes * len(data) // part.rows)
             yield data
+
+    def query_ids(self) -> list[str]:
+        """Return the ids of all queries, in order."""
+        self.check()
+        return [qid for p in self.manifest.parts for qid in query_ids_of(self.folder / p.file)]
+
+    def sample(
+        self, n_queries: int, *, seed: int = 0, progress: Progress | None = None
+    ) -> RankingData:
+        """Return random queries in memory, all with the same chance, in the order of the collection.
+
+        The choice depends on the seed and the ids of the queries alone.
+        """
+        chosen = set(sample_queries(self.query_ids(), n_queries, seed))
+        return concatenate(
+            [
+                block.subset(rows)
+                for block in self.blocks(progress=progress)
+                if len(rows := np.flatnonzero([qid in chosen for qid in block.qids.tolist()]))
+            ]
+        )
 
     def read(
         self, *, max_bytes: int = MAX_DENSE_BYTES, progress: Progress | None = None

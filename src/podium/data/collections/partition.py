@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from podium.data.atomic_files import atomic_path, make_folder, publish_folder
+from podium.data.atomic_files import atomic_path, make_folder, publish_folder, recover_folder
 from podium.data.categories import Category
 from podium.data.collections.collection import Collection, align, open_collection
 from podium.data.collections.data_streams import InputStream
@@ -26,6 +26,7 @@ from podium.data.collections.whole_queries import ScatteredQueryError, whole_que
 from podium.data.columns import Columns
 from podium.data.concatenation import join_words, merge_queries
 from podium.data.file_formats import TellColumns
+from podium.data.mapped_arrays import full_disk_is
 from podium.data.parquet_reader import read_parquet
 from podium.data.parquet_writer import write_parquet, write_parquet_blocks
 from podium.data.ranking_columns import Missing
@@ -85,6 +86,7 @@ def partition(
     if dtype not in (None, "float32", "float64"):
         raise UsageError(f"expected dtype 'float32' or 'float64', got {dtype!r:.40}")
     target = Path(folder)
+    recover_folder(_draft_of(target), target)
     if target.exists() and not (replace_collection and is_collection(target)):
         raise UsageError(f"expected a folder to make, got {target}, which exists").advise(
             python="remove it first",
@@ -94,15 +96,24 @@ def partition(
         [os.fspath(path) for path in paths], missing, columns, dtype, tell_columns, progress
     )
     draft = _open_draft(target, stream, rows)
-    try:
-        pieces = whole_queries(stream.read(min(rows, BLOCK_ROWS)))
-        records, layouts = _write_parts(draft, _cut_blocks(pieces, rows), rows)
-    except ScatteredQueryError:
-        records, layouts = _write_scattered(draft, replace(stream, tell_columns=None), rows)
-    Manifest(join_layouts(layouts), tuple(records)).write(draft)
+    with full_disk_is(_full_disk(draft)):
+        try:
+            pieces = whole_queries(stream.read(min(rows, BLOCK_ROWS)))
+            records, layouts = _write_parts(draft, _cut_blocks(pieces, rows), rows)
+        except ScatteredQueryError:
+            records, layouts = _write_scattered(draft, replace(stream, tell_columns=None), rows)
+        Manifest(join_layouts(layouts), tuple(records)).write(draft)
     (draft / SETTINGS_NAME).unlink()
     publish_folder(draft, target)
     return open_collection(target)
+
+
+def _full_disk(draft: Path) -> DataError:
+    return DataError(
+        "expected free disk for the parts, got a full one; free some and start again with the same files "
+        "and settings: parts that are finished stay",
+        path=str(draft),
+    )
 
 
 SETTINGS_NAME = "settings.json"
@@ -111,7 +122,7 @@ SETTINGS_NAME = "settings.json"
 
 def _open_draft(target: Path, stream: InputStream, rows: int) -> Path:
     """Return the folder to write into; parts of an interrupted call stay if its settings were the same."""
-    draft = target.with_name(f"{target.name}.partial")
+    draft = _draft_of(target)
     file_states = [
         (os.path.abspath(p), os.stat(p).st_size, os.stat(p).st_mtime_ns) for p in stream.paths
     ]
@@ -124,6 +135,10 @@ def _open_draft(target: Path, stream: InputStream, rows: int) -> Path:
     with atomic_path(settings_path) as temporary:
         temporary.write_text(settings, encoding="utf-8")
     return draft
+
+
+def _draft_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.partial")
 
 
 def _write_parts(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from podium.data import RankingData
+from podium.data import Collection, RankingData
 from podium.ensemble.cfbrs.block_weights import BlockWeights, Evidence
 from podium.ensemble.cfbrs.composed_model import BlockModels, ensemble_of, simplest_model
 from podium.ensemble.cfbrs.user_classes import (
@@ -30,6 +30,7 @@ from podium.errors import NothingLearnedWarning, UnknownClassWarning, UsageError
 from podium.metrics import Metric
 from podium.metrics.naming import parse
 from podium.rankers import Ranker
+from podium.rankers.ranked_lists import stream_lists
 from podium.typing import Floats
 
 NO_CLASSES_MESSAGE = (
@@ -153,8 +154,12 @@ class PersonalRanker(Ranker):
         *,
         qid: ArrayLike | None = None,
         user_class: ArrayLike | Sequence[str | None] | None = None,
-    ) -> Sequence[PersonalList]:
+    ) -> Sequence[PersonalList] | Iterator[PersonalList]:
         """Return the top k of each query, best first; each list names its class of users."""
+        if isinstance(X, Collection):
+            if not (user_class is None or isinstance(user_class, str)):
+                raise UsageError("expected one user class for all queries of a collection")
+            return stream_lists(X, lambda block: list(self.rank(block, k, user_class=user_class)))
         if user_class is None:
             return [PersonalList.of(ranked, None, None) for ranked in super().rank(X, k, qid=qid)]
         data = X if isinstance(X, RankingData) else self._documents(X, qid)

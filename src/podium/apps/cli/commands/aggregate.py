@@ -8,19 +8,23 @@ from typing import Any
 
 import typer
 
-from podium.aggregation import Aggregator, Consensus, make_aggregator
-from podium.apps.cli.inputs.aggregate_runs import PooledRankings, read_places, read_runs
-from podium.apps.cli.inputs.aggregate_weights import LEARNED_WEIGHTS, choose_weights
+from podium.aggregation import Aggregator, make_aggregator
+from podium.apps.cli.inputs.aggregate_runs import PooledRankings, RunPool, open_runs, read_places
+from podium.apps.cli.inputs.aggregate_weights import (
+    LEARNED_WEIGHTS,
+    choose_weights,
+    read_qrels_file,
+)
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.aggregate import AggregateOptions
 from podium.apps.cli.options.predict import PredictionFormat
-from podium.apps.cli.outputs.aggregate_report import describe_result, explain_query, report_facts
+from podium.apps.cli.outputs.aggregate_report import AggregateResult, explain_query, report_facts
 from podium.apps.cli.outputs.prediction_files import choose_format, write_predictions
-from podium.apps.cli.outputs.progress import spinner
+from podium.apps.cli.outputs.progress import counting_bar, spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
-from podium.data import write_run
-from podium.data.atomic_files import check_target
+from podium.apps.cli.outputs.spooled_output import spooled_stdout
+from podium.data.atomic_files import atomic_writer, check_target
 from podium.data.score_files import score_lines
 from podium.data.trec import run_lines
 from podium.errors import UsageError
@@ -36,25 +40,68 @@ def run_aggregate(options: AggregateOptions) -> None:
         inputs = (*(options.runs or ()), *(options.places or ()), *(options.valid or ()))
         check_target(options.out, *inputs, *others)
         check_not_replaced([options.out], options.force)
-    pooled = (
-        read_places(options.places, options)
-        if options.places
-        else read_runs(options.runs or [], options.initial)
-    )
+    if options.places:
+        _aggregate_places(options, aggregator, file_format)
+    else:
+        _aggregate_runs(options, aggregator)
+
+
+def _aggregate_places(
+    options: AggregateOptions, aggregator: Aggregator, file_format: PredictionFormat
+) -> None:
+    """Aggregate the rankers of files of places, which are read whole."""
+    pooled = read_places(options.places or [], options)
     started = time.perf_counter()
     with spinner("aggregating"):
         weights = choose_weights(options, pooled, aggregator)
         consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
-    seconds = time.perf_counter() - started
+    assert pooled.data is not None
     if options.explain is not None:
         explain_query(pooled, consensus, options)
     elif options.out is None and not options.json:
-        _print_ranking(pooled, consensus, options.top)
+        typer.echo(score_lines(pooled.data.restore(consensus.scores)), nl=False)
     if options.out is not None:
+        columns = {"score": consensus.scores}
         with spinner(f"writing {options.out}"):
-            _write(pooled, consensus, options.out, file_format, options.top)
-    facts = describe_result(aggregator, pooled, consensus, weights, seconds)
-    report_facts(facts, options, pooled, consensus)
+            write_predictions(pooled.data, columns, options.out, file_format, options.top)
+    result = AggregateResult(aggregator, weights, options.top, keeps_lists=options.out is None)
+    result.add(pooled, consensus)
+    report_facts(result, time.perf_counter() - started, options)
+
+
+def _aggregate_runs(options: AggregateOptions, aggregator: Aggregator) -> None:
+    """Aggregate runs some queries at a time, and write each result before the next is read."""
+    pool = open_runs(options.runs or [], options.initial)
+    started = time.perf_counter()
+    with spinner("learning weights"):
+        weights = choose_weights(options, _weighted_rankings(pool, options.qrels), aggregator)
+    if options.explain is not None:
+        pooled = pool.read([options.explain])
+        consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
+        explain_query(pooled, consensus, options)
+    result = AggregateResult(
+        aggregator, weights, options.top, keeps_lists=options.out is None and options.json
+    )
+    is_shown = not options.json and options.explain is None
+    target = spooled_stdout(is_shown=is_shown)
+    if options.out is not None:
+        target = atomic_writer(options.out)
+    elif options.explain is not None:
+        return
+    with counting_bar("aggregating") as progress, target as write:
+        for pooled in pool.chunks():
+            consensus = aggregator(pooled.rankings.top(options.depth), weights, pooled.start)
+            for line in run_lines(pooled.rankings.run(consensus.scores, options.top)):
+                write(line.encode("utf-8", "surrogateescape"))
+            result.add(pooled, consensus)
+            progress(result.queries, len(pool.qids))
+    report_facts(result, time.perf_counter() - started, options)
+
+
+def _weighted_rankings(pool: RunPool, qrels: Path | None) -> PooledRankings:
+    """Return the rankings that weights are learned from: those of judged queries."""
+    judged = set() if qrels is None else set(read_qrels_file(qrels).qids.tolist())
+    return pool.read([qid for qid in pool.qids if qid in judged] or pool.qids[:1])
 
 
 def _choose_file_format(options: AggregateOptions) -> PredictionFormat:
@@ -106,23 +153,3 @@ def _check_options(options: AggregateOptions) -> None:
         raise UsageError(
             f"expected --weights measured or optimised with judgments, got {weights or 'none'}"
         )
-
-
-def _write(
-    pooled: PooledRankings,
-    consensus: Consensus,
-    out: Path,
-    file_format: PredictionFormat,
-    top: int | None,
-) -> None:
-    if pooled.data is None:
-        write_run(pooled.rankings.run(consensus.scores, top), out)
-    else:
-        write_predictions(pooled.data, {"score": consensus.scores}, out, file_format, top)
-
-
-def _print_ranking(pooled: PooledRankings, consensus: Consensus, top: int | None) -> None:
-    if pooled.data is None:
-        typer.echo("".join(run_lines(pooled.rankings.run(consensus.scores, top))), nl=False)
-    else:
-        typer.echo(score_lines(pooled.data.restore(consensus.scores)), nl=False)

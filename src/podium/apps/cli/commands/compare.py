@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from podium.apps.cli.outputs.printing import print_json, print_table, printable,
 from podium.apps.cli.outputs.report_folder import check_report_folder
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
+from podium.data.collections.manifest import is_collection
 from podium.data.text_files import stem
 from podium.errors import UnknownNameError, UsageError, require
 from podium.experiments import report_tables
@@ -55,7 +56,7 @@ def run_compare(options: CompareOptions) -> None:
         require(library, "report", "writing report.html")
     check_report_folder(options.out, options.data, options.force)
     make_folder(options.out)
-    data = _read(options)
+    data = _read(options, contestants)
     _check_baseline_feature(options.baseline_feature, data)
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
@@ -185,10 +186,13 @@ def _check_jobs_and_baseline(
         raise UnknownNameError("baseline among the rankers", baseline, rankers)
 
 
-def _read(options: CompareOptions) -> RankingData | list[Fold]:
+def _read(options: CompareOptions, contestants: Mapping[str, Ranker]) -> RankingData | list[Fold]:
     paths = options.data
-    reader = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
-    if not any(path.is_dir() for path in paths):
+    reader = InputFiles(
+        missing_in_training(options), options, is_quiet=options.json, learns=True,
+        maps_rows=all(ranker.fits_from_disk for ranker in contestants.values()),
+    )  # fmt: skip
+    if not any(path.is_dir() for path in paths) or any(is_collection(path) for path in paths):
         return reader.read(paths)
     if len(paths) > 1:
         raise UsageError(f"expected one folder, or files, got {len(paths)} paths with a folder")

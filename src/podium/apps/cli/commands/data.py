@@ -1,4 +1,4 @@
-"""``podium data``: look at ranking data, convert it, split it, partition it."""
+"""``podium data``: look at ranking data, convert it, sample it, split it, partition it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from podium.apps.cli.options.data import (
     DataConvertOptions,
     DataInfoOptions,
     DataPartitionOptions,
+    DataSampleOptions,
     DataSplitOptions,
+)
+from podium.apps.cli.outputs.collection_files import (
+    FileCounts,
+    report_split,
+    sample_collection,
+    split_collection,
+    write_blocks,
 )
 from podium.apps.cli.outputs.feature_table import (
     feature_advice,
@@ -39,6 +47,7 @@ from podium.data import (
     kfold,
     partition,
     rotate,
+    sample,
     scale_by_query,
     write_columns,
 )
@@ -155,12 +164,21 @@ def run_data_convert(options: DataConvertOptions) -> None:
         raise UsageError("expected --scale to scale, or --scaled to say that it is done, got both")
     if options.scaled not in (None, "none", *SCALERS):
         raise UnknownNameError("scaling", options.scaled or "", [*SCALERS, "none"])
-    data = InputFiles(options.missing, options, is_quiet=options.json).read(options.inputs)
+    files = InputFiles(options.missing, options, is_quiet=options.json)
+    if any(path.is_dir() for path in options.inputs):
+        blocks = (_transform(block, options) for block in files.blocks(options.inputs))
+        counts = write_blocks(options.out, blocks)
+        if options.json:
+            print_json(counts.facts(options.out) | {"regrouped": False})
+        else:
+            typer.echo(
+                f"{options.out}: {counts.queries:,} queries, {counts.documents:,} documents",
+                err=True,
+            )
+        return
+    data = files.read(options.inputs)
     with spinner("working"):
-        if options.scaled is not None:
-            data = replace(data, scaled=None if options.scaled == "none" else options.scaled)
-        data = data if options.scale is None else scale_by_query(data, options.scale)
-        data = data if options.topk is None else draw_truth(data, options.topk, options.seed)
+        data = _transform(data, options)
     write_ranking_data(data, options.out)
     if writable_format(options.out) == "csv" and not options.json:
         print_notes(_lost_in_csv(data))
@@ -177,11 +195,40 @@ def run_data_convert(options: DataConvertOptions) -> None:
         )
 
 
+def _transform(data: RankingData, options: DataConvertOptions) -> RankingData:
+    """Return the data scaled, or with top-k truth, query by query."""
+    if options.scaled is not None:
+        data = replace(data, scaled=None if options.scaled == "none" else options.scaled)
+    data = data if options.scale is None else scale_by_query(data, options.scale)
+    return data if options.topk is None else draw_truth(data, options.topk, options.seed)
+
+
+def run_data_sample(options: DataSampleOptions) -> None:
+    """Write random queries of ranking data."""
+    check_ranking_data_targets([options.out], options.force)
+    files = InputFiles(options.missing, options, is_quiet=options.json)
+    if any(is_collection(path) for path in options.inputs):
+        counts = sample_collection(files, options)
+    else:
+        data = sample(_read_inputs(files, options.inputs), options.queries, seed=options.seed)
+        write_ranking_data(data, options.out, files.resolved_columns)
+        counts = FileCounts(data.n_queries, len(data), data.n_features)
+    if options.json:
+        print_json(counts.facts(options.out))
+        return
+    typer.echo(f"{options.out}: {counts}", err=True)
+
+
 def run_data_split(options: DataSplitOptions) -> None:
     """Split data by query, never within one: into folds, or into train, validation and test."""
     if sum([options.folds is not None, options.fractions is not None, options.parts]) != 1:
         raise UsageError("expected one of --folds K, --fractions F,F,F and --parts")
+    if options.fractions is not None:
+        _parse_fractions(options.fractions)
     files = InputFiles(options.missing, options, is_quiet=options.json)
+    if any(is_collection(path) for path in options.inputs) and not options.parts:
+        report_split(split_collection(files, options), options.json)
+        return
     pieces: dict[str, RankingData]
     if options.fractions is not None:
         shares = _parse_fractions(options.fractions)

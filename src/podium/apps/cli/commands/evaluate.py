@@ -9,12 +9,12 @@ from typing import Any
 import typer
 
 from podium.apps.cli.inputs.argument_order import advice_on_order
-from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.options.evaluate import EvaluateOptions
 from podium.apps.cli.outputs.printing import print_json, print_table, printable
 from podium.apps.cli.outputs.progress import spinner
-from podium.data import Collection, Qrels, RankingData, Run, detect_format, read_run, read_scores
+from podium.data import Collection, IndexedRun, Qrels, RankingData, detect_format, read_scores
 from podium.errors import DataError, UsageError
 from podium.metrics import Evaluation, PairedTest, correct, evaluate, paired_test
 
@@ -33,7 +33,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
     files = InputFiles(options.missing, options, is_quiet=options.json)
     with advice_on_order(EVALUATE_ORDER):
         judged = _read_judged(files, options)
-    with advice_on_order(EVALUATE_ORDER), spinner("evaluating"):
+    with advice_on_order(EVALUATE_ORDER):
         evaluations = {
             str(path): _evaluate(judged, path, options.metric) for path in options.scores
         }
@@ -55,19 +55,20 @@ Judged = RankingData | Qrels | Collection
 
 
 def _read_judged(files: InputFiles, options: EvaluateOptions) -> Judged:
-    """Return the labels; a collection stays on disk, unless a run has to be joined with its documents."""
-    is_run = any(detect_format(path) == "run" for path in options.scores)
-    if options.data.is_dir() and not is_run:
+    """Return the labels; a collection stays on disk."""
+    if options.data.is_dir():
         return files.open_collection([options.data])
     return files.read_judgments(options.data)
 
 
 def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
-    if detect_format(path) == "run" and not isinstance(judged, Collection):
-        qrels = judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
-        run = read_run(path)
-        _warn_of_queries(qrels, run, path)
-        return evaluate(qrels, run, metrics)
+    if detect_format(path) == "run":
+        if isinstance(judged, RankingData):
+            judged = Qrels.from_data(judged)
+        run = IndexedRun(path)
+        evaluation = _evaluate_on(judged, run, metrics)
+        _warn_of_queries(evaluation.qids.tolist(), run, path)
+        return evaluation
     if isinstance(judged, Qrels):
         raise UsageError(f"expected a TREC run to judge by qrels, got plain scores in {path}")
     values = read_scores(path)
@@ -76,17 +77,26 @@ def _evaluate(judged: Judged, path: Path, metrics: list[str]) -> Evaluation:
             f"expected {len(judged)} scores, one for each document, got {len(values)}",
             path=str(path),
         )
-    if isinstance(judged, Collection):
-        return evaluate(judged, values, metrics)
-    return evaluate(judged, judged.regroup(values), metrics)
+    return _evaluate_on(
+        judged, judged.regroup(values) if isinstance(judged, RankingData) else values, metrics
+    )
 
 
-def _warn_of_queries(qrels: Qrels, run: Run, path: Path) -> None:
+def _evaluate_on(judged: Judged, scores: Any, metrics: list[str]) -> Evaluation:
+    """Evaluate, with a progress bar if the labels are read meanwhile."""
+    if not isinstance(judged, Collection):
+        with spinner("evaluating"):
+            return evaluate(judged, scores, metrics)
+    with reading_bar([], judged.n_bytes) as progress:
+        return evaluate(judged, scores, metrics, progress=progress)
+
+
+def _warn_of_queries(judged: list[str], run: IndexedRun, path: Path) -> None:
     """Warn of judged queries that a run lacks: they count as 0."""
-    absent = set(qrels.qids.tolist()) - set(run.qids.tolist())
+    absent = [qid for qid in judged if qid not in run]
     if not absent:
         return
-    count = f"{len(absent):,} of {len(qrels.qids):,} judged queries"
+    count = f"{len(absent):,} of {len(judged):,} judged queries"
     text = f"{path} has no documents for {count}, such as {min(absent)}; they count as 0"
     typer.echo(f"podium: warning: {printable(text)}", err=True)
 

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.input_files import InputFiles, pick_features
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
     categories_of,
@@ -22,6 +22,8 @@ from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_t
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.search_report import print_report
 from podium.data import RankingData
+from podium.data.collections.manifest import is_collection
+from podium.data.query_lookup import find_block
 from podium.ensemble import HeadExplanation, RerankedModel
 from podium.errors import UsageError
 from podium.rankers import (
@@ -65,20 +67,29 @@ def run_explain(options: ExplainOptions) -> None:
         _explain_model(ranker, options.model, options.n or 10, options.json)
         return
     missing = missing_for(ranker, options.missing)
-    files = InputFiles(missing, options, is_quiet=options.json)
-    features = ranker.trained_.feature_names
-    table = files.read(
-        data_files, labelled=options.importance, features=features,
-        categories=categories_of(ranker),
-    )  # fmt: skip
+    files = InputFiles(missing, options, is_quiet=options.json, maps_rows=True)
+    first, table = _read(files, data_files, ranker, options)
     if options.ignore_scaling:
         table = with_scaling(table, ranker.trained_.scaled)
     with warnings_in_one_line():
         if options.query is not None:
             is_labelled = files.resolved_columns is None or files.resolved_columns.label is not None
-            _explain_query(ranker, table, options, is_labelled)
+            _explain_query(ranker, table, options, is_labelled, first)
         else:
             _explain_importance(ranker, table, options)
+
+
+def _read(
+    files: InputFiles, paths: list[Path], ranker: Ranker, options: ExplainOptions
+) -> tuple[int, RankingData]:
+    """Return the data and its first row; of a collection only the block with the query, if there is one."""
+    features = ranker.trained_.feature_names
+    if options.query is not None and any(is_collection(path) for path in paths):
+        first, block = find_block(files.open_collection(paths), options.query)
+        return first, pick_features(block, features)
+    return 0, files.read(
+        paths, labelled=options.importance, features=features, categories=categories_of(ranker)
+    )
 
 
 def _explain_model(ranker: Ranker, path: Path, n: int, json: bool) -> None:
@@ -170,12 +181,14 @@ def _explain_vote(ranker: Ranker, path: Path, json: bool) -> None:
 
 
 def _explain_head(
-    explanation: HeadExplanation, ranker: Ranker, data: RankingData, json: bool
+    explanation: HeadExplanation, ranker: Ranker, data: RankingData, json: bool, first: int
 ) -> None:
     """Print each ranker's order of a query's head, and the final order."""
     rows = (
-        explanation.rows if data.source_rows is None else data.source_rows[explanation.rows]
-    ) + 1
+        first
+        + 1
+        + (explanation.rows if data.source_rows is None else data.source_rows[explanation.rows])
+    )
     if json:
         documents = [
             {
@@ -201,19 +214,21 @@ def _explain_head(
 
 
 def _explain_query(
-    ranker: Ranker, data: RankingData, options: ExplainOptions, is_labelled: bool
+    ranker: Ranker, data: RankingData, options: ExplainOptions, is_labelled: bool, first: int
 ) -> None:
     """Print one query's list; labels that the data does not have are left empty."""
     explanation = ranker.explain(data, options.query or "")
     if not is_labelled:
         explanation = replace(explanation, labels=np.full(len(explanation.labels), np.nan))
     if isinstance(explanation, HeadExplanation):
-        _explain_head(explanation, ranker, data, options.json)
+        _explain_head(explanation, ranker, data, options.json, first)
         return
     # The number of the document among DATA's lines, from 1.
     rows = (
-        explanation.rows if data.source_rows is None else data.source_rows[explanation.rows]
-    ) + 1
+        first
+        + 1
+        + (explanation.rows if data.source_rows is None else data.source_rows[explanation.rows])
+    )
     documents: list[dict[str, Any]] = [
         {
             "place": place,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,22 @@ from podium.apps.cli.outputs.progress import counting_bar, spinner
 from podium.apps.cli.outputs.ranking_data_files import (
     check_not_replaced,
     check_ranking_data_targets,
+    ranking_data_writer,
+    writable_format,
     write_ranking_data,
 )
-from podium.data import Qrels, RankingData, Run, read_queries, read_run
+from podium.data import IndexedRun, Qrels, RankingData, concatenate, read_queries
 from podium.data.atomic_files import check_target
 from podium.data.file_formats import read_judgments
 from podium.errors import UsageError
-from podium.features import FormulaParameters, Hits, Index, Tokenizer, make_features, read_documents
+from podium.features import (
+    FormulaParameters,
+    Hits,
+    Index,
+    Tokenizer,
+    read_documents,
+    stream_features,
+)
 
 
 def run_features_build(options: FeaturesBuildOptions) -> None:
@@ -83,24 +93,34 @@ def run_features_make(options: FeaturesMakeOptions) -> None:
     )
     opened, texts = Index.load(options.index), read_queries(options.queries)
     judged = None if options.qrels is None else _read_qrels(options.qrels)
-    candidates: int | Run = (
-        options.candidates or 100 if options.run is None else read_run(options.run)
+    candidates: int | IndexedRun = (
+        options.candidates or 100 if options.run is None else IndexedRun(options.run)
     )
+    counts = FeatureCounts()
     with counting_bar("features") as progress:
-        data = make_features(
+        blocks = stream_features(
             opened, texts, candidates, judged, field=options.field, progress=progress
         )
-    write_ranking_data(data, options.out)
-    facts = _describe_data(data, judged, texts)
+        if writable_format(options.out) == "letor":  # its first line has the texts of all documents
+            data = concatenate([counts.add(block) for block in blocks])
+            write_ranking_data(data, options.out)
+        else:
+            with ranking_data_writer(options.out) as write:
+                for block in blocks:
+                    write(counts.add(block))
+    facts = _describe_data(counts, judged, texts)
     if options.json:
         print_json({"file": str(options.out), **facts})
         return
-    typer.echo(f"{options.out}: {data}", err=True)
+    size = (
+        f"{counts.queries:,} queries, {counts.documents:,} documents, {counts.features:,} features"
+    )
+    typer.echo(f"{options.out}: {size}", err=True)
     if facts["queries_without_candidates"]:
         typer.echo(f"queries that find nothing: {facts['queries_without_candidates']:,}", err=True)
     if judged is not None:
-        counts = f"{facts['relevant_candidates']:,} of {facts['relevant']:,}"
-        typer.echo(f"relevant documents among the candidates: {counts}", err=True)
+        relevant = f"{facts['relevant_candidates']:,} of {facts['relevant']:,}"
+        typer.echo(f"relevant documents among the candidates: {relevant}", err=True)
 
 
 def _read_qrels(path: Path) -> Qrels:
@@ -116,8 +136,26 @@ def _describe_index(index: Index) -> dict[str, Any]:
     }
 
 
+@dataclass
+class FeatureCounts:
+    """The size of the data that was made so far."""
+
+    queries: int = 0
+    documents: int = 0
+    features: int = 0
+    relevant: int = 0
+
+    def add(self, data: RankingData) -> RankingData:
+        """Count a block and return it."""
+        self.queries += data.n_queries
+        self.documents += len(data)
+        self.features = data.n_features
+        self.relevant += int((data.y > 0).sum())
+        return data
+
+
 def _describe_data(
-    data: RankingData, judged: Qrels | None, texts: dict[str, str]
+    counts: FeatureCounts, judged: Qrels | None, texts: dict[str, str]
 ) -> dict[str, Any]:
     """Return the size of the data, and how many of the relevant documents are in it."""
     relevant = None
@@ -125,12 +163,12 @@ def _describe_data(
         rows = zip(judged.qids.tolist(), judged.groups.slices(), strict=True)
         relevant = sum(int((judged.values[own] > 0).sum()) for qid, own in rows if qid in texts)
     return {
-        "queries": data.n_queries,
-        "queries_without_candidates": len(texts) - data.n_queries,
-        "documents": len(data),
-        "features": data.n_features,
+        "queries": counts.queries,
+        "queries_without_candidates": len(texts) - counts.queries,
+        "documents": counts.documents,
+        "features": counts.features,
         "relevant": relevant,
-        "relevant_candidates": None if judged is None else int((data.y > 0).sum()),
+        "relevant_candidates": None if judged is None else counts.relevant,
     }
 
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import fail
 from podium.apps.cli.inputs.postrank_inputs import (
     LocatedRules,
+    open_run_file,
     read_lookups,
     read_rules_with_lines,
-    read_run_file,
     uncovered_text,
 )
 from podium.apps.cli.options.postrank import PostrankOptions
 from podium.apps.cli.outputs.printing import print_json, print_table, printable
 from podium.apps.cli.outputs.progress import counting_bar
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
-from podium.data import Run, write_run
-from podium.data.atomic_files import check_target
+from podium.apps.cli.outputs.spooled_output import spooled_stdout
+from podium.data.atomic_files import atomic_writer, check_target
 from podium.data.trec import run_lines
 from podium.errors import ConflictError, DataError, UnknownNameError, UsageError
 from podium.postranking import (
@@ -33,8 +33,9 @@ from podium.postranking import (
     PostRanking,
     Rule,
     RuleOutcome,
+    RuleUsage,
     XQuAD,
-    postrank_batch,
+    postrank_stream,
 )
 from podium.postranking.methods.problem import Method
 from podium.postranking.postrank import make_method
@@ -55,33 +56,73 @@ def run_postrank(options: PostrankOptions) -> None:
     rules = read_rules_with_lines(options.rules)
     texts, fields = read_lookups(options.queries, options.docs, options.decimal, options.thousands)
     rules.warn_of_types(fields)
-    lists = read_run_file(options.run)
-    uncovered = uncovered_text(rules.rules, lists, options.run, fields, options.docs)
+    run = open_run_file(options.run)
+    uncovered = uncovered_text(rules.rules, run.chunks(), options.run, fields, options.docs)
     if uncovered:
         typer.echo(f"podium: warning: {printable(uncovered)}", err=True)
-    query = None if options.explain is None else find_query(lists, options.explain, texts)
-    if query is not None:
-        lists = select_query(lists, query)
-    started = time.perf_counter()
+    query = None if options.explain is None else find_query(run.qids, options.explain, texts)
     try:
         with counting_bar("post-ranking") as progress:
-            n_done = itertools.count(1)
-            ranked = postrank_batch(
-                lists, rules.rules, queries=texts, fields=fields, today=options.today,
-                progress=lambda n: progress(next(n_done), len(lists.groups)), **settings,
+            n_done, total = itertools.count(1), len(run.qids) if query is None else 1
+            batches = postrank_stream(
+                run.chunks() if query is None else [run.read([query])], rules.rules, queries=texts,
+                fields=fields, today=options.today,
+                progress=lambda n: progress(next(n_done), total), **settings,
             )  # fmt: skip
+            if query is not None:
+                ranked = next(batches)
+            else:
+                summary = _write_batches(batches, options.out, options.json)
     except ConflictError as error:  # of the rules, not of the command line
         fail(rules.conflict_text(error), 1)
     except UnknownNameError as error:
         fail(rules.unknown_field_text(error), 1)
-    seconds = time.perf_counter() - started
-    unsolved = sum(not result.converged for result in ranked.values())
-    if unsolved:
-        typer.echo(f"podium: {unsolved:,} lists were not solved to the end", err=True)
     if query is not None:
+        _warn_of_unsolved(BatchSummary().add(ranked))
         _explain(ranked[query], query, rules, options.json)
     else:
-        _write(ranked, options.out, rules, seconds, options.json)
+        _warn_of_unsolved(summary)
+        _report(summary, options.out, rules, options.json)
+
+
+@dataclass
+class BatchSummary:
+    """What post-ranking did, over all batches of lists so far."""
+
+    queries: int = 0
+    changed: int = 0
+    hidden: int = 0
+    not_converged: int = 0
+    usage: tuple[RuleUsage, ...] = ()
+    seconds: float = 0.0
+
+    def add(self, ranked: PostRankedRun) -> BatchSummary:
+        """Count the lists of a batch."""
+        lists = ranked.values()
+        self.queries += len(ranked)
+        self.changed += sum(len(result.moved) > 0 for result in lists)
+        self.hidden += sum(len(result.moves) - len(result) for result in lists)
+        self.not_converged += sum(not result.converged for result in lists)
+        self.usage = ranked.rules
+        return self
+
+
+def _warn_of_unsolved(summary: BatchSummary) -> None:
+    if summary.not_converged:
+        typer.echo(f"podium: {summary.not_converged:,} lists were not solved to the end", err=True)
+
+
+def _write_batches(batches: Iterator[PostRankedRun], out: Path | None, json: bool) -> BatchSummary:
+    """Write the lists batch by batch, all or nothing: to a file, or to stdout unless JSON goes there."""
+    summary, started = BatchSummary(), time.perf_counter()
+    target = atomic_writer(out) if out is not None else spooled_stdout(is_shown=not json)
+    with target as write:
+        for ranked in batches:
+            for line in run_lines(ranked.run):
+                write(line.encode("utf-8", "surrogateescape"))
+            summary.add(ranked)
+    summary.seconds = time.perf_counter() - started
+    return summary
 
 
 def _settings(options: PostrankOptions) -> dict[str, Any]:
@@ -95,18 +136,12 @@ def _settings(options: PostrankOptions) -> dict[str, Any]:
     return settings
 
 
-def _write(
-    ranked: PostRankedRun, out: Path | None, rules: LocatedRules, seconds: float, json: bool
-) -> None:
-    """Write the run to a file with a summary of its rules, or to stdout."""
-    if out is not None:
-        write_run(ranked.run, out)
+def _report(summary: BatchSummary, out: Path | None, rules: LocatedRules, json: bool) -> None:
+    """Print what was done, unless the lists are on stdout."""
     if json:
-        print_json({"file": None if out is None else str(out), **_facts(ranked, rules, seconds)})
-    elif out is None:
-        typer.echo("".join(run_lines(ranked.run)), nl=False)
-    else:
-        _print_summary(str(out), ranked, rules, seconds)
+        print_json({"file": None if out is None else str(out), **_facts(summary, rules)})
+    elif out is not None:
+        _print_summary(str(out), summary, rules)
 
 
 def make_soft_method(
@@ -129,9 +164,8 @@ def make_soft_method(
     return MMR(field, balance) if name == "mmr" else XQuAD(field, balance)
 
 
-def find_query(run: Run, wording: str, texts: Mapping[str, str] | None) -> str:
+def find_query(qids: Sequence[str], wording: str, texts: Mapping[str, str] | None) -> str:
     """Return the id of the query that has this id or this text."""
-    qids = run.qids.tolist()
     if wording in qids:
         return wording
     texts = {} if texts is None else texts
@@ -151,34 +185,26 @@ def find_query(run: Run, wording: str, texts: Mapping[str, str] | None) -> str:
     raise DataError(f"expected a query of the run (its id: {examples}), got {wording!r}{hint}")
 
 
-def select_query(run: Run, query: str) -> Run:
-    """Return one query of a run."""
-    numbers = np.flatnonzero(run.qids == query)
-    groups, rows = run.groups.take(numbers)
-    return Run(run.qids[numbers], groups, run.docids.take(rows), run.values[rows])
-
-
-def _facts(ranked: PostRankedRun, rules: LocatedRules, seconds: float) -> dict[str, Any]:
-    lists = ranked.values()
+def _facts(summary: BatchSummary, rules: LocatedRules) -> dict[str, Any]:
     return {
-        "queries": len(ranked),
-        "changed": sum(len(result.moved) > 0 for result in lists),
-        "hidden": sum(len(result.moves) - len(result) for result in lists),
-        "not_converged": sum(not result.converged for result in lists),
+        "queries": summary.queries,
+        "changed": summary.changed,
+        "hidden": summary.hidden,
+        "not_converged": summary.not_converged,
         "rules": [
             {
                 "rule": counts.rule.label, "index": number, "line": line, "lists": counts.lists,
                 "held": counts.satisfied, "violated": counts.violated, "yielded": counts.yielded,
                 "note": counts.note,
             }
-            for number, (counts, line) in enumerate(zip(ranked.rules, rules.lines, strict=True))
+            for number, (counts, line) in enumerate(zip(summary.usage, rules.lines, strict=True))
         ],
-        "seconds": round(seconds, 3),
+        "seconds": round(summary.seconds, 3),
     }  # fmt: skip
 
 
-def _print_summary(title: str, ranked: PostRankedRun, rules: LocatedRules, seconds: float) -> None:
-    facts = _facts(ranked, rules, seconds)
+def _print_summary(title: str, summary: BatchSummary, rules: LocatedRules) -> None:
+    facts = _facts(summary, rules)
     rows = [
         [rule["rule"], *(f"{rule[key]:,}" for key in ("lists", "held", "violated")), _note(rule)]
         for rule in facts["rules"]

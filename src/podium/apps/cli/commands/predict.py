@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.input_files import InputFiles, pick_features, reading_bar
+from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.prepared_rankers import (
     categories_of,
     missing_for,
@@ -20,13 +20,15 @@ from podium.apps.cli.options.predict import PredictionFormat, PredictOptions
 from podium.apps.cli.outputs.prediction_files import (
     choose_format,
     prediction_table,
+    prediction_writer,
+    spooled_scores,
     write_predictions,
 )
 from podium.apps.cli.outputs.printing import print_json, print_notes
 from podium.apps.cli.outputs.progress import spinner
 from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.data import RankingData
-from podium.data.atomic_files import atomic_writer, check_target
+from podium.data.atomic_files import check_target
 from podium.data.score_files import score_lines
 from podium.ensemble import CFBRS
 from podium.errors import UsageError
@@ -50,8 +52,9 @@ def run_predict(options: PredictOptions) -> None:
         _check_has_degrees(ranker, kind)
     missing = missing_for(ranker, options.missing)
     files = InputFiles(missing, options, is_quiet=options.json)
-    if file_format == "scores" and options.out and any(path.is_dir() for path in options.inputs):
-        _write_blocks(ranker, files, options, kind)
+    is_folder = any(path.is_dir() for path in options.inputs)
+    if is_folder and files.repeated == "keep" and (options.out or not options.json):
+        _write_blocks(ranker, files, options, kind, file_format)
         return
     data = files.read(
         options.inputs, labelled=False, features=ranker.trained_.feature_names,
@@ -79,27 +82,32 @@ def run_predict(options: PredictOptions) -> None:
 
 
 def _write_blocks(
-    ranker: Ranker, files: InputFiles, options: PredictOptions, kind: PredictionKind
+    ranker: Ranker,
+    files: InputFiles,
+    options: PredictOptions,
+    kind: PredictionKind,
+    file_format: PredictionFormat,
 ) -> None:
-    """Score a collection and write the lines of one block after the other."""
-    assert options.out is not None
+    """Score a collection and write one block after the other."""
     collection = files.open_collection(options.inputs)
     columns: dict[str, Floats] = {}
-    with (
-        reading_bar(options.inputs, collection.n_bytes) as progress,
-        warnings_in_one_line(),
-        atomic_writer(options.out) as write,
-    ):
-        for block in collection.blocks(progress=progress):
-            data = pick_features(block, ranker.trained_.feature_names)
+    n_queries = n_documents = 0
+    target = (
+        spooled_scores()
+        if options.out is None
+        else prediction_writer(options.out, file_format, options.k, len(collection))
+    )
+    with warnings_in_one_line(), target as write:
+        for data in files.blocks(options.inputs, features=ranker.trained_.feature_names):
             if options.ignore_scaling:
                 data = with_scaling(data, ranker.trained_.scaled)
             columns = _predict_columns(ranker, data, kind, options.user_class)
-            write(score_lines(prediction_table(columns)).encode())
+            write(data, columns)
+            n_queries, n_documents = n_queries + data.n_queries, n_documents + len(data)
     if options.json:
         print_json(
-            {"file": str(options.out), "format": "scores", "ranker": ranker.name,
-             "queries": collection.n_queries, "documents": len(collection), **_column_names(columns)}
+            {"file": str(options.out), "format": file_format, "ranker": ranker.name,
+             "queries": n_queries, "documents": n_documents, **_column_names(columns)}
         )  # fmt: skip
 
 

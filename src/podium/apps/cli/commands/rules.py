@@ -62,7 +62,7 @@ def run_rules_check(options: RulesCheckOptions) -> None:
         )
     entries = [*_form_errors(file), *(_finding_entry(finding, file) for finding in findings)]
     if lists is not None and options.run is not None:
-        message = uncovered_text(file.rules, lists, options.run, fields, options.docs)
+        message = uncovered_text(file.rules, [lists], options.run, fields, options.docs)
         entries += [{"level": "warning", "line": None, "message": message}] if message else []
     entries.sort(key=lambda entry: (entry["line"] or AFTER_EVERY_LINE, entry["level"]))
     n_errors = sum(entry["level"] == "error" for entry in entries)

@@ -35,7 +35,9 @@ def run_tune(options: TuneOptions) -> None:
     check_metric(options.metric)
     check_target(options.out, *options.inputs, *options.valid)
     check_not_replaced([options.out], options.force)
-    files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
+    files = InputFiles(
+        missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=learner
+    )
     train = files.read(options.inputs)
     learner = take_categories(learner, train)
     held_out = files.read_validation(options.valid, train)

@@ -33,7 +33,7 @@ def choose_weights(
         _check_same_rankers(rankings, pooled.rankings)
     else:
         assert options.qrels is not None
-        judged, rankings = _read_qrels(options.qrels), pooled.rankings
+        judged, rankings = read_qrels_file(options.qrels), pooled.rankings
     rankings = rankings.top(options.depth)
     if options.weights == "measured":
         return measured_weights(rankings, judged, options.metric)
@@ -61,7 +61,8 @@ def _check_same_rankers(valid: Rankings, places: Rankings) -> None:
         )
 
 
-def _read_qrels(path: Path) -> Qrels:
+def read_qrels_file(path: Path) -> Qrels:
+    """Read judgments: qrels, or ranking data with document ids."""
     judged = InputFiles("nan").read_judgments(path)
     return judged if isinstance(judged, Qrels) else Qrels.from_data(judged)
 

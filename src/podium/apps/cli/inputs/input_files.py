@@ -94,6 +94,8 @@ class InputFiles:
         Whether a ranker learns from the data: a doubtful guess of the label is an error then.
     ranker
         The one ranker that learns: it may read the rows of a collection from disk.
+    maps_rows
+        Whether the rows of a collection stay on disk, for work that needs them one block at a time.
     """
 
     def __init__(
@@ -104,8 +106,9 @@ class InputFiles:
         is_quiet: bool = False,
         learns: bool = False,
         ranker: Ranker | None = None,
+        maps_rows: bool = False,
     ) -> None:
-        self.ranker = ranker
+        self.ranker, self.maps_rows = ranker, maps_rows
         self.missing, self.is_quiet, self.learns = missing, is_quiet, learns
         self.named_columns = None if options is None else columns_of(options)
         self.resolved_columns: Columns | None = None
@@ -164,11 +167,26 @@ class InputFiles:
         """Read the folder of a collection into memory, unless the ranker reads its rows from disk."""
         collection = self.open_collection(paths)
         with reading_bar(paths, collection.n_bytes) as progress:
-            if self.ranker is None or self.repeated != "keep":
+            if self.maps_rows and self.repeated == "keep" and not _has_words(collection):
+                data = collection.mapped(progress=progress)
+            elif self.ranker is None or self.repeated != "keep":
                 data = read_all_rows(collection, "this command", progress=progress)
             else:
                 data = self.ranker.open_rows(collection, progress)
             return self._check_documents(data)
+
+    def blocks(
+        self,
+        paths: Sequence[Path],
+        *,
+        features: Sequence[str] | None = None,
+        with_features: bool = True,
+    ) -> Iterator[RankingData]:
+        """Yield the documents of a collection block by block, with a progress bar."""
+        collection = self.open_collection(paths)
+        with reading_bar(paths, collection.n_bytes) as progress:
+            for block in collection.blocks(with_features=with_features, progress=progress):
+                yield pick_features(settle_repeats(block, self.repeated), features)
 
     def open_collection(self, paths: Sequence[Path]) -> Collection:
         """Open the folder of a collection; raise if there are other inputs, or options about columns."""
@@ -296,6 +314,11 @@ class InputFiles:
         if note not in self._notes and not self.is_quiet:
             self._notes.add(note)
             print_notes([note])
+
+
+def _has_words(collection: Collection) -> bool:
+    """Whether a collection has categories, whose words become numbers in memory."""
+    return bool(collection.manifest.layout.categories)
 
 
 def _query_contents(data: RankingData) -> list[tuple[str, int]]:

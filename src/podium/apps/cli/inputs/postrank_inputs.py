@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ import typer
 from podium.apps.cli.inputs.argument_order import advice_on_order
 from podium.apps.cli.inputs.input_files import reading_bar
 from podium.apps.cli.outputs.printing import printable
-from podium.data import Run, read_queries, read_run
+from podium.data import IndexedRun, Run, read_queries, read_run
 from podium.errors import ConflictError, UnknownNameError
 from podium.postranking import Rule, read_fields
 from podium.postranking.binding import FieldTypes, type_notes
@@ -71,12 +71,17 @@ class LocatedRules:
 
 
 def uncovered_text(
-    rules: Sequence[Rule], run: Run, run_path: Path, fields: Catalogue | None, docs: Path | None
+    rules: Sequence[Rule],
+    runs: Iterable[Run],
+    path: Path,
+    fields: Catalogue | None,
+    docs: Path | None,
 ) -> str:
-    """Return how many documents of a run the file of fields lacks; empty if no rule selects by fields."""
+    """Return how many documents of runs the file of fields lacks; empty if no rule selects by fields."""
     if fields is None or docs is None or not any(map(selects_by_field, rules)):
         return ""
-    return uncovered_documents(list(run.docids), fields, str(run_path), str(docs))
+    distinct = {doc for run in runs for doc in run.docids}
+    return uncovered_documents(distinct, fields, str(path), str(docs))
 
 
 def read_rules_with_lines(path: Path) -> LocatedRules:
@@ -102,3 +107,9 @@ def read_run_file(path: Path) -> Run:
     """Read a run with a progress bar."""
     with reading_bar([path]) as progress, advice_on_order(RUN_ORDER):
         return read_run(path, progress)
+
+
+def open_run_file(path: Path) -> IndexedRun:
+    """Index a run with a progress bar; its lists are read when they are needed."""
+    with reading_bar([path]) as progress, advice_on_order(RUN_ORDER):
+        return IndexedRun(path, progress)

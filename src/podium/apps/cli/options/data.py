@@ -117,6 +117,30 @@ class DataPartitionOptions(TableOptions):
 
 
 @dataclass(frozen=True)
+class DataSampleOptions(TableOptions):
+    """Write random queries of ranking data, all with the same chance.
+
+    Example: podium data sample train.parts -o sample.parquet --queries 1000
+
+    The same seed chooses the same queries from any file or collection that has them. A collection is
+    read block by block.
+    """
+
+    inputs: Inputs
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="The file to write; its ending decides the format."
+        ),
+    ]
+    queries: Annotated[int, typer.Option(min=1, help="The number of queries.")] = 1_000
+    missing: MissingOption = "nan"
+    seed: SeedOption = 0
+    force: Force = False
+    json: Json = False
+
+
+@dataclass(frozen=True)
 class DataSplitOptions(TableOptions):
     """Split data by query into folds, or into train, validation and test.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,32 +33,65 @@ def _list_documents(
     }
 
 
-def describe_result(
-    aggregator: Aggregator,
-    pooled: PooledRankings,
-    consensus: Consensus,
-    weights: Any,
-    seconds: float,
-) -> dict[str, Any]:
-    """Return what was done, with which weights, and what is proved."""
-    rankings, values = pooled.rankings, np.asarray(weights).tolist()
-    facts: dict[str, Any] = {
-        "method": aggregator.name,
-        "settings": asdict(aggregator),
-        "rankers": len(pooled.names),
-        "queries": len(rankings.groups),
-        "documents": rankings.groups.n_rows,
-        "listed_share": round(float(rankings.ranked.mean()), 4),
-        "weights": dict(zip(pooled.names, values, strict=True)),
-    }
-    if hasattr(weights, "metric"):
-        facts["metric"] = str(weights.metric)
-        facts["start"] = weights.start
-        facts["in_sample_with_equal_weights"] = weights.equal
-        facts["in_sample"] = weights.value
-    if consensus.optimal is not None:
-        facts["proved_optimal"] = int(consensus.optimal.sum())
-    return {**facts, "seconds": round(seconds, 3)}
+@dataclass
+class AggregateResult:
+    """What was aggregated so far, with which weights, and what is proved.
+
+    Parameters
+    ----------
+    aggregator
+        The method.
+    weights
+        The weights of the rankers, with how they were learned.
+    top
+        How many documents of each query are kept; None: all.
+    keeps_lists
+        Whether the ranked documents are kept, to be printed as JSON.
+    """
+
+    aggregator: Aggregator
+    weights: Any
+    top: int | None
+    keeps_lists: bool
+    names: list[str] = field(default_factory=list)
+    queries: int = 0
+    documents: int = 0
+    n_listed: int = 0
+    proved_optimal: int | None = None
+    lists: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add(self, pooled: PooledRankings, consensus: Consensus) -> None:
+        """Add the result of some queries."""
+        rankings = pooled.rankings
+        self.names = pooled.names
+        self.queries += len(rankings.groups)
+        self.documents += rankings.groups.n_rows
+        self.n_listed += int(rankings.ranked.sum())
+        if consensus.optimal is not None:
+            self.proved_optimal = (self.proved_optimal or 0) + int(consensus.optimal.sum())
+        if self.keeps_lists:
+            self.lists |= _list_documents(pooled, consensus, self.top)
+
+    def facts(self, seconds: float) -> dict[str, Any]:
+        """Return the facts for a table or JSON."""
+        values = np.asarray(self.weights).tolist()
+        facts: dict[str, Any] = {
+            "method": self.aggregator.name,
+            "settings": asdict(self.aggregator),
+            "rankers": len(self.names),
+            "queries": self.queries,
+            "documents": self.documents,
+            "listed_share": round(self.n_listed / (self.documents * len(self.names)), 4),
+            "weights": dict(zip(self.names, values, strict=True)),
+        }
+        if hasattr(self.weights, "metric"):
+            facts["metric"] = str(self.weights.metric)
+            facts["start"] = self.weights.start
+            facts["in_sample_with_equal_weights"] = self.weights.equal
+            facts["in_sample"] = self.weights.value
+        if self.proved_optimal is not None:
+            facts["proved_optimal"] = self.proved_optimal
+        return {**facts, "seconds": round(seconds, 3)}
 
 
 def _fact_text(value: Any) -> str:
@@ -72,15 +105,14 @@ def _fact_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def report_facts(
-    facts: dict[str, Any], options: AggregateOptions, pooled: PooledRankings, consensus: Consensus
-) -> None:
+def report_facts(result: AggregateResult, seconds: float, options: AggregateOptions) -> None:
     """Print the facts as JSON, or as a table if the ranking went to a file."""
+    facts = result.facts(seconds)
     if options.json and options.explain is None:
-        result: dict[str, Any] = {"file": str(options.out)}
+        first: dict[str, Any] = {"file": str(options.out)}
         if options.out is None:
-            result = {"ranking": _list_documents(pooled, consensus, options.top)}
-        print_json({**result, **facts})
+            first = {"ranking": result.lists}
+        print_json({**first, **facts})
     elif options.out is not None and not options.json:
         if len(set(facts["weights"].values())) == 1:
             facts = {**facts, "weights": "equal"}

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from podium.apps.cli.options.predict import PredictionFormat
-from podium.data import RankingData, Run, write_columns_parquet, write_run, write_scores
+from podium.apps.cli.outputs.spooled_output import spooled_stdout
+from podium.data import RankingData, Run
 from podium.data.atomic_files import atomic_writer
 from podium.data.categories import Category
 from podium.data.duplicate_documents import KEEP_FIRST_IN_PYTHON, KEEP_FIRST_ON_COMMAND_LINE
+from podium.data.parquet_writer import columns_writer
+from podium.data.score_files import score_lines
 from podium.data.text_files import COMPRESSIONS, stem
+from podium.data.trec import run_lines
 from podium.errors import DataError, UsageError
 from podium.typing import Floats
 
@@ -55,6 +61,10 @@ def choose_format(
     return file_format
 
 
+PredictionWriter = Callable[[RankingData, Mapping[str, Floats]], object]
+"""Writes the values of the next documents: one value per row and column."""
+
+
 def write_predictions(
     data: RankingData,
     columns: Mapping[str, Floats],
@@ -63,31 +73,83 @@ def write_predictions(
     k: int | None,
 ) -> None:
     """Write one value per row and column of the data; a run has scores only."""
-    if file_format == "run":
-        write_run(Run.from_scores(data, columns["score"], k), path)
-    elif file_format == "parquet":
-        write_columns_parquet(data, columns, path)
-    elif file_format == "jsonl":
-        _write_requests(data, path)
-    else:
-        kind: Literal["npy", "scores"] = "npy" if file_format == "npy" else "scores"
-        write_scores(data.restore(prediction_table(columns)), path, kind)
+    with prediction_writer(path, file_format, k, len(data)) as write:
+        write(data, columns)
 
 
-def _write_requests(data: RankingData, path: Path) -> None:
+@contextmanager
+def prediction_writer(
+    path: Path, file_format: PredictionFormat, k: int | None, n_rows: int
+) -> Iterator[PredictionWriter]:
+    """Give a function that writes documents block by block; the file appears all or nothing."""
+    if file_format == "parquet":
+        with columns_writer(path) as write_columns:
+            yield write_columns
+        return
+    with atomic_writer(path) as write:
+        if file_format == "run":
+            yield lambda data, columns: _write_lines(
+                write, run_lines(Run.from_scores(data, columns["score"], k))
+            )
+        elif file_format == "jsonl":
+            yield lambda data, columns: _write_requests(data, write)
+        elif file_format == "npy":
+            yield _npy_writer(write, n_rows)
+        else:
+            yield lambda data, columns: write(
+                score_lines(data.restore(prediction_table(columns))).encode()
+            )
+
+
+@contextmanager
+def spooled_scores() -> Iterator[PredictionWriter]:
+    """Give a function that writes documents block by block as text, to stdout at the end."""
+    with spooled_stdout() as write:
+        yield lambda data, columns: write(
+            score_lines(data.restore(prediction_table(columns))).encode()
+        )
+
+
+def _write_lines(write: Callable[[bytes], object], lines: Iterable[str]) -> None:
+    for line in lines:
+        write(line.encode("utf-8", "surrogateescape"))
+
+
+def _npy_writer(write: Callable[[bytes], object], n_rows: int) -> PredictionWriter:
+    """Return a function that writes rows of one array, with its header before the first."""
+    has_header = False
+
+    def write_rows(data: RankingData, columns: Mapping[str, Floats]) -> None:
+        nonlocal has_header
+        table = np.ascontiguousarray(data.restore(prediction_table(columns)), dtype=np.float64)
+        if not has_header:
+            write(_npy_header((n_rows, *table.shape[1:])))
+            has_header = True
+        write(table.tobytes())
+
+    return write_rows
+
+
+def _npy_header(shape: tuple[int, ...]) -> bytes:
+    header = io.BytesIO()
+    description = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, description)
+    return header.getvalue()
+
+
+def _write_requests(data: RankingData, write: Callable[[bytes], object]) -> None:
     """Write each query as a request to rank: documents with ids, features and text."""
     docids = data.require_docids("a file of queries (.jsonl)")
     names, words = data.names(), dict(data.category_columns())
-    with atomic_writer(path) as write:
-        for number, (qid, rows) in enumerate(data.queries()):
-            text = str(qid) if data.query_text is None else data.query_text[number]
-            documents = [
-                _request_document(data, row, docids[row], names, words)
-                for row in range(rows.start, rows.stop)
-            ]
-            _check_each_once(documents, str(qid))
-            line = {"id": str(qid), "query": text, "documents": documents}
-            write(json.dumps(line, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    for number, (qid, rows) in enumerate(data.queries()):
+        text = str(qid) if data.query_text is None else data.query_text[number]
+        documents = [
+            _request_document(data, row, docids[row], names, words)
+            for row in range(rows.start, rows.stop)
+        ]
+        _check_each_once(documents, str(qid))
+        line = {"id": str(qid), "query": text, "documents": documents}
+        write(json.dumps(line, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def _request_document(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from podium.apps.cli.outputs.progress import spinner
 from podium.data import Columns, RankingData, write_csv, write_letor, write_qrels
+from podium.data.block_writers import BlockWriter, csv_writer, letor_writer, qrels_writer
+from podium.data.parquet_writer import parquet_writer
 from podium.data.text_files import stem
 from podium.errors import UsageError
 
@@ -42,6 +45,17 @@ def write_ranking_data(data: RankingData, path: Path, columns: Columns | None = 
             write_csv(data, path, columns)
         else:
             write_letor(data, path)
+
+
+def ranking_data_writer(path: Path) -> AbstractContextManager[BlockWriter]:
+    """Return a writer of blocks in the format of the ending; the file appears all or nothing."""
+    writers: dict[str, Callable[[Path], AbstractContextManager[BlockWriter]]] = {
+        "parquet": parquet_writer,
+        "qrels": qrels_writer,
+        "csv": csv_writer,
+        "letor": letor_writer,
+    }
+    return writers[writable_format(path)](path)
 
 
 def check_ranking_data_targets(paths: Sequence[Path], force: bool) -> None:
