@@ -86,8 +86,9 @@ def run(quick: bool = False) -> Report:
     report.notes += [
         "Seconds of a fit, and the growth of the process beyond the data. Each cell is a process of its own; "
         f"a cell that takes more than {limit} s is cut, and larger ones are left out.",
-        "A cell is marked as busy, with the share of the cores, if other processes used a tenth of them or more "
-        "meanwhile. It would take less time on a quiet machine, most of all where threads wait for each other.",
+        "A cell is marked as busy, with the share of the cores, if other processes used a tenth of them or "
+        "more meanwhile. It would take less time on a quiet machine, most of all where threads wait for each "
+        "other.",
         "The exponent is that of seconds as a power of documents, between the two largest sizes measured.",
     ]
     return report
