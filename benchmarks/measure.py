@@ -92,7 +92,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class _ProcessorUsage:
+class ProcessorUsage:
     """Seconds so far: on the clock, of all busy cores, and of this process with its children."""
 
     wall: float
@@ -100,7 +100,7 @@ class _ProcessorUsage:
     own: float
 
     @classmethod
-    def now(cls) -> _ProcessorUsage:
+    def now(cls) -> ProcessorUsage:
         machine, own = psutil.cpu_times(), psutil.Process().cpu_times()
         busy = machine.user + machine.system + getattr(machine, "nice", 0.0)
         mine = own.user + own.system + own.children_user + own.children_system
@@ -108,7 +108,7 @@ class _ProcessorUsage:
 
     def others(self) -> float:
         """Return the share of the machine that other processes have used since then."""
-        now = _ProcessorUsage.now()
+        now = ProcessorUsage.now()
         seconds = (now.wall - self.wall) * (os.cpu_count() or 1)
         return max(0.0, (now.busy - self.busy) - (now.own - self.own)) / seconds
 
@@ -125,7 +125,7 @@ class Report:
     tables: list[list[list[str]]] = field(default_factory=list)
     """Tables of text beside the rows, the header first."""
     notes: list[str] = field(default_factory=list)
-    _start: _ProcessorUsage = field(default_factory=lambda: _ProcessorUsage.now())
+    _start: ProcessorUsage = field(default_factory=lambda: ProcessorUsage.now())
 
     def time_in_turn(self, contenders: Sequence[Contender]) -> dict[str, Timing]:
         """Time contenders in turn and keep the seconds of every repetition."""

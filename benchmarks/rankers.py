@@ -14,7 +14,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from benchmarks import memory
 from benchmarks.measure import Contender, Report, Row, Timing, floor_of, slowdown, speedup
@@ -68,6 +68,10 @@ PRODUCTS = {"matvec": 1, "rmatvec": 1, "rmatvec_by_query": 1} | {
     name: 2 for name in kernels.KERNELS if name.endswith("_pass")
 }
 """The kernels that read X, and how many products with X each of them computes."""
+PRODUCTS_ONCE = "X @ w and X.T @ g"
+THREADS = (2, 1)
+"""The numbers of threads for whole fits."""
+_POOLS = ThreadpoolController()  # made once: to find the libraries takes milliseconds
 N_TREES, QUICK_TREES = 200, 10
 N_LARGE_TREES, QUICK_LARGE_TREES = 20, 3
 N_CALLS = 100
@@ -84,7 +88,6 @@ def run(quick: bool = False) -> Report:
     _boosting(report, large, once)
     _fits(report, large)
     _focused_svm(report, large)
-    _thread_scaling(report, large)
     _large_trees(report, large, QUICK_LARGE_TREES if quick else N_LARGE_TREES)
     del large
     gc.collect()
@@ -245,32 +248,64 @@ def _boosting(report: Report, large: LargeProblem, read: Timing) -> None:
 
 
 def _fits(report: Report, large: LargeProblem) -> None:
-    """Measure whole fits beside the products with X that they take, and their memory."""
+    """Measure whole fits on two threads and one, beside their products with X, and their memory."""
     data = large.data
-    X, w, g = data.X, large.weights[0], np.random.default_rng(1).random(len(data))
-    products = "X @ w and X.T @ g, as often"
+    w, g = large.weights[0], np.random.default_rng(1).random(len(data))
+
+    def products() -> None:
+        kernels.rmatvec(data.X, g)
+        kernels.matvec(data.X, w)
+
     for ranker in FITS:
         passes, n_bytes = _count_passes(ranker, data)
-        both = Contender(products, lambda: (kernels.matvec(X, w), kernels.rmatvec(X, g)), 5)
-        t = report.time_in_turn([Contender(ranker.name, partial(_fit_anew, ranker, data), 3), both])
-        theirs = passes * t[products].median
-        floor = _reading(Timing(products, 0, (t[products].median / 2,)), X, times=2)
-        floor["floor"] = f"{passes:g} passes, each to " + floor["floor"]
+        fit = partial(_fit_anew, ranker, data)
+        t = report.time_in_turn(
+            [
+                c
+                for n in THREADS
+                for c in (_on(n, ranker.name, fit, 3), _on(n, PRODUCTS_ONCE, products, 5))
+            ]
+        )
+        fits = {n: t[_named(ranker.name, n)] for n in THREADS}
         report.rows += [
-            Row(
-                f"whole fit, {ranker.name}", t[ranker.name].median, peer=products, theirs=theirs,
-                ratio=t[ranker.name].median / theirs, says="the time", at_most=1.3,
-                **(floor | {"floor_value": theirs}),
-            ),
+            _fit_row(ranker, fits[n], t[_named(PRODUCTS_ONCE, n)], passes, n) for n in THREADS
+        ]
+        two, one = (fits[n] for n in THREADS)
+        report.rows += [
+            speedup(f"whole fit on two threads, {ranker.name}", two, one, at_least=1.7),
             Row(
                 f"memory of a fit, {ranker.name}", n_bytes / 1e6, unit="MB", at_most=0.1,
-                ratio=n_bytes / X.nbytes, says="the features",
+                ratio=n_bytes / data.X.nbytes, says="the features",
             ),
         ]  # fmt: skip
     report.notes.append(
         "A whole fit starts from data that no other fit has prepared. Its products with X are counted, and "
-        "timed by themselves in the same run."
+        "timed by themselves in the same run, on as many threads."
     )
+
+
+def _fit_row(ranker: Ranker, fit: Timing, once: Timing, passes: float, threads: int) -> Row:
+    """Return the row of a whole fit beside its passes, which are also its floor."""
+    theirs = passes * once.median
+    return Row(
+        f"whole fit, {_named(ranker.name, threads)}", fit.median, peer=f"{PRODUCTS_ONCE}, as often",
+        theirs=theirs, ratio=fit.median / theirs, says="the time", at_most=1.3,
+        floor=f"{passes:g} passes of {once.median * 1e3:.1f} ms", floor_value=theirs,
+    )  # fmt: skip
+
+
+def _named(name: str, threads: int) -> str:
+    return f"{name} on {threads} thread{'s' * (threads > 1)}"
+
+
+def _on(threads: int, name: str, run: Callable[[], object], repeats: int) -> Contender:
+    """Return a contender that runs on this many threads."""
+
+    def limited() -> object:
+        with _POOLS.limit(limits=threads):
+            return run()
+
+    return Contender(_named(name, threads), limited, repeats)
 
 
 def _focused_svm(report: Report, large: LargeProblem) -> None:
@@ -312,25 +347,6 @@ def _count_passes(ranker: Ranker, data: RankingData) -> tuple[float, int]:
     with mock.patch.multiple(kernels, **products):
         _fit_anew(ranker, data)
     return n_products / 2, memory.resident("VmHWM") - before
-
-
-def _thread_scaling(report: Report, large: LargeProblem) -> None:
-    """Measure whole fits on two threads beside one."""
-
-    def fit(ranker: Ranker, threads: int) -> None:
-        with threadpool_limits(threads):
-            _fit_anew(ranker, large.data)
-
-    for ranker in FITS:
-        names = [f"{ranker.name} on {n} threads" for n in (2, 1)]
-        contenders = [
-            Contender(name, partial(fit, ranker, n), 3)
-            for name, n in zip(names, (2, 1), strict=True)
-        ]
-        t = report.time_in_turn(contenders)
-        report.rows.append(
-            speedup(f"whole fit on two threads, {ranker.name}", *map(t.get, names), at_least=1.7)
-        )
 
 
 def _large_trees(report: Report, large: LargeProblem, n_trees: int) -> None:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import memory
-from benchmarks.measure import Report
+from benchmarks.measure import ProcessorUsage, Report
 from podium import RANKERS
 from podium.registry import compared_rankers
 
@@ -44,22 +44,29 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """What differs from a ranker's own settings: trees as the peers grow them, and RankSVM's gap."""
 CELLS = memory.ROOT / "build" / "scale-cells.json"
+MIN_MARKED_SHARE = 0.1
+"""The least share of the machine that other processes used for a cell to be marked as busy."""
 COMPOSED = ("toprank", "cfbrs", "rpc-mtl", "auto")
 """Rankers that are made of other rankers, or need more than labels."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The figures of one fit; without seconds it was cut, failed or was left out."""
+    """The figures of one fit; without seconds it was cut, failed or was left out.
+
+    `busy` is the share of the machine that other processes used meanwhile.
+    """
 
     seconds: float | None = None
     extra_bytes: int = 0
     mark: str = ""
+    busy: float = 0.0
 
     def __str__(self) -> str:
         if self.seconds is None:
             return self.mark
-        return f"{self.seconds:,.2f} s, {self.extra_bytes / 1e6:,.0f} MB"
+        shared = f", busy {self.busy:.0%}" if self.busy >= MIN_MARKED_SHARE else ""
+        return f"{self.seconds:,.2f} s, {self.extra_bytes / 1e6:,.0f} MB{shared}"
 
 
 def run(quick: bool = False) -> Report:
@@ -79,6 +86,9 @@ def run(quick: bool = False) -> Report:
     report.notes += [
         "Seconds of a fit, and the growth of the process beyond the data. Each cell is a process of its own; "
         f"a cell that takes more than {limit} s is cut, and larger ones are left out.",
+        "A cell is marked as busy, with the share of the cores, if other processes used a tenth of them or "
+        "more meanwhile. It would take less time on a quiet machine, most of all where threads wait for each "
+        "other.",
         "The exponent is that of seconds as a power of documents, between the two largest sizes measured.",
     ]
     return report
@@ -157,6 +167,7 @@ def _measure(name: str, folder: Path, limit: int, smaller: Sequence[Cell]) -> Ce
     if smaller and smaller[-1].seconds is None:
         return Cell(mark="left out")
     command = [sys.executable, "-m", "benchmarks.scale", name, str(folder)]
+    start = ProcessorUsage.now()
     try:
         done = subprocess.run(
             command, cwd=memory.ROOT, capture_output=True, text=True, check=True, timeout=limit
@@ -165,7 +176,7 @@ def _measure(name: str, folder: Path, limit: int, smaller: Sequence[Cell]) -> Ce
         return Cell(mark=f"cut at {limit} s")
     except subprocess.CalledProcessError as error:
         return Cell(mark=f"failed: {error.stderr.strip().splitlines()[-1]:.80}")
-    return Cell(**json.loads(done.stdout))
+    return Cell(**json.loads(done.stdout), busy=round(start.others(), 2))
 
 
 def _exponent(sizes: Sequence[int], cells: Sequence[Cell]) -> str:

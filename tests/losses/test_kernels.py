@@ -359,3 +359,18 @@ def test_a_query_of_twenty_thousand_documents(native):
     value, gradient, _ = native.lambda_pairs(s, y, by_score, offsets, discount, 30)
     assert value[0] > 0
     assert gradient.sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_best", [1, 2, 3])
+@pytest.mark.parametrize("span", [299.9, 300.1])
+def test_pairs_that_are_just_near_enough_for_exponentials(native, span, n_best):
+    n_rest = 9
+    levels = np.repeat([1, 0], [n_best, n_rest]).astype(np.int64)
+    scores = span * (1 - levels.astype(np.float64))
+    n = np.int64(len(scores))
+    value, gradient, curvature = native.logistic_pairs(
+        scores, levels, np.arange(n), np.array([0, n])
+    )
+    assert value == pytest.approx([n_best * n_rest * span])  # log(1 + e^x) = x for such x
+    assert gradient.tolist() == pytest.approx([-n_rest] * n_best + [n_best] * n_rest)
+    assert curvature.tolist() == pytest.approx([0] * len(scores), abs=1e-100)

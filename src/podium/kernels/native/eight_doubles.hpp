@@ -82,4 +82,18 @@ PODIUM_INLINE Eight log_of(const Eight& x) {
     return power * 0x1.62e42fefa39efp-1 + sum * f;
 }
 
+// out[i] = exp(x[i] - top), and out[i] = log(x[i]); n is a multiple of kLanes, and x has no number that exp_of or
+// log_of does not take.
+PODIUM_ANY_WIDTH
+inline void exp_each(const double* x, double top, Row n, double* out) {
+    for (Row i = 0; i < n; i += kLanes) store(exp_of(load(x + i) - top), out + i);
+}
+
+PODIUM_ANY_WIDTH
+inline void log_each(const double* x, Row n, double* out) {
+    for (Row i = 0; i < n; i += kLanes) store(log_of(load(x + i)), out + i);
+}
+
+inline Row whole_lanes(Row n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
 }  // namespace podium

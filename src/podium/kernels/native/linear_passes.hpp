@@ -16,15 +16,18 @@ struct Features {
     Row d;
     const Row* rows;
 
-    void multiply(Row first, Row n, const double* w, double* out) const {
-        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, n, w, out);
-        dot_chosen_rows(x, d, rows + first, n, w, out);
+    void multiply(Row first, Row n, const double* w, double* out, Ahead& ahead) const {
+        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, n, w, out, ahead);
+        dot_chosen_rows(x, d, rows + first, n, w, out, ahead);
     }
 
-    void add(Row first, Row n, const double* g, double* out) const {
-        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, n, g, out);
-        add_rows_of(ChosenRows<T>{x, d, rows + first}, n, g, out);
+    void add(Row first, Row n, const double* g, double* out, Ahead& ahead) const {
+        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, n, g, out, ahead);
+        add_rows_of(ChosenRows<T>{x, d, rows + first}, n, g, out, ahead);
     }
+
+    // The next rows, to be prefetched while the scores and the sums of others are computed: half of them each.
+    Ahead ahead(Row first, Row end) const { return Ahead::of(x, d, rows, first, end, 1); }
 
     Row bytes_per_row() const { return d * static_cast<Row>(sizeof(T)); }
 };
@@ -55,9 +58,10 @@ void linear_pass(const Features<T>& features, const double* w, const Row* offset
         const std::vector<Row> strips = runs_of_queries(offsets, blocks[room(b)], blocks[room(b + 1)], strip_rows);
         for (std::size_t i = 0; i + 1 < strips.size(); ++i) {
             const Row first = offsets[strips[i]], n = offsets[strips[i + 1]] - first;
-            features.multiply(first, n, w, scores + first);
+            Ahead ahead = features.ahead(first + n, std::min(offsets[n_queries], first + n + strip_rows));
+            features.multiply(first, n, w, scores + first, ahead);
             for (Row q = strips[i]; q < strips[i + 1]; ++q) evaluate(q);
-            features.add(first, n, g + first, sums + b * d);
+            features.add(first, n, g + first, sums + b * d, ahead);
         }
     }
     std::fill(out, out + d, 0.0);

@@ -209,20 +209,6 @@ struct Stages {
     double unit(std::size_t i) const { return std::exp(s[i] + chances.exponent); }
 };
 
-// out[i] = exp(x[i] - top), and out[i] = log(x[i]); n is a multiple of kLanes, and x has no number that exp_of or
-// log_of does not take.
-PODIUM_ANY_WIDTH
-inline void exp_each(const double* x, double top, Row n, double* out) {
-    for (Row i = 0; i < n; i += kLanes) store(exp_of(load(x + i) - top), out + i);
-}
-
-PODIUM_ANY_WIDTH
-inline void log_each(const double* x, Row n, double* out) {
-    for (Row i = 0; i < n; i += kLanes) store(log_of(load(x + i)), out + i);
-}
-
-inline Row whole_lanes(Row n) { return (n + kLanes - 1) / kLanes * kLanes; }
-
 // ListMLE of one query, whose documents are `rows` in order, with scores s, all within kNear of the largest. So all
 // exponentials, and their quotients squared, fit doubles: one exp per document is enough.
 inline double likelihood_near(const Doubles& s, double top, const Row* rows, Row n, Row stages, double* gradient,

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "vector_width.hpp"
+#include "eight_doubles.hpp"
 
 namespace podium {
 
@@ -57,50 +57,46 @@ class LogOfProduct {
     Row capacity_, used_ = 0;
 };
 
-// One u against n documents v (n is a multiple of kLanes; a zero in e means no document). With r = e_v / e_u:
-// sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r): one division per pair.
-// (Each sum has its own loop: in one loop GCC does not see that they are independent.)
-// Without `curved` the curvature is not touched.
+// Two documents u against n documents v (n is a multiple of kLanes; a zero in e means no document, and so does a
+// zero in inverse). With r = e_v / e_u: sigma = r / (1 + r), sigma (1 - sigma) = r / (1 + r)^2, loss = log(1 + r).
+// One division serves both u: 1 / a = b / (a b). Without `curved` the curvature is not touched.
 template <bool curved>
-inline __attribute__((always_inline)) void add_logistic_row(double inverse_u, const double* __restrict e, Row n,
-                                                            double* __restrict gradient,
-                                                            double* __restrict curvature,
-                                                            double* __restrict product,
-                                                            double* __restrict gradient_u,
-                                                            double* __restrict curvature_u) {
-    double p[kLanes], g[kLanes], c[kLanes], factor[kLanes], sigma[kLanes], slope[kLanes];
-    std::copy_n(product, kLanes, p);
-    std::copy_n(gradient_u, kLanes, g);
-    std::copy_n(curvature_u, kLanes, c);
+PODIUM_INLINE void add_logistic_rows(const double* inverse, const double* e, Row n, double* gradient,
+                                     double* curvature, double* product, double* gradient_u, double* curvature_u) {
+    const Eight inverse_0 = all(inverse[0]), inverse_1 = all(inverse[1]);
+    Eight p = load(product), g_0{}, g_1{}, c_0{}, c_1{};
     for (Row v = 0; v < n; v += kLanes) {
-        for (Row k = 0; k < kLanes; ++k) {
-            const double r = e[v + k] * inverse_u, t = 1 / (1 + r);
-            factor[k] = 1 + r;
-            sigma[k] = r * t;
-            slope[k] = sigma[k] * t;
-        }
-        for (Row k = 0; k < kLanes; ++k) p[k] *= factor[k];
-        for (Row k = 0; k < kLanes; ++k) g[k] += sigma[k];
-        for (Row k = 0; k < kLanes; ++k) gradient[v + k] += sigma[k];
+        const Eight e_v = load(e + v), r_0 = e_v * inverse_0, r_1 = e_v * inverse_1;
+        const Eight factor_0 = 1 + r_0, factor_1 = 1 + r_1, both = factor_0 * factor_1, t = 1 / both;
+        const Eight t_0 = t * factor_1, t_1 = t * factor_0, sigma_0 = r_0 * t_0, sigma_1 = r_1 * t_1;
+        p *= both;
+        g_0 += sigma_0;
+        g_1 += sigma_1;
+        store(load(gradient + v) + (sigma_0 + sigma_1), gradient + v);
         if constexpr (!curved) continue;
-        for (Row k = 0; k < kLanes; ++k) c[k] += slope[k];
-        for (Row k = 0; k < kLanes; ++k) curvature[v + k] += slope[k];
+        const Eight slope_0 = sigma_0 * t_0, slope_1 = sigma_1 * t_1;
+        c_0 += slope_0;
+        c_1 += slope_1;
+        store(load(curvature + v) + (slope_0 + slope_1), curvature + v);
     }
-    std::copy_n(p, kLanes, product);
-    std::copy_n(g, kLanes, gradient_u);
-    std::copy_n(c, kLanes, curvature_u);
+    store(p, product);
+    gradient_u[0] -= sum_of(g_0);
+    gradient_u[1] -= sum_of(g_1);
+    if constexpr (!curved) return;
+    curvature_u[0] += sum_of(c_0);
+    curvature_u[1] += sum_of(c_1);
 }
 
 PODIUM_ANY_WIDTH
-inline void logistic_row(double inverse_u, const double* e, Row n, double* gradient, double* curvature,
-                         double* product, double* gradient_u, double* curvature_u) {
-    add_logistic_row<true>(inverse_u, e, n, gradient, curvature, product, gradient_u, curvature_u);
+inline void logistic_rows(const double* inverse, const double* e, Row n, double* gradient, double* curvature,
+                          double* product, double* gradient_u, double* curvature_u) {
+    add_logistic_rows<true>(inverse, e, n, gradient, curvature, product, gradient_u, curvature_u);
 }
 
 PODIUM_ANY_WIDTH
-inline void flat_logistic_row(double inverse_u, const double* e, Row n, double* gradient, double* curvature,
-                              double* product, double* gradient_u, double* curvature_u) {
-    add_logistic_row<false>(inverse_u, e, n, gradient, curvature, product, gradient_u, curvature_u);
+inline void flat_logistic_rows(const double* inverse, const double* e, Row n, double* gradient, double* curvature,
+                               double* product, double* gradient_u, double* curvature_u) {
+    add_logistic_rows<false>(inverse, e, n, gradient, curvature, product, gradient_u, curvature_u);
 }
 
 PODIUM_ANY_WIDTH
@@ -124,17 +120,17 @@ inline void logistic_row_product(double inverse_u, double direction_u, const dou
 struct Leveled {
     Row n;
     const Row* rows;
-    Doubles score, e;
+    Doubles score, e;       // e is empty unless the scores are near each other
     std::vector<Row> next;  // where the next lower level of each document begins
     double range = 0;
 
     Leveled(const double* scores, const Row* levels, const Row* by_level, Row size)
-        : n(size), rows(by_level), score(room(n)), e(room(n + kLanes)), next(room(n)) {
+        : n(size), rows(by_level), score(room(n)), next(room(n)) {
         if (n == 0) return;
         for (Row i = 0; i < n; ++i) score[room(i)] = scores[rows[i]];
         const auto [low, high] = std::minmax_element(score.begin(), score.end());
         range = *high - *low;
-        for (std::size_t i = 0; i < room(n); ++i) e[i] = std::exp(score[i] - *high);
+        if (near()) e = exponentials(*high);
         for (Row i = n; i-- > 0;)
             next[room(i)] = i + 1 < n && levels[rows[i]] == levels[rows[i + 1]] ? next[room(i + 1)] : i + 1;
     }
@@ -150,21 +146,37 @@ struct Leveled {
     void scatter(const Doubles& from, double* to) const {
         for (Row i = 0; i < n; ++i) to[rows[i]] = from[room(i)];
     }
+
+  private:
+    Doubles exponentials(double top) const {
+        const Row lanes = whole_lanes(n);
+        Doubles padded(score), out(room(lanes + kLanes));
+        padded.resize(room(lanes), top);
+        exp_each(padded.data(), top, lanes, out.data());
+        std::fill(out.begin() + n, out.end(), 0.0);
+        return out;
+    }
 };
 
 inline double logistic_near(const Leveled& docs, bool curved, Doubles& gradient, Doubles& curvature) {
     LogOfProduct logs(docs.range);
-    const auto add_row = curved ? logistic_row : flat_logistic_row;
-    for (Row u = 0; u < docs.n; ++u) {
-        Lanes g(0), c(0);
-        const double inverse = 1 / docs.e[room(u)];
-        for (Row v = docs.next[room(u)]; v < docs.n; v += kLanes * logs.capacity()) {
-            const Row blocks = std::min(logs.capacity(), (docs.n - v + kLanes - 1) / kLanes);
-            add_row(inverse, &docs.e[room(v)], blocks * kLanes, &gradient[room(v)], &curvature[room(v)],
-                    logs.lanes(blocks), g.at, c.at);
+    const auto add_rows = curved ? logistic_rows : flat_logistic_rows;
+    for (Row u = 0; u < docs.n;) {
+        const Row next = docs.next[room(u)];
+        const Row rows = u + 1 < next ? 2 : 1;
+        const double inverse[2] = {1 / docs.e[room(u)], rows == 2 ? 1 / docs.e[room(u + 1)] : 0};
+        double g[2] = {}, c[2] = {};
+        const Row most = std::max<Row>(1, logs.capacity() / 2);
+        for (Row v = next; v < docs.n; v += kLanes * most) {
+            const Row blocks = std::min(most, (docs.n - v + kLanes - 1) / kLanes);
+            add_rows(inverse, &docs.e[room(v)], blocks * kLanes, &gradient[room(v)], &curvature[room(v)],
+                     logs.lanes(2 * blocks), g, c);
         }
-        gradient[room(u)] -= g.sum();
-        curvature[room(u)] += c.sum();
+        for (Row i = 0; i < rows; ++i) {
+            gradient[room(u + i)] += g[i];
+            curvature[room(u + i)] += c[i];
+        }
+        u += rows;
     }
     return logs.total();
 }

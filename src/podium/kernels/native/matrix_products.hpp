@@ -37,11 +37,34 @@ struct ChosenRows {
     const T* at(Row i) const { return x + rows[i] * d; }
 };
 
+// The rows that come next, prefetched one by one while others are in use: a burst would wait for memory. `pace` is
+// the number of half rows that are prefetched for each row in use.
+struct Ahead {
+    const char* x = nullptr;
+    Row bytes = 0, pace = 0;
+    const Row* rows = nullptr;  // null: consecutive rows
+    Row next = 0, end = 0, due = 0;
+
+    template <class T>
+    static Ahead of(const T* x, Row d, const Row* rows, Row first, Row end, Row pace) {
+        return {reinterpret_cast<const char*>(x), d * static_cast<Row>(sizeof(T)), pace, rows, first, end};
+    }
+
+    inline __attribute__((always_inline)) void use(Row n) {
+        for (due += n * pace; due >= 2 && next < end; due -= 2, ++next) {
+            const char* line = x + (rows == nullptr ? next : rows[next]) * bytes;
+            for (const char* last = line + bytes; line < last; line += 64) __builtin_prefetch(line);
+        }
+    }
+};
+
 // out[i] = sum_j x[i, j] w[j] for some rows: eight running sums, added up in pairs.
 template <class Matrix>
-inline __attribute__((always_inline)) void dot_rows(const Matrix rows, Row n, const double* w, double* out) {
+inline __attribute__((always_inline)) void dot_rows(const Matrix rows, Row n, const double* w, double* out,
+                                                    Ahead& ahead) {
     const Row d = rows.d;
     for (Row i = 0; i < n; ++i) {
+        ahead.use(1);
         const auto* x = rows.at(i);
         Eight sum = {}, a, b;
         Row j = 0;
@@ -56,12 +79,21 @@ inline __attribute__((always_inline)) void dot_rows(const Matrix rows, Row n, co
     }
 }
 
+// The same for rows that are in the cache.
+template <class Matrix>
+inline __attribute__((always_inline)) void dot_rows(const Matrix rows, Row n, const double* w, double* out) {
+    Ahead none;
+    dot_rows(rows, n, w, out, none);
+}
+
 // out[j] += sum_i g[i] x[i, j] for some rows, four rows at a time.
 template <class Matrix>
-inline __attribute__((always_inline)) void add_rows(const Matrix rows, Row n, const double* g, double* out) {
+inline __attribute__((always_inline)) void add_rows(const Matrix rows, Row n, const double* g, double* out,
+                                                    Ahead& ahead) {
     const Row d = rows.d;
     Row i = 0;
     for (; i + 4 <= n; i += 4) {
+        ahead.use(4);
         const auto *x0 = rows.at(i), *x1 = rows.at(i + 1), *x2 = rows.at(i + 2), *x3 = rows.at(i + 3);
         for (Row j = 0; j < d; ++j)
             out[j] += (g[i] * static_cast<double>(x0[j]) + g[i + 1] * static_cast<double>(x1[j])) +
@@ -73,12 +105,12 @@ inline __attribute__((always_inline)) void add_rows(const Matrix rows, Row n, co
     }
 }
 
-#define PODIUM_PRODUCTS_OF(Matrix)                                                                    \
-    PODIUM_ANY_WIDTH inline void dot_rows_of(const Matrix rows, Row n, const double* w, double* out) { \
-        dot_rows(rows, n, w, out);                                                                    \
-    }                                                                                                 \
-    PODIUM_ANY_WIDTH inline void add_rows_of(const Matrix rows, Row n, const double* g, double* out) { \
-        add_rows(rows, n, g, out);                                                                    \
+#define PODIUM_PRODUCTS_OF(Matrix)                                                                                   \
+    PODIUM_ANY_WIDTH inline void dot_rows_of(const Matrix rows, Row n, const double* w, double* out, Ahead& ahead) { \
+        dot_rows(rows, n, w, out, ahead);                                                                            \
+    }                                                                                                                \
+    PODIUM_ANY_WIDTH inline void add_rows_of(const Matrix rows, Row n, const double* g, double* out, Ahead& ahead) { \
+        add_rows(rows, n, g, out, ahead);                                                                            \
     }
 PODIUM_PRODUCTS_OF(Rows<double>)
 PODIUM_PRODUCTS_OF(Rows<float>)
@@ -114,43 +146,21 @@ inline Window window_at(const T*, Row d, const Row* rows, Row i, Row n) {
     return window;
 }
 
-// Prefetches the rows of a window in the order of memory: in the chosen order, each row would arrive late.
-template <class T>
-inline void fetch(const T* x, Row d, const Window& window) {
-    const char* last = reinterpret_cast<const char*>(x + (window.high + 1) * d);
-    for (const char* line = reinterpret_cast<const char*>(x + window.low * d); line < last; line += 64)
-        __builtin_prefetch(line, 0, 2);
-}
-
 // out[i] = the product of row rows[i]. A window is computed in the order of memory, then put into the chosen order.
 template <class T>
-inline void dot_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* w, double* out) {
+inline void dot_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* w, double* out, Ahead& ahead) {
     std::vector<double> products;
     for (Window window = window_at(x, d, rows, 0, n); window.begin < n;
          window = window_at(x, d, rows, window.end, n)) {
         const Row size = window.end - window.begin;
         if (window.spread() > 2 * size) {
-            dot_rows_of(ChosenRows<T>{x, d, rows + window.begin}, size, w, out + window.begin);
+            dot_rows_of(ChosenRows<T>{x, d, rows + window.begin}, size, w, out + window.begin, ahead);
             continue;
         }
         products.resize(static_cast<std::size_t>(window.spread()));
-        dot_rows_of(Rows<T>{x, d, window.low}, window.spread(), w, products.data());
+        dot_rows_of(Rows<T>{x, d, window.low}, window.spread(), w, products.data(), ahead);
         for (Row i = window.begin; i < window.end; ++i)
             out[i] = products[static_cast<std::size_t>(rows[i] - window.low)];
-    }
-}
-
-// out += X[rows]' g, four rows at a time; while a window is in use, the next one is prefetched.
-template <class T>
-inline void add_chosen_rows(const T* x, Row d, const Row* rows, Row n, const double* g, double* out) {
-    Window window = window_at(x, d, rows, 0, n);
-    fetch(x, d, window);
-    for (Row added = 0; added < n;) {
-        const Row end = window.end == n ? n : window.end / 4 * 4;
-        window = window_at(x, d, rows, window.end, n);
-        fetch(x, d, window);
-        add_rows_of(ChosenRows<T>{x, d, rows + added}, end - added, g + added, out);
-        added = end;
     }
 }
 
@@ -162,12 +172,16 @@ void for_each_block(Row n, Row d, Multiply multiply) {
     for (Row b = 0; b < blocks; ++b) multiply(b, b * kBlock, std::min(kBlock, n - b * kBlock));
 }
 
+// Chosen rows that are prefetched before they are used.
+constexpr Row kAhead = 64;
+
 // out = X w, or X[rows] w for n rows.
 template <class T>
 void matvec(const T* x, Row n, Row d, const double* w, const Row* rows, double* out) {
     for_each_block(n, d, [=](Row, Row first, Row size) {
-        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, size, w, out + first);
-        dot_chosen_rows(x, d, rows + first, size, w, out + first);
+        Ahead ahead = Ahead::of(x, d, rows, std::min(n, first + kAhead), n, 2);
+        if (rows == nullptr) return dot_rows_of(Rows<T>{x, d, first}, size, w, out + first, ahead);
+        dot_chosen_rows(x, d, rows + first, size, w, out + first, ahead);
     });
 }
 
@@ -178,8 +192,9 @@ void rmatvec(const T* x, Row n, Row d, const double* g, const Row* rows, double*
     std::vector<double> partial(static_cast<std::size_t>(blocks * d), 0.0);
     double* sums = partial.data();
     for_each_block(n, d, [=](Row b, Row first, Row size) {
-        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, size, g + first, sums + b * d);
-        add_chosen_rows(x, d, rows + first, size, g + first, sums + b * d);
+        Ahead ahead = rows == nullptr ? Ahead{} : Ahead::of(x, d, rows, std::min(n, first + kAhead), n, 2);
+        if (rows == nullptr) return add_rows_of(Rows<T>{x, d, first}, size, g + first, sums + b * d, ahead);
+        add_rows_of(ChosenRows<T>{x, d, rows + first}, size, g + first, sums + b * d, ahead);
     });
     std::fill(out, out + d, 0.0);
     for (Row b = 0; b < blocks; ++b)
@@ -192,7 +207,8 @@ void rmatvec_by_query(const T* x, Row d, const double* g, const Row* offsets, Ro
     for_each_query(n_queries, offsets[n_queries] * d / 8, [=](Row q) {
         std::fill(out + q * d, out + (q + 1) * d, 0.0);
         const Row first = offsets[q];
-        add_rows_of(Rows<T>{x, d, first}, offsets[q + 1] - first, g + first, out + q * d);
+        Ahead none;
+        add_rows_of(Rows<T>{x, d, first}, offsets[q + 1] - first, g + first, out + q * d, none);
     });
 }
 
