@@ -1,4 +1,4 @@
-"""Parallel tasks by joblib; a task whose process is killed does not stop the others."""
+"""Parallel tasks by joblib, or on a cluster; a task whose process is killed does not stop the others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from podium.errors import PodiumError
+from podium.task_runner import current_runner
 
 KILLED_MESSAGE = "its process was killed, perhaps out of memory"
 
@@ -24,7 +25,8 @@ def run_tasks(
 
     `on_start` gets the name of each task that starts. If a process is killed (by a user, or for
     lack of memory), the remaining tasks run one at a time, each in its own process. If that process
-    is killed too, `on_killed` gives the result of the task, or an error is raised.
+    is killed too, `on_killed` gives the result of the task, or an error is raised. On a cluster, a task
+    whose worker is killed runs on another one first.
 
     Examples
     --------
@@ -40,6 +42,13 @@ def run_tasks(
                 on_start(name)
             yield delayed(_run_named)(name, task)
 
+    if (runner := current_runner()) is not None:
+        names = list(tasks)
+        yield from runner.run(
+            start_tasks(), in_order=False,
+            on_killed=on_killed and (lambda number: (names[number], on_killed(names[number]))),
+        )  # fmt: skip
+        return
     try:
         # One task per process: a task starts only when a process is free.
         answers: Iterable[tuple[str, Any]] = _make_parallel(n_jobs)(start_tasks())

@@ -1,0 +1,109 @@
+"""Calls on a worker: one at a time per process, with the values that calls share, and their warnings."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from podium.cluster.worker_checks import SoftwareVersions
+from podium.errors import ClusterError
+from podium.optim import one_blas_thread
+from podium.task_runner import DelayedCall
+
+_one_call = threading.Lock()
+"""A worker may have several threads, but a call may use all cores, and catches warnings for its process."""
+
+
+@dataclass(frozen=True)
+class SharedPlace:
+    """Where an argument of a call was taken out: its number among the shared values."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """The result of a call, and the warnings that it gave: their classes and messages."""
+
+    value: Any
+    warnings: tuple[tuple[type[Warning], str], ...]
+
+
+def run_call(call: DelayedCall, software: SoftwareVersions, *shared: Any) -> CallResult:
+    """Run a call on a worker and return its result with its warnings; check the worker's software first."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = run_quiet_call(call, software, *shared)
+    return CallResult(value, tuple((w.category, str(w.message)) for w in caught))
+
+
+def run_quiet_call(call: DelayedCall, software: SoftwareVersions, *shared: Any) -> Any:
+    """Run a call on a worker and return its result."""
+    _check_software(software)
+    function, args, kwargs = call
+    with _one_call, one_blas_thread():
+        return function(*fill_in(args, shared), **fill_in(kwargs, shared))
+
+
+def add_in_order(*results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the sums of tuples of numbers or arrays, place by place, from first to last.
+
+    Examples
+    --------
+    >>> add_in_order((1.0, 2.0), (0.5, 1.0))
+    (1.5, 3.0)
+    """
+    total = results[0]
+    for result in results[1:]:
+        total = tuple(a + b for a, b in zip(total, result, strict=True))
+    return total
+
+
+def fill_in(value: Any, shared: Sequence[Any]) -> Any:
+    """Return arguments with the shared values back in their places."""
+    if isinstance(value, SharedPlace):
+        return shared[value.number]
+    if isinstance(value, tuple | list | dict):
+        return rebuild(value, lambda item: fill_in(item, shared))
+    return value
+
+
+def rebuild(value: Any, change: Any) -> Any:
+    """Return a tuple, a named tuple, a list or a dict with each item changed."""
+    if isinstance(value, dict):
+        return {key: change(item) for key, item in value.items()}
+    items = [change(item) for item in value]
+    if hasattr(value, "_fields"):
+        return type(value)(*items)
+    return type(value)(items)
+
+
+def free_ports(n: int) -> list[int]:
+    """Return ports of this machine that no program listens on."""
+    listeners = [socket.socket() for _ in range(n)]
+    try:
+        for listener in listeners:
+            listener.bind(("", 0))
+        return [int(listener.getsockname()[1]) for listener in listeners]
+    finally:
+        for listener in listeners:
+            listener.close()
+
+
+@cache
+def _own_software() -> SoftwareVersions:
+    return SoftwareVersions.of_this_process()
+
+
+def _check_software(software: SoftwareVersions) -> None:
+    """Raise if this worker, which may have joined later, differs from the process that asks."""
+    if texts := software.differences(_own_software()):
+        raise ClusterError(
+            f"expected workers with the same software as this process, but the worker on "
+            f"{socket.gethostname()} has {', '.join(texts)}; finished results are kept"
+        )
