@@ -87,7 +87,7 @@ def _start_local(distributed: ModuleType, n_workers: int, stack: ExitStack) -> A
     cluster = stack.enter_context(
         distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, host=LOOPBACK,
-            dashboard_address=f"{LOOPBACK}:0" if _has_bokeh() else None, silence_logs=logging.CRITICAL,
+            dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.CRITICAL,
         )
     )  # fmt: skip
     return stack.enter_context(distributed.Client(cluster, set_as_default=False))

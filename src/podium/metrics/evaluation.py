@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Collection, Qrels, RankingData, Run
 from podium.data.argument_checks import to_array
+from podium.data.collections.collection_parts import CollectionPart, collection_parts
 from podium.errors import LengthMismatchError, UsageError
 from podium.figure_style import new_axes
 from podium.html_tables import html_table
@@ -21,6 +22,7 @@ from podium.metrics.naming import resolve
 from podium.metrics.query_differences import QueryDifferences
 from podium.metrics.query_mean import mean_over_queries
 from podium.metrics.ranked_lists import RankedLists
+from podium.task_runner import current_runner
 from podium.typing import Floats
 
 
@@ -203,7 +205,7 @@ def evaluate(
     ----------
     data
         RankingData or a Collection (scores: one per row, in the data's row order), or Qrels (scores: a
-        Run). A Collection is read block by block, without its features.
+        Run). A Collection is read block by block, without its features; on a cluster, each part by a worker.
     metrics
         Names such as "NDCG@10", or metrics.
 
@@ -250,15 +252,40 @@ def _evaluate_blocks(
         raise LengthMismatchError(
             f"expected {len(collection):,} scores, one for each document, got shape {values.shape}"
         )
+    top_label = collection.manifest.labels[1]
+    if (runner := current_runner()) is not None:
+        calls, first = [], 0
+        for part in collection_parts(collection):
+            own = values[first : first + part.record.rows]
+            calls.append((_evaluate_part, (part, own, metrics, top_label), {}))
+            first += part.record.rows
+        return join_evaluations(list(runner.run(calls)))
+    blocks = collection.blocks(with_features=False)
+    return join_evaluations(_evaluate_each(blocks, values, metrics, top_label))
+
+
+def _evaluate_part(
+    part: CollectionPart, scores: Floats, metrics: Sequence[str | Metric], top_label: float
+) -> Evaluation:
+    """Evaluate the scores of one part, on a worker."""
+    blocks = part.blocks(with_features=False)
+    return join_evaluations(_evaluate_each(blocks, scores, metrics, top_label))
+
+
+def _evaluate_each(
+    blocks: Iterable[RankingData],
+    scores: Floats,
+    metrics: Sequence[str | Metric],
+    top_label: float,
+) -> list[Evaluation]:
+    """Evaluate each block; a block may lack the top label, which is the scale of ERR."""
     parts: list[Evaluation] = []
     first = 0
-    for block in collection.blocks(with_features=False):
-        lists = RankedLists.of_scores(block, values[first : first + len(block)])
-        # A block may lack the top grade, which is the scale of ERR.
-        lists = replace(lists, scale_top=collection.manifest.labels[1])
-        parts.append(evaluate_lists(lists, metrics))
+    for block in blocks:
+        lists = RankedLists.of_scores(block, scores[first : first + len(block)])
+        parts.append(evaluate_lists(replace(lists, scale_top=top_label), metrics))
         first += len(block)
-    return join_evaluations(parts)
+    return parts
 
 
 def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:

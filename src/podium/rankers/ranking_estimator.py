@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.metrics.naming import parse
+from podium.rankers.collection_work import map_collection
 from podium.rankers.familiar_parameters import familiar_parameter
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
@@ -357,7 +359,7 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
-        The documents of a `Collection` are scored block by block, in little memory.
+        The documents of a `Collection` are scored block by block, in little memory; on a cluster, by its workers.
 
         RankingData that is scaled by query differently from the training data is an error, unless
         `ignore_scaling` is set. Arrays do not record how they are scaled. The features of a frame are
@@ -374,9 +376,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
         if isinstance(X, Collection):
-            return np.concatenate(
-                [self.predict(block, ignore_scaling=ignore_scaling) for block in X.blocks()]
-            )
+            score = partial(RankingEstimator.predict, ignore_scaling=ignore_scaling)
+            return np.concatenate(list(map_collection(score, self, X)))
         matrix = self._features(X, ignore_scaling=ignore_scaling)
         has_groups = isinstance(X, RankingData)
         scores = self.model_.scores(matrix, X.groups) if has_groups else self.model_.predict(matrix)

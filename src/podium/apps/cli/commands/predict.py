@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ from podium.ensemble import CFBRS
 from podium.errors import UsageError
 from podium.multitask import RPCMTL
 from podium.rankers import Ordinal, Ranker
+from podium.rankers.collection_work import map_collection
 from podium.registry import load
 from podium.typing import Floats
 
@@ -90,17 +92,27 @@ def _write_blocks(
         warnings_in_one_line(),
         atomic_writer(options.out) as write,
     ):
-        for block in collection.blocks(progress=progress):
-            data = pick_features(block, ranker.trained_.feature_names)
-            if options.ignore_scaling:
-                data = with_scaling(data, ranker.trained_.scaled)
-            columns = _predict_columns(ranker, data, kind, options.user_class)
+        work = partial(
+            _predict_block, kind=kind, user_class=options.user_class,
+            ignore_scaling=options.ignore_scaling,
+        )  # fmt: skip
+        for columns in map_collection(work, ranker, collection, progress):
             write(score_lines(prediction_table(columns)).encode())
     if options.json:
         print_json(
             {"file": str(options.out), "format": "scores", "ranker": ranker.name,
              "queries": collection.n_queries, "documents": len(collection), **_column_names(columns)}
         )  # fmt: skip
+
+
+def _predict_block(
+    ranker: Ranker, block: RankingData, *, kind: PredictionKind, user_class: str | None, ignore_scaling: bool
+) -> dict[str, Floats]:  # fmt: skip
+    """Return the columns of one block of a collection, which a worker of a cluster may score."""
+    data = pick_features(block, ranker.trained_.feature_names)
+    if ignore_scaling:
+        data = with_scaling(data, ranker.trained_.scaled)
+    return _predict_columns(ranker, data, kind, user_class)
 
 
 def _choose_kind(options: PredictOptions, file_format: PredictionFormat) -> PredictionKind:
