@@ -62,7 +62,7 @@ def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
         podium.Bagged(podium.Regression(), bags=3),
         podium.TopRank(base="ranksvm", rankers=("regression", "listnet"), aggregator="borda", t=3),
         podium.CFBRS(base="ranksvm"),
-        podium.AutoRanker(budget="12fits"),
+        podium.AutoRanker(budget="6fits"),
     ],
     ids=lambda ranker: ranker.name,
 )
@@ -122,3 +122,13 @@ def test_large_data_is_sent_once(client, parts):
     with podium.use(client) as runner:
         assert list(runner.run([delayed(len)(parts[0]) for _ in range(4)])) == [len(parts[0])] * 4
         assert len(runner._shared) == 1
+
+
+def test_arrays_are_aligned_here_and_there(client, parts):
+    with podium.use(client) as runner:
+        results = list(runner.run([delayed(_is_aligned)(parts[0], np.arange(40_000.0)) for _ in range(4)]))
+    assert all(flags == (True, True) and column.flags.aligned for flags, column in results)
+
+
+def _is_aligned(data, column):
+    return (data.X.flags.aligned, column.flags.aligned), column

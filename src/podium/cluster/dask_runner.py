@@ -19,9 +19,11 @@ from podium.cluster.worker_calls import (
     SharedPlace,
     add_in_order,
     free_ports,
+    pack,
     rebuild,
     run_call,
     run_quiet_call,
+    unpack,
 )
 from podium.cluster.worker_checks import SoftwareVersions
 from podium.data import RankingData
@@ -130,7 +132,7 @@ class DaskRunner:
             raise self._killed(error) from None
         for category, message in result.warnings:
             warnings.warn(message, category, stacklevel=4)
-        return result.value
+        return unpack(result.packed)
 
     # --- values on workers ---
 
@@ -231,7 +233,7 @@ class DaskRunner:
         name = getattr(function, "__name__", type(function).__name__).strip("_")
         with self._connection():
             return self.client.submit(
-                run, stripped, self._software, *futures, key=f"{name}-{uuid.uuid4().hex}", pure=False,
+                run, pack(stripped), self._software, *futures, key=f"{name}-{uuid.uuid4().hex}", pure=False,
                 **placement,
             )  # fmt: skip
 
@@ -260,7 +262,7 @@ class DaskRunner:
                 self._connection(),
                 dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
             ):
-                future = self.client.submit(_same, data, key=f"data-{uuid.uuid4().hex}", pure=False)
+                future = self.client.submit(unpack, pack(data), key=f"data-{uuid.uuid4().hex}", pure=False)
             self._shared[data] = future
         return future
 
@@ -307,15 +309,19 @@ class DaskRunner:
         except TimeoutError:
             raise
         except _LOST as error:
-            if self._is_connected() and not isinstance(error, asyncio.CancelledError):
-                raise  # an error of the call itself, such as a missing file
+            if self._is_error_of_call(error):
+                raise
             raise ClusterError(
                 f"the scheduler of the cluster {self.name} was lost; start it and run the same command "
                 "again: finished results are kept"
             ) from None
 
-    def _is_connected(self) -> bool:
-        return bool(self.client.status == "running" and not self.client.scheduler_comm.comm.closed())
+    def _is_error_of_call(self, error: BaseException) -> bool:
+        """Whether a call raised the error, such as that of a missing file, and the scheduler is there."""
+        from distributed.comm import CommClosedError
+
+        is_connected = self.client.status == "running"
+        return is_connected and isinstance(error, OSError) and not isinstance(error, CommClosedError)
 
     def _cancel(self, futures: Iterable[Any]) -> None:
         try:
@@ -332,7 +338,3 @@ class DaskRunner:
 
 class _LostWorkerError(Exception):
     """A worker was lost while calls ran together."""
-
-
-def _same(data: RankingData) -> RankingData:
-    return data

@@ -6,11 +6,13 @@ import socket
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from podium.cluster.worker_checks import SoftwareVersions
+from podium.data import RankingData
 from podium.errors import ClusterError
 from podium.optim import one_blas_thread
 from podium.task_runner import DelayedCall
@@ -28,26 +30,47 @@ class SharedPlace:
 
 @dataclass(frozen=True)
 class CallResult:
-    """The result of a call, and the warnings that it gave: their classes and messages."""
+    """The packed result of a call, and the warnings that it gave: their classes and messages."""
 
-    value: Any
+    packed: bytes
     warnings: tuple[tuple[type[Warning], str], ...]
 
 
-def run_call(call: DelayedCall, software: SoftwareVersions, *shared: Any) -> CallResult:
+def pack(value: Any) -> bytes:
+    """Return a value in one piece, as Dask's own messages hold it.
+
+    Arrays that Dask sends as pieces of their own may begin at any byte. NumPy adds such arrays in another
+    order, which changes the last bits.
+    """
+    from distributed.protocol.pickle import dumps
+
+    packed: bytes = dumps(value)
+    return packed
+
+
+def unpack(packed: bytes) -> Any:
+    """Return the value of `pack`."""
+    from distributed.protocol.pickle import loads
+
+    return loads(packed)
+
+
+def run_call(packed: bytes, software: SoftwareVersions, *shared: Any) -> CallResult:
     """Run a call on a worker and return its result with its warnings; check the worker's software first."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        value = run_quiet_call(call, software, *shared)
-    return CallResult(value, tuple((w.category, str(w.message)) for w in caught))
+        value = run_quiet_call(packed, software, *shared)
+    return CallResult(pack(value), tuple((w.category, str(w.message)) for w in caught))
 
 
-def run_quiet_call(call: DelayedCall, software: SoftwareVersions, *shared: Any) -> Any:
+def run_quiet_call(packed: bytes, software: SoftwareVersions, *shared: Any) -> Any:
     """Run a call on a worker and return its result."""
     _check_software(software)
+    call: DelayedCall = unpack(packed)
     function, args, kwargs = call
     with _one_call, one_blas_thread():
-        return function(*fill_in(args, shared), **fill_in(kwargs, shared))
+        values = [_aligned(value) for value in shared]
+        return function(*fill_in(args, values), **fill_in(kwargs, values))
 
 
 def add_in_order(*results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -93,6 +116,18 @@ def free_ports(n: int) -> list[int]:
     finally:
         for listener in listeners:
             listener.close()
+
+
+_aligned_data: WeakKeyDictionary[RankingData, RankingData] = WeakKeyDictionary()
+
+
+def _aligned(value: Any) -> Any:
+    """Return data that came from another worker with features that begin at a multiple of their size."""
+    if not isinstance(value, RankingData) or value.X.flags.aligned:
+        return value
+    if value not in _aligned_data:
+        _aligned_data[value] = replace(value, X=value.X.copy())
+    return _aligned_data[value]
 
 
 @cache

@@ -45,8 +45,10 @@ from podium.rankers.learning_curve import Callback, History
 from podium.rankers.models import Model
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import check_parameters
+from podium.rankers.remote_rows import RemoteRows
 from podium.rankers.selection_report import SelectionReport
 from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries, hold_out
+from podium.task_runner import current_runner
 from podium.typing import Floats
 
 
@@ -258,6 +260,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Whether the order of rows could change the model; if so, rows are shuffled by seed."""
         return False
 
+    def fits_on_workers(self) -> bool:
+        """Whether a fit to a collection can leave its rows on the workers of a cluster."""
+        return False
+
     def needs_validation(self) -> bool:
         """Whether queries are held out if there is no validation data."""
         return False
@@ -378,6 +384,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(X, Collection):
             score = partial(RankingEstimator.predict, ignore_scaling=ignore_scaling)
             return np.concatenate(list(map_collection(score, self, X)))
+        if isinstance(X, RemoteRows):
+            return require_finite_scores(X.score(self.model_))
         matrix = self._features(X, ignore_scaling=ignore_scaling)
         has_groups = isinstance(X, RankingData)
         scores = self.model_.scores(matrix, X.groups) if has_groups else self.model_.predict(matrix)
@@ -409,10 +417,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def open_rows(
         self, collection: Collection, progress: Callable[[int], None] | None = None
     ) -> RankingData:
-        """Return the rows of a collection on disk if the fit can read them there, else in memory."""
+        """Return the rows of a collection where the fit can read them: on workers, on disk, or in memory."""
         # Words become numbers in memory.
-        if self.fits_from_disk and not collection.manifest.layout.categories:
-            return collection.mapped(progress=progress)
+        if not collection.manifest.layout.categories:
+            runner = current_runner()
+            if runner is not None and self.fits_on_workers():
+                return RemoteRows(collection, runner)
+            if self.fits_from_disk:
+                return collection.mapped(progress=progress)
         return read_all_rows(collection, self.learner_name, progress=progress)
 
     def training_columns(self, X: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
+from podium.apps.cli.inputs.chosen_cluster import check_is_collection
 from podium.apps.cli.inputs.input_files import InputFiles, pick_features, reading_bar
 from podium.apps.cli.inputs.prepared_rankers import (
     categories_of,
@@ -42,6 +43,8 @@ PredictionKind = Literal["scores", "degrees", "probabilities"]
 
 def run_predict(options: PredictOptions) -> None:
     """Score documents with a model."""
+    if options.cluster is not None:
+        check_is_collection(options.inputs)
     file_format = choose_format(options.out, options.file_format, options.k)
     kind = _choose_kind(options, file_format)
     if options.out is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from podium.errors import UsageError
 
 
 @contextmanager
@@ -22,3 +25,12 @@ def cluster_in_use(address: str | None, *, is_quiet: bool = False) -> Iterator[N
         if not is_quiet:
             print_notes([describe_cluster(runner)], kind="cluster")
         yield
+
+
+def check_is_collection(paths: Sequence[Path]) -> None:
+    """Raise if inputs are no collection: a cluster works on the parts of one."""
+    if not any(path.is_dir() for path in paths):
+        raise UsageError(
+            f"expected the folder of a collection with --cluster, got {paths[0]}; podium data partition IN... "
+            "-o DIR makes one, or leave out --cluster"
+        )
