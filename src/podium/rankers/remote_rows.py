@@ -50,13 +50,19 @@ class RemoteRows(RankingData):
         self._set("collection", collection)
         self._set("runner", runner)
         self._set("part_groups", group_parts(collection_parts(collection)))
-        self._set("kept", [runner.keep((read_parts, (group,), {})) for group in self.part_groups])
 
     collection: Collection
     runner: TaskRunner
     part_groups: Sequence[Sequence[CollectionPart]]
-    kept: Sequence[Any]
-    """A handle of the rows of each group."""
+
+    @cached_property
+    def kept(self) -> list[Any]:
+        """A handle of the rows of each group; workers read them when it is first used."""
+        return [self.runner.keep((read_parts, (group,), {})) for group in self.part_groups]
+
+    def forget(self) -> None:
+        """Let the workers free the rows until they are used again."""
+        self.__dict__.pop("kept", None)
 
     @property
     def X(self) -> Matrix:  # noqa: N802
