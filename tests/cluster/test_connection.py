@@ -27,12 +27,16 @@ def test_local_alone_takes_every_core():
     assert parse_address("local").n_local == len(os.sched_getaffinity(0))
 
 
-@pytest.mark.parametrize("text", ["tcp://10.0.0.1:8786", "tls://scheduler:8786", "tcp://[::1]:8786"])
+@pytest.mark.parametrize(
+    "text", ["tcp://10.0.0.1:8786", "tls://scheduler:8786", "tcp://[::1]:8786"]
+)
 def test_addresses_of_schedulers(text):
     assert parse_address(text).scheduler == text
 
 
-@pytest.mark.parametrize("text", ["", "local:0", "local:two", "10.0.0.1:8786", "http://x:1", "tcp://", "cluster"])
+@pytest.mark.parametrize(
+    "text", ["", "local:0", "local:two", "10.0.0.1:8786", "http://x:1", "tcp://", "cluster"]
+)
 def test_other_addresses_are_an_error(text):
     with pytest.raises(UsageError, match=r"expected a cluster as local:N .* got"):
         parse_address(text)
@@ -42,7 +46,12 @@ def test_workers_that_differ_are_all_named():
     own = software_record()
     old = {**own, "podium": "0.0.9", "python": "3.8"}
     plain = {**own, "kernels": "none", "libraries": {**own["libraries"], "numpy": "1.0"}}
-    answers = {"tcp://a:1": own, "tcp://b:1": old, "tcp://c:1": plain, "tcp://d:1": ImportError("no podium")}
+    answers = {
+        "tcp://a:1": own,
+        "tcp://b:1": old,
+        "tcp://c:1": plain,
+        "tcp://d:1": ImportError("no podium"),
+    }
     with pytest.raises(ClusterError) as caught:
         check_workers(answers)
     message = str(caught.value)
@@ -79,7 +88,9 @@ def test_a_cluster_of_dask_and_its_address_are_clusters(client):
 
 def test_no_scheduler_is_one_clear_error(monkeypatch):
     monkeypatch.setattr("podium.cluster.connection.CONNECT_SECONDS", 1)
-    with pytest.raises(ClusterError, match=r"expected a scheduler of Dask at tcp://127.0.0.1:9, got no answer"):
+    with pytest.raises(
+        ClusterError, match=r"expected a scheduler of Dask at tcp://127.0.0.1:9, got no answer"
+    ):
         podium.use("tcp://127.0.0.1:9").__enter__()
     with pytest.raises(UsageError, match="scheduler-address"):
         podium.use("dask").__enter__()
@@ -116,5 +127,7 @@ def test_commands_work_on_local_workers(tmp_path):
 def test_a_wrong_cluster_is_an_error_of_the_command_line(tmp_path):
     train = tmp_path / "train.txt"
     podium.write_letor(make_synthetic(n_queries=5, seed=0), train)
-    result = run("tune", "regression", train, "--valid", train, "-o", "m", "--cluster", "remote", code=2)
+    result = run(
+        "tune", "regression", train, "--valid", train, "-o", "m", "--cluster", "remote", code=2
+    )
     assert "podium: expected a cluster as local:N" in result.stderr

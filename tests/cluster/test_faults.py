@@ -60,7 +60,9 @@ def test_a_call_that_kills_its_workers_is_an_error_or_has_a_substitute(cluster):
     calls = [delayed(kill_own_process)("again and again"), delayed(abs)(-3)]
     results = list(cluster.run(calls, on_killed=lambda number: f"call {number} was killed"))
     assert results == ["call 0 was killed", 3]
-    with pytest.raises(ClusterError, match=r"kill_own_process has no result: 4 workers were killed"):
+    with pytest.raises(
+        ClusterError, match=r"kill_own_process has no result: 4 workers were killed"
+    ):
         list(cluster.run(calls[:1]))
 
 
@@ -111,7 +113,9 @@ SCHEDULER = """
 import sys, time
 from distributed import LocalCluster
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0")
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    )
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
 """
@@ -132,16 +136,25 @@ def test_a_lost_scheduler_is_one_error_and_the_run_resumes(tmp_path):
         if states.count("done") == 2:
             scheduler.kill()
 
-    settings = {"rankers": ["regression", "ranksvm"], "metrics": ["NDCG@5"], "folds": 3, "tune": False}
-    with pytest.raises(ClusterError, match=rf"the scheduler of the cluster {address} was lost; start it"):
-        with podium.use(address):
-            podium.compare(data, **settings, out=tmp_path / "out", progress=note)
+    settings = {
+        "rankers": ["regression", "ranksvm"],
+        "metrics": ["NDCG@5"],
+        "folds": 3,
+        "tune": False,
+    }
+    with (
+        pytest.raises(
+            ClusterError, match=rf"the scheduler of the cluster {address} was lost; start it"
+        ),
+        podium.use(address),
+    ):
+        podium.compare(data, **settings, out=tmp_path / "out", progress=note)
     scheduler.stdin.close()
     scheduler.stdout.close()
     scheduler.wait()
     states.clear()
-    report = podium.compare(data, **settings, out=tmp_path / "out", progress=lambda p: states.append(p.state))
+    report = podium.compare(
+        data, **settings, out=tmp_path / "out", progress=lambda p: states.append(p.state)
+    )
     assert states.count("kept") == 2
     assert report.standings == podium.compare(data, **settings).standings
-
-

@@ -6,10 +6,10 @@ from sklearn.base import clone
 
 import podium
 from podium.data import make_synthetic, partition
+from podium.data.collections.collection_parts import collection_parts
 from podium.errors import DataError, UsageError
 from podium.rankers import MLP
 from podium.rankers.remote_rows import RemoteRows, group_parts
-from podium.data.collections.collection_parts import collection_parts
 from podium.task_runner import current_runner
 from tests.support.cli import answer, run
 
@@ -21,12 +21,16 @@ def write_parts(data, folder, rows=200):
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
-    return write_parts(make_synthetic(n_queries=80, n_features=8, seed=0), tmp_path_factory.mktemp("fits"))
+    return write_parts(
+        make_synthetic(n_queries=80, n_features=8, seed=0), tmp_path_factory.mktemp("fits")
+    )
 
 
 @pytest.fixture(scope="module")
 def valid(tmp_path_factory):
-    return write_parts(make_synthetic(n_queries=30, n_features=8, seed=1), tmp_path_factory.mktemp("valid"))
+    return write_parts(
+        make_synthetic(n_queries=30, n_features=8, seed=1), tmp_path_factory.mktemp("valid")
+    )
 
 
 LINEAR = [
@@ -58,7 +62,9 @@ def test_validation_parts_choose_the_same_iteration(client, collection, valid, r
     assert_same_fit(client, ranker, collection, valid)
 
 
-@pytest.mark.parametrize("ranker", [podium.Regression(), podium.LeastSquares(), podium.ListNet()], ids=str)
+@pytest.mark.parametrize(
+    "ranker", [podium.Regression(), podium.LeastSquares(), podium.ListNet()], ids=str
+)
 def test_query_weights_count(client, tmp_path, ranker):
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""LambdaMART over parts: LightGBM's own distributed learner, stopped by podium's metric, whole queries only."""
+"""LambdaMART over parts: LightGBM's own distributed learner, podium's metric, whole queries."""
 
 import os
 import signal
@@ -32,7 +32,9 @@ def collection(tmp_path_factory):
 @pytest.fixture(scope="module")
 def held_out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("valid")
-    make_synthetic(n_queries=60, n_features=8, truth="nonlinear", seed=1).to_parquet(folder / "data.parquet")
+    make_synthetic(n_queries=60, n_features=8, truth="nonlinear", seed=1).to_parquet(
+        folder / "data.parquet"
+    )
     return partition([folder / "data.parquet"], folder / "parts", rows=400)
 
 
@@ -42,7 +44,8 @@ def assert_as_good(client, ranker, collection, valid, test):
         on_workers = clone(ranker).fit(collection, valid=valid)
     alone = clone(ranker).fit(collection.read(), valid=valid if valid is None else valid.read())
     first, second = (
-        podium.evaluate(test, r.predict(test), "NDCG@10")["NDCG@10"].per_query for r in (on_workers, alone)
+        podium.evaluate(test, r.predict(test), "NDCG@10")["NDCG@10"].per_query
+        for r in (on_workers, alone)
     )
     error = np.std(second, ddof=1) / np.sqrt(len(second))
     assert abs(first.mean() - second.mean()) <= error
@@ -56,7 +59,9 @@ def test_it_is_as_good_as_the_local_fit(client, collection, held_out, loss):
     on_workers, alone = assert_as_good(client, ranker, collection, held_out, held_out.read())
     kept, values = on_workers.history_.best, on_workers.history_.valid
     assert kept == 1 + int(np.argmax(values)), "the best round of all validation queries is kept"
-    assert len(values) == min(30, kept + 5), "and training stops after as many rounds as patience says"
+    assert len(values) == min(30, kept + 5), (
+        "and training stops after as many rounds as patience says"
+    )
     assert abs(len(alone.history_) - len(on_workers.history_)) < 30
     measured = podium.evaluate(held_out, on_workers.predict(held_out), "NDCG(ties='average')@10")
     assert values[kept - 1] == pytest.approx(next(iter(measured.values())).mean, abs=1e-12)
@@ -78,7 +83,7 @@ def test_validation_data_in_memory_is_sent(client, collection, held_out):
 
 
 def cut_a_query(collection, rng):
-    """Move some documents of a query into another part, with a manifest that fits the files; return its id."""
+    """Move some documents of a query into another part, with a manifest that fits; return its id."""
     manifest, folder = collection.manifest, collection.folder
     i, j = rng.choice(len(manifest.parts), 2, replace=False)
     first, second = (podium.read_parquet(folder / manifest.parts[k].file) for k in (i, j))
@@ -102,7 +107,9 @@ def cut_a_query(collection, rng):
 
 def take_rows(data, rows):
     ids = data.docids[rows]
-    return RankingData.from_arrays(data.X[rows], data.y[rows], qid=data.qids[data.groups.codes[rows]], docid=ids)
+    return RankingData.from_arrays(
+        data.X[rows], data.y[rows], qid=data.qids[data.groups.codes[rows]], docid=ids
+    )
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("PODIUM_CUTS", 3))))
@@ -111,7 +118,10 @@ def test_a_cut_query_is_named_before_any_work(client, tmp_path, seed):
     collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=120)
     qid = cut_a_query(collection, np.random.default_rng(seed))
     cut = podium.open_collection(collection.folder)
-    with podium.use(client), pytest.raises(DataError, match=f"expected each query in one part, got {qid!r}"):
+    with (
+        podium.use(client),
+        pytest.raises(DataError, match=f"expected each query in one part, got {qid!r}"),
+    ):
         podium.LambdaMART(trees=2).fit(cut)
 
 

@@ -37,16 +37,25 @@ def assert_same_tuning(tuning, other):
 def test_tuning_has_the_same_trace_and_model(client, parts, ranker, grid):
     seen = []
     with podium.use(client):
-        tuning = tune(ranker, *parts, grid=grid, trial_callback=lambda trial, total: seen.append(total))
+        tuning = tune(
+            ranker, *parts, grid=grid, trial_callback=lambda trial, total: seen.append(total)
+        )
     assert_same_tuning(tuning, tune(ranker, *parts, grid=grid))
     assert seen == [len(tuning.trace)] * np.prod([len(values) for values in grid.values()])
 
 
 def test_a_comparison_gives_the_same_report(client, parts, tmp_path):
-    settings = {"rankers": ["regression", "ranksvm"], "metrics": ["NDCG@5", "MAP"], "folds": 3, "tune": False}
+    settings = {
+        "rankers": ["regression", "ranksvm"],
+        "metrics": ["NDCG@5", "MAP"],
+        "folds": 3,
+        "tune": False,
+    }
     states = []
     with podium.use(client):
-        report = podium.compare(parts[0], **settings, out=tmp_path, progress=lambda p: states.append(p.state))
+        report = podium.compare(
+            parts[0], **settings, out=tmp_path, progress=lambda p: states.append(p.state)
+        )
     alone = podium.compare(parts[0], **settings)
     assert report.standings == alone.standings
     assert report.cells == alone.cells
@@ -126,7 +135,9 @@ def test_large_data_is_sent_once(client, parts):
 
 def test_arrays_are_aligned_here_and_there(client, parts):
     with podium.use(client) as runner:
-        results = list(runner.run([delayed(_is_aligned)(parts[0], np.arange(40_000.0)) for _ in range(4)]))
+        results = list(
+            runner.run([delayed(_is_aligned)(parts[0], np.arange(40_000.0)) for _ in range(4)])
+        )
     assert all(flags == (True, True) and column.flags.aligned for flags, column in results)
 
 

@@ -17,9 +17,9 @@ from tests.support.paths import ROOT
 from tools import generate, lowest
 
 ROOMS = [
-    "typing", "errors", "task_runner", "work_budget", "html_tables", "figure_style", "plugins", "kernels", "optim", "data",
-    "features", "metrics", "losses", "aggregation", "feedback", "labelling", "rankers", "ensemble",
-    "multitask", "postranking", "registry", "exchange",
+    "typing", "errors", "task_runner", "work_budget", "html_tables", "figure_style", "plugins", "kernels",
+    "optim", "data", "features", "metrics", "losses", "aggregation", "feedback", "labelling", "rankers",
+    "ensemble", "multitask", "postranking", "registry", "exchange",
     "testing", "cluster", "experiments", "apps", "__main__",
 ]  # fmt: skip
 

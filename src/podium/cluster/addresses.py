@@ -13,7 +13,9 @@ SCHEMES = ("tcp", "tls", "ucx", "ws", "wss")
 DASK_CONFIGURATION = "dask"
 """The word for the scheduler that Dask's configuration names."""
 _LOCAL = re.compile(r"local(?::(\d{1,4}))?")
-_REMOTE = re.compile(rf"({'|'.join(SCHEMES)})://[^\s/:]+(?::\d{{1,5}})?|(?:tcp|tls)://\[[0-9a-fA-F:]+\]:\d{{1,5}}")
+_REMOTE = re.compile(
+    rf"({'|'.join(SCHEMES)})://[^\s/:]+(?::\d{{1,5}})?|(?:tcp|tls)://\[[0-9a-fA-F:]+\]:\d{{1,5}}"
+)
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,8 @@ def _configured_scheduler() -> str:
     address = dask.config.get("scheduler-address", None)
     if not address:
         raise UsageError(
-            f"expected the address of a scheduler in Dask's configuration for {DASK_CONFIGURATION!r}, got none; "
-            "set scheduler-address there, or the variable DASK_SCHEDULER_ADDRESS"
+            f"expected the address of a scheduler in Dask's configuration for {DASK_CONFIGURATION!r}, got "
+            "none; set scheduler-address there, or the variable DASK_SCHEDULER_ADDRESS"
         )
     return str(address)
 
@@ -137,4 +137,3 @@ def _quiet_dask() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-

@@ -8,7 +8,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -117,9 +117,7 @@ class DaskRunner:
             running[self._submit(run_call, call)] = number
         return bool(running)
 
-    def _result(
-        self, future: Any, number: int, on_killed: Callable[[int], Any] | None
-    ) -> Any:
+    def _result(self, future: Any, number: int, on_killed: Callable[[int], Any] | None) -> Any:
         """Return the result of a finished call; give its warnings again."""
         from distributed import KilledWorker
 
@@ -192,28 +190,25 @@ class DaskRunner:
                         f"{error} in each of {ATTEMPTS} attempts, perhaps out of memory; use fewer rows per "
                         "worker, or more workers"
                     ) from None
+            except KeyboardInterrupt:
+                self._abandon(futures, addresses)
+                raise
         raise AssertionError("the last attempt returns or raises")
 
     def _watch(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
         """Wait until every call has ended; raise if one failed or its worker was lost."""
-        from distributed import wait
-
-        waiting = list(futures)
+        waiting = set(futures)
         while waiting:
-            with self._connection():
-                try:
-                    waiting = list(wait(waiting, POLL_SECONDS, "FIRST_COMPLETED").not_done)
-                except TimeoutError:
-                    pass
+            waiting -= self._wait(waiting)
+            if any(future.status == "error" for future in futures):
+                time.sleep(POLL_SECONDS)  # if a worker is lost, the others may fail first
             lost = set(addresses) - set(self._workers())
             if lost and any(future.status != "finished" for future in futures):
                 raise _LostWorkerError(f"the worker {min(lost)} was lost")
-            if any(future.status == "error" for future in futures):
-                time.sleep(POLL_SECONDS)  # a lost worker lets the others fail first
-                if lost := set(addresses) - set(self._workers()):
-                    raise _LostWorkerError(f"the worker {min(lost)} was lost")
-                self._abandon([f for f in futures if f.status != "error"], addresses)
-                raise next(f for f in futures if f.status == "error").exception()
+            failed = next((future for future in futures if future.status == "error"), None)
+            if failed is not None:
+                self._abandon([future for future in futures if future is not failed], addresses)
+                raise failed.exception()
 
     def _abandon(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
         """End calls that wait for a lost worker, by ending their processes."""
@@ -262,22 +257,25 @@ class DaskRunner:
                 self._connection(),
                 dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
             ):
-                future = self.client.submit(unpack, pack(data), key=f"data-{uuid.uuid4().hex}", pure=False)
+                future = self.client.submit(
+                    unpack, pack(data), key=f"data-{uuid.uuid4().hex}", pure=False
+                )
             self._shared[data] = future
         return future
 
     def _wait_for_some(self, futures: dict[Any, int]) -> list[Any]:
         """Return the futures that have finished, in the order of their numbers; wait for one."""
+        while not (done := self._wait(futures)):
+            self._check_has_workers()
+        return sorted(done, key=futures.__getitem__)
+
+    def _wait(self, futures: Iterable[Any]) -> set[Any]:
+        """Return the futures that have finished; wait for one for a short time."""
         from distributed import wait
 
-        while True:
-            with self._connection():
-                try:
-                    done = wait(list(futures), POLL_SECONDS, "FIRST_COMPLETED").done
-                    return sorted(done, key=futures.__getitem__)
-                except TimeoutError:
-                    pass
-            self._check_has_workers()
+        with self._connection(), suppress(TimeoutError):
+            return set(wait(list(futures), POLL_SECONDS, "FIRST_COMPLETED").done)  # type: ignore[no-untyped-call]
+        return set()
 
     def _workers(self) -> list[str]:
         """Return the addresses of the workers."""
@@ -318,10 +316,12 @@ class DaskRunner:
 
     def _is_error_of_call(self, error: BaseException) -> bool:
         """Whether a call raised the error, such as that of a missing file, and the scheduler is there."""
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         is_connected = self.client.status == "running"
-        return is_connected and isinstance(error, OSError) and not isinstance(error, CommClosedError)
+        return (
+            is_connected and isinstance(error, OSError) and not isinstance(error, CommClosedError)
+        )
 
     def _cancel(self, futures: Iterable[Any]) -> None:
         try:

@@ -42,17 +42,17 @@ def pack(value: Any) -> bytes:
     Arrays that Dask sends as pieces of their own may begin at any byte. NumPy adds such arrays in another
     order, which changes the last bits.
     """
-    from distributed.protocol.pickle import dumps
+    import distributed.protocol.pickle as messages
 
-    packed: bytes = dumps(value)
+    packed: bytes = messages.dumps(value)  # type: ignore[no-untyped-call]
     return packed
 
 
 def unpack(packed: bytes) -> Any:
     """Return the value of `pack`."""
-    from distributed.protocol.pickle import loads
+    import distributed.protocol.pickle as messages
 
-    return loads(packed)
+    return messages.loads(packed)  # type: ignore[no-untyped-call]
 
 
 def run_call(packed: bytes, software: SoftwareVersions, *shared: Any) -> CallResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -43,11 +43,9 @@ def run_tasks(
             yield delayed(_run_named)(name, task)
 
     if (runner := current_runner()) is not None:
-        names = list(tasks)
         yield from runner.run(
-            start_tasks(), in_order=False,
-            on_killed=on_killed and (lambda number: (names[number], on_killed(names[number]))),
-        )  # fmt: skip
+            start_tasks(), in_order=False, on_killed=_by_number(list(tasks), on_killed)
+        )
         return
     try:
         # One task per process: a task starts only when a process is free.
@@ -60,6 +58,15 @@ def run_tasks(
             if on_start is not None:
                 on_start(name)
             yield name, _run_alone(name, task, on_killed)
+
+
+def _by_number(
+    names: Sequence[str], on_killed: Callable[[str], Any] | None
+) -> Callable[[int], tuple[str, Any]] | None:
+    """Return a function that gives the name and the result of a task by its number."""
+    if on_killed is None:
+        return None
+    return lambda number: (names[number], on_killed(names[number]))
 
 
 def _run_alone(name: str, task: Any, on_killed: Callable[[str], Any] | None) -> Any:

@@ -22,7 +22,7 @@ from podium.metrics.naming import resolve
 from podium.metrics.query_differences import QueryDifferences
 from podium.metrics.query_mean import mean_over_queries
 from podium.metrics.ranked_lists import RankedLists
-from podium.task_runner import current_runner
+from podium.task_runner import DelayedCall, current_runner
 from podium.typing import Floats
 
 
@@ -254,7 +254,8 @@ def _evaluate_blocks(
         )
     top_label = collection.manifest.labels[1]
     if (runner := current_runner()) is not None:
-        calls, first = [], 0
+        calls: list[DelayedCall] = []
+        first = 0
         for part in collection_parts(collection):
             own = values[first : first + part.record.rows]
             calls.append((_evaluate_part, (part, own, metrics, top_label), {}))

@@ -80,7 +80,9 @@ def boost_on_workers(ranker: Any, train: RankingData, monitor: FitMonitor) -> Fi
 
     def make_calls(machines: Sequence[Machine]) -> list[DelayedCall]:
         shares = _deal_out(groups, len(machines))
-        queries = [] if shipped is None else np.array_split(np.arange(shipped.n_queries), len(machines))
+        queries = (
+            [] if shipped is None else np.array_split(np.arange(shipped.n_queries), len(machines))
+        )
         own = [None if shipped is None or not len(q) else shipped.subset(q) for q in queries]
         own += [None] * (len(shares) - len(own))
         return [
@@ -137,7 +139,9 @@ def _selected_queries(remote: RemoteRows, data: RankingData) -> Bools:
 def _deal_out(groups: Sequence[PartQueries], n: int) -> list[list[PartQueries]]:
     """Return at most n shares of about as many rows each; each has a part to train on."""
     singles = [
-        PartQueries([part], *(_of_part(mask, group.parts, i) for mask in (group.train, group.valid)))
+        PartQueries(
+            [part], *(_of_part(mask, group.parts, i) for mask in (group.train, group.valid))
+        )
         for group in groups
         for i, part in enumerate(group.parts)
     ]
@@ -145,7 +149,9 @@ def _deal_out(groups: Sequence[PartQueries], n: int) -> list[list[PartQueries]]:
     shares: list[list[PartQueries]] = [[] for _ in range(min(n, len(training)))]
     sizes = [0] * len(shares)
     is_training = {id(single) for single in training}
-    for single in sorted(singles, key=lambda s: (id(s) not in is_training, -s.parts[0].record.rows)):
+    for single in sorted(
+        singles, key=lambda s: (id(s) not in is_training, -s.parts[0].record.rows)
+    ):
         smallest = sizes.index(min(sizes))
         shares[smallest].append(single)
         sizes[smallest] += single.parts[0].record.rows
@@ -246,7 +252,7 @@ def _grow(
     data: tuple[RankingData, RankingData | None],
     add_up: RoundSums,
 ) -> BoostedRounds:
-    """Add trees until no split is possible, or the metric of all validation queries has not risen for long."""
+    """Add trees until no split is possible, or the metric of all validation queries stops to rise."""
     train, valid = data
     on_train = _QuerySums(train, plan.metric, float(plan.levels[-1]))
     on_valid = None if valid is None else _QuerySums(valid, plan.metric, plan.top_label)
@@ -272,7 +278,7 @@ def _grow(
 
 
 def _follow(booster: Any, objective: TrainingObjective) -> tuple[bool, float]:
-    """Add a tree along the gradient of a loss of podium; return whether no split was possible, and the loss."""
+    """Add a tree along the gradient of a loss; return whether no split was possible, and the loss."""
     values: list[float] = []
 
     def gradient_of(scores: Floats, _: Any) -> tuple[Floats, Floats]:

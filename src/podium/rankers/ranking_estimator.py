@@ -365,7 +365,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
-        The documents of a `Collection` are scored block by block, in little memory; on a cluster, by its workers.
+        The documents of a `Collection` are scored block by block, in little memory; on a cluster, by
+        its workers.
 
         RankingData that is scaled by query differently from the training data is an error, unless
         `ignore_scaling` is set. Arrays do not record how they are scaled. The features of a frame are

@@ -1,4 +1,4 @@
-"""The objective of a fit over rows on workers: weights travel there, sums of values and gradients travel back.
+"""The objective of a fit over rows on workers: weights travel there, values and gradients travel back.
 
 Every call has weights and no state, so that a lost worker costs its part of one pass. What a worker keeps
 only saves time.

@@ -70,9 +70,7 @@ class RemoteRows(RankingData):
         raise UsageError(
             "the features of this collection are on the workers of the cluster, and this work needs them "
             "here"
-        ).advise(
-            python="leave podium.use for it", command_line="leave out --cluster"
-        )
+        ).advise(python="leave podium.use for it", command_line="leave out --cluster")
 
     @property
     def n_features(self) -> int:
@@ -82,11 +80,15 @@ class RemoteRows(RankingData):
     @cached_property
     def fingerprint(self) -> str:
         """The fingerprint that the rows have in memory."""
-        n_bytes = len(self) * self.n_features * np.dtype(self.collection.manifest.layout.dtype).itemsize
+        n_bytes = (
+            len(self) * self.n_features * np.dtype(self.collection.manifest.layout.dtype).itemsize
+        )
         if n_bytes <= MAX_DIGESTED_BYTES:
             return self.collection.read().fingerprint
         return self.fingerprint_of(
-            self.collection.manifest.layout.dtype, (len(self), self.n_features), self.feature_hashes()
+            self.collection.manifest.layout.dtype,
+            (len(self), self.n_features),
+            self.feature_hashes(),
         )
 
     def feature_hashes(self, seed: int = 0) -> NDArray[np.uint64]:

@@ -196,7 +196,7 @@ class _Search:
         return True
 
     def run_on(self, runner: TaskRunner, paths: Iterable[Iterable[SettingsRanker]]) -> None:
-        """Fit and measure every candidate on a cluster: candidates that do not depend on each other at a time."""
+        """Fit and measure every candidate on a cluster, at a time those that do not depend on others."""
         calls = (
             delayed(_fit_chain)(chain, self.train, self.valid, self.metric, self.warm)
             for path in paths

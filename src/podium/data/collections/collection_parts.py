@@ -1,4 +1,4 @@
-"""The parts of a collection one by one: what another process, perhaps on another machine, needs to read one."""
+"""The parts of a collection one by one, to be read by other processes, perhaps on other machines."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ def fit_blocks(
     """Fit a ranker on each block of a plan, in the plan's order.
 
     Blocks with the same start are a chain: each fit starts from the weights of the last one if the
-    ranker converges to an optimum. joblib fits chains in parallel, with any backend, or the cluster in use. Chains are
+    ranker converges to an optimum. joblib fits chains in parallel, with any backend, or the cluster in use
+    does. Chains are
     independent, so the number of jobs does not change the result. Least squares needs one Gram
     matrix, and one factorisation per chain.
 

@@ -258,7 +258,7 @@ class TopRank(Ranker):
     def _fit_members(
         self, earlier: Mapping[str, Member], train: RankingData, monitor: FitMonitor
     ) -> Iterator[Member]:
-        """Yield the members in order; those of no earlier fit are fitted, on the cluster in use if there is one."""
+        """Yield the members in order; fit those of no earlier fit, on the cluster in use if any."""
         specs = self._member_specs()
         calls = (
             delayed(_fit_member)(spec, train, monitor.valid, monitor.metric, self.metric)

@@ -91,7 +91,10 @@ def run_train(options: TrainOptions) -> None:
 
 def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:
     """Raise if the fit would leave the cluster idle."""
-    if isinstance(innermost_ranker(ranker), AutoRanker | CFBRS | TopRank) or options.bag is not None:
+    if (
+        isinstance(innermost_ranker(ranker), AutoRanker | CFBRS | TopRank)
+        or options.bag is not None
+    ):
         return  # many independent fits, which take any data
     if not ranker.fits_on_workers():
         raise UsageError(

@@ -31,6 +31,6 @@ def check_is_collection(paths: Sequence[Path]) -> None:
     """Raise if inputs are no collection: a cluster works on the parts of one."""
     if not any(path.is_dir() for path in paths):
         raise UsageError(
-            f"expected the folder of a collection with --cluster, got {paths[0]}; podium data partition IN... "
-            "-o DIR makes one, or leave out --cluster"
+            f"expected the folder of a collection with --cluster, got {paths[0]}; podium data partition "
+            "IN... -o DIR makes one, or leave out --cluster"
         )
