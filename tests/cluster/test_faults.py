@@ -66,20 +66,27 @@ def test_a_call_that_kills_its_workers_is_an_error_or_has_a_substitute(cluster):
         list(cluster.run(calls[:1]))
 
 
-def test_a_fit_over_parts_survives_a_killed_worker(cluster, tmp_path):
+N_KILLS = int(os.environ.get("PODIUM_KILLS", 1))
+"""Runs with a killed worker; `make soak` has 20."""
+
+
+def test_fits_over_parts_survive_killed_workers(cluster, tmp_path):
     make_synthetic(n_queries=60, n_features=6, seed=0).to_parquet(tmp_path / "data.parquet")
     collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=200)
     ranker = podium.ListNet(tol=1e-9)
-    steps = []
+    expected = ranker.fit(collection).model_.weights.tobytes()
+    n_steps = len(ranker.history_)
+    for number in range(N_KILLS):
+        steps, fatal_step = [], 1 + number % (n_steps - 1)
 
-    def kill_at_third_step(step):
-        steps.append(step)
-        if len(steps) == 3:
-            os.kill(worker_processes(cluster)[0], signal.SIGKILL)
+        def kill_once(step, steps=steps, fatal_step=fatal_step):
+            steps.append(step)
+            if len(steps) == fatal_step:
+                os.kill(worker_processes(cluster)[0], signal.SIGKILL)
 
-    weights = ranker.fit(collection, callback=kill_at_third_step).model_.weights
-    assert len(steps) > 3
-    assert weights.tobytes() == ranker.fit(collection).model_.weights.tobytes()
+        weights = ranker.fit(collection, callback=kill_once).model_.weights
+        assert len(steps) == n_steps
+        assert weights.tobytes() == expected
 
 
 def test_a_worker_that_joins_takes_part(cluster):

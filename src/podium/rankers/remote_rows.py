@@ -56,13 +56,13 @@ class RemoteRows(RankingData):
     part_groups: Sequence[Sequence[CollectionPart]]
 
     @cached_property
-    def kept(self) -> list[Any]:
+    def handles(self) -> list[Any]:
         """A handle of the rows of each group; workers read them when it is first used."""
         return [self.runner.keep((read_parts, (group,), {})) for group in self.part_groups]
 
     def forget(self) -> None:
         """Let the workers free the rows until they are used again."""
-        self.__dict__.pop("kept", None)
+        self.__dict__.pop("handles", None)
 
     @property
     def X(self) -> Matrix:  # noqa: N802
@@ -111,11 +111,11 @@ class RemoteRows(RankingData):
 
     def map(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return work(rows, *arguments) of each group, in order."""
-        return list(self.runner.run((work, (rows, *arguments), {}) for rows in self.kept))
+        return list(self.runner.run((work, (rows, *arguments), {}) for rows in self.handles))
 
     def add_up(self, work: Callable[..., tuple[Any, ...]], *arguments: Any) -> tuple[Any, ...]:
         """Return the sums over groups of the tuples work(rows, *arguments)."""
-        return self.runner.add_up([(work, (rows, *arguments), {}) for rows in self.kept])
+        return self.runner.add_up([(work, (rows, *arguments), {}) for rows in self.handles])
 
 
 def remote_rows(data: RankingData) -> RemoteRows | None:
