@@ -109,6 +109,15 @@ def test_groups_have_consecutive_parts_and_each_part_once(collection, n_groups):
     assert len(groups) == min(n_groups, len(parts))
 
 
+def test_settings_are_tuned_over_parts_on_workers(client, collection, valid):
+    ranker, grid = podium.ListNet(), {"l2": [1.0, 0.01]}
+    with podium.use(client):
+        tuning = podium.tune(ranker, collection, valid, grid=grid)
+    alone = podium.tune(ranker, collection.read(), valid.read(), grid=grid)
+    assert tuning.settings == alone.settings
+    assert tuning.value == pytest.approx(alone.value, abs=1e-9)
+
+
 def test_rankers_that_need_all_rows_fit_here(client, collection):
     rankers = [podium.RankSVM(power=1), podium.ListNet(scorer=MLP(hidden=(4,), epochs=1))]
     for ranker in rankers:
@@ -142,6 +151,8 @@ def test_a_command_that_would_leave_the_cluster_idle_says_so(client, collection,
     cluster = ["--cluster", client.scheduler.address]
     result = run("train", "adarank", collection.folder, "-o", tmp_path / "m", *cluster, code=2)
     assert "a fit of adarank does not use a cluster" in result.stderr
+    prepared = ["train", "listnet", collection.folder, "-o", tmp_path / "m", "--scale", "zscore"]
+    assert "a fit with prepared features" in run(*prepared, *cluster, code=2).stderr
     text = tmp_path / "train.txt"
     podium.write_letor(collection.read(), text)
     result = run("train", "listnet", text, "-o", tmp_path / "m", *cluster, code=2)

@@ -19,6 +19,7 @@ from podium.rankers.binned_features import shared_bins
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_rows import remote_rows
 from podium.task_runner import TaskRunner, current_runner
 
 Settings = dict[str, Any]
@@ -122,7 +123,8 @@ def tune(
         ((settings, _with_settings(ranker, settings, metric)) for settings in path)
         for path in _paths(grid, ranker.warm_start_along, ranker.score_only)
     )
-    if (runner := current_runner()) is not None:
+    # If rows are on workers, each fit uses the whole cluster.
+    if (runner := current_runner()) is not None and remote_rows(train) is None:
         search.run_on(runner, paths)
         return search.tuning()
     with shared_bins():

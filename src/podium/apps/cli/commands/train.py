@@ -96,6 +96,11 @@ def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:
         or options.bag is not None
     ):
         return  # many independent fits, which take any data
+    if isinstance(ranker, Prepared):
+        raise UsageError(
+            "a fit with prepared features (--impute, --scale ...) does not use a cluster yet; leave out "
+            "--cluster"
+        )
     if not ranker.fits_on_workers():
         raise UsageError(
             f"a fit of {ranker.name} does not use a cluster; leave out --cluster, or run podium tune or "
