@@ -67,8 +67,8 @@ def run(quick: bool = False) -> Report:
     ]  # fmt: skip
     report.tables.append([header, *lines])
     report.notes.append(
-        "The rows compare processor seconds: those of the client plus those of the busiest worker. The machine "
-        "was shared while this was measured, so that the clock says little."
+        "The rows compare processor seconds: those of the client plus those of the busiest worker. "
+        "The machine was shared while this was measured, so that the clock says little."
     )
     return report
 
