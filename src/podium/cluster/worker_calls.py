@@ -15,6 +15,7 @@ from podium.cluster.worker_checks import SoftwareVersions
 from podium.data import RankingData
 from podium.errors import ClusterError
 from podium.optim import one_blas_thread
+from podium.rankers.binned_features import process_bins
 from podium.task_runner import DelayedCall
 
 _one_call = threading.Lock()
@@ -68,7 +69,7 @@ def run_quiet_call(packed: bytes, software: SoftwareVersions, *shared: Any) -> A
     _check_software(software)
     call: DelayedCall = unpack(packed)
     function, args, kwargs = call
-    with _one_call, one_blas_thread():
+    with _one_call, one_blas_thread(), process_bins():
         values = [_aligned(value) for value in shared]
         return function(*fill_in(args, values), **fill_in(kwargs, values))
 
