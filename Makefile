@@ -51,6 +51,7 @@ soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
 	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
 	  tests/podium_papers/test_reproduce.py
+	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \
 	done

@@ -15,7 +15,7 @@ SUBJECTS = (
     "imports", "letor", "tables", "evaluation", "ranksvm", "rankers", "trees", "topslack",
     "aggregation", "postranking", "feedback", "cfbrs", "multitask", "features", "labelling", "judging",
     "serving",
-    "durability", "scale", "beyond_memory",
+    "durability", "scale", "beyond_memory", "cluster",
 )  # fmt: skip
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 

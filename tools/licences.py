@@ -20,7 +20,7 @@ from importlib.metadata import Distribution
 from tools.requirements import CORE, ROOT, installed, requirements
 
 PAGE = ROOT / "docs" / "licences.md"
-RUNTIME = (CORE, "arrow", "report", "web", "export", "catboost")
+RUNTIME = (CORE, "arrow", "report", "web", "export", "dask", "catboost")
 DEVELOPMENT = "dev"
 OTHERS = "bench"
 

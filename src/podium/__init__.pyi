@@ -24,6 +24,9 @@ from .aggregation import (
     AGGREGATORS as AGGREGATORS,
     aggregate as aggregate,
 )
+from .cluster import (
+    use as use,
+)
 from .data import (
     Collection as Collection,
     Groups as Groups,

@@ -28,6 +28,7 @@ PodiumError
 │   └── WorkLimitError                a request that needs more steps than it may take
 ├── StoreError (RuntimeError)         a store that cannot be opened, or did not keep data
 ├── UndecidedError (RuntimeError)     a search that reached its limit without an answer
+├── ClusterError (RuntimeError)        a cluster that cannot be reached, or whose workers cannot do the work
 ├── DeadlineError (TimeoutError)      a call that exceeded its time limit
 ├── ModelFileError (ValueError)       a model file that cannot be read
 ├── DivergedError (ArithmeticError)   training reached NaN or infinity
@@ -271,6 +272,10 @@ class StoreError(PodiumError, RuntimeError):
 
 class WorkLimitError(UsageError):
     """A request needs more steps than it may take."""
+
+
+class ClusterError(PodiumError, RuntimeError):
+    """A cluster cannot be reached, lost its scheduler, or has workers that cannot do the work."""
 
 
 class DeadlineError(PodiumError, TimeoutError):

@@ -211,12 +211,17 @@ class RankingData(RankingColumns):
 
         Large features enter by a hash of each document, which takes no longer than to read them.
         """
-        digest = hashlib.sha256()
-        weight = np.ones(self.n_queries) if self.query_weight is None else self.query_weight
         features: NDArray[Any] = self.X
         if features.nbytes > MAX_DIGESTED_BYTES:
-            digest.update(f"{features.dtype}{features.shape}".encode())
-            features = self.feature_hashes()
+            return self.fingerprint_of(features.dtype.name, features.shape, self.feature_hashes())
+        return self.fingerprint_of("", (), features)
+
+    def fingerprint_of(self, dtype: str, shape: tuple[int, ...], features: NDArray[Any]) -> str:
+        """Return the fingerprint from small features, or from the hashes of features of a type and shape."""
+        digest = hashlib.sha256()
+        weight = np.ones(self.n_queries) if self.query_weight is None else self.query_weight
+        if dtype:
+            digest.update(f"{dtype}{shape}".encode())
         for array in (features, self.y, self.groups.offsets, weight):
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(array.data)

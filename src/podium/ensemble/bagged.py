@@ -23,6 +23,7 @@ from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Model
 from podium.rankers.parameters import Range, Seed
 from podium.rankers.wrapped_ranker import WrappedRanker
+from podium.task_runner import current_runner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -179,6 +180,8 @@ def _fit_bag(
 
 def _run(tasks: Iterable[Any], n_jobs: int | None) -> Iterable[FitResult]:
     """Return the results in the order of the tasks, each as soon as it is there."""
+    if (runner := current_runner()) is not None:
+        return runner.run(tasks)
     try:
         parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator")
     except ValueError:  # a backend that returns all results at once

@@ -1,8 +1,8 @@
-"""Parallel tasks by joblib; a task whose process is killed does not stop the others."""
+"""Parallel tasks by joblib, or on a cluster; a task whose process is killed does not stop the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -10,6 +10,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from podium.errors import PodiumError
+from podium.task_runner import current_runner
 
 KILLED_MESSAGE = "its process was killed, perhaps out of memory"
 
@@ -24,7 +25,8 @@ def run_tasks(
 
     `on_start` gets the name of each task that starts. If a process is killed (by a user, or for
     lack of memory), the remaining tasks run one at a time, each in its own process. If that process
-    is killed too, `on_killed` gives the result of the task, or an error is raised.
+    is killed too, `on_killed` gives the result of the task, or an error is raised. On a cluster, a task
+    whose worker is killed runs on another one first.
 
     Examples
     --------
@@ -40,6 +42,11 @@ def run_tasks(
                 on_start(name)
             yield delayed(_run_named)(name, task)
 
+    if (runner := current_runner()) is not None:
+        yield from runner.run(
+            start_tasks(), in_order=False, on_killed=_by_number(list(tasks), on_killed)
+        )
+        return
     try:
         # One task per process: a task starts only when a process is free.
         answers: Iterable[tuple[str, Any]] = _make_parallel(n_jobs)(start_tasks())
@@ -51,6 +58,15 @@ def run_tasks(
             if on_start is not None:
                 on_start(name)
             yield name, _run_alone(name, task, on_killed)
+
+
+def _by_number(
+    names: Sequence[str], on_killed: Callable[[str], Any] | None
+) -> Callable[[int], tuple[str, Any]] | None:
+    """Return a function that gives the name and the result of a task by its number."""
+    if on_killed is None:
+        return None
+    return lambda number: (names[number], on_killed(names[number]))
 
 
 def _run_alone(name: str, task: Any, on_killed: Callable[[str], Any] | None) -> Any:

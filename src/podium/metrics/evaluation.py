@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.data import Collection, IndexedRun, Qrels, RankingData, Run
 from podium.data.argument_checks import to_array
+from podium.data.collections.collection_parts import CollectionPart, collection_parts
 from podium.data.indexed_runs import chunks_of_queries
 from podium.data.text_files import Progress
 from podium.errors import LengthMismatchError, UsageError
@@ -24,6 +25,7 @@ from podium.metrics.naming import resolve
 from podium.metrics.query_differences import QueryDifferences
 from podium.metrics.query_mean import mean_over_queries
 from podium.metrics.ranked_lists import RankedLists
+from podium.task_runner import DelayedCall, current_runner
 from podium.typing import Floats
 
 
@@ -209,7 +211,7 @@ def evaluate(
     data
         RankingData (scores: one per row, in the data's row order), Qrels (scores: a Run or an
         IndexedRun), or a Collection (either). A Collection is read block by block, without its
-        features, and so are the lists of an IndexedRun.
+        features, and so are the lists of an IndexedRun. On a cluster, each worker reads parts.
     metrics
         Names such as "NDCG@10", or metrics.
     progress
@@ -256,24 +258,25 @@ def _evaluate_blocks(
     progress: Progress | None,
 ) -> Evaluation:
     """Evaluate block by block: metrics have one value per query, and blocks have whole queries."""
-    values = None
-    if isinstance(scores, Run | IndexedRun):
-        check_shared_queries(list(scores.qids), collection.query_ids())
-    else:
-        values = _one_per_row(collection, scores)
     # A block may lack the top grade, which is the scale of ERR.
     top = collection.manifest.labels[1]
-    parts: list[Evaluation] = []
+    if isinstance(scores, Run | IndexedRun):
+        check_shared_queries(list(scores.qids), collection.query_ids())
+        blocks = collection.blocks(with_features=False, progress=progress)
+        lists = (_lists_of_run(Qrels.from_data(block), scores) for block in blocks)
+        return _evaluate_each(lists, metrics, top)
+    values = _one_per_row(collection, scores)
+    runner = current_runner()
+    if runner is None:
+        blocks = collection.blocks(with_features=False, progress=progress)
+        return _evaluate_each(_lists_of_scores(blocks, values), metrics, top)
+    calls: list[DelayedCall] = []
     first = 0
-    for block in collection.blocks(with_features=False, progress=progress):
-        if values is not None:
-            lists = RankedLists.of_scores(block, values[first : first + len(block)])
-        else:
-            assert isinstance(scores, Run | IndexedRun)
-            lists = _lists_of_run(Qrels.from_data(block), scores)
-        parts.append(evaluate_lists(replace(lists, scale_top=top), metrics))
-        first += len(block)
-    return join_evaluations(parts)
+    for part in collection_parts(collection):
+        own = values[first : first + part.record.rows]
+        calls.append((_evaluate_part, (part, own, metrics, top), {}))
+        first += part.record.rows
+    return join_evaluations(list(runner.run(calls)))
 
 
 def _one_per_row(collection: Collection, scores: ArrayLike) -> Floats:
@@ -285,16 +288,38 @@ def _one_per_row(collection: Collection, scores: ArrayLike) -> Floats:
     return values
 
 
+def _evaluate_part(
+    part: CollectionPart, scores: Floats, metrics: Sequence[str | Metric], top_label: float
+) -> Evaluation:
+    """Evaluate the scores of one part, on a worker."""
+    blocks = part.blocks(with_features=False)
+    return _evaluate_each(_lists_of_scores(blocks, scores), metrics, top_label)
+
+
+def _lists_of_scores(blocks: Iterable[RankingData], scores: Floats) -> Iterator[RankedLists]:
+    """Yield the lists of each block by its share of the scores."""
+    first = 0
+    for block in blocks:
+        yield RankedLists.of_scores(block, scores[first : first + len(block)])
+        first += len(block)
+
+
+def _evaluate_each(
+    blocks: Iterable[RankedLists], metrics: Sequence[str | Metric], top_label: float
+) -> Evaluation:
+    """Evaluate the lists of each block on one scale of labels."""
+    return join_evaluations(
+        [evaluate_lists(replace(lists, scale_top=top_label), metrics) for lists in blocks]
+    )
+
+
 def _evaluate_indexed(qrels: Qrels, run: IndexedRun, metrics: Sequence[str | Metric]) -> Evaluation:
     """Evaluate a run whose lists are read some queries at a time."""
     check_shared_queries(run.qids, qrels.qids.tolist())
     top = float(qrels.values.max(initial=0))
     sizes = dict(zip(qrels.qids.tolist(), qrels.groups.sizes.tolist(), strict=True))
-    parts = []
-    for qids in chunks_of_queries(list(sizes), lambda qid: sizes[qid] + run.size(qid)):
-        lists = _lists_of_run(qrels.select(qids), run)
-        parts.append(evaluate_lists(replace(lists, scale_top=top), metrics))
-    return join_evaluations(parts)
+    chunks = chunks_of_queries(list(sizes), lambda qid: sizes[qid] + run.size(qid))
+    return _evaluate_each((_lists_of_run(qrels.select(qids), run) for qids in chunks), metrics, top)
 
 
 def _lists_of_run(qrels: Qrels, run: Run | IndexedRun) -> RankedLists:

@@ -69,6 +69,21 @@ def shared_bins() -> Iterator[None]:
         _shared_bins.reset(token)
 
 
+_process_bins = SharedBins()
+
+
+@contextmanager
+def process_bins() -> Iterator[None]:
+    """Let this fit and later ones of the process share binned features: a worker gets the same rows again."""
+    if any(rows.features() is None for rows, _ in _process_bins.entries.values()):
+        _process_bins.entries.clear()  # the rows are gone, and so are fits to them
+    token = _shared_bins.set(_process_bins)
+    try:
+        yield
+    finally:
+        _shared_bins.reset(token)
+
+
 class _BinnedRows:
     """The rows that were binned, and the parameters; the features themselves are not kept alive."""
 

@@ -53,6 +53,13 @@ class FitMonitor:
             if scores is None:
                 scores = _make_model(model).score_documents(self.valid)
             value = self._measure(scores)
+        self.record(objective, value, model, scores)
+        return value
+
+    def record(
+        self, objective: float, value: float | None, model: LazyModel, scores: Any = None
+    ) -> None:
+        """Record an iteration whose validation metric is known, or None without validation data."""
         step = FitStep(
             self.ranker, len(self.steps) + 1, self.total, float(objective), self._metric_name, value,
             self.stage,
@@ -64,7 +71,6 @@ class FitMonitor:
             self._best_quality = quality
         if self.callback is not None:
             self.callback(step if value is None else replace(step, scores=scores))
-        return value
 
     def _is_kept(self, value: float | None, quality: float) -> bool:
         """Whether this iteration replaces the kept one; without validation the lowest objective counts."""

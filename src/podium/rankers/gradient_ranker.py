@@ -18,6 +18,8 @@ from podium.rankers.models import Linear, Model, start_weights
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import Count, NonNegative, Positive, Seed
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_objective import RemoteProblem, RemoteSums
+from podium.rankers.remote_rows import remote_rows
 from podium.rankers.training_objective import TrainingObjective
 from podium.typing import Floats
 
@@ -89,6 +91,20 @@ class GradientRanker(Ranker):
         mlp = self._mlp()
         return None if mlp is None else mlp.epochs
 
+    def fits_on_workers(self) -> bool:
+        """Whether rows may stay on workers: a network draws batches of queries, which are everywhere."""
+        return self._mlp() is None
+
+    def _problem(self, train: RankingData) -> LinearProblem:
+        if (remote := remote_rows(train)) is not None:
+            sums = RemoteSums(remote, self.loss(), self.seed)
+            sums.check(self.name)
+            return RemoteProblem.of(sums.mean(), self.l2)
+        objective = TrainingObjective.from_loss(self.loss(), train, seed=self.seed)
+        objective.check(self.name)
+        X, rows = train.stored_features()
+        return LinearProblem(X, objective, self.l2, rows=rows, linear_pass=objective.linear_pass())
+
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Minimise the loss: by L-BFGS over weights, or by Adam over a network."""
         if (mlp := self._mlp()) is not None:
@@ -96,12 +112,7 @@ class GradientRanker(Ranker):
             return FitResult(
                 train_mlp(mlp, self.loss(), train, monitor, l2=self.l2, seed=self.seed)
             )
-        objective = TrainingObjective.from_loss(self.loss(), train, seed=self.seed)
-        objective.check(self.name)
-        X, rows = train.stored_features()
-        problem = LinearProblem(
-            X, objective, self.l2, rows=rows, linear_pass=objective.linear_pass()
-        )
+        problem = self._problem(train)
         at_zero = problem(np.zeros(train.n_features))
 
         def evaluate(w: Floats) -> tuple[float, Floats]:

@@ -29,9 +29,11 @@ from podium.rankers.binned_features import (
 from podium.rankers.boosted_trees import BoostedTrees
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult
+from podium.rankers.lambdamart_on_workers import boost_on_workers
 from podium.rankers.lightgbm_checks import trees_alone
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, NonNegative, Positive, Range, Seed
+from podium.rankers.remote_rows import remote_rows
 from podium.rankers.training_objective import TrainingObjective
 from podium.rankers.tree_model import Trees, lightgbm, thread_count
 from podium.typing import Floats
@@ -117,9 +119,15 @@ class LambdaMART(BoostedTrees):
     threads: Annotated[int, Range(0)] = 0
     seed: Seed = 0
 
+    def fits_on_workers(self) -> bool:
+        """Whether rows may stay on workers: yes, LightGBM adds up histograms."""
+        return True
+
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Grow trees along the gradient of the loss."""
         lightgbm()
+        if remote_rows(train) is not None:
+            return boost_on_workers(self, train, monitor)
         with openmp_after_fork():
             return self._boost(train, monitor)
 
@@ -146,32 +154,36 @@ class LambdaMART(BoostedTrees):
 
     def _objective(self, train: RankingData) -> tuple[str | None, TrainingObjective | None]:
         """Return the name of an objective of LightGBM, or an objective of podium."""
+        loss = self.choose_loss(train)
+        if isinstance(loss, str):
+            return loss, None
+        return None, TrainingObjective.from_loss(loss, train, seed=self.seed, reduction="sum")
+
+    def choose_loss(self, train: RankingData) -> str | Loss:
+        """Return the name of an objective of LightGBM, or a loss of podium; note it as `loss_`."""
         self.loss_ = loss = _default_loss(train) if self.loss is None else self.loss
         if isinstance(loss, Loss):
-            return None, TrainingObjective.from_loss(loss, train, seed=self.seed, reduction="sum")
+            return loss
         if loss == "xendcg" and (train.y != np.floor(train.y)).any():
             raise UsageError(
                 "the loss xendcg takes whole labels only; use loss='lambdarank', "
                 "which takes any labels"
             )
         if loss in _LIGHTGBM_OBJECTIVES and train.groups.sizes.max() <= MAX_LIGHTGBM_LIST:
-            return _LIGHTGBM_OBJECTIVES[loss], None
+            return _LIGHTGBM_OBJECTIVES[loss]
         if loss == "xendcg":
             raise UsageError(
                 f"the loss xendcg takes at most {MAX_LIGHTGBM_LIST:,} documents per query, "
                 f"got {train.groups.sizes.max():,}; use loss='lambdarank', which takes any number"
             )
         if loss == "lambdarank":
-            own_loss: Loss = losses.LambdaRankLoss(k=self.k)
-        elif loss in LOSSES:
-            own_loss = LOSSES[loss]()
-        else:
-            raise UnknownNameError("loss", loss, [*_LIGHTGBM_OBJECTIVES, *LOSSES])
-        return None, TrainingObjective.from_loss(own_loss, train, seed=self.seed, reduction="sum")
+            return losses.LambdaRankLoss(k=self.k)
+        if loss in LOSSES:
+            return LOSSES[loss]()
+        raise UnknownNameError("loss", loss, [*_LIGHTGBM_OBJECTIVES, *LOSSES])
 
-    def _booster(self, train: RankingData, own: str | None, valid: RankingData | None) -> Any:
-        lgb = lightgbm()
-        labels: NDArray[Any] = train.y
+    def boosting_parameters(self, train: RankingData, own: str | None) -> dict[str, Any]:
+        """Return LightGBM's parameters for training rows and an objective of its own, or none."""
         threads = thread_count(len(train) * train.n_features)
         parameters: dict[str, Any] = {
             "objective": own or "none",
@@ -189,10 +201,17 @@ class LambdaMART(BoostedTrees):
             "verbosity": -1,
         }
         if own == "lambdarank":
-            labels, gains = _codes(train.y)
-            parameters |= {"lambdarank_truncation_level": self.k + 3, "label_gain": gains}
+            parameters["lambdarank_truncation_level"] = self.k + 3
         if (signs := self._signs(train)) is not None:
             parameters["monotone_constraints"] = signs
+        return parameters
+
+    def _booster(self, train: RankingData, own: str | None, valid: RankingData | None) -> Any:
+        lgb = lightgbm()
+        labels: NDArray[Any] = train.y
+        parameters = self.boosting_parameters(train, own)
+        if own == "lambdarank":
+            labels, parameters["label_gain"] = _codes(train.y)
         columns = TrainingColumns(labels, None, None)  # podium's objective weights queries itself
         if own:
             weight = train.query_weight

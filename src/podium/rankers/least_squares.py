@@ -17,6 +17,7 @@ from podium.rankers.fit_result import FitResult
 from podium.rankers.models import ROWS_PER_BLOCK, Linear, Model
 from podium.rankers.parameters import Positive
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_rows import remote_rows
 from podium.typing import Floats
 
 
@@ -52,9 +53,14 @@ class LeastSquares(Ranker):
 
     C: Positive = 1e-3
 
+    def fits_on_workers(self) -> bool:
+        """Whether rows may stay on workers: yes, sums over them are all that is needed."""
+        return True
+
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Solve the normal equations of all pairs."""
-        gram, moment = pair_moments(train)
+        remote = remote_rows(train)
+        gram, moment = pair_moments(train) if remote is None else remote.add_up(pair_moments)
         all_features = np.arange(train.n_features)
         weights = nested_weights(gram, moment, self.C, all_features, [train.n_features])[0]
         model = Linear(weights)

@@ -18,6 +18,7 @@ from podium.data import RankingData
 from podium.data.groups import Groups
 from podium.data.strict_json import read_json
 from podium.errors import DataError, ModelFileError, UsageError
+from podium.rankers.remote_rows import RemoteRows
 from podium.typing import Floats, Matrix
 
 Part = NDArray[Any] | str
@@ -67,6 +68,8 @@ class Model(ABC):
 
     def score_documents(self, data: RankingData) -> Floats:
         """Return one score per document; selected rows are copied a block of whole queries at a time."""
+        if isinstance(data, RemoteRows):
+            return data.score(self)
         X, rows = data.stored_features()
         if rows is None:
             return self.scores(X, data.groups)

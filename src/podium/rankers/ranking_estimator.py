@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from podium.errors import (
     UsageError,
 )
 from podium.metrics.naming import parse
+from podium.rankers.collection_work import map_collection
 from podium.rankers.familiar_parameters import familiar_parameter
 from podium.rankers.fit_monitor import FitMonitor
 from podium.rankers.fit_result import FitResult, Learner, TrainingSummary
@@ -44,8 +46,10 @@ from podium.rankers.learning_curve import Callback, History
 from podium.rankers.models import ROWS_PER_BLOCK, Model
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import check_parameters
+from podium.rankers.remote_rows import RemoteRows
 from podium.rankers.selection_report import SelectionReport
 from podium.rankers.training_queries import contrasting_queries, drop_weightless_queries, hold_out
+from podium.task_runner import current_runner
 from podium.typing import Floats
 
 
@@ -257,6 +261,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Whether the order of rows could change the model; if so, rows are shuffled by seed."""
         return False
 
+    def fits_on_workers(self) -> bool:
+        """Whether a fit to a collection can leave its rows on the workers of a cluster."""
+        return False
+
     def needs_validation(self) -> bool:
         """Whether queries are held out if there is no validation data."""
         return False
@@ -358,7 +366,8 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any, *, ignore_scaling: bool = False) -> Floats:
         """Return one score per row, in the order of rows; X is RankingData, an array or a frame.
 
-        The documents of a `Collection` are scored block by block, in little memory.
+        The documents of a `Collection` are scored block by block, in little memory; on a cluster, by
+        its workers.
 
         RankingData that is scaled by query differently from the training data is an error, unless
         `ignore_scaling` is set. Arrays do not record how they are scaled. The features of a frame are
@@ -375,9 +384,10 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if "model_" not in self.__dict__:
             check_is_fitted(self, "model_")
         if isinstance(X, Collection):
-            return np.concatenate(
-                [self.predict(block, ignore_scaling=ignore_scaling) for block in X.blocks()]
-            )
+            score = partial(RankingEstimator.predict, ignore_scaling=ignore_scaling)
+            return np.concatenate(list(map_collection(score, self, X)))
+        if isinstance(X, RemoteRows):
+            return require_finite_scores(X.score(self.model_))
         if isinstance(X, RankingData) and (blocks := mapped_blocks(X, ROWS_PER_BLOCK)) is not None:
             own = RankingEstimator.predict
             return np.concatenate([own(self, b, ignore_scaling=ignore_scaling) for b in blocks])
@@ -412,10 +422,14 @@ class RankingEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def open_rows(
         self, collection: Collection, progress: Callable[[int], None] | None = None
     ) -> RankingData:
-        """Return the rows of a collection on disk if the fit can read them there, else in memory."""
+        """Return the rows of a collection where the fit can read them: on workers, on disk, or in memory."""
         # Words become numbers in memory.
-        if self.fits_from_disk and not collection.manifest.layout.categories:
-            return collection.mapped(progress=progress)
+        if not collection.manifest.layout.categories:
+            runner = current_runner()
+            if runner is not None and self.fits_on_workers():
+                return RemoteRows(collection, runner)
+            if self.fits_from_disk:
+                return collection.mapped(progress=progress)
         return read_all_rows(collection, self.learner_name, progress=progress)
 
     def training_columns(self, X: Any) -> Any:

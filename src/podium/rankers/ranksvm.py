@@ -53,6 +53,10 @@ class RankSVM(SVM):
         """Return the hinge of pairs."""
         return PairHinge(power=self.power)
 
+    def fits_on_workers(self) -> bool:
+        """Whether rows may stay on workers: with the squared hinge; cutting planes need every score."""
+        return self.power == 2
+
     def row_order_matters(self) -> bool:
         """Whether the order of rows changes what is learned."""
         return self.power == 1

@@ -16,6 +16,7 @@ from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Linear, Model
 from podium.rankers.parameters import NonNegative
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_rows import remote_rows
 from podium.rankers.training_queries import check_labels_differ
 from podium.typing import Floats
 
@@ -52,10 +53,13 @@ class Regression(Ranker):
         self._check_features(data)
         check_labels_differ(data, self.name)
 
+    def fits_on_workers(self) -> bool:
+        """Whether rows may stay on workers: yes, sums over them are all that is needed."""
+        return True
+
     def learn(self, train: RankingData, monitor: FitMonitor, start: Model | None) -> FitResult:
         """Solve the ridge equations."""
-        weight = np.ones(train.n_queries) if train.query_weight is None else train.query_weight
-        gram, moment = _moments(train, np.asarray(train.groups.spread(weight)))
+        gram, moment = _moments(train)
         if not np.isfinite(gram).all():
             raise DivergedError(
                 "the features are too large: their squares are infinite; scale the features"
@@ -67,12 +71,38 @@ class Regression(Ranker):
         return FitResult(Linear(np.ascontiguousarray(w)))
 
 
-def _moments(data: RankingData, weight: Floats) -> tuple[Floats, Floats]:
+def _moments(data: RankingData) -> tuple[Floats, Floats]:
     """Return the weighted covariances of the features with each other and with the labels."""
-    total, d = weight.sum(), data.n_features
-    mean_y = float(np.sum(weight * data.y) / total)
+    remote = remote_rows(data)
+    total, sum_y, sum_x = _sums(data) if remote is None else remote.add_up(_sums)
+    means = sum_x / total, sum_y / total
+    gram, moment = (
+        _centred_moments(data, *means)
+        if remote is None
+        else remote.add_up(_centred_moments, *means)
+    )
+    return gram / total, moment / total
+
+
+def _row_weights(data: RankingData) -> Floats:
+    weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
+    return np.asarray(data.groups.spread(weight))
+
+
+def _sums(data: RankingData) -> tuple[float, float, Floats]:
+    """Return the sums of the weights, and of the weighted labels and features."""
+    weight = _row_weights(data)
     features, selected = data.stored_features()
-    mean_x = kernels.rmatvec(features, weight, selected) / total
+    return (
+        weight.sum(),
+        float(np.sum(weight * data.y)),
+        kernels.rmatvec(features, weight, selected),
+    )
+
+
+def _centred_moments(data: RankingData, mean_x: Floats, mean_y: float) -> tuple[Floats, Floats]:
+    """Return the weighted sums of products of the features with each other and with the labels, centred."""
+    weight, d = _row_weights(data), data.n_features
     gram, moment = np.zeros((d, d)), np.zeros(d)
     # One thread, because threaded BLAS would change the last bits. Blocks, so that X is not copied.
     with one_blas_thread():
@@ -82,4 +112,4 @@ def _moments(data: RankingData, weight: Floats) -> tuple[Floats, Floats]:
             weighted = X * weight[rows, None]
             gram += weighted.T @ X
             moment += weighted.T @ (data.y[rows] - mean_y)
-    return gram / total, moment / total
+    return gram, moment

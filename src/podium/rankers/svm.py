@@ -15,6 +15,8 @@ from podium.rankers.models import Linear, Model, start_weights
 from podium.rankers.optimality_certificate import Certificate
 from podium.rankers.parameters import Count, Positive
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_objective import RemoteProblem, RemoteSums
+from podium.rankers.remote_rows import remote_rows
 from podium.rankers.training_objective import TrainingObjective
 from podium.typing import Floats
 
@@ -55,6 +57,10 @@ class SVM(Ranker):
         """Return the loss that is minimised."""
 
     def _problem(self, train: RankingData) -> LinearProblem:
+        if (remote := remote_rows(train)) is not None:
+            sums = RemoteSums(remote, self.loss(), self._seed())
+            sums.check(self.name)
+            return RemoteProblem.of(sums.times(self.C), 1.0)
         objective = TrainingObjective.from_loss(
             self.loss(), train, seed=self._seed(), reduction="sum"
         ).times(self.C)

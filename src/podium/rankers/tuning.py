@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from joblib import delayed
 from sklearn.base import clone
 
 from podium.data import RankingData
@@ -18,11 +19,16 @@ from podium.rankers.binned_features import shared_bins
 from podium.rankers.learning_curve import Callback
 from podium.rankers.models import Model
 from podium.rankers.ranker import Ranker
+from podium.rankers.remote_rows import remote_rows
+from podium.task_runner import TaskRunner, current_runner
 
 Settings = dict[str, Any]
 """Parameter -> value."""
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values to try."""
+
+SettingsRanker = tuple[Settings, Ranker]
+"""Settings, and the ranker that has them."""
 
 
 @dataclass(frozen=True)
@@ -112,44 +118,103 @@ def tune(
     for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
         for settings in path:  # raise errors before the first fit, not after an hour
             _with_settings(ranker, settings, metric).check_fit(train)
-    search = _Search(valid, metric.averaging_ties())
+    search = _Search(train, valid, metric.averaging_ties(), warm, trial_callback, total)
+    paths = (
+        ((settings, _with_settings(ranker, settings, metric)) for settings in path)
+        for path in _paths(grid, ranker.warm_start_along, ranker.score_only)
+    )
+    # If rows are on workers, each fit uses the whole cluster.
+    if (runner := current_runner()) is not None and remote_rows(train) is None:
+        search.run_on(runner, paths)
+        return search.tuning()
     with shared_bins():
-        for path in _paths(grid, ranker.warm_start_along, ranker.score_only):
-            start = None
-            for settings in path:
-                candidate = _with_settings(ranker, settings, metric)
-                try:
-                    _fit(candidate, train, valid, callback, start)
-                except KeyboardInterrupt:
-                    if not search.trials:
-                        raise
-                    return search.tuning(finished=False)
-                # If validation chose the iteration, the model is not the optimum that the path follows.
-                start = None if candidate.keeps_best or not warm else candidate.model_
-                trial = search.add(settings, candidate)
-                if trial_callback is not None:
-                    trial_callback(trial, total)
-                if candidate.stopped_ == "interrupted":
-                    return search.tuning(finished=False)
-    return search.tuning()
+        return search.tuning(finished=search.run(paths, callback))
+
+
+def _next_start(candidate: Ranker, warm: bool) -> Model | None:
+    """Return the model that the next fit of a path starts from."""
+    # If validation chose the iteration, the model is not the optimum that the path follows.
+    return None if candidate.keeps_best or not warm else candidate.model_
+
+
+def _measure(settings: Settings, ranker: Ranker, valid: RankingData, metric: Metric) -> Trial:
+    """Measure a fitted ranker on the validation queries."""
+    value = evaluate(valid, ranker.predict(valid), metric)[metric].mean
+    return Trial(settings, value, len(ranker.history_), ranker.converged_)
+
+
+def _chains(path: Iterable[SettingsRanker], warm: bool) -> Iterator[list[SettingsRanker]]:
+    """Yield the parts of a path that do not depend on each other."""
+    chain: list[SettingsRanker] = []
+    for settings, candidate in path:
+        chain.append((settings, candidate))
+        if candidate.keeps_best or not warm:
+            yield chain
+            chain = []
+    if chain:
+        yield chain
+
+
+def _fit_chain(
+    chain: list[SettingsRanker], train: RankingData, valid: RankingData, metric: Metric, warm: bool
+) -> list[tuple[Trial, Ranker]]:
+    """Fit rankers one after the other, and measure each; a worker of a cluster does so."""
+    start, trials = None, []
+    with shared_bins():
+        for settings, candidate in chain:
+            _fit(candidate, train, valid, None, start)
+            start = _next_start(candidate, warm)
+            trials.append((_measure(settings, candidate, valid, metric), candidate))
+    return trials
 
 
 class _Search:
     """The trials so far, and the best ranker."""
 
-    def __init__(self, valid: RankingData, metric: Metric) -> None:
-        self.valid, self.metric = valid, metric
+    def __init__(
+        self, train: RankingData, valid: RankingData, metric: Metric, warm: bool,
+        trial_callback: Callable[[Trial, int], object] | None, total: int,
+    ) -> None:  # fmt: skip
+        self.train, self.valid, self.metric, self.warm = train, valid, metric, warm
+        self.trial_callback, self.total = trial_callback, total
         self.trials: list[Trial] = []
         self.best: tuple[Trial, Ranker] | None = None
 
-    def add(self, settings: Settings, ranker: Ranker) -> Trial:
-        """Measure a fitted ranker on the validation queries."""
-        value = evaluate(self.valid, ranker.predict(self.valid), self.metric)[self.metric].mean
-        trial = Trial(settings, value, len(ranker.history_), ranker.converged_)
+    def run(self, paths: Iterable[Iterable[SettingsRanker]], callback: Callback | None) -> bool:
+        """Fit and measure every candidate; return False if the search was interrupted."""
+        for path in paths:
+            start = None
+            for settings, candidate in path:
+                try:
+                    _fit(candidate, self.train, self.valid, callback, start)
+                except KeyboardInterrupt:
+                    if not self.trials:
+                        raise
+                    return False
+                start = _next_start(candidate, self.warm)
+                self.add(_measure(settings, candidate, self.valid, self.metric), candidate)
+                if candidate.stopped_ == "interrupted":
+                    return False
+        return True
+
+    def run_on(self, runner: TaskRunner, paths: Iterable[Iterable[SettingsRanker]]) -> None:
+        """Fit and measure every candidate on a cluster, at a time those that do not depend on others."""
+        calls = (
+            delayed(_fit_chain)(chain, self.train, self.valid, self.metric, self.warm)
+            for path in paths
+            for chain in _chains(path, self.warm)
+        )
+        for trials in runner.run(calls):
+            for trial, candidate in trials:
+                self.add(trial, candidate)
+
+    def add(self, trial: Trial, ranker: Ranker) -> None:
+        """Add a trial and its fitted ranker."""
         self.trials.append(trial)
-        if self.best is None or value > self.best[0].value:
+        if self.best is None or trial.value > self.best[0].value:
             self.best = trial, ranker
-        return trial
+        if self.trial_callback is not None:
+            self.trial_callback(trial, self.total)
 
     def tuning(self, *, finished: bool = True) -> Tuning:
         """Return the best ranker and all trials."""

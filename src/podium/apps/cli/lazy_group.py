@@ -12,6 +12,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from podium.apps.cli.error_reports import reports_errors
+from podium.apps.cli.inputs.chosen_cluster import cluster_in_use
 from podium.apps.cli.usage_advice import AdvisingCommand, literal, show_literally
 
 OPTIONS_PACKAGE = "podium.apps.cli.options"
@@ -119,7 +120,8 @@ def make_command(path: tuple[str, ...], module: str) -> Any:
         work: Callable[[Any], None] = getattr(
             import_module(f"{COMMANDS_PACKAGE}.{module}"), f"run_{'_'.join(path)}"
         )
-        work(options_class(**values))
+        with cluster_in_use(values.get("cluster"), is_quiet=bool(values.get("json"))):
+            work(options_class(**values))
 
     # Typer reads options off a function's signature: this one has the fields of the class.
     call.__signature__ = inspect.signature(options_class)  # type: ignore[attr-defined]

@@ -45,7 +45,10 @@ class ServingMetrics:
         )
         self.events = Counter("podium_events", "Events kept.", registry=registry)
         self._degraded_lists = Counter(
-            "podium_degraded_lists", "Lists in which a hard rule gave way.", ["path"], registry=registry
+            "podium_degraded_lists",
+            "Lists in which a hard rule gave way.",
+            ["path"],
+            registry=registry,
         )
         self.n_degraded_lists = 0
         """The lists of this process in which a hard rule gave way."""

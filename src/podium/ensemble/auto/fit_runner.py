@@ -23,6 +23,7 @@ from podium.metrics import Metric
 from podium.rankers.models import Model
 from podium.rankers.preparation import Preparation
 from podium.rankers.prepared_model import PreparedModel
+from podium.task_runner import current_runner
 
 SAMPLE_VALUES = 3_000_000
 """The time of a fit is measured on a sample first if there are more feature values."""
@@ -101,11 +102,8 @@ class FitRunner:
         remaining = [task for task in tasks if task not in self.fits]
         if not remaining:
             return
-        parallel = Parallel(
-            n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
-        )
         try:
-            for task, fit in parallel(self._calls_in_time(remaining, share, starts_all)):
+            for task, fit in self._start(self._calls_in_time(remaining, share, starts_all)):
                 self._finish(task, fit)
         except TerminatedWorkerError:
             folder = self.store.folder
@@ -117,9 +115,20 @@ class FitRunner:
                 command_line="run fewer fits at a time, as in --jobs 2",
             ) from None
 
+    def _start(self, calls: Iterator[Any]) -> Iterator[tuple[FitTask, FoldFit]]:
+        """Return the results of calls as they finish: on the cluster in use, or by joblib."""
+        if (runner := current_runner()) is not None:
+            return runner.run(calls, in_order=False)
+        parallel = Parallel(
+            n_jobs=self.n_jobs, batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered"
+        )
+        results: Iterator[tuple[FitTask, FoldFit]] = parallel(calls)
+        return results
+
     def n_workers(self) -> int:
         """Return the number of fits that run at a time."""
-        return int(effective_n_jobs(self.n_jobs))
+        runner = current_runner()
+        return int(effective_n_jobs(self.n_jobs)) if runner is None else runner.n_workers()
 
     def _calls_in_time(
         self, tasks: Sequence[FitTask], share: float, starts_all: bool

@@ -23,6 +23,7 @@ from podium.errors import NotConvergedWarning, NothingLearnedWarning, UsageError
 from podium.rankers.least_squares import LeastSquares, nested_weights, pair_moments
 from podium.rankers.models import Linear, Model
 from podium.rankers.ranker import Ranker
+from podium.task_runner import current_runner
 from podium.typing import Floats
 
 LossFactor = Callable[[int], float]
@@ -49,7 +50,8 @@ def fit_blocks(
     """Fit a ranker on each block of a plan, in the plan's order.
 
     Blocks with the same start are a chain: each fit starts from the weights of the last one if the
-    ranker converges to an optimum. joblib fits chains in parallel, with any backend. Chains are
+    ranker converges to an optimum. joblib fits chains in parallel, with any backend, or the cluster in use
+    does. Chains are
     independent, so the number of jobs does not change the result. Least squares needs one Gram
     matrix, and one factorisation per chain.
 
@@ -70,7 +72,8 @@ def fit_blocks(
             )
             for number, start, ends in plan.chains
         )  # fmt: skip
-        chains = Parallel(n_jobs=n_jobs)(tasks)
+        runner = current_runner()
+        chains = Parallel(n_jobs=n_jobs)(tasks) if runner is None else list(runner.run(tasks))
     return [fit for fits in chains for fit in fits]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +35,7 @@ from podium.rankers.fit_result import FitResult
 from podium.rankers.models import Model
 from podium.rankers.parameters import Count, Range, Seed
 from podium.rankers.topslack import PAPER_C_VALUES
+from podium.task_runner import current_runner
 from podium.typing import Floats
 
 MODE_AGGREGATORS: dict[str, Aggregator] = {
@@ -244,8 +246,7 @@ class TopRank(Ranker):
         # Along a path of t, keep the members of the last fit: only the vote changes.
         earlier = {m.spec: m for m in start.members} if isinstance(start, RerankedModel) else {}
         members: list[Member] = []
-        for spec in self._member_specs():
-            member = earlier.get(str(spec)) or self._fit_member(spec, train, monitor)
+        for member in self._fit_members(earlier, train, monitor):
             members.append(member)
             self._add_step(members, train, monitor)
             if member.reason == "interrupted":
@@ -254,26 +255,24 @@ class TopRank(Ranker):
         assert monitor.model is not None
         return FitResult(monitor.model, not reasons, "; ".join(reasons))
 
-    def _fit_member(self, spec: MemberSpec, train: RankingData, monitor: FitMonitor) -> Member:
-        """Fit one member; its reason says if it stopped early, and the whole fit warns of it."""
-        valid, reason = monitor.valid, ""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)
-            warnings.simplefilter("ignore", NothingLearnedWarning)
-            if spec.grid is not None and valid is not None:
-                tuning = tune(spec.ranker, train, valid, self.metric, spec.grid)
-                ranker, reason = tuning.ranker, "" if tuning.finished else "interrupted"
-            else:
-                ranker = clone(spec.ranker).fit_data(train, valid)
-        return Member(
-            name=spec.label or ranker.name,
-            settings=repr(ranker),
-            model=ranker.model_,
-            value=_validation_value(ranker.model_, valid, monitor.metric),
-            spec=str(spec),
-            reason=reason or ("" if ranker.converged_ else ranker.stopped_),
-            certificate=ranker.certificate_,
+    def _fit_members(
+        self, earlier: Mapping[str, Member], train: RankingData, monitor: FitMonitor
+    ) -> Iterator[Member]:
+        """Yield the members in order; fit those of no earlier fit, on the cluster in use if any."""
+        specs = self._member_specs()
+        calls = (
+            delayed(_fit_member)(spec, train, monitor.valid, monitor.metric, self.metric)
+            for spec in specs
+            if str(spec) not in earlier
         )
+        runner = current_runner()
+        fitted: Iterator[Member] = (
+            (fit(*args, **kwargs) for fit, args, kwargs in calls)
+            if runner is None
+            else runner.run(calls)
+        )
+        for spec in specs:
+            yield earlier.get(str(spec)) or next(fitted)
 
     def _add_step(self, members: Sequence[Member], train: RankingData, monitor: FitMonitor) -> None:
         """Report the vote of the current members, or the base alone if it is clearly better."""
@@ -297,6 +296,30 @@ class TopRank(Ranker):
         from_base = not self._base_votes()
         weights = vote_weights(self.weights, members, self._base_votes())
         return RerankedModel(members, weights, t, min(depth, t), self._aggregator(), from_base)
+
+
+def _fit_member(
+    spec: MemberSpec, train: RankingData, valid: RankingData | None, measure: Metric, metric: str
+) -> Member:
+    """Fit one member; its reason says if it stopped early, and the whole fit warns of it."""
+    reason = ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", NothingLearnedWarning)
+        if spec.grid is not None and valid is not None:
+            tuning = tune(spec.ranker, train, valid, metric, spec.grid)
+            ranker, reason = tuning.ranker, "" if tuning.finished else "interrupted"
+        else:
+            ranker = clone(spec.ranker).fit_data(train, valid)
+    return Member(
+        name=spec.label or ranker.name,
+        settings=repr(ranker),
+        model=ranker.model_,
+        value=_validation_value(ranker.model_, valid, measure),
+        spec=str(spec),
+        reason=reason or ("" if ranker.converged_ else ranker.stopped_),
+        certificate=ranker.certificate_,
+    )
 
 
 def _is_clearly_better(data: RankingData, scores: Floats, others: Floats, metric: Metric) -> bool:

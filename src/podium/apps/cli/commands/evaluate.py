@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from podium.apps.cli.inputs.argument_order import advice_on_order
+from podium.apps.cli.inputs.chosen_cluster import check_is_collection
 from podium.apps.cli.inputs.input_files import InputFiles, reading_bar
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.options.evaluate import EvaluateOptions
@@ -28,6 +29,8 @@ def run_evaluate(options: EvaluateOptions) -> None:
     """Evaluate scores on labelled data; several score files are compared with the first."""
     for name in options.metric:
         check_metric(name)
+    if options.cluster is not None:
+        check_is_collection([options.data])
     if len({path.resolve() for path in options.scores}) < len(options.scores):
         raise UsageError("expected different score files, got one of them twice")
     files = InputFiles(options.missing, options, is_quiet=options.json)

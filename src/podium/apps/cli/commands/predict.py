@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import typer
 
 from podium.apps.cli.error_reports import warnings_in_one_line
-from podium.apps.cli.inputs.input_files import InputFiles
+from podium.apps.cli.inputs.chosen_cluster import check_is_collection
+from podium.apps.cli.inputs.input_files import InputFiles, pick_features, reading_bar
 from podium.apps.cli.inputs.prepared_rankers import (
     categories_of,
     missing_for,
@@ -34,6 +36,7 @@ from podium.ensemble import CFBRS
 from podium.errors import UsageError
 from podium.multitask import RPCMTL
 from podium.rankers import Ordinal, Ranker
+from podium.rankers.collection_work import map_collection
 from podium.registry import load
 from podium.typing import Floats
 
@@ -42,6 +45,8 @@ PredictionKind = Literal["scores", "degrees", "probabilities"]
 
 def run_predict(options: PredictOptions) -> None:
     """Score documents with a model."""
+    if options.cluster is not None:
+        check_is_collection(options.inputs)
     file_format = choose_format(options.out, options.file_format, options.k)
     kind = _choose_kind(options, file_format)
     if options.out is not None:
@@ -97,11 +102,9 @@ def _write_blocks(
         if options.out is None
         else prediction_writer(options.out, file_format, options.k, len(collection))
     )
+    score = _score_on_cluster if options.cluster else _score_here
     with warnings_in_one_line(), target as write:
-        for data in files.blocks(options.inputs, features=ranker.trained_.feature_names):
-            if options.ignore_scaling:
-                data = with_scaling(data, ranker.trained_.scaled)
-            columns = _predict_columns(ranker, data, kind, options.user_class)
+        for data, columns in score(ranker, files, options, kind, file_format):
             write(data, columns)
             n_queries, n_documents = n_queries + data.n_queries, n_documents + len(data)
     if options.json:
@@ -109,6 +112,52 @@ def _write_blocks(
             {"file": str(options.out), "format": file_format, "ranker": ranker.name,
              "queries": n_queries, "documents": n_documents, **_column_names(columns)}
         )  # fmt: skip
+
+
+def _score_here(
+    ranker: Ranker,
+    files: InputFiles,
+    options: PredictOptions,
+    kind: PredictionKind,
+    file_format: PredictionFormat,
+) -> Iterator[tuple[RankingData, dict[str, Floats]]]:
+    """Yield each block of a collection with its predictions."""
+    for data in files.blocks(options.inputs, features=ranker.trained_.feature_names):
+        if options.ignore_scaling:
+            data = with_scaling(data, ranker.trained_.scaled)
+        yield data, _predict_columns(ranker, data, kind, options.user_class)
+
+
+def _score_on_cluster(
+    ranker: Ranker,
+    files: InputFiles,
+    options: PredictOptions,
+    kind: PredictionKind,
+    file_format: PredictionFormat,
+) -> Iterator[tuple[RankingData, dict[str, Floats]]]:
+    """Yield each block with its predictions: workers read features, and this process reads ids."""
+    collection = files.open_collection(options.inputs)
+    work = partial(
+        _predict_block, kind=kind, user_class=options.user_class,
+        ignore_scaling=options.ignore_scaling,
+    )  # fmt: skip
+    needs_features = file_format == "jsonl"
+    names = ranker.trained_.feature_names if needs_features else None
+    blocks = collection.blocks(with_features=needs_features)
+    with reading_bar(options.inputs, collection.n_bytes) as progress:
+        predictions = map_collection(work, ranker, collection, progress)
+        for block, columns in zip(blocks, predictions, strict=True):
+            yield pick_features(block, names), columns
+
+
+def _predict_block(
+    ranker: Ranker, block: RankingData, *, kind: PredictionKind, user_class: str | None, ignore_scaling: bool
+) -> dict[str, Floats]:  # fmt: skip
+    """Return the columns of one block of a collection, which a worker of a cluster may score."""
+    data = pick_features(block, ranker.trained_.feature_names)
+    if ignore_scaling:
+        data = with_scaling(data, ranker.trained_.scaled)
+    return _predict_columns(ranker, data, kind, user_class)
 
 
 def _choose_kind(options: PredictOptions, file_format: PredictionFormat) -> PredictionKind:

@@ -12,6 +12,7 @@ import typer
 
 from podium.apps.cli.error_reports import fail, warnings_in_one_line
 from podium.apps.cli.inputs.bagged_rankers import bag_ranker
+from podium.apps.cli.inputs.chosen_cluster import check_is_collection
 from podium.apps.cli.inputs.feedback_sources import (
     check_needs_log,
     make_alpha_source,
@@ -37,7 +38,7 @@ from podium.apps.cli.outputs.ranking_data_files import check_not_replaced
 from podium.apps.cli.outputs.search_report import print_report, report_facts
 from podium.data import RankingData
 from podium.data.atomic_files import atomic_path, check_target
-from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel
+from podium.ensemble import CFBRS, AutoRanker, Bagged, Budget, RerankedModel, TopRank
 from podium.errors import UsageError, require
 from podium.feedback import Phi
 from podium.metrics import evaluate
@@ -60,6 +61,8 @@ def run_train(options: TrainOptions) -> None:
     ranker = prepare_ranker(bag_ranker(ranker, options, seed=options.seed, jobs=jobs), options)
     if options.plot is not None:
         _check_plot(options.plot)
+    if options.cluster is not None:
+        _check_cluster_work(options, ranker)
     data, valid = _read_data(options, ranker)
     ranker = take_categories(ranker, data)
     fit_arguments = _feedback_argument(options, data, phi)
@@ -84,6 +87,26 @@ def run_train(options: TrainOptions) -> None:
         print_notes(_few_queries(data))
     if ranker.stopped_ == "interrupted":
         fail(f"interrupted; the best model so far is in {options.out}", 130)
+
+
+def _check_cluster_work(options: TrainOptions, ranker: Ranker) -> None:
+    """Raise if the fit would leave the cluster idle."""
+    if (
+        isinstance(innermost_ranker(ranker), AutoRanker | CFBRS | TopRank)
+        or options.bag is not None
+    ):
+        return  # many independent fits, which take any data
+    if isinstance(ranker, Prepared):
+        raise UsageError(
+            "a fit with prepared features (--impute, --scale ...) does not use a cluster yet; leave out "
+            "--cluster"
+        )
+    if not ranker.fits_on_workers():
+        raise UsageError(
+            f"a fit of {ranker.name} does not use a cluster; leave out --cluster, or run podium tune or "
+            "podium compare on it"
+        )
+    check_is_collection(options.inputs)
 
 
 def _few_queries(data: RankingData) -> list[str]:

@@ -40,3 +40,12 @@ MissingOption = Annotated[
 ]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same result.", min=0, max=2**63 - 1)]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="CLUSTER",
+        help="Work on a Dask cluster: local:N (N workers on this machine), tcp://HOST:PORT (a scheduler), or "
+        "dask (the scheduler of Dask's configuration).",
+    ),
+]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, SeedOption, file_option
+from podium.apps.cli.options import ClusterOption, Force, Json, SeedOption, file_option
 from podium.apps.cli.options.bagging import BaggingOptions
 
 Correction = Literal["holm", "bonferroni", "bh", "none"]
@@ -97,4 +97,5 @@ class CompareOptions(BaggingOptions):
     ] = 1
     seed: SeedOption = 0
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

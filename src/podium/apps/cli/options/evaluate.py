@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Json, MissingOption, SeedOption, data_argument, file_argument
+from podium.apps.cli.options import (
+    ClusterOption,
+    Json,
+    MissingOption,
+    SeedOption,
+    data_argument,
+    file_argument,
+)
 from podium.apps.cli.options.tables import TableOptions
 
 
@@ -47,4 +54,5 @@ class EvaluateOptions(TableOptions):
         typer.Option(help="The correction of p-values for many comparisons."),
     ] = "holm"
     seed: SeedOption = 0
+    cluster: ClusterOption = None
     json: Json = False

@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, MissingOption, data_argument, file_argument
+from podium.apps.cli.options import (
+    ClusterOption,
+    Force,
+    Json,
+    MissingOption,
+    data_argument,
+    file_argument,
+)
 from podium.apps.cli.options.preparation import IgnoreScaling
 from podium.apps.cli.options.tables import TableOptions
 
@@ -69,4 +76,5 @@ class PredictOptions(TableOptions):
     missing: MissingOption = "error"
     ignore_scaling: IgnoreScaling = False
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Json, SeedOption
+from podium.apps.cli.options import ClusterOption, Json, SeedOption
 
 
 @dataclass(frozen=True)
@@ -51,4 +51,5 @@ class ReproduceOptions:
         ),
     ] = -1
     seed: SeedOption = 0
+    cluster: ClusterOption = None
     json: Json = False

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, data_argument, data_option
+from podium.apps.cli.options import ClusterOption, Force, Json, data_argument, data_option
 from podium.apps.cli.options.bagging import BaggingOptions
 from podium.apps.cli.options.feedback import (
     Alpha,
@@ -94,4 +94,5 @@ class TrainOptions(BaggingOptions):
         ),
     ] = None
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podium.apps.cli.options import Force, Json, data_option
+from podium.apps.cli.options import ClusterOption, Force, Json, data_option
 from podium.apps.cli.options.bagging import BaggingOptions, BagJobs
 from podium.apps.cli.options.train import Out, RankerName, Set, TrainFiles
 
@@ -47,4 +47,5 @@ class TuneOptions(BaggingOptions):
     ] = True
     jobs: BagJobs = 1
     force: Force = False
+    cluster: ClusterOption = None
     json: Json = False

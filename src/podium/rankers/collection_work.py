@@ -1,0 +1,50 @@
+"""Work of a fitted ranker on the blocks of a collection: here, or part by part on the cluster in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from podium.data import Collection, RankingData
+from podium.data.collections.collection_parts import CollectionPart, collection_parts
+from podium.data.text_files import Progress
+from podium.task_runner import current_runner
+
+Ranker_ = TypeVar("Ranker_")
+Answer = TypeVar("Answer")
+
+
+def map_collection(
+    work: Callable[[Ranker_, RankingData], Answer],
+    ranker: Ranker_,
+    collection: Collection,
+    progress: Progress | None = None,
+) -> Iterator[Answer]:
+    """Yield work(ranker, block) for each block of a collection, in order.
+
+    On a cluster, the ranker goes to each worker once, and each worker reads its parts itself. `progress` is
+    called with the number of bytes of the parts that are done.
+    """
+    runner = current_runner()
+    if runner is None:
+        for block in collection.blocks(progress=progress):
+            yield work(ranker, block)
+        return
+    parts = collection_parts(collection)
+    sent = runner.keep((_same_ranker, (ranker,), {}))
+    answers = runner.run((_work_on_part, (work, sent, part), {}) for part in parts)
+    for part, part_answers in zip(parts, answers, strict=True):
+        if progress is not None:
+            progress(part.record.n_bytes)
+        yield from part_answers
+
+
+def _same_ranker(ranker: Ranker_) -> Ranker_:
+    return ranker
+
+
+def _work_on_part(
+    work: Callable[[Ranker_, RankingData], Answer], ranker: Ranker_, part: CollectionPart
+) -> list[Answer]:
+    """Return the answers for the blocks of one part, on a worker."""
+    return [work(ranker, block) for block in part.blocks()]

@@ -1,0 +1,138 @@
+"""LambdaMART over parts: LightGBM's own distributed learner, podium's metric, whole queries."""
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import podium
+from podium.data import RankingData, make_synthetic, partition
+from podium.data.collections.manifest import file_fingerprint
+from podium.data.concatenation import concatenate
+from podium.errors import DataError
+
+
+def write_parts(folder, n_queries, seed, rows=400):
+    data = make_synthetic(n_queries=n_queries, n_features=8, truth="nonlinear", seed=0)
+    queries = np.random.default_rng(seed).permutation(n_queries)
+    data.subset(np.sort(queries)).to_parquet(folder / "data.parquet")
+    return partition([folder / "data.parquet"], folder / "parts", rows=rows)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    return write_parts(tmp_path_factory.mktemp("train"), 200, 0)
+
+
+@pytest.fixture(scope="module")
+def held_out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("valid")
+    make_synthetic(n_queries=60, n_features=8, truth="nonlinear", seed=1).to_parquet(
+        folder / "data.parquet"
+    )
+    return partition([folder / "data.parquet"], folder / "parts", rows=400)
+
+
+def assert_as_good(client, ranker, collection, valid, test):
+    """The fit on workers is within one standard error of NDCG@10 of the fit in memory."""
+    with podium.use(client):
+        on_workers = clone(ranker).fit(collection, valid=valid)
+    alone = clone(ranker).fit(collection.read(), valid=valid if valid is None else valid.read())
+    first, second = (
+        podium.evaluate(test, r.predict(test), "NDCG@10")["NDCG@10"].per_query
+        for r in (on_workers, alone)
+    )
+    error = np.std(second, ddof=1) / np.sqrt(len(second))
+    assert abs(first.mean() - second.mean()) <= error
+    assert on_workers.trained_ == alone.trained_
+    return on_workers, alone
+
+
+@pytest.mark.parametrize("loss", [None, "lambdarank", "listnet"])
+def test_it_is_as_good_as_the_local_fit(client, collection, held_out, loss):
+    ranker = podium.LambdaMART(loss=loss, trees=30, learning_rate=0.2, patience=5)
+    on_workers, alone = assert_as_good(client, ranker, collection, held_out, held_out.read())
+    kept, values = on_workers.history_.best, on_workers.history_.valid
+    assert kept == 1 + int(np.argmax(values)), "the best round of all validation queries is kept"
+    assert len(values) == min(30, kept + 5), (
+        "and training stops after as many rounds as patience says"
+    )
+    assert abs(len(alone.history_) - len(on_workers.history_)) < 30
+    measured = podium.evaluate(held_out, on_workers.predict(held_out), "NDCG(ties='average')@10")
+    assert values[kept - 1] == pytest.approx(next(iter(measured.values())).mean, abs=1e-12)
+
+
+def test_queries_are_held_out_as_in_the_local_fit(client, collection, held_out):
+    ranker = podium.LambdaMART(trees=10, learning_rate=0.2)
+    on_workers, alone = assert_as_good(client, ranker, collection, None, held_out.read())
+    assert None not in on_workers.history_.valid
+    assert abs(on_workers.history_.valid[0] - alone.history_.valid[0]) < 0.1
+
+
+def test_validation_data_in_memory_is_sent(client, collection, held_out):
+    ranker = podium.LambdaMART(trees=5, learning_rate=0.2)
+    with podium.use(client):
+        there = clone(ranker).fit(collection, valid=held_out).history_.valid
+        sent = clone(ranker).fit(collection, valid=held_out.read()).history_.valid
+    assert sent == pytest.approx(there, abs=1e-12)
+
+
+def cut_a_query(collection, rng):
+    """Move some documents of a query into another part, with a manifest that fits; return its id."""
+    manifest, folder = collection.manifest, collection.folder
+    i, j = rng.choice(len(manifest.parts), 2, replace=False)
+    first, second = (podium.read_parquet(folder / manifest.parts[k].file) for k in (i, j))
+    number = int(rng.integers(first.n_queries))
+    query = first.subset([number])
+    cut = int(rng.integers(1, len(query)))
+    rows = np.flatnonzero(first.groups.codes == number)
+    left = take_rows(first, np.setdiff1d(np.arange(len(first)), rows[cut:]))
+    right = concatenate([second, take_rows(query, np.arange(cut, len(query)))])
+    parts = list(manifest.parts)
+    for k, data in ((i, left), (j, right)):
+        path = folder / parts[k].file
+        data.to_parquet(path)
+        parts[k] = replace(
+            parts[k], rows=len(data), queries=data.n_queries, n_bytes=path.stat().st_size,
+            sha256=file_fingerprint(path),
+        )  # fmt: skip
+    replace(manifest, parts=tuple(parts)).write(folder)
+    return query.qids[0]
+
+
+def take_rows(data, rows):
+    ids = data.docids[rows]
+    return RankingData.from_arrays(
+        data.X[rows], data.y[rows], qid=data.qids[data.groups.codes[rows]], docid=ids
+    )
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("PODIUM_CUTS", 3))))
+def test_a_cut_query_is_named_before_any_work(client, tmp_path, seed):
+    make_synthetic(n_queries=20, n_features=3, seed=seed).to_parquet(tmp_path / "data.parquet")
+    collection = partition([tmp_path / "data.parquet"], tmp_path / "parts", rows=120)
+    qid = cut_a_query(collection, np.random.default_rng(seed))
+    cut = podium.open_collection(collection.folder)
+    with (
+        podium.use(client),
+        pytest.raises(DataError, match=f"expected each query in one part, got {qid!r}"),
+    ):
+        podium.LambdaMART(trees=2).fit(cut)
+
+
+def test_it_survives_a_killed_worker(collection, held_out):
+    ranker = podium.LambdaMART(trees=150, learning_rate=0.02, patience=150)
+    with podium.use("local:2") as runner:
+        expected = clone(ranker).fit(collection, valid=held_out)
+        victim = next(iter(runner.client.run(os.getpid).values()))
+        killer = threading.Thread(target=lambda: (time.sleep(1.0), os.kill(victim, signal.SIGKILL)))
+        killer.start()
+        survived = clone(ranker).fit(collection, valid=held_out)
+        killer.join()
+    assert survived.history_.valid == expected.history_.valid
+    assert survived.predict(held_out).tolist() == expected.predict(held_out).tolist()
