@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 from dataclasses import asdict, replace
 
@@ -27,9 +26,9 @@ from podium_papers.records import PaperRecord
 from podium_papers.registry import PAPERS
 from podium_papers.rpc_mtl import data_sets as rpc_mtl_data
 from podium_papers.rpc_mtl import times as rpc_mtl_times
+from tests.support.case_counts import IS_SOAK
 from tests.support.cli import answer, flat, run
 
-SOAK = int(os.environ.get("PODIUM_CASES", "0")) >= 100_000
 REAL_DATA = [
     ("cfbrs", "", {"MQ2008": (784, 15_211)}),
     ("rankopt", "MQ2008", {"MQ2008": (784, 15_211)}),
@@ -40,7 +39,7 @@ REAL_DATA = [
             ("toprank", "OHSUMED", {"OHSUMED": (106, 16_140)}),
             ("topk", "", {"MQ2008": (784, 15_211), "OHSUMED": (106, 16_140)}),
         ]
-        if SOAK
+        if IS_SOAK
         else []
     ),
 ]
