@@ -52,6 +52,7 @@ soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto -m hypothesis
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
 	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
+	  tests/rankers/test_forged_models.py tests/rankers/test_model_files.py tests/data/test_damaged_files.py \
 	  tests/podium_papers/test_reproduce.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \
 	  $(BIN)/podium reproduce $$paper --data $${PODIUM_LETOR:-../shared/data} --out build/reproduce --quick || exit 1; \
