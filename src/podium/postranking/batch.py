@@ -14,7 +14,7 @@ from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.data.trec import Run
-from podium.postranking.explanation import make_result
+from podium.postranking.explanation import make_post_ranking
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
@@ -147,7 +147,7 @@ def postrank_batch(
         ):
             with errors_naming(query_list.qid):
                 placed = place_documents(prepared_list, solution, settings)
-            result = make_result(placed, settings, explain=explain)
+            result = make_post_ranking(placed, settings, explain=explain)
             results[query_list.qid] = result
             index.count(numbers, result)
             if progress is not None:
