@@ -46,8 +46,8 @@ screenshots: $(VENV)/installed-dev
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
-# The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short. Of all
-# generated cases (hypothesis) it tries many times as many as `make test`: tests/support/case_counts.py.
+# The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short. Of generated
+# cases (hypothesis) it tries three to ten times as many as `make test`: tests/support/case_counts.py.
 soak: $(VENV)/installed-dev
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto -m hypothesis
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
