@@ -46,10 +46,13 @@ screenshots: $(VENV)/installed-dev
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks $(QUICK)
 
-# The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short.
+# The very large case counts, of which CI runs a tenth, and every paper's experiments, cut short. Of generated
+# cases (hypothesis) it tries three to ten times as many as `make test`: tests/support/case_counts.py.
 soak: $(VENV)/installed-dev
+	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto -m hypothesis
 	PODIUM_CASES=100000 $(BIN)/python -m pytest -n auto tests/data/test_letor_fuzz.py \
 	  tests/postranking/test_hard_rules.py tests/labelling/test_strategies.py \
+	  tests/rankers/test_forged_models.py tests/rankers/test_model_files.py tests/data/test_damaged_files.py \
 	  tests/podium_papers/test_reproduce.py
 	PODIUM_KILLS=20 PODIUM_CUTS=100 $(BIN)/python -m pytest tests/cluster/test_faults.py tests/cluster/test_lambdamart.py
 	for paper in toprank topk cfbrs rankopt rpc-mtl; do \

@@ -14,6 +14,7 @@ from hypothesis import settings
 from joblib.externals.loky.backend import context
 
 from tests.support import postgres
+from tests.support.case_counts import USUAL_CASES
 from tests.support.paths import ROOT
 from tools.forks import FORKS
 
@@ -21,7 +22,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 IN_CI = os.environ.get("CI") == "true"
 
 # Under CI the same examples in every run: a failure there can be repeated anywhere.
-settings.register_profile("podium", deadline=None, derandomize=IN_CI)
+settings.register_profile("podium", deadline=None, derandomize=IN_CI, max_examples=USUAL_CASES)
 settings.load_profile("podium")
 
 
@@ -46,11 +47,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("browser")
 
 
+def pytest_collection() -> None:
+    """Nearly all that collection makes stays to the end: there is little garbage to look for."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Thousands of collected tests stay to the end: the garbage collector need not walk over them."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,11 @@ from podium.errors import CorruptFileError, DataError, PodiumError
 from podium.features import Index
 from podium.feedback import feedback_files, load_feedback
 from podium.metrics import paired_test
+from tests.support.case_counts import soak_cases
 from tests.support.paths import GOLDEN, ROOT
 from tests.support.small_rankers import small
 
-TIMES = 300
+TIMES = soak_cases(300)
 DATA = small(8, n_features=3)
 RAGGED = [[1.0, 2.0, 3.0], [1.0, 2.0]]
 RANKER = podium.RankSVM().fit(DATA)

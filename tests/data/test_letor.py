@@ -26,6 +26,7 @@ from podium.data import (
     write_letor,
 )
 from podium.data.groups import Groups
+from tests.support.case_counts import soak_cases
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -673,7 +674,7 @@ def ranking_data(draw):
 
 
 @pytest.mark.filterwarnings("ignore::podium.errors.DuplicateDocumentWarning")
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=soak_cases(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=ranking_data(), ending=st.sampled_from(ENDINGS))
 def test_what_is_written_reads_back_the_same(tmp_path, data, ending):
     path, twin = tmp_path / f"data.txt{ending}", tmp_path / f"other.txt{ending}"

@@ -27,6 +27,7 @@ from podium.feedback import (
     read_ubi,
 )
 from podium.feedback.ubi_fields import number_of
+from tests.support.case_counts import soak_cases
 
 NAN = float("nan")
 T0 = 1_741_000_000_000
@@ -642,7 +643,7 @@ RECORDS = st.dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 @given(
     lines=st.lists(
         RECORDS.map(json.dumps) | st.text(max_size=30) | JSON.map(json.dumps), max_size=8

@@ -14,6 +14,7 @@ from podium.feedback.ubi_events import (
     decode_event,
     event_of,
 )
+from tests.support.case_counts import soak_cases
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.text(max_size=3), st.integers(),
@@ -53,7 +54,7 @@ def same(one, other):
     return repr(one) == repr(other)
 
 
-@settings(max_examples=500)
+@settings(max_examples=soak_cases(500))
 @given(record_with(VALUES))
 def test_a_usual_line_has_the_fields_the_parser_finds(record):
     line = json.dumps(record)
@@ -64,7 +65,7 @@ def test_a_usual_line_has_the_fields_the_parser_finds(record):
     assert same(event, by_parser(line))
 
 
-@settings(max_examples=500)
+@settings(max_examples=soak_cases(500))
 @given(record_with(SCALARS), st.data())
 @example({"action_name": "click", "other": 0}, None)
 def test_what_is_no_json_is_never_usual(record, data):

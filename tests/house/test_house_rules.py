@@ -14,6 +14,7 @@ import pytest
 import podium
 from podium.errors import MissingExtraError, require
 from tests.support.paths import ROOT
+from tests.support.source_trees import syntax_tree, walk
 from tools import generate, lowest
 
 ROOMS = [
@@ -113,7 +114,7 @@ def test_the_command_line_starts_without_numpy():
 
 def imported_rooms(path):
     """(room, rooms it imports, lazily or not) of a source file."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in walk(syntax_tree(path)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -145,7 +146,7 @@ def imports_of(source):
     for path in sorted(source.rglob("*.py*")):
         if path.suffix not in (".py", ".pyi"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in walk(syntax_tree(path)):
             where = f"{path.relative_to(source.parent)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 yield from ((where, alias.name, "") for alias in node.names)
@@ -269,7 +270,7 @@ TARGETS = {"temporary", "out"}
 
 def careless_writes(tree):
     """Calls that write a file, but for those to a temporary one that atomic_path gave."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         call, names = ast.unparse(node.func), {ast.unparse(one) for one in node.args[:1]}
@@ -296,7 +297,7 @@ def test_every_file_is_written_by_atomic_path():
         f"{path}: {call}"
         for path in (ROOT / "src").rglob("*.py")
         if str(path).removeprefix(f"{source}/") not in OWN_WRITERS
-        for call in careless_writes(ast.parse(path.read_text()))
+        for call in careless_writes(syntax_tree(path))
     }
     assert careless == set()
 

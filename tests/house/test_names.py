@@ -9,6 +9,7 @@ from collections import defaultdict
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.source_trees import syntax_tree, walk
 
 BANNED_NAMES = {
     "found", "told", "known", "given", "said", "against", "along", "under", "telling", "weighty", "asked",
@@ -34,7 +35,7 @@ NAMEDTUPLE_METHODS = {"_replace", "_asdict", "_fields", "_make"}
 def sources():
     """Path in src -> syntax tree of every source file."""
     root = ROOT / "src"
-    return parse({str(f.relative_to(root)): f.read_text() for f in sorted(root.rglob("*.py"))})
+    return {str(path.relative_to(root)): syntax_tree(path) for path in sorted(root.rglob("*.py"))}
 
 
 def parse(texts):
@@ -45,7 +46,7 @@ def parse(texts):
 def nodes(sources):
     """Path and node of every node of the syntax trees."""
     for path, tree in sources.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             yield path, node
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.kernels import reference
+from tests.support.case_counts import soak_cases
 
 SEPARATORS = st.sampled_from([",", ";", "\t", "|"])
 NUMBERS = st.sampled_from(
@@ -70,7 +71,7 @@ MARKED_NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=soak_cases(500))
 @given(word=MARKED_NUMBERS, marks=st.sampled_from([(46, 44), (44, 46), (46, 32), (44, 0)]))
 def test_parse_csv_of_numbers_with_marks(native, word, marks):
     text, roles, dialect = as_bytes(f"{word}\n"), np.zeros(1, np.int64), (ord(";"), *marks, True)
@@ -80,7 +81,7 @@ def test_parse_csv_of_numbers_with_marks(native, word, marks):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@settings(max_examples=500)
+@settings(max_examples=soak_cases(500))
 @given(table=tables())
 def test_parse_csv(native, dtype, table):
     text, roles, shape, dialect = table
@@ -88,7 +89,7 @@ def test_parse_csv(native, dtype, table):
     assert ours == parse(reference, text, roles, **shape, dtype=dtype, dialect=dialect)
 
 
-@settings(max_examples=500)
+@settings(max_examples=soak_cases(500))
 @given(table=tables())
 def test_csv_end(native, table):
     text, _, _, dialect = table
@@ -103,7 +104,7 @@ def test_csv_end(native, table):
     assert (end, last_state) == native.csv_end(text, dialect[0], 0)
 
 
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 @given(
     st.lists(st.lists(st.text('ab ",\n;é', max_size=6), min_size=2, max_size=2), max_size=6),
     st.integers(0, 40),

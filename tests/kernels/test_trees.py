@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from podium.kernels import reference
 from podium.rankers.models import Stumps
 from podium.rankers.tree_arrays import tree_arrays
+from tests.support.case_counts import soak_cases
 
 NEAR_ZERO = [0.0, -0.0, 1e-36, -1e-36, 1e-35, 2e-35, -2e-35, float(np.float32(1e-35))]
 
@@ -101,7 +102,7 @@ def test_twins(native, seed, leaves, trees, missing, zero_as_missing, n_rows):
 VALUES = [0.0, -0.0, 0.5, 1.0, -3.0, np.inf, -np.inf, np.nan]
 
 
-@settings(max_examples=200)
+@settings(max_examples=soak_cases(200))
 @given(
     seed=st.integers(0, 2**31 - 1), width=st.integers(1, 6), n_rows=st.integers(0, 150),
     n_stumps=st.integers(0, 40), dtype=st.sampled_from([np.float64, np.float32]),

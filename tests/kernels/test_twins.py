@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from podium import kernels
 from podium.kernels import reference
+from tests.support.case_counts import soak_cases
 
 
 def assert_same(a, b):
@@ -473,7 +474,7 @@ SPLICES = st.tuples(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=soak_cases(400))
 @given(
     LETOR,
     st.lists(SPLICES, min_size=1, max_size=3),
@@ -555,7 +556,7 @@ def tables(draw):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 @given(tables())
 def test_format_letor(native, table):
     assert native.format_letor(*table).tobytes() == reference.format_letor(*table).tobytes()
@@ -607,7 +608,7 @@ def trec_lines(draw):
 
 
 @pytest.mark.parametrize("n_columns", [4, 6])
-@settings(max_examples=200)
+@settings(max_examples=soak_cases(200))
 @given(lines=st.lists(trec_lines(), max_size=5), junk=st.binary(max_size=4))
 def test_parse_table(native, n_columns, lines, junk):
     text = bytes_array("".join(lines).encode() + junk)

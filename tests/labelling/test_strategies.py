@@ -6,7 +6,6 @@ else of up to 5, and of 6 for one k each. Strategies by themselves are tried in 
 
 import itertools
 import math
-import os
 import random
 
 import pytest
@@ -20,10 +19,10 @@ from podium.labelling import (
     StrategyRun,
     strategy_named,
 )
+from tests.support.case_counts import IS_SOAK
 from tests.support.true_assessors import answer, judge, true_top, weak_orders
 
-SOAK = int(os.environ.get("PODIUM_CASES", "0")) >= 100_000
-MOST_DOCUMENTS = 8 if SOAK else 7
+MOST_DOCUMENTS = 8 if IS_SOAK else 7
 ANSWERS = (">", "~", "<", "bad")
 EACH = pytest.mark.parametrize("strategy", STRATEGIES)
 
@@ -79,12 +78,12 @@ def test_all_priors_of_up_to_six_documents(strategy):
 
 @EACH
 def test_whole_races_in_all_orders(strategy):
-    for n in range(1, 8 if SOAK else 7):
+    for n in range(1, 8 if IS_SOAK else 7):
         best = documents(n)
         levels = {document: i for i, document in enumerate(best)}
         for order in itertools.permutations(best):
             some_k = 1 + sum(i * ord(document) for i, document in enumerate(order)) % n
-            for k in range(1, n + 1) if n < 6 or SOAK else (some_k,):
+            for k in range(1, n + 1) if n < 6 or IS_SOAK else (some_k,):
                 top = judge(StrategyRun(strategy, order, k), levels)
                 assert top.levels == tuple((d,) for d in best[:k])
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from podium import RankingData, kernels
 from podium.kernels import reference
 from podium.losses import PairHinge, TopkListMLELoss
+from tests.support.case_counts import soak_cases
 
 SIZES = st.lists(st.integers(0, 9), max_size=6)
 SCORE = st.floats(-3, 3) | st.sampled_from([0.0, -0.0, 1.0, 1.0, 0.5, -0.5, 2.0])
@@ -103,7 +104,7 @@ def assert_close(a, b, room):
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=room)
 
 
-@settings(max_examples=150)
+@settings(max_examples=soak_cases(150))
 @pytest.mark.parametrize("name", list(calls(dict.fromkeys(
     ["scores", "labels", "levels", "direction", "offsets"]))))  # fmt: skip
 @given(d=problems())

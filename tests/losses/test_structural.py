@@ -14,6 +14,7 @@ from podium.errors import LengthMismatchError, UsageError
 from podium.kernels import reference
 from podium.losses import LOSSES, APHinge, FocusedLoss, OrderHinge, PairHinge
 from tests.support.backends import BACKENDS, backends
+from tests.support.case_counts import soak_cases
 
 
 def offsets_of(*sizes):
@@ -216,7 +217,7 @@ def assert_close(one, other, scores):
     np.testing.assert_allclose(one[0], other[0], rtol=0, atol=1e-12 * scale)
 
 
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 @given(ragged(most=20))
 def test_violated_ap_twins(native, data):
     scores, labels, _, offsets = data
@@ -224,7 +225,7 @@ def test_violated_ap_twins(native, data):
     assert_close(a, b, scores)
 
 
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 @given(ragged(most=20), st.integers(0, 20))
 def test_violated_order_twins(native, data, depth):
     scores, labels, member, offsets = data

@@ -17,6 +17,7 @@ from podium.losses import APHinge, FocusedLoss, OrderHinge
 from podium.optim import BlockLosses, LinearProblem, cutting_planes
 from podium.optim.cutting_planes import MAX_IDLE_ITERATIONS
 from tests.support.backends import backends
+from tests.support.case_counts import soak_cases
 
 # simplex_qp
 
@@ -91,7 +92,7 @@ def test_simplex_qp_is_optimal_on_many_near_parallel_planes(n, rank, spread):
     assert qp_value(A @ A.T, b, warm) == pytest.approx(qp_value(A @ A.T, b, cold), rel=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=soak_cases(200))
 @given(
     st.integers(1, 8).flatmap(
         lambda n: st.tuples(

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 from dataclasses import asdict, replace
 
@@ -27,20 +26,20 @@ from podium_papers.records import PaperRecord
 from podium_papers.registry import PAPERS
 from podium_papers.rpc_mtl import data_sets as rpc_mtl_data
 from podium_papers.rpc_mtl import times as rpc_mtl_times
+from tests.support.case_counts import IS_SOAK
 from tests.support.cli import answer, flat, run
 
-SOAK = int(os.environ.get("PODIUM_CASES", "0")) >= 100_000
 REAL_DATA = [
     ("cfbrs", "", {"MQ2008": (784, 15_211)}),
     ("rankopt", "MQ2008", {"MQ2008": (784, 15_211)}),
-    ("rpc-mtl", "", {"MQ2008 orders": (784, 15_211)}),
     # These take half a minute. Their quick runs are in make soak, and their own tests read the same data.
     *(
         [
+            ("rpc-mtl", "", {"MQ2008 orders": (784, 15_211)}),
             ("toprank", "OHSUMED", {"OHSUMED": (106, 16_140)}),
             ("topk", "", {"MQ2008": (784, 15_211), "OHSUMED": (106, 16_140)}),
         ]
-        if SOAK
+        if IS_SOAK
         else []
     ),
 ]
@@ -375,18 +374,20 @@ def test_a_run_that_was_ended_goes_on(made, letor, tmp_path, monkeypatch):
     assert (tmp_path / "rankopt.json").read_bytes() == kept
 
 
-@pytest.mark.parametrize("paper", [toprank, rankopt, rpc_mtl])
-def test_one_more_data_set_leaves_the_pieces_of_the_others_alone(paper, tmp_path):
+@pytest.mark.parametrize(
+    ("paper", "options"), [(toprank, {"modes": ["paper"]}), (rankopt, {}), (rpc_mtl, {})]
+)
+def test_one_more_data_set_leaves_the_pieces_of_the_others_alone(paper, options, tmp_path):
     first, second = (
         kfold(make_synthetic(n_queries=30, n_docs=12, seed=seed), 3)[:1] for seed in (0, 1)
     )
-    settings = {"quick": True, "keep": tmp_path}
+    settings = {"quick": True, "keep": tmp_path, **options}
     paper.reproduce({"first": first}, **settings)
     done = []
     both = paper.reproduce({"first": first, "second": second}, callback=done.append, **settings)
     assert done
     assert all(step.what.startswith("second") for step in done)
-    again = paper.reproduce({"first": first, "second": second}, quick=True)
+    again = paper.reproduce({"first": first, "second": second}, quick=True, **options)
     assert asdict(both) == asdict(again)
 
 

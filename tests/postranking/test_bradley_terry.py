@@ -28,6 +28,7 @@ from podium.postranking.methods.bradley_terry import (
 from podium.postranking.methods.paper_descent import PaperDescent, PaperObjective
 from podium.postranking.methods.preferences import Preferences
 from podium.postranking.methods.problem import PostRankingProblem
+from tests.support.case_counts import soak_cases
 
 TOL = 1e-8
 
@@ -98,7 +99,7 @@ def problems_and_wishes(draw):
 
 
 @given(problems_and_wishes())
-@settings(max_examples=150)
+@settings(max_examples=soak_cases(150))
 def test_twins(native, drawn):
     problems, wishes = drawn
     if not problems:

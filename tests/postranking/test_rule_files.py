@@ -33,6 +33,7 @@ from podium.postranking import (
 from podium.postranking.rules.entries import COMMON, keys_of
 from podium.postranking.rules.files import read_rule_file
 from podium.postranking.rules.plain_yaml import MAX_YAML_BYTES, parse_yaml
+from tests.support.case_counts import soak_cases
 
 EXAMPLE = """\
 # What the shop wants
@@ -195,7 +196,7 @@ def any_rule(draw):
 
 
 @given(st.lists(any_rule(), max_size=4))
-@settings(max_examples=200)
+@settings(max_examples=soak_cases(200))
 def test_what_is_written_is_read_again(tmp_path_factory, rules):
     path = tmp_path_factory.mktemp("rules") / "rules.yaml"
     write_rules(rules, path)
@@ -407,7 +408,7 @@ KEYS = st.sampled_from([
 
 
 @given(any_rule(), st.lists(st.tuples(KEYS, st.just("drop") | VALUES), max_size=2))
-@settings(max_examples=300)
+@settings(max_examples=soak_cases(300))
 def test_the_schema_and_the_reader_agree(tmp_path_factory, rule, changes):
     tree = as_json([rule], tmp_path_factory.mktemp("rules") / "rules.yaml")
     (entry,) = tree["rules"]

@@ -532,7 +532,7 @@ def test_a_query_of_20000_documents(name):
     n_queries = 2 if name == "auto" else 1  # a search needs another query to validate on
     data = RankingData.from_arrays(X, y, qid=np.arange(n) * n_queries // n)
     few = {
-        "lambdamart": {"trees": 2}, "catboost": {"trees": 2},
+        "lambdamart": {"trees": 2}, "catboost": {"trees": 1},
         "auto": {"without": ("catboost",)},  # 500 trees of which take 40 s, and it is tried by itself
         "rankboost": {"rounds": 3}, "adarank": {"rounds": 2},
         "focused-boost": {"rounds": 3, "beta": 0.0}, "coordinate-ascent": {"restarts": 1, "steps": 2},

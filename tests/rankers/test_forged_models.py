@@ -13,11 +13,12 @@ from podium.data.zip_archives import array_bytes
 from podium.errors import ModelFileError, UsageError
 from podium.rankers.models import MAX_STUMP_FEATURES, Stumps
 from podium.registry import load
+from tests.support.case_counts import IS_SOAK
 from tests.support.forging import forgeries, read, write
 from tests.support.paths import GOLDEN, ROOT
 from tests.support.small_rankers import NAMES, cheap, small
 
-SHARE = 0.05
+SHARE = 0.5 if IS_SOAK else 0.03
 """Of the forgeries that are tried, drawn with a seed; all of them take three minutes."""
 
 

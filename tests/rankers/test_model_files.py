@@ -21,6 +21,7 @@ from podium.rankers import FocusedSVM, LambdaMART, RankSVM, model_files
 from podium.rankers.lightgbm_checks import MAX_TREE_LEVELS, check_trees
 from podium.rankers.tree_model import Trees
 from podium.registry import MODELS, load
+from tests.support.case_counts import soak_cases
 from tests.support.paths import GOLDEN
 from tests.support.small_rankers import cheap, small
 
@@ -568,7 +569,7 @@ from podium.errors import ModelFileError
 from podium.rankers.tree_model import Trees
 text, rng, read = open(sys.argv[1]).read(), np.random.default_rng(0), 0
 signs = list("0123456789-+=. e\\n")
-for _ in range(1500):
+for _ in range(int(sys.argv[2])):
     changed = list(text)
     for place in rng.integers(len(text), size=rng.integers(1, 3)):
         changed[place] = signs[rng.integers(len(signs))]
@@ -584,8 +585,8 @@ print("alive", read > 0)
 """
     (tmp_path / "trees.txt").write_text(TEXT)
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "trees.txt")], capture_output=True, text=True,
-        env={"OMP_NUM_THREADS": "1", "PATH": ""}, timeout=120,
+        [sys.executable, "-c", code, str(tmp_path / "trees.txt"), str(soak_cases(1500))],
+        capture_output=True, text=True, env={"OMP_NUM_THREADS": "1", "PATH": ""}, timeout=120,
     )  # fmt: skip
     assert done.stdout.endswith("alive True\n"), (done.returncode, done.stderr[-500:])
 

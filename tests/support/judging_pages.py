@@ -3,6 +3,7 @@
 import re
 from contextlib import contextmanager
 
+from tests.support.browser_pages import new_page
 from tests.support.true_assessors import true_top
 
 LEVELS = {"d0": 3, "d1": 0, "d2": 2, "d3": 1, "d4": 2, "d5": 4}
@@ -11,16 +12,11 @@ LEVELS = {"d0": 3, "d1": 0, "d2": 2, "d3": 1, "d4": 2, "d5": 4}
 @contextmanager
 def judging(browser, site, task="pairs", strict=True, **options):
     """A page of a task in a browser that knows nothing yet; a script that fails fails the test."""
-    context = browser.new_context(reduced_motion="reduce", **options)
-    page = context.new_page()
-    wrong = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if "Security" in said.text else None)
-    enter(page, site.link())
-    page.goto(site.page(task))
-    ready(page)
-    yield page
-    context.close()
+    with new_page(browser, **options) as (page, wrong):
+        enter(page, site.link())
+        page.goto(site.page(task))
+        ready(page)
+        yield page
     if strict:
         assert wrong == []
 

@@ -20,6 +20,7 @@ import os
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -34,6 +35,11 @@ from podium.errors import UsageError
 from podium.typing import Path_
 
 MANIFEST = "manifest.json"
+ARCHIVE_DAMAGE_ERRORS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
+    ValueError, OverflowError, MemoryError,
+)  # fmt: skip
+"""The errors of zipfile for a damaged file, and the errors for values that are too large."""
 MAX_MANIFEST_BYTES = 16 << 20
 """A manifest holds settings and a learning curve, never the model or the index itself."""
 

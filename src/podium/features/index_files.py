@@ -9,7 +9,6 @@ Parts are stored without compression, so reading one needs no more memory than t
 from __future__ import annotations
 
 import os
-import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from podium.data import Strings
 from podium.data.zip_archives import (
+    ARCHIVE_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -39,10 +39,7 @@ from podium.typing import Path_
 FORMAT, VERSION = "podium-index", 1
 Arrays = Mapping[str, NDArray[Any]]
 
-_DAMAGE = (
-    zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
-    KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError,
-)  # fmt: skip
+_DAMAGE = (*ARCHIVE_DAMAGE_ERRORS, KeyError, TypeError, AttributeError, IndexError)
 """The errors that zipfile, json and NumPy raise for a damaged file."""
 
 

@@ -15,7 +15,7 @@ from podium.data.groups import Groups
 from podium.data.packed_strings import Strings
 from podium.data.ranking_data import RankingData
 from podium.data.trec import Run
-from podium.postranking.explanation import make_result
+from podium.postranking.explanation import make_post_ranking
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.preferences import Pairs, Scale
 from podium.postranking.methods.problem import Base, Method
@@ -223,7 +223,7 @@ class _BatchJob:
         ):
             with errors_naming(query_list.qid):
                 placed = place_documents(prepared_list, solution, self.settings)
-            result = make_result(placed, self.settings, explain=self.explain)
+            result = make_post_ranking(placed, self.settings, explain=self.explain)
             results[query_list.qid] = result
             self.index.count(numbers, result)
             if self.progress is not None:

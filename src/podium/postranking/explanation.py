@@ -18,7 +18,9 @@ from podium.postranking.settings import Settings
 from podium.work_budget import check_time
 
 
-def make_result(placed: PlacedList, settings: Settings, *, explain: bool = True) -> PostRanking:
+def make_post_ranking(
+    placed: PlacedList, settings: Settings, *, explain: bool = True
+) -> PostRanking:
     """Return the result of a placed list: its order, its moves and the outcome of each rule.
 
     Without `explain`, moves do not name the rules behind them; finding these takes the most time.

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from podium.errors import UnknownNameError
-from podium.postranking.explanation import make_result
+from podium.postranking.explanation import make_post_ranking
 from podium.postranking.list_input import Catalogue
 from podium.postranking.methods.baselines import Conservative, Moderate, Proportional, Radical
 from podium.postranking.methods.bradley_terry import BradleyTerry
@@ -118,7 +118,7 @@ def postrank(
     # Soft rules give the scores; hard rules restrict the places.
     (solution,) = solve([prepared], settings)
     placed = place_documents(prepared, solution, settings)
-    return make_result(placed, settings, explain=explain)
+    return make_post_ranking(placed, settings, explain=explain)
 
 
 def make_method(method: str | Method) -> Method:

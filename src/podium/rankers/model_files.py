@@ -11,9 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -22,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium.data.text_files import open_regular
 from podium.data.zip_archives import (
+    ARCHIVE_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -51,12 +50,6 @@ NEWEST_VERSION = PREPARED_VERSION
 """The newest version that this podium reads."""
 MAX_FILE_BYTES = 2 << 30
 """A larger model file is a mistake or an attack."""
-
-_DAMAGE_ERRORS = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
-    ValueError, OverflowError, MemoryError,
-)  # fmt: skip
-"""The errors of zipfile for a damaged file, and the errors for values that are too large."""
 
 
 def save(ranker: RankingEstimator, path: Path_) -> None:
@@ -92,7 +85,7 @@ def load(path: Path_, rankers: Mapping[str, type[R]], models: Mapping[str, type[
         raise ModelFileError(f"{name}: {error.args[0]}").keep_advice(error) from error
     except CorruptFileError as error:  # a folder, a pipe or a device
         raise ModelFileError(str(error)) from error
-    except _DAMAGE_ERRORS as error:
+    except ARCHIVE_DAMAGE_ERRORS as error:
         damage = ModelFileError(
             f"{name}: this is not a podium model file, or it is truncated or damaged ({error})"
         )

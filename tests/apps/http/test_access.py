@@ -4,12 +4,10 @@ import asyncio
 import contextlib
 import json
 import socket
-import threading
 from contextlib import contextmanager
 
 import httpx
 import pytest
-import uvicorn
 
 from podium.apps.http.access_gate import MAX_HEADERS, SINGLE_HEADERS
 from podium.apps.http.connections import ConnectionCounter, uvicorn_config
@@ -21,6 +19,7 @@ from podium.errors import UsageError
 from podium.labelling.store import Store
 from tests.support.judging_client import SECRET, Browser, fill
 from tests.support.judging_client import serving as judging
+from tests.support.loopback_server import serve_in_thread
 from tests.support.ranking_service import TOKEN, eventually, running, save, service
 
 
@@ -299,16 +298,9 @@ def test_wrong_links_are_limited_and_right_ones_are_not(tmp_path):
 def served(tmp_path, **access):
     """The judging app on loopback, as the command serves it."""
     with judging_app(tmp_path, **access) as app:
-        server = uvicorn.Server(uvicorn_config(app, access=AccessSettings(**access)))
-        listener = socket.create_server(("127.0.0.1", 0))
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
-        thread.start()
-        try:
-            yield listener.getsockname()
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            listener.close()
+        config = uvicorn_config(app, access=AccessSettings(**access))
+        with serve_in_thread(config) as address:
+            yield address
 
 
 def test_forwarded_addresses_are_believed_of_trusted_proxies_only(tmp_path):

@@ -1,19 +1,17 @@
 """A web app under uvicorn: connections that say nothing, say it slowly, or are too many."""
 
-import asyncio
 import socket
-import threading
 import time
 from contextlib import contextmanager, suppress
 
 import pytest
-import uvicorn
 
 from podium.apps.http import connections
 from podium.apps.http.connections import connection_limit, uvicorn_config
 from podium.apps.judging import make_app
 from podium.labelling.store import Store
 from tests.support.judging_client import SECRET, fill
+from tests.support.loopback_server import serve_in_thread
 from tests.support.ranking_service import eventually
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
@@ -24,16 +22,9 @@ def served(tmp_path, header_seconds=0.6):
     with Store.open(tmp_path / "judgments.db") as store:
         fill(store)
         app = make_app(store, secret=SECRET)
-        server = uvicorn.Server(uvicorn_config(app, header_seconds))
-        listener = socket.create_server(("127.0.0.1", 0))
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
-        thread.start()
-        try:
-            yield listener.getsockname()
-        finally:
-            server.should_exit = True
-            thread.join(20)
-            listener.close()
+        config = uvicorn_config(app, header_seconds)
+        with serve_in_thread(config) as address:
+            yield address
 
 
 def ask(connection):

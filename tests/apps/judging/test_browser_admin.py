@@ -8,6 +8,7 @@ import pytest
 from podium.labelling import Guidelines, make_judgments
 from podium.labelling.store import StoreAdmin
 from tests.apps.judging.test_browser_pages import CONTRAST, NAMELESS, TWICE
+from tests.support.browser_pages import new_page
 from tests.support.judging_pages import all_sent, enter, judging, part, press, ready
 from tests.support.judging_site import Site
 from tests.support.screens import check_screen
@@ -138,15 +139,14 @@ def swipe(page, across):
 
 @pytest.fixture
 def admin_page(browser, site):
-    context = browser.new_context(reduced_motion="reduce", accept_downloads=True)
-    page = context.new_page()
-    wrong = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if "Security" in said.text else None)
-    enter(page, site.link("eve", "admin"))
-    yield page
-    context.close()
+    with new_page(browser) as (page, wrong):
+        enter(page, site.link("eve", "admin"))
+        yield page
     assert wrong == []
+
+
+def accept(dialog):
+    dialog.accept()
 
 
 def section(page, name):
@@ -179,7 +179,7 @@ def test_the_admin_adds_gives_and_disables(admin_page, browser, site):
     zoe = context.new_page()
     enter(zoe, link)
     assert "first, please" in zoe.locator(".card").inner_text()
-    page.on("dialog", lambda dialog: dialog.accept())
+    page.once("dialog", accept)
     with page.expect_navigation():
         page.locator("tr[data-member=zoe]").get_by_role("button", name="Disable").click()
     zoe.reload()
@@ -226,17 +226,17 @@ def test_the_admin_settles_writes_guidelines_and_downloads(admin_page, site):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_admin_s_pages_fit_a_phone(browser, site, tmp_path, dark):
-    context = browser.new_context(**PHONE, color_scheme="dark" if dark else "light")
-    page = context.new_page()
-    enter(page, site.link("eve", "admin"))
-    for name in ("", "/assessors", "/disagreements", "/guidelines", "/audit"):
-        page.goto(f"{site.address}/admin{name}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-        assert small_targets(page) == [], name
-        for problems in (CONTRAST, NAMELESS, TWICE):
-            assert page.evaluate(problems) == [], name
-        check_screen(page, tmp_path / f"admin{name.replace('/', '-')}.png", dark=dark)
-    context.close()
+    scheme = "dark" if dark else "light"
+    with new_page(browser, **PHONE, color_scheme=scheme) as (page, wrong):
+        enter(page, site.link("eve", "admin"))
+        for name in ("", "/assessors", "/disagreements", "/guidelines", "/audit"):
+            page.goto(f"{site.address}/admin{name}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            assert small_targets(page) == [], name
+            for problems in (CONTRAST, NAMELESS, TWICE):
+                assert page.evaluate(problems) == [], name
+            check_screen(page, tmp_path / f"admin{name.replace('/', '-')}.png", dark=dark)
+    assert wrong == []
 
 
 def test_a_new_assessor_has_no_tasks_and_the_dialog_gives_them(admin_page, site):
@@ -250,7 +250,7 @@ def test_a_new_assessor_has_no_tasks_and_the_dialog_gives_them(admin_page, site)
     part(page, "linkClose").click()
     row = page.locator("tr[data-member=yve]")
     row.get_by_role("link", name="no tasks yet").wait_for()
-    page.on("dialog", lambda question: question.accept())
+    page.on("dialog", accept)
     row.get_by_role("button", name="New link").click()
     dialog.wait_for(state="visible")
     link = part(page, "linkText").input_value()
@@ -262,4 +262,5 @@ def test_a_new_assessor_has_no_tasks_and_the_dialog_gives_them(admin_page, site)
     page.locator("tr[data-member=yve]").get_by_text("0 of 1").wait_for()
     page.locator("tr[data-member=yve]").get_by_role("button", name="New link").click()
     dialog.wait_for(state="visible")
+    page.remove_listener("dialog", accept)
     assert "is empty" not in dialog.inner_text()

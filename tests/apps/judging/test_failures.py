@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podium.errors import StoreError
+from tests.support.case_counts import soak_cases
 from tests.support.judging_client import Browser, serving
 
 
@@ -119,7 +120,7 @@ def fuzzed(tmp_path_factory):
         yield site, tasks, ann
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=soak_cases(150), suppress_health_check=[HealthCheck.too_slow])
 @given(sent=st.lists(events | junk, max_size=5), which=st.sampled_from(["q1", "q2"]))
 def test_no_event_breaks_the_server(fuzzed, sent, which):
     site, tasks, ann = fuzzed
@@ -136,7 +137,7 @@ def test_no_event_breaks_the_server(fuzzed, sent, which):
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=soak_cases(150))
 @given(
     method=st.sampled_from(["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE"]),
     start=st.sampled_from(

@@ -2,14 +2,13 @@
 
 import jsonschema
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
 
 from podium.apps.serving.openapi import openapi
 from podium.apps.serving.routes import OPERATIONS
 from podium.postranking import RULES
+from tests.support.case_counts import soak_cases
 from tests.support.ranking_service import ask, get, post, rows, save, service
 
 FILE = """\
@@ -101,19 +100,26 @@ def test_errors_are_as_described(app, told):
     check(told, "ErrorAnswer", response.json())
 
 
-API = schemathesis.openapi.from_dict(openapi("0"))
+@pytest.fixture(scope="module")
+def api():
+    """What makes requests from a description; imported here, as its import takes a second."""
+    from schemathesis import openapi as from_openapi
+
+    return from_openapi.from_dict(openapi("0"))
 
 
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+@pytest.mark.parametrize("mode", ["positive", "negative"])
 @pytest.mark.parametrize("path", sorted({*OPERATIONS, "/metrics"}))
-def test_no_request_breaks_the_service(app, told, path, mode):
+def test_no_request_breaks_the_service(app, told, api, path, mode):
     """Requests that the description allows, and ones that it does not: never a 5xx, always as described."""
     method = "POST" if path in OPERATIONS and OPERATIONS[path].body is not None else "GET"
-    if method == "GET" and mode is GenerationMode.NEGATIVE:
+    if method == "GET" and mode == "negative":
         assert get(app, path, params={"x": "y"}).status_code == 200
         return
 
-    @given(API[path][method].as_strategy(generation_mode=mode))
+    from schemathesis import GenerationMode
+
+    @given(api[path][method].as_strategy(generation_mode=GenerationMode(mode)))
     @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     def ask_anything(case):
         asked = case.as_transport_kwargs(base_url="http://podium")
@@ -158,7 +164,7 @@ RULE_VALUES = st.one_of(
         st.dictionaries(st.sampled_from(["x", "y", "id"]), RULE_VALUES, max_size=2), max_size=6
     ),
 )  # fmt: skip
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=soak_cases(150), deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_rules_and_no_fields_break_the_service(app, rules, fields):
     documents = [{"id": id_, "fields": own} for id_, own in zip("abcdef", fields, strict=False)]
     request = {"documents": documents, "rules": rules, "explain": True, "query": "q"}

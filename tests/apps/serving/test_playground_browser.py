@@ -9,6 +9,7 @@ import pytest
 from podium.postranking import Hide, NotTopK, Pin, TopK, Where, postrank, read_rules
 from podium.postranking.rules.files import parse_rules
 from tests.apps.judging.test_browser_pages import CONTRAST, NAMELESS, TWICE
+from tests.support.browser_pages import new_page
 from tests.support.cli import run
 from tests.support.ranking_service import NAMES, TOKEN, named, rows, running, save
 from tests.support.screens import check_screen
@@ -59,17 +60,13 @@ def address(tmp_path_factory):
 @contextmanager
 def playing(browser, address, wait=True, **options):
     """The page in a browser that knows nothing yet; a script that fails fails the test."""
-    options = {"viewport": {"width": 1400, "height": 1000}, "reduced_motion": "reduce", **options}
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], **options)
-    page = context.new_page()
-    wrong = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if "Security" in said.text else None)
-    page.goto(address)
-    if wait:
-        settled(page)
-    yield page
-    context.close()
+    options = {"viewport": {"width": 1400, "height": 1000}, **options}
+    permissions = ["clipboard-read", "clipboard-write"]
+    with new_page(browser, permissions=permissions, **options) as (page, wrong):
+        page.goto(address)
+        if wait:
+            settled(page)
+        yield page
     assert wrong == []
 
 

@@ -240,7 +240,7 @@ def test_what_runs_without_a_thread_has_a_deadline_too(tmp_path, path):
 def test_the_reasons_for_moves_count_as_work(app, monkeypatch):
     """The steps of a description are counted; with the first step refused, so is the request."""
     module = sys.modules["podium.postranking.postrank"]  # the package has the function by this name
-    monkeypatch.setattr(module, "make_result", lambda *_, **__: spend(MAX_STEPS + 1))
+    monkeypatch.setattr(module, "make_post_ranking", lambda *_, **__: spend(MAX_STEPS + 1))
     request = {"documents": ["a", "b"], "rules": HIDE, "explain": True}
     error(post(app, "/v1/postrank", request), 413, "too_much_work")
 

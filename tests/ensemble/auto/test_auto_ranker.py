@@ -11,7 +11,7 @@ import podium
 from podium.data import RankingData, make_synthetic, split
 from podium.ensemble import AutoRanker, RerankedModel, SearchStep
 from podium.ensemble.auto import ranker as auto
-from podium.ensemble.auto.combinations import SupervisedVote
+from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.fit_store import FIT_ENDING, FitStore, StoredFit
 from podium.ensemble.auto.fold_fits import FitTask
 from podium.ensemble.auto.search_progress import interval
@@ -257,7 +257,7 @@ def test_fits_of_another_search_are_ignored(tmp_path):
 
 
 def test_a_vote_is_a_re_ranked_model(monkeypatch, tmp_path):
-    methods = (SupervisedVote(t=5),)
+    methods = (TopRankVote(t=5),)
     choose = auto.choose_combination
     monkeypatch.setattr(auto, "choose_combination", lambda m, metric: choose(m, metric, methods))
     ranker = AutoRanker(budget="8fits").fit(DATA)

@@ -15,7 +15,7 @@ from podium.ensemble.auto.combinations import (
     EqualMean,
     GreedySelection,
     NonNegativeStacking,
-    SupervisedVote,
+    TopRankVote,
 )
 from podium.ensemble.auto.cross_stopping import CrossStopping
 from podium.ensemble.auto.data_shape import DataShape
@@ -312,7 +312,7 @@ def test_the_best_single_is_the_member_of_the_largest_metric():
 def test_a_vote_of_one_member_is_its_order():
     data = make_synthetic(n_queries=5, seed=0)
     scores = np.random.default_rng(0).standard_normal((len(data), 2))
-    places = SupervisedVote().combine(scores, np.array([1.0, 0.0]), data.groups)
+    places = TopRankVote().combine(scores, np.array([1.0, 0.0]), data.groups)
     np.testing.assert_array_equal(data.groups.order(places), data.groups.order(scores[:, 0]))
 
 

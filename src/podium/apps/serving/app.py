@@ -164,7 +164,7 @@ class RankingService:
             return await threads.run(lambda: run(decode()))
         request = decode()
         if operation.is_quick(context, request):
-            return threads.run_inline(lambda: run(request))
+            return threads.run_without_thread(lambda: run(request))
         return await threads.run(lambda: run(request))
 
     def _find_page(self, scope: Scope, path: str, method: str) -> tuple[bytes, bytes]:

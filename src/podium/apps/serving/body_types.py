@@ -194,9 +194,10 @@ class RankAnswer(AnswerPart):
     """A ranked list.
 
     `order` has the rows of the request, from 0, best first; `scores`, `ids` and `contributions` are in
-    that order. Scores are the model's, even if rules changed the order. `degraded` is true if a hard
-    rule gave way; `yielded` names it. The contributions of a document
-    and `base` add up to its score. `unapplied` has hard rules whose fields documents lack.
+    that order. Scores are the model's, even if rules changed the order. `base` is the part of a score
+    that no feature adds: with it, the contributions of a document add up to its score. `degraded` is
+    true if a hard rule gave way; `yielded` names it. `unapplied` has hard rules whose fields documents
+    lack.
     """
 
     model: str

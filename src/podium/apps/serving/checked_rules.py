@@ -20,14 +20,14 @@ class CheckedRules(NamedTuple):
     """The rules of a file, and the hard rules that clash, if one of them gives way."""
 
     file: RuleFile
-    clashes: tuple[Finding, ...]
+    conflicts: tuple[Finding, ...]
     name: str
 
     def warnings(self, fields: Catalogue | None, samples: Samples) -> tuple[str, ...]:
-        """Return a line on rules that clash or name what --docs lacks, and on fields that no file has."""
+        """Return a line on rules that conflict or name what --docs lacks, and on fields that no file has."""
         unknown = [] if fields is None else unknown_findings(self.file.rules, fields)
         unseen = self._unseen_fields(samples) if fields is None else ()
-        lines = [self._first([*self.clashes, *unknown]), self._first([*unseen])]
+        lines = [self._first([*self.conflicts, *unknown]), self._first([*unseen])]
         if fields is not None:
             lines.append(self._uncovered(fields, samples))
         return tuple(filter(None, lines))
@@ -66,10 +66,10 @@ def read_served_rules(path: str) -> CheckedRules:
     file = read_rule_file(path)
     if file.errors:
         raise file.errors[0]
-    clashes = _hard_clashes(file)
-    for clash in clashes:
-        if clash.level == "error":
-            line, message = locate_finding(clash, file)
+    conflicts = _hard_rule_conflicts(file)
+    for conflict in conflicts:
+        if conflict.level == "error":
+            line, message = locate_finding(conflict, file)
             advice = (
                 "`podium rules check` finds every conflict; change or remove one of the rules, or give "
                 "one a lower priority"
@@ -79,10 +79,10 @@ def read_served_rules(path: str) -> CheckedRules:
                 path=path,
                 line=line,
             )
-    return CheckedRules(file, tuple(clashes), Path(path).name)
+    return CheckedRules(file, tuple(conflicts), Path(path).name)
 
 
-def _hard_clashes(file: RuleFile) -> list[Finding]:
+def _hard_rule_conflicts(file: RuleFile) -> list[Finding]:
     """Find the hard rules of a file that cannot hold together on any list with their documents."""
     hard = [number for number, rule in enumerate(file.rules) if rule.hard]
     findings = examine_rules([file.rules[number] for number in hard])

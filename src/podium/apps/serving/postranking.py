@@ -20,7 +20,7 @@ from podium.apps.serving.body_types import (
     YieldedRule,
 )
 from podium.apps.serving.error_answers import refusal_of
-from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied
+from podium.apps.serving.unapplied_rules import FieldSources, find_unapplied_rules
 from podium.errors import ConflictError
 from podium.postranking import PostRanking, Rule, postrank, rules_from
 from podium.postranking.rules.field_conditions import Fields
@@ -127,7 +127,7 @@ class RuledList:
     ids: list[str]
     hidden: list[str]
     yielded: list[YieldedRule]
-    unapplied: list[UnappliedRule] = field(default_factory=list)
+    unapplied_rules: list[UnappliedRule] = field(default_factory=list)
     moves: list[MoveInfo] | None = None
     rules: list[RuleInfo] | None = None
 
@@ -153,14 +153,16 @@ def apply_rules(
                 documents, rules, scores, query=request.query, today=request.today, missing="report",
                 conflicts=request.conflicts, explain=bool(request.explain), **options,
             )  # fmt: skip
-            unapplied = find_unapplied(documents, rules, request, sources)
+            unapplied_rules = find_unapplied_rules(documents, rules, request, sources)
     except ConflictError as error:
         raise _conflict(error, rules) from error
     ids, hidden = [*map(str, result.order)], [*map(str, result.hidden)]
     yielded = yielded_rules(result)
     if not request.explain:
-        return RuledList(ids, hidden, yielded, unapplied)
-    return RuledList(ids, hidden, yielded, unapplied, moves_of(result, rules), outcomes_of(result))
+        return RuledList(ids, hidden, yielded, unapplied_rules)
+    return RuledList(
+        ids, hidden, yielded, unapplied_rules, moves_of(result, rules), outcomes_of(result)
+    )
 
 
 def yielded_rules(result: PostRanking) -> list[YieldedRule]:
@@ -249,7 +251,7 @@ def postrank_answer(request: PostrankRequest, served_rules: ServedRules) -> Post
         hidden=ruled.hidden or None,
         degraded=bool(ruled.yielded) or None,
         yielded=ruled.yielded or None,
-        unapplied=ruled.unapplied or None,
+        unapplied=ruled.unapplied_rules or None,
         moves=ruled.moves,
         rules=ruled.rules,
     )

@@ -51,7 +51,7 @@ def rank_answer(request: RankRequest, model: LoadedModel, served_rules: ServedRu
         hidden=(ruled.hidden or None) if ruled else None,
         degraded=(bool(ruled.yielded) or None) if ruled else None,
         yielded=(ruled.yielded or None) if ruled else None,
-        unapplied=(ruled.unapplied or None) if ruled else None,
+        unapplied=(ruled.unapplied_rules or None) if ruled else None,
         moves=ruled.moves if ruled else None,
         rules=ruled.rules if ruled else None,
         contributions=contributions,

@@ -58,7 +58,7 @@ class ThreadLimiter:
             raise refusal_of(too_slow(self._seconds))
         return future.result()
 
-    def run_inline(self, work: Callable[[], Result]) -> Result:
+    def run_without_thread(self, work: Callable[[], Result]) -> Result:
         """Run quick work here, without a thread; it has the same deadline."""
         with bounded_time(self._seconds):
             return work()

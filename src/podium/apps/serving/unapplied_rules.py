@@ -42,14 +42,14 @@ class FieldSources:
         return [document for document in without if document["id"] not in self.catalogue]
 
 
-def find_unapplied(
+def find_unapplied_rules(
     documents: Sequence[DocumentRecord],
     rules: Sequence[Rule],
     request: RankRequest | PostrankRequest,
     sources: FieldSources,
 ) -> list[UnappliedRule]:
     """Return the hard rules that are on for a request and do not see all documents."""
-    unapplied = []
+    unapplied_rules = []
     lacking: dict[str, list[DocumentRecord]] = {}
     for number, rule in enumerate(rules):
         if not rule.hard or not selects_by_field(rule):
@@ -64,7 +64,7 @@ def find_unapplied(
             names += [name] if lacking[name] else []
         if names:
             count = len({document["id"] for name in names for document in lacking[name]})
-            unapplied.append(
+            unapplied_rules.append(
                 UnappliedRule(
                     number=number,
                     rule=rule.label,
@@ -73,7 +73,7 @@ def find_unapplied(
                     note=_note(names, count, len(documents), sources.feature_names),
                 )
             )
-    return unapplied
+    return unapplied_rules
 
 
 def _note(names: Sequence[str], count: int, total: int, feature_names: Container[str]) -> str:

@@ -86,7 +86,7 @@ class NonNegativeStacking(CombinationMethod):
 
 
 @dataclass(frozen=True)
-class SupervisedVote(CombinationMethod):
+class TopRankVote(CombinationMethod):
     """TopRank's vote: the best members order the first t documents of the best one.
 
     Parameters
@@ -132,7 +132,7 @@ COMBINATION_METHODS: tuple[CombinationMethod, ...] = (
     BestSingle(),
     GreedySelection(),
     NonNegativeStacking(),
-    SupervisedVote(),
+    TopRankVote(),
 )
 """The methods, the simplest first: a mean learns nothing, a single one number, the others weights."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from podium.ensemble.auto.combinations import SupervisedVote
+from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.fold_fits import FoldFit
 from podium.ensemble.combined_models import combine_models
 from podium.ensemble.toprank.reranked_model import Member, RerankedModel
@@ -41,7 +41,7 @@ def sum_members(members: Sequence[FinalMember]) -> Model:
     return _combine(merged)
 
 
-def vote_of_members(members: Sequence[FinalMember], method: SupervisedVote) -> RerankedModel:
+def make_vote_model(members: Sequence[FinalMember], method: TopRankVote) -> RerankedModel:
     """Return TopRank's vote of the members; the one of the largest weight orders all documents."""
     order = sorted(members, key=lambda member: -member.weight)
     voters = tuple(Member(m.label, m.settings, sum_members([m]), value=m.value) for m in order)

@@ -6,9 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import struct
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +18,7 @@ from podium import kernels
 from podium.data import RankingData
 from podium.data.atomic_files import make_folder
 from podium.data.zip_archives import (
+    ARCHIVE_DAMAGE_ERRORS,
     array_bytes,
     check_part,
     open_archive,
@@ -34,10 +32,7 @@ from podium.rankers.models import Model, Part
 from podium.typing import Floats, Path_
 
 FORMAT, VERSION = "podium-fit", 1
-_DAMAGE_ERRORS = (
-    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, NotImplementedError, RuntimeError,
-    ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError,
-)  # fmt: skip
+_DAMAGE_ERRORS = (*ARCHIVE_DAMAGE_ERRORS, PodiumError, OSError, KeyError, TypeError, AttributeError)
 """The errors of zipfile for a damaged file, and those for values of another form."""
 MAX_FIT_BYTES = 2 << 30
 FIT_ENDING = ".fit"
@@ -106,7 +101,7 @@ class FitStore:
                 model, scores, float(facts["seconds"]), float(facts["elapsed"]),
                 bool(facts["is_cut"]), str(facts["error"]),
             )  # fmt: skip
-        except (PodiumError, *_DAMAGE_ERRORS):
+        except _DAMAGE_ERRORS:
             return None  # the fit runs again
 
     def remove(self) -> None:

@@ -15,9 +15,9 @@ from podium.data import RankingData
 from podium.data.query_lookup import query_number
 from podium.ensemble.auto.budget import Budget
 from podium.ensemble.auto.candidates import Candidate, make_candidates
-from podium.ensemble.auto.combinations import SupervisedVote
+from podium.ensemble.auto.combinations import TopRankVote
 from podium.ensemble.auto.data_shape import DataShape
-from podium.ensemble.auto.final_model import FinalMember, sum_members, vote_of_members
+from podium.ensemble.auto.final_model import FinalMember, make_vote_model, sum_members
 from podium.ensemble.auto.fit_runner import FitRunner, PreparedQueries
 from podium.ensemble.auto.fit_store import FitStore, search_fingerprint
 from podium.ensemble.auto.fold_fits import FitTask
@@ -222,8 +222,8 @@ class AutoRanker(Ranker):
         combination, members = self._combine(search)
         method = combination.method if combination is not None else None
         model: Model = (
-            vote_of_members(members, method)
-            if isinstance(method, SupervisedVote)
+            make_vote_model(members, method)
+            if isinstance(method, TopRankVote)
             else sum_members(members)
         )
         report = _make_report(self, search, combination, members)

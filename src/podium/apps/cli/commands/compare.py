@@ -18,9 +18,9 @@ from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
+    encode_categories,
     missing_in_training,
     prepare_ranker,
-    take_categories,
 )
 from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
@@ -125,7 +125,7 @@ def _with_categories(
 ) -> dict[str, Ranker]:
     """Return rankers that make numbers of the data's categories."""
     sample = data[0].train if isinstance(data, list) else data
-    return {name: take_categories(ranker, sample) for name, ranker in contestants.items()}
+    return {name: encode_categories(ranker, sample) for name, ranker in contestants.items()}
 
 
 def _ignore_scaling(contestants: dict[str, Ranker], data: RankingData | list[Fold]) -> None:

@@ -23,9 +23,9 @@ from podium.apps.cli.inputs.feedback_sources import (
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
+    encode_categories,
     missing_in_training,
     prepare_ranker,
-    take_categories,
     with_scaling,
 )
 from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_parameter_types
@@ -64,7 +64,7 @@ def run_train(options: TrainOptions) -> None:
     if options.cluster is not None:
         _check_cluster_work(options, ranker)
     data, valid = _read_data(options, ranker)
-    ranker = take_categories(ranker, data)
+    ranker = encode_categories(ranker, data)
     fit_arguments = _feedback_argument(options, data, phi)
     started = time.perf_counter()
     with warnings_in_one_line(), _progress(ranker, options) as advance:

@@ -12,9 +12,9 @@ from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
+    encode_categories,
     missing_in_training,
     prepare_ranker,
-    take_categories,
     with_scaling,
 )
 from podium.apps.cli.inputs.ranker_settings import build_grid, build_ranker
@@ -39,7 +39,7 @@ def run_tune(options: TuneOptions) -> None:
         missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=learner
     )
     train = files.read(options.inputs)
-    learner = take_categories(learner, train)
+    learner = encode_categories(learner, train)
     held_out = files.read_validation(options.valid, train)
     if options.ignore_scaling:
         held_out = with_scaling(held_out, train.scaled)

@@ -34,7 +34,7 @@ def prepare_ranker(ranker: Ranker, options: PreparationOptions) -> Ranker:
     return prepared
 
 
-def take_categories(ranker: Ranker, data: RankingData) -> Ranker:
+def encode_categories(ranker: Ranker, data: RankingData) -> Ranker:
     """Return a ranker whose model makes numbers of the data's categories, if it has any.
 
     Raises if the data has missing values, which neither the ranker takes nor its preparation fills in.

@@ -1,0 +1,13 @@
+"""How many generated cases a test tries: all in `make soak`, a part of them in `make test`."""
+
+import os
+
+MIN_SOAK_CASES = 100_000
+IS_SOAK = int(os.environ.get("PODIUM_CASES", "0")) >= MIN_SOAK_CASES
+USUAL_CASES = 500 if IS_SOAK else 50
+"""Of a test that names no number."""
+
+
+def soak_cases(number: int) -> int:
+    """Return the number of cases in `make soak`; a third of it elsewhere."""
+    return number if IS_SOAK else number // 3
