@@ -317,6 +317,10 @@ class DuplicateDocumentWarning(UserWarning):
     """A query has a document twice: each row counts as a separate document."""
 
 
+class LargeLabelsWarning(UserWarning):
+    """Labels are so large that NDCG and ERR count little but the best grade."""
+
+
 class LeftOutColumnsWarning(UserWarning):
     """Columns of words are left out of the features, because no option says what they mean."""
 

@@ -43,7 +43,7 @@ def test_public_names_are_pinned():
         "PostRanking", "Prepared", "Qrels", "RANKERS", "RPCMTL", "RULES", "RankBoost", "RankNet", "RankSVM",
         "RankingData", "Regression", "Report", "Run", "SVMMAP", "Together", "TopK", "TopMargin",
         "TopRank", "TopSlack", "TopkListMLE", "Where", "aggregate", "aggregation", "compare",
-        "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "export_model",
+        "data", "ensemble", "errors", "evaluate", "exchange", "experiments", "explain", "export_model",
         "features", "feedback", "import_model", "kernels", "labelling", "load", "losses",
         "make_opposed", "make_synthetic", "metrics", "multitask", "open_collection",
         "optim", "partition", "postrank",

@@ -86,7 +86,7 @@ class Explanation:
         return ax
 
 
-def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Explanation:
+def explain_query(ranker: RankingEstimator, data: RankingData, query: str | int) -> Explanation:
     """Return one query's list with the contribution of each feature to each score.
 
     Parameters
@@ -101,7 +101,7 @@ def explain(ranker: RankingEstimator, data: RankingData, query: str | int) -> Ex
     >>> from podium.data import make_synthetic
     >>> from podium.rankers import RankSVM
     >>> data = make_synthetic(n_queries=50, n_features=3, seed=0)
-    >>> explanation = explain(RankSVM().fit(data), data, "q7")
+    >>> explanation = explain_query(RankSVM().fit(data), data, "q7")
     >>> bool(np.allclose(explanation.contributions.sum(axis=1), explanation.scores))
     True
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,17 +9,14 @@ from typing import Any
 import typer
 
 from podium.apps.cli.outputs.printing import finite_or_none, print_table
+from podium.data.data_description import HEADERS, feature_cells, select_features
 from podium.data.feature_statistics import LABEL_ORDER, FeatureStatistics, scale_extremes
-
-MAX_ROWS = 40
-"""The most features in the table; features that look wrong come before others."""
 
 
 def print_features(features: Sequence[FeatureStatistics]) -> None:
     """Print one row per feature, and how many are left out."""
-    listed = _select_features(features)
-    headers = ["feature", "missing", "min", "median", "max", "note"]
-    print_table("Features", headers, [_row(feature) for feature in listed], text_last=True)
+    listed = select_features(features)
+    print_table("Features", HEADERS, [feature_cells(feature) for feature in listed], text_last=True)
     if len(listed) < len(features):
         typer.echo(f"... and {len(features) - len(listed):,} more (--json lists all)")
 
@@ -56,21 +52,3 @@ def feature_advice(features: Sequence[FeatureStatistics], scaled: str | None) ->
             "(lambdamart takes them as they are)"
         )
     return notes
-
-
-def _select_features(features: Sequence[FeatureStatistics]) -> list[FeatureStatistics]:
-    """Return those that look wrong and the first ones, at most MAX_ROWS, in their order."""
-    by_need = sorted(range(len(features)), key=lambda i: (not features[i].flags, i))
-    return [features[i] for i in sorted(by_need[:MAX_ROWS])]
-
-
-def _row(feature: FeatureStatistics) -> list[str]:
-    notes = list(feature.flags)
-    if feature.words is not None:
-        notes.insert(0, f"category: {feature.words:,} word{'s' * (feature.words != 1)}")
-    numbers = [_number(value) for value in (feature.min, feature.median, feature.max)]
-    return [feature.name, f"{feature.missing:,}", *numbers, "; ".join(notes)]
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.6g}"
