@@ -103,7 +103,7 @@ def test_what_cannot_be_explained():
 def test_podium_explain_names_the_features_or_explains_a_query(one_matters):
     ranker = RankSVM().fit(one_matters)
     assert podium.explain(ranker) == feature_weights(ranker)
-    trees = podium.LambdaMART(rounds=3).fit(one_matters)
+    trees = podium.LambdaMART(trees=3).fit(one_matters)
     assert podium.explain(trees) == feature_importance(trees)
     query = one_matters.qids[2]
     why, method = podium.explain(ranker, one_matters, query), ranker.explain(one_matters, query)
@@ -112,4 +112,4 @@ def test_podium_explain_names_the_features_or_explains_a_query(one_matters):
         with pytest.raises(UsageError, match="expected data and a query, or a ranker alone, got"):
             podium.explain(ranker, *arguments)
     with pytest.raises(UsageError, match="permutation_importance measures it on data"):
-        podium.explain(ListNet(scorer=MLP((4,)), max_iter=2, depth=1).fit(one_matters))
+        podium.explain(ListNet(scorer=MLP(hidden=(2,), epochs=1)).fit(one_matters))
