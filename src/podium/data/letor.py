@@ -15,9 +15,9 @@ from podium.data.argument_checks import check_scaled
 from podium.data.atomic_files import atomic_writer
 from podium.data.concatenation import concatenate
 from podium.data.duplicate_documents import warn_of_duplicates
-from podium.data.large_labels import warn_of_large_labels
 from podium.data.feature_matrix import MAX_DENSE_BYTES, check_memory
 from podium.data.groups import Groups
+from podium.data.large_labels import warn_of_large_labels
 from podium.data.letor_header import PER_ROW_ENTRIES, header_fields, header_line, read_header
 from podium.data.packed_strings import Strings
 from podium.data.parallel import map_in_parallel, thread_count

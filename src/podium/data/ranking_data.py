@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium.data.argument_checks import to_array, to_labels
 from podium.data.categories import Category
-from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.data_description import DataDescription
+from podium.data.data_frames import Backend, make_frame, read_frame
 from podium.data.feature_matrix import MAX_DENSE_BYTES, to_dense
 from podium.data.feature_statistics import feature_statistics
 from podium.data.groups import Groups

@@ -136,7 +136,9 @@ def postrank_batch(
     ('q3-d7', 1)
     """
     settings = Settings(prior, base, pairs, scale, make_method(method), missing, conflicts, limit)
-    index = RuleIndex(check_rules(rules), check_day(today), every=missing == "error")
+    index = RuleIndex(
+        check_rules(rules), check_day(today), every=missing == "error", has_texts=bool(queries)
+    )
     index.check_fields(own_fields(run) if fields is None else fields)
     results: dict[str, PostRanking] = {}
     for block in _blocks(lists_of(run, scores, queries, fields)):

@@ -503,7 +503,7 @@ def rules_of(entry):
             "train listnet empty.csv -o x.podium",
             1,
             "empty.csv:2: column 'price': expected a number, got an empty field; "
-            "--impute median fills it in; with --missing nan it stays missing, which lambdamart takes",
+            "--impute median fills it in; lambdamart, catboost and auto take missing values as they are",
         ),
         (
             "train listnet words.csv --grades good=1 -o x.podium",
@@ -702,3 +702,18 @@ def test_missing_values_are_filled_in_by_an_option(write):
         in error_of(*command, code=1)
     )
     run(*command, "--impute", "median")
+
+
+# --- missing values
+
+
+def test_rankers_that_take_missing_values_need_no_option(write):
+    rows = [f"{q},d{d},{d % 2},{d + q},{'' if d == 2 else q * d}" for q in range(6) for d in range(4)]
+    write("empty.csv", "\n".join(["qid,docid,label,price,clicks", *rows]) + "\n")
+    run("train", "lambdamart", "empty.csv", "--set", "min_leaf=1", "-o", "m.podium")
+    run("predict", "m.podium", "empty.csv", "-o", "m.run")
+    run("evaluate", "empty.csv", "m.run", "-m", "NDCG@2")
+    message = "clicks': expected a number, got an empty field"
+    assert message in run("train", "listnet", "empty.csv", "-o", "x.podium", code=1).stderr
+    wrong = ("train", "lambdamart", "empty.csv", "--missing", "error", "-o", "x.podium")
+    assert message in run(*wrong, code=1).stderr

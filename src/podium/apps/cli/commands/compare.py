@@ -18,7 +18,7 @@ from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    missing_in_training,
+    missing_for,
     prepare_ranker,
     take_categories,
 )
@@ -55,7 +55,7 @@ def run_compare(options: CompareOptions) -> None:
         require(library, "report", "writing report.html")
     check_report_folder(options.out, options.data, options.force)
     make_folder(options.out)
-    data = _read(options)
+    data = _read(options, contestants)
     _check_baseline_feature(options.baseline_feature, data)
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
@@ -185,9 +185,9 @@ def _check_jobs_and_baseline(
         raise UnknownNameError("baseline among the rankers", baseline, rankers)
 
 
-def _read(options: CompareOptions) -> RankingData | list[Fold]:
-    paths = options.data
-    reader = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
+def _read(options: CompareOptions, rankers: dict[str, Ranker]) -> RankingData | list[Fold]:
+    paths, missing = options.data, missing_for(options.missing, *rankers.values())
+    reader = InputFiles(missing, options, is_quiet=options.json, learns=True)
     if not any(path.is_dir() for path in paths):
         return reader.read(paths)
     if len(paths) > 1:

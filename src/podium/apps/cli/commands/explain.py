@@ -64,7 +64,7 @@ def run_explain(options: ExplainOptions) -> None:
     if not data_files:
         _explain_model(ranker, options.model, options.n or 10, options.json)
         return
-    missing = missing_for(ranker, options.missing)
+    missing = missing_for(options.missing, ranker)
     files = InputFiles(missing, options, is_quiet=options.json)
     features = ranker.trained_.feature_names
     table = files.read(

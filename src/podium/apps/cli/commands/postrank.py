@@ -75,6 +75,7 @@ def run_postrank(options: PostrankOptions) -> None:
     except UnknownNameError as error:
         fail(rules.unknown_field_text(error), 1)
     seconds = time.perf_counter() - started
+    rules.warn_of_unused(ranked.rules, has_texts=texts is not None)
     unsolved = sum(not result.converged for result in ranked.values())
     if unsolved:
         typer.echo(f"podium: {unsolved:,} lists were not solved to the end", err=True)

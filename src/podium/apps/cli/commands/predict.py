@@ -48,7 +48,7 @@ def run_predict(options: PredictOptions) -> None:
     ranker = load(options.model)
     if kind != "scores":
         _check_has_degrees(ranker, kind)
-    missing = missing_for(ranker, options.missing)
+    missing = missing_for(options.missing, ranker)
     files = InputFiles(missing, options, is_quiet=options.json)
     if file_format == "scores" and options.out and any(path.is_dir() for path in options.inputs):
         _write_blocks(ranker, files, options, kind)

@@ -22,7 +22,7 @@ from podium.apps.cli.inputs.feedback_sources import (
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    missing_in_training,
+    missing_for,
     prepare_ranker,
     take_categories,
     with_scaling,
@@ -98,7 +98,11 @@ def _few_queries(data: RankingData) -> list[str]:
 def _read_data(options: TrainOptions, ranker: Ranker) -> tuple[RankingData, RankingData | None]:
     """Read the data to train on, and the validation data if there is any."""
     files = InputFiles(
-        missing_in_training(options), options, is_quiet=options.json, learns=True, ranker=ranker
+        missing_for(options.missing, ranker),
+        options,
+        is_quiet=options.json,
+        learns=True,
+        ranker=ranker,
     )
     data = files.read(options.inputs)
     if data.categories and (options.feedback or options.alpha is not None):

@@ -12,7 +12,7 @@ from podium.apps.cli.inputs.bagged_rankers import bag_ranker
 from podium.apps.cli.inputs.input_files import InputFiles
 from podium.apps.cli.inputs.metric_option import check_metric
 from podium.apps.cli.inputs.prepared_rankers import (
-    missing_in_training,
+    missing_for,
     prepare_ranker,
     take_categories,
     with_scaling,
@@ -35,7 +35,8 @@ def run_tune(options: TuneOptions) -> None:
     check_metric(options.metric)
     check_target(options.out, *options.inputs, *options.valid)
     check_not_replaced([options.out], options.force)
-    files = InputFiles(missing_in_training(options), options, is_quiet=options.json, learns=True)
+    missing = missing_for(options.missing, learner)
+    files = InputFiles(missing, options, is_quiet=options.json, learns=True)
     train = files.read(options.inputs)
     learner = take_categories(learner, train)
     held_out = files.read_validation(options.valid, train)

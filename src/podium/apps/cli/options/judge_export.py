@@ -75,6 +75,6 @@ class JudgeExportOptions:
             help="What happens to documents with features but no judgment: drop, or label 0."
         ),
     ] = "drop"
-    missing: MissingOption = "error"
+    missing: MissingOption = "nan"
     force: Force = False
     json: Json = False

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from podium.apps.cli.options import Force, Json, MissingOption, data_argument, file_argument
+from podium.apps.cli.options import Force, Json, MissingByRanker, data_argument, file_argument
 from podium.apps.cli.options.preparation import IgnoreScaling
 from podium.apps.cli.options.tables import TableOptions
 
@@ -66,7 +66,7 @@ class PredictOptions(TableOptions):
             "--probabilities", help="The probability of each degree (models of ordinal, rpc-mtl)."
         ),
     ] = False
-    missing: MissingOption = "error"
+    missing: MissingByRanker = None
     ignore_scaling: IgnoreScaling = False
     force: Force = False
     json: Json = False
