@@ -297,6 +297,10 @@ class NotConvergedWarning(UserWarning):
     """A ranker stopped before its optimiser converged; it has ``converged_ = False``."""
 
 
+class RankerFailedWarning(UserWarning):
+    """A ranker of a comparison failed in some folds; the others were compared."""
+
+
 class SlowWarning(UserWarning):
     """A setting is slow; another one would be faster."""
 

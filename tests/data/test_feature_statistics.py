@@ -91,9 +91,7 @@ def test_a_category_has_words_and_no_range():
 def test_a_description_has_a_line_per_feature_and_one_by_name():
     X = np.column_stack([np.arange(15.0), np.full(15, 5.0)])
     X[3, 0] = np.nan
-    data = RankingData.from_arrays(
-        X, Y, qid=QID, feature_names=["price", "shop"], missing="nan"
-    )
+    data = RankingData.from_arrays(X, Y, qid=QID, feature_names=["price", "shop"], missing="nan")
     description = data.describe()
     assert repr(description).splitlines() == [
         repr(data),

@@ -57,8 +57,18 @@ def test_public_names_are_pinned():
 
 
 def test_an_unknown_public_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="attribute nothing"):
+    with pytest.raises(AttributeError, match=r"podium has no 'nothing'$"):
         _ = podium.nothing
+    for name, near in (
+        ("Listnet", "ListNet"),
+        ("evalute", "evaluate"),
+        ("LambdaMart", "LambdaMART"),
+    ):
+        with pytest.raises(
+            AttributeError, match=f"podium has no '{name}'; did you mean podium.{near}?"
+        ):
+            getattr(podium, name)
+    assert not hasattr(podium, "__wrapped__")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.data.data_description import MAX_LISTED_FEATURES
 from podium.data import RankingData
+from podium.data.data_description import MAX_LISTED_FEATURES
 from tests.support.cli import run
 
 QID = np.repeat(np.arange(6), 4)

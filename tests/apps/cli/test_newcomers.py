@@ -708,7 +708,9 @@ def test_missing_values_are_filled_in_by_an_option(write):
 
 
 def test_rankers_that_take_missing_values_need_no_option(write):
-    rows = [f"{q},d{d},{d % 2},{d + q},{'' if d == 2 else q * d}" for q in range(6) for d in range(4)]
+    rows = [
+        f"{q},d{d},{d % 2},{d + q},{'' if d == 2 else q * d}" for q in range(6) for d in range(4)
+    ]
     write("empty.csv", "\n".join(["qid,docid,label,price,clicks", *rows]) + "\n")
     run("train", "lambdamart", "empty.csv", "--set", "min_leaf=1", "-o", "m.podium")
     run("predict", "m.podium", "empty.csv", "-o", "m.run")
@@ -717,3 +719,26 @@ def test_rankers_that_take_missing_values_need_no_option(write):
     assert message in run("train", "listnet", "empty.csv", "-o", "x.podium", code=1).stderr
     wrong = ("train", "lambdamart", "empty.csv", "--missing", "error", "-o", "x.podium")
     assert message in run(*wrong, code=1).stderr
+
+
+def test_scales_far_apart_are_noted_before_a_fit(write):
+    rows = [f"{q},d{d},{d % 2},{100 * d + q},{d / 1000}" for q in range(6) for d in range(4)]
+    write("far.csv", "\n".join(["qid,docid,label,price,ctr", *rows]) + "\n")
+    note = "price varies 100,000 times as much as ctr; --scale zscore helps listnet"
+    train = ("train", "listnet", "far.csv", "-o", "m.podium", "--force")
+    compare = (
+        "compare",
+        "far.csv",
+        "--rankers",
+        "listnet",
+        "--no-tune",
+        "--folds",
+        "3",
+        "--out",
+        "c",
+    )
+    assert note in flat(run(*train).stderr)
+    assert note in flat(run(*compare).stderr)
+    assert "varies" not in run(*train, "--scale", "zscore").stderr
+    trees = ("train", "lambdamart", "far.csv", "--set", "min_leaf=1", "-o", "t.podium")
+    assert "varies" not in run(*trees).stderr

@@ -219,7 +219,8 @@ def test_messages_name_the_ranker_that_learns():
 
 def test_a_report_of_failures_says_so():
     data = podium.make_synthetic(n_queries=9, n_features=2, seed=0)
-    report = podium.compare(data, [podium.RankSVM(C=-1)], "NDCG@10", folds=3, tune=False)
+    arguments = (data, [podium.RankSVM(C=-1)], "NDCG@10")
+    report = podium.compare(*arguments, folds=3, tune=False, failures="report")
     assert "every ranker failed: ranksvm failed in all 3 folds: expected C of ranksvm" in repr(
         report
     )

@@ -542,7 +542,10 @@ def test_rules_for_a_query_need_the_texts_of_queries(folder):
     (folder / "pin.yaml").write_text(
         "version: 1\nrules:\n  - {rule: pin, docs: q2-d1, position: 1, query: query q2}\n"
     )
-    reason = "no query is 'query q2', compared with ids such as 'q6', because the texts of queries are not known"
+    reason = (
+        "no query is 'query q2', compared with ids such as 'q6', because the texts of queries are "
+    )
+    reason += "not known"
     advice = "--queries FILE gives the text of each query"
     for arguments in (
         ("rules", "check", "pin.yaml", "--run", "a.run"),
@@ -550,7 +553,9 @@ def test_rules_for_a_query_need_the_texts_of_queries(folder):
     ):
         shown = flat(run(*arguments).output)
         assert f"never acts: {reason}; {advice}" in shown
-        assert reason not in flat(run(*arguments, "--queries", "queries.tsv", *FORCE[arguments[0]]).output)
+        assert reason not in flat(
+            run(*arguments, "--queries", "queries.tsv", *FORCE[arguments[0]]).output
+        )
 
 
 FORCE = {"rules": (), "postrank": ("--force",)}

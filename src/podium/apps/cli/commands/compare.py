@@ -25,7 +25,14 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.inputs.ranker_settings import build_ranker
 from podium.apps.cli.inputs.set_option import parse_settings
 from podium.apps.cli.options.compare import CompareOptions
-from podium.apps.cli.outputs.printing import print_json, print_table, printable, stderr_console
+from podium.apps.cli.outputs.feature_table import scale_advice
+from podium.apps.cli.outputs.printing import (
+    print_json,
+    print_notes,
+    print_table,
+    printable,
+    stderr_console,
+)
 from podium.apps.cli.outputs.report_folder import check_report_folder
 from podium.data import Fold, RankingData
 from podium.data.atomic_files import make_folder
@@ -37,7 +44,7 @@ from podium.experiments.compare import compare as compare_rankers
 from podium.experiments.compared_metrics import DEFAULT_METRICS
 from podium.experiments.report import Report
 from podium.experiments.single_feature import SingleFeature
-from podium.rankers import Prepared, Ranker
+from podium.rankers import Prepared, Ranker, innermost_ranker
 from podium.rankers.imported_ranker import ImportedRanker
 from podium.rankers.parameters import parameter_types
 from podium.registry import RANKERS, compared_rankers, load
@@ -60,13 +67,16 @@ def run_compare(options: CompareOptions) -> None:
     if options.ignore_scaling:
         _ignore_scaling(contestants, data)
     contestants = _with_categories(contestants, data)
+    if not options.json:
+        learners = [r for r in contestants.values() if innermost_ranker(r).name in RANKERS]
+        print_notes(scale_advice(data[0].train if isinstance(data, list) else data, learners))
     n_folds = len(data) if isinstance(data, list) else options.folds or 5
     with warnings_in_one_line(), _progress_display(list(contestants), n_folds, metrics[0]) as watch:
         try:
             report = compare_rankers(
                 data, contestants, metrics, folds=n_folds, seed=options.seed, tune=options.tune,
                 baseline=options.baseline, correction=options.correction, n_jobs=options.jobs,
-                out=options.out, progress=watch, name=_data_name(options.data),
+                out=options.out, progress=watch, name=_data_name(options.data), failures="report",
             )  # fmt: skip
         except KeyboardInterrupt:
             fail(

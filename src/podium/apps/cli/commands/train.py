@@ -30,6 +30,7 @@ from podium.apps.cli.inputs.prepared_rankers import (
 from podium.apps.cli.inputs.ranker_settings import build_ranker, ranker_parameter_types
 from podium.apps.cli.inputs.set_option import flatten, parse_settings, settings_text
 from podium.apps.cli.options.train import TrainOptions
+from podium.apps.cli.outputs.feature_table import scale_advice
 from podium.apps.cli.outputs.leaderboard import search_board
 from podium.apps.cli.outputs.printing import finite_or_none, print_json, print_notes, print_table
 from podium.apps.cli.outputs.progress import training_bar
@@ -62,6 +63,8 @@ def run_train(options: TrainOptions) -> None:
         _check_plot(options.plot)
     data, valid = _read_data(options, ranker)
     ranker = take_categories(ranker, data)
+    if not options.json:
+        print_notes(scale_advice(data, [ranker]))
     fit_arguments = _feedback_argument(options, data, phi)
     started = time.perf_counter()
     with warnings_in_one_line(), _progress(ranker, options) as advance:
