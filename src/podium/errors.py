@@ -353,7 +353,9 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        install = package if extra is None else f"'podium-ltr[{extra}]'"
+        install = package
+        if extra is not None:
+            install = f"'podium-ltr[{extra}]' (or, in the folder of podium's source: pip install '.[{extra}]')"
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed; install it with: pip install {install}"
         ) from error

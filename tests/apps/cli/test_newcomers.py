@@ -742,3 +742,21 @@ def test_scales_far_apart_are_noted_before_a_fit(write):
     assert "varies" not in run(*train, "--scale", "zscore").stderr
     trees = ("train", "lambdamart", "far.csv", "--set", "min_leaf=1", "-o", "t.podium")
     assert "varies" not in run(*trees).stderr
+
+
+def test_a_decimal_point_where_commas_are_said_has_its_own_advice(write):
+    write("mixed.csv", "qid;label;price;rating\n1;0;9,5;2.7\n1;1;3,5;4.1\n")
+    error = error_of("train", "listnet", "mixed.csv", "--decimal", ",", "-o", "x.podium", code=1)
+    assert (
+        "mixed.csv:2: column 'rating': expected a number, got '2.7'; this number has a decimal point"
+        in error
+    )
+    assert "--categories" not in error
+
+
+def test_a_baseline_that_is_a_feature_has_its_option(write):
+    write("d.csv", "qid,docid,label,bm25\n1,a,0,2\n1,b,1,3\n")
+    error = error_of(
+        "compare", "d.csv", "--rankers", "listnet", "--baseline", "bm25", "--out", "c", code=2
+    )
+    assert "if it is a feature: --baseline-feature bm25" in error

@@ -192,7 +192,9 @@ def _check_jobs_and_baseline(
     if jobs == 0:
         raise UsageError("expected --jobs of 1 or more, or -1 for all cores, got 0")
     if baseline is not None and baseline not in rankers:
-        raise UnknownNameError("baseline among the rankers", baseline, rankers)
+        raise UnknownNameError("baseline among the rankers", baseline, rankers).advise(
+            python="", command_line=f"if it is a feature: --baseline-feature {baseline}"
+        )
 
 
 def _read(options: CompareOptions, rankers: dict[str, Ranker]) -> RankingData | list[Fold]:

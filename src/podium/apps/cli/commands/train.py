@@ -80,6 +80,9 @@ def run_train(options: TrainOptions) -> None:
     if options.json:
         print_json({"model": str(options.out), **facts})
     else:
+        if ranker.report_ is not None:
+            members = [f"{weight:g} x {label}" for label, weight in facts["members"].items()]
+            facts["members"] = "\n".join(members)
         rows = [[name.replace("_", " "), _fact_text(value)] for name, value in facts.items()]
         print_table(str(options.out), ["what", "value"], rows, text_columns=2)
         if ranker.report_ is not None:
