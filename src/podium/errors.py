@@ -355,7 +355,7 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
         package = module.partition(".")[0]
         install = package
         if extra is not None:
-            install = f"'podium-ltr[{extra}]' (or, in the folder of podium's source: pip install '.[{extra}]')"
+            install = f"'podium-ltr[{extra}]' (in podium's own folder: pip install '.[{extra}]')"
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed; install it with: pip install {install}"
         ) from error
