@@ -486,19 +486,19 @@ def test_fields_of_a_shop_are_shown_to_assessors(tmp_path):
     path.write_text(
         "search_id;query;sku;title;Price;brand\n1;hat;a;Red hat;9,5;\n1;hat;b;Blue hat;8;Acme\n"
     )
-    pool = read_pool(path, shown=["price", "brand"])
+    pool = read_pool(path, visible=["price", "brand"])
     assert [d.content for d in pool["1"].documents] == ["Price: 9,5", "Price: 8\nbrand: Acme"]
     assert pool.ignored == ()
     assert read_pool(path).ignored == ("Price", "brand")
     with pytest.raises(
         MalformedLineError, match=r"shop.csv:2: .*unknown field 'prise'; did you mean Price"
     ):
-        read_pool(path, shown=["prise"])
+        read_pool(path, visible=["prise"])
     path = tmp_path / "shop.jsonl"
     path.write_text('{"query": "q", "documents": [{"id": "a", "text": "Warm.", "price": 3}]}\n')
-    assert read_pool(path, shown=["price"])["q"].documents[0].content == "Warm.\n\nprice: 3"
+    assert read_pool(path, visible=["price"])["q"].documents[0].content == "Warm.\n\nprice: 3"
     path.write_text('{"query": "q", "documents": [{"id": "a", "html": "<p>x", "price": 3}]}\n')
     with pytest.raises(
         MalformedLineError, match="expected text to show fields below, got html of 'a'"
     ):
-        read_pool(path, shown=["price"])
+        read_pool(path, visible=["price"])

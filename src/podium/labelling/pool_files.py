@@ -36,7 +36,7 @@ COMMAS = ",;|\t"
 Read = TypeVar("Read")
 
 
-def read_pool(path: Path_, *, shown: Sequence[str] = ()) -> Pool:
+def read_pool(path: Path_, *, visible: Sequence[str] = ()) -> Pool:
     """Read a pool from JSONL (``.jsonl``, ``.ndjson``), CSV or TSV, compressed or not, Parquet or Arrow.
 
     A line of JSONL is a query, ``{"query": id, "text": ..., "description": ..., "documents": [{"id": ...,
@@ -51,7 +51,7 @@ def read_pool(path: Path_, *, shown: Sequence[str] = ()) -> Pool:
     ----------
     path
         The file.
-    shown
+    visible
         Other fields that assessors see below the text of a document, such as price and brand.
 
     Examples
@@ -70,7 +70,7 @@ def read_pool(path: Path_, *, shown: Sequence[str] = ()) -> Pool:
     def rows() -> Iterator[tuple[PoolQuery, PoolDocument]]:
         first: dict[tuple[str, str], int] = {}
         for line, record in read_records(name):
-            pairs, unread = _read_at(partial(_pool_rows, shown=shown), record, name, line)
+            pairs, unread = _read_at(partial(_pool_rows, visible=visible), record, name, line)
             ignored.update(dict.fromkeys(unread))
             for query, document in pairs:
                 before = first.setdefault((query.id, document.id), line)
@@ -100,7 +100,7 @@ def read_trec_pool(
     queries: Path_ | None = None,
     *,
     depth: int | None = None,
-    shown: Sequence[str] = (),
+    visible: Sequence[str] = (),
 ) -> Pool:
     """Read a pool from a TREC run: the documents of each query with their scores, best first.
 
@@ -117,7 +117,7 @@ def read_trec_pool(
         query is its id.
     depth
         The number of documents per query; None for all.
-    shown
+    visible
         Other fields that assessors see below the text of a document, such as price and brand.
     """
     if depth is not None and depth < 1:
@@ -130,7 +130,7 @@ def read_trec_pool(
         best_of[qid] = [(ranked.docids[row], float(ranked.values[row])) for row in best]
     ignored: dict[str, None] = {}
     names = {doc for docs in best_of.values() for doc, _ in docs}
-    by_id = _read_by_id(documents, names, ignored, shown)
+    by_id = _read_by_id(documents, names, ignored, visible)
     texts = {} if queries is None else _read_queries(queries, ignored)
     for qid, docs in best_of.items():
         for doc, _ in docs:
@@ -256,10 +256,10 @@ def table_rows(path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _pool_rows(
-    record: Record, shown: Sequence[str] = ()
+    record: Record, visible: Sequence[str] = ()
 ) -> tuple[list[tuple[PoolQuery, PoolDocument]], list[str]]:
     """Return the documents of a record, each with its query, and the names of unknown fields."""
-    fields = RecordFields(record, shown)
+    fields = RecordFields(record, visible)
     if "documents" not in fields:
         row = read_flat(fields)
         return [row], fields.unread
@@ -269,14 +269,14 @@ def _pool_rows(
 
 
 def _read_by_id(
-    path: Path_, ids: set[str], ignored: dict[str, None], shown: Sequence[str]
+    path: Path_, ids: set[str], ignored: dict[str, None], visible: Sequence[str]
 ) -> dict[str, PoolDocument]:
     """Return the documents of a file that have these ids."""
     name = os.fspath(path)
     by_id: dict[str, PoolDocument] = {}
 
     def read(record: Record) -> PoolDocument | None:
-        fields = RecordFields(record, shown)
+        fields = RecordFields(record, visible)
         doc = document_id(fields)
         if doc not in ids:
             return None

@@ -47,8 +47,8 @@ class RecordFields:
     ('7', ['url'])
     """
 
-    def __init__(self, record: Mapping[str, Any], shown: Sequence[str] = ()) -> None:
-        self._shown = tuple(shown)
+    def __init__(self, record: Mapping[str, Any], visible: Sequence[str] = ()) -> None:
+        self._visible = tuple(visible)
         self._written_names = {plain_name(name): name for name in record}
         self._values = {plain_name(name): value for name, value in record.items()}
         self._read_names: set[str] = set()
@@ -76,10 +76,10 @@ class RecordFields:
         """Return a text, or "" if there is none."""
         return self._read_one(names, _text) or ""
 
-    def shown_lines(self) -> list[str]:
-        """Return a line for each field that assessors are shown, as in "price: 9.50", if it has a value."""
+    def visible_lines(self) -> list[str]:
+        """Return a line for each visible field, as in "price: 9.50", if it has a value."""
         lines = []
-        for name in self._shown:
+        for name in self._visible:
             key = plain_name(name)
             if key not in self._values:
                 raise UnknownNameError("field", name, [*self._written_names.values()])
@@ -90,8 +90,8 @@ class RecordFields:
         return lines
 
     def of_document(self, entry: Mapping[str, Any]) -> RecordFields:
-        """Return the fields of a document within this record; the same ones are shown."""
-        return RecordFields(entry, self._shown)
+        """Return the fields of a document within this record; the same ones are visible."""
+        return RecordFields(entry, self._visible)
 
     def value(self, name: str) -> Any:
         """Return the value of a field unchanged."""
@@ -177,7 +177,7 @@ def _no_id(names: tuple[str, ...]) -> DataError:
 def read_document(fields: RecordFields, id: str) -> PoolDocument:  # noqa: A002 - the field's name
     """Return a document from its fields; at most one of text, html and image may be set.
 
-    Fields that assessors are shown follow the text.
+    Visible fields follow the text.
     """
     contents = {kind: fields.text(*names) for kind, names in CONTENTS.items()}
     kinds = [kind for kind, content in contents.items() if content]
@@ -185,7 +185,7 @@ def read_document(fields: RecordFields, id: str) -> PoolDocument:  # noqa: A002 
         raise DataError(f"expected one of text, html, image for {id!r:.60}, got {', '.join(kinds)}")
     kind: ContentKind = kinds[0] if kinds else "text"
     content = contents[kind]
-    if lines := fields.shown_lines():
+    if lines := fields.visible_lines():
         if kind != "text":
             raise DataError(f"expected text to show fields below, got {kind} of {id!r:.60}")
         content = "\n\n".join(filter(None, [content, "\n".join(lines)]))

@@ -131,8 +131,8 @@ def _type_note(name: str, constants: Sequence[Any], field_types: FieldTypes) -> 
 
 def _remedy_for_text(name: str, constant: Any, words: Sequence[str]) -> str:
     """Return what to write instead of a number, true or false: the word of a document that says the same."""
-    wanted = TRUE_WORDS if constant else FALSE_WORDS
-    same = [word for word in words if word.strip().lower() in wanted]
+    same_meaning = TRUE_WORDS if constant else FALSE_WORDS
+    same = [word for word in words if word.strip().lower() in same_meaning]
     listed = ", ".join(f'"{cut_text(word)}"' for word in words[:MAX_LISTED_WORDS])
     more = ", ..." if len(words) > MAX_LISTED_WORDS else ""
     if constant not in (0, 1) or not same:

@@ -303,5 +303,5 @@ def test_a_served_rule_on_an_unknown_field_warns_that_it_does_nothing(write):
 
 
 def test_fit_of_a_file_names_the_functions_that_read_it():
-    with pytest.raises(podium.errors.UsageError, match="got str alone; podium.read_table and"):
+    with pytest.raises(podium.errors.UsageError, match=r"got str alone; podium\.read_table and"):
         podium.ListNet().fit("shop.csv")

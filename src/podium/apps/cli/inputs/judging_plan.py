@@ -184,16 +184,16 @@ def _pool_of_files(options: PlanOptions) -> Pool | None:
         raise UsageError("expected --pool or --run, got both")
     if options.run is None and run_options:
         raise UsageError(f"expected --{run_options[0]} with --run, got no run")
-    shown = [name.strip() for name in (options.show or "").split(",") if name.strip()]
+    visible = [name.strip() for name in (options.show or "").split(",") if name.strip()]
     if options.pool is not None:
-        return read_pool(options.pool, shown=shown)
+        return read_pool(options.pool, visible=visible)
     if options.run is not None:
         if options.documents is None:
             raise UsageError("expected --documents beside --run, got none")
         return read_trec_pool(
-            options.run, options.documents, options.queries, depth=options.depth, shown=shown
+            options.run, options.documents, options.queries, depth=options.depth, visible=visible
         )
-    if shown:
+    if visible:
         raise UsageError("expected --show with --pool or --run, got neither")
     return None
 
